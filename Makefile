@@ -1,0 +1,52 @@
+# Two commands for a bare machine with python3 (3.11 or newer), gcc and make:
+#   make demo    sets everything up and runs the main job
+#   make test    sets everything up and runs the tests
+# Both use a virtual environment of their own and are quick the second time.
+PYTHON ?= python3
+VENV = .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csrc/*.c csrc/*.h)
+# generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
+STRICT = -Wall -Wextra -Werror
+
+.PHONY: demo test test-full lint strict clean
+demo: $(VENV)/built
+	$(BIN)/bbpe demo
+
+test: $(VENV)/tested
+	$(BIN)/python -m pytest
+
+# whole corpora and exhaustive sweeps
+test-full: $(VENV)/tested
+	$(BIN)/python -m pytest -m full
+
+lint: $(VENV)/linted
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+strict: $(VENV)/built
+	for leaf in csrc/*.c; do $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla $$leaf || exit 1; done
+	CFLAGS="$(STRICT)" $(BIN)/python setup.py -q build_clib --force --build-temp build/strict --build-clib build/strict \
+		build_ext --force --build-temp build/strict --build-lib build/strict
+
+$(VENV)/made:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bbpe needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install "setuptools>=77" "Cython>=3.1"
+	touch $@
+
+$(VENV)/built: $(VENV)/made $(SOURCES)
+	$(PIP) install --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/tested: $(VENV)/built
+	$(PIP) install --no-build-isolation --editable ".[test]"
+	touch $@
+
+$(VENV)/linted: $(VENV)/tested
+	$(PIP) install --no-build-isolation --editable ".[test,dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info bbpe/core/*.c bbpe/core/*.so

@@ -1,0 +1,30 @@
+"""Byte-level BPE: train on anything, encode fast, give exactly the ids a model was trained with.
+
+>>> import bbpe
+>>> tok = bbpe.train_from_iterator(["see my eyes first", "see my dogs"], vocab_size=260)
+>>> tok.decode(tok.encode("see my eyes"))
+'see my eyes'
+"""
+
+from .compat.classic import BBPETokenizer
+from .errors import BBPEError, CorpusError, PatternError, SpecialTokenError, TokenIdError, VocabularyError
+from .ragged import Ragged
+from .tokenizer import Tokenizer, load
+from .training import train, train_from_counts, train_from_iterator
+
+__all__ = [
+    "BBPEError",
+    "BBPETokenizer",
+    "CorpusError",
+    "PatternError",
+    "Ragged",
+    "SpecialTokenError",
+    "TokenIdError",
+    "Tokenizer",
+    "VocabularyError",
+    "load",
+    "train",
+    "train_from_counts",
+    "train_from_iterator",
+]
+__version__ = "0.1.0"

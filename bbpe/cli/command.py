@@ -1,0 +1,47 @@
+"""What a subcommand is, and the arguments that several of them share."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import bbpe
+from bbpe.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Command:
+    """A row of the table of subcommands: `run` gets the parsed arguments and returns the exit status."""
+
+    name: str
+    summary: str
+    add_arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+def positive(text: str) -> int:
+    """Read an argument that is a whole number of at least 1."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ArgumentTypeError(f"expected a whole number of at least 1, not {text!r}")
+    return number
+
+
+def add_tokenizer(parser: ArgumentParser) -> None:
+    """Add the arguments that say which tokenizer to use."""
+    parser.add_argument("-t", "--tokenizer", required=True, metavar="PATH", help="the tokenizer: a file or a folder")
+    add_pattern(parser)
+
+
+def add_pattern(parser: ArgumentParser) -> None:
+    """Add the split pattern of a tokenizer file that does not say its own."""
+    parser.add_argument("--pattern", help="split pattern, a name or a regex, if the tokenizer file does not say it")
+
+
+def load_tokenizer(args: Namespace) -> Tokenizer:
+    """Load the tokenizer that the arguments of `add_tokenizer` name."""
+    return bbpe.load(args.tokenizer, pattern=args.pattern)

@@ -1,0 +1,157 @@
+"""`bbpe demo`: the whole job on real text that every machine has, Python's own standard library."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import tempfile
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+import bbpe
+from bbpe.errors import BBPEError, CorpusError
+from bbpe.tokenizer import Tokenizer
+from bbpe.views import terminal
+
+from .command import Command, positive
+from .streams import say, say_json
+
+_VOCAB_SIZE = 16_000
+_SPECIAL_TOKENS = ("<|endoftext|>",)
+# installed packages differ from machine to machine; tests are long and odd
+_SKIPPED_FOLDERS = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"})
+# one file of ten is kept back
+_HELD_BACK = 10
+_SAMPLE_LINES = 12
+
+
+class RoundTripError(BBPEError):
+    """What was encoded did not decode to the same bytes."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the demo measured; MB are 10**6 bytes."""
+
+    vocab_size: int
+    files_trained_on: int
+    bytes_trained_on: int
+    train_seconds: float
+    files_encoded: int
+    bytes_encoded: int
+    tokens_encoded: int
+    encode_seconds: float
+    bytes_per_token: float
+    train_mb_per_second: float
+    encode_mb_per_second: float
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="PATH", help="keep the tokenizer.json there (default: nowhere)")
+    parser.add_argument("--vocab-size", type=positive, default=_VOCAB_SIZE, metavar="N", help=f"({_VOCAB_SIZE})")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="of the sample (auto)")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument("--json", action="store_true", help="write the figures as a JSON object, and no sample")
+
+
+def _run(args: Namespace) -> int:
+    training, held_back = _split_sources(Path(sysconfig.get_path("stdlib")))
+    with tempfile.TemporaryDirectory(prefix="bbpe-demo-") as folder:
+        path = Path(folder, "tokenizer.json") if args.output is None else Path(args.output)
+        started = time.perf_counter()
+        trained = bbpe.train(
+            training, args.vocab_size, special_tokens=_SPECIAL_TOKENS, progress=not args.quiet
+        )
+        train_seconds = time.perf_counter() - started
+        trained.save(path)
+        tokenizer = bbpe.load(path)
+    if tokenizer != trained:
+        raise RoundTripError(f"{path}: what was loaded differs from what was saved")
+    texts = [path.read_bytes() for path in held_back]
+    tokens, encode_seconds = _encode_and_check(tokenizer, texts, held_back)
+    train_bytes, encode_bytes = sum(path.stat().st_size for path in training), sum(map(len, texts))
+    figures = Figures(
+        vocab_size=tokenizer.vocab_size,
+        files_trained_on=len(training),
+        bytes_trained_on=train_bytes,
+        train_seconds=train_seconds,
+        files_encoded=len(texts),
+        bytes_encoded=encode_bytes,
+        tokens_encoded=tokens,
+        encode_seconds=encode_seconds,
+        bytes_per_token=encode_bytes / tokens,
+        train_mb_per_second=train_bytes / 1e6 / train_seconds,
+        encode_mb_per_second=encode_bytes / 1e6 / encode_seconds,
+    )
+    if args.json:
+        say_json(asdict(figures))
+        return 0
+    _report(figures, args.output)
+    _show_sample(tokenizer, held_back[0], texts[0], colour=args.color)
+    return 0
+
+
+def _split_sources(root: Path) -> tuple[list[Path], list[Path]]:
+    """Return the standard library's readable sources: those to train on, and every tenth, kept back."""
+    sources = [path for path in root.rglob("*.py") if _SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts)]
+    texts = [path for path in sorted(sources) if _has_text(path)]
+    held_back = texts[::_HELD_BACK]
+    training = [path for number, path in enumerate(texts) if number % _HELD_BACK]
+    if not training:
+        raise CorpusError(
+            f"{root}: expected the sources of Python's standard library, found {len(texts)} readable .py files; "
+            "train on text of your own with `bbpe train`"
+        )
+    return training, held_back
+
+
+def _has_text(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return bool(file.read(1))
+    except OSError as error:
+        sys.stderr.write(f"bbpe: left out {path}: {error.strerror}\n")
+        return False
+
+
+def _encode_and_check(tokenizer: Tokenizer, texts: Sequence[bytes], names: Sequence[Path]) -> tuple[int, float]:
+    """Return how many tokens the texts are and the seconds it took to encode them."""
+    started = time.perf_counter()
+    ragged = tokenizer.encode_batch_to_numpy(texts)
+    seconds = time.perf_counter() - started
+    for number, (text, name) in enumerate(zip(texts, names, strict=True)):
+        start, end = ragged.offsets[number], ragged.offsets[number + 1]
+        if tokenizer.decode_bytes(ragged.ids[start:end]) != text:
+            raise RoundTripError(f"{name}: the decoded bytes differ from the text that was encoded")
+    return len(ragged.ids), seconds
+
+
+def _report(figures: Figures, output: str | None) -> None:
+    kept = "saved as tokenizer.json and loaded again" if output is None else f"saved as {output} and loaded again"
+    say(
+        f"trained  {figures.vocab_size:,} tokens on {figures.files_trained_on:,} files of Python's standard library, "
+        f"{figures.bytes_trained_on / 1e6:.1f} MB in {figures.train_seconds:.1f} s: "
+        f"{figures.train_mb_per_second:.1f} MB/s; {kept}"
+    )
+    say(
+        f"encoded  {figures.files_encoded:,} files it did not train on, {figures.bytes_encoded / 1e6:.1f} MB "
+        f"in {figures.encode_seconds:.2f} s: {figures.encode_mb_per_second:.1f} MB/s"
+    )
+    say(
+        f"         {figures.tokens_encoded:,} tokens, {figures.bytes_per_token:.2f} bytes per token; "
+        "all of it decodes to the same bytes"
+    )
+
+
+def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) -> None:
+    head = b"".join(islice((line for line in text.splitlines(keepends=True) if line.strip()), _SAMPLE_LINES))
+    tokens = [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_bytes(head)]
+    say(f"sample   the first lines of {path.name}, a token a field")
+    say(terminal.sample(tokens, colour=colour == "always" or (colour == "auto" and terminal.shows_colour(sys.stdout))))
+
+
+COMMAND = Command("demo", "Train on Python's own sources, save, load, encode and check.", _add_arguments, _run)

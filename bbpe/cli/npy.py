@@ -1,0 +1,62 @@
+"""Ids in .npy files, a block at a time.
+
+The format is that of `numpy.lib.format`, version 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bbpe.atomic import replacing
+from bbpe.errors import TokenIdError
+
+_BLOCK = 1 << 16
+_HEADER_BYTES = 128
+
+
+@contextmanager
+def writer(path: str) -> Iterator[Callable[[NDArray[np.uint32]], None]]:
+    """Yield a function that appends ids to a uint32 array, which becomes the file `path` at the end of the block.
+
+    Raises `OSError` naming `path`.
+    """
+    count = 0
+    with replacing(path) as file:
+        file.write(_header(0))
+
+        def write_ids(ids: NDArray[np.uint32]) -> None:
+            nonlocal count
+            count += len(ids)
+            file.write(ids.astype("<u4").tobytes())
+
+        yield write_ids
+        # the length shows only now
+        file.seek(0)
+        file.write(_header(count))
+
+
+def blocks(path: str) -> Iterator[NDArray[np.integer]]:
+    """Yield the ids of a file in order, some at a time.
+
+    Raises `TokenIdError` naming the file when it holds no one-dimensional array of integers.
+    """
+    try:
+        ids = np.load(Path(path), mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise TokenIdError(f"{path}: expected an .npy array of ids: {error}") from error
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise TokenIdError(f"{path}: expected an .npy array of integers with one dimension")
+    for start in range(0, len(ids), _BLOCK):
+        yield ids[start : start + _BLOCK]
+
+
+def _header(count: int) -> bytes:
+    # padded to a fixed size, so that the length can be written over
+    fields = f"{{'descr': '<u4', 'fortran_order': False, 'shape': ({count},), }}".encode()
+    size = _HEADER_BYTES - 10
+    return b"\x93NUMPY\x01\x00" + size.to_bytes(2, "little") + fields.ljust(size - 1) + b"\n"

@@ -1,0 +1,1 @@
+"""Other interfaces to the same tokenizer."""

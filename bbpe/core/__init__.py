@@ -1,0 +1,1 @@
+"""The compiled engine; `bbpe.tokenizer` and `bbpe.training` are its only users."""

@@ -1,0 +1,6 @@
+cdef extern from "common.h" nogil:
+    ctypedef enum bbpe_status:
+        BBPE_OK
+        BBPE_NO_MEMORY
+        BBPE_TOO_LARGE
+        BBPE_DUPLICATE

@@ -1,0 +1,22 @@
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from bbpe.core.c_common cimport bbpe_status
+
+cdef extern from "pretoken_table.h" nogil:
+    ctypedef struct bbpe_pretoken_entry:
+        uint64_t start
+        uint64_t value
+        uint32_t length
+
+    ctypedef struct bbpe_pretoken_table:
+        bbpe_pretoken_entry *entries
+        size_t count
+        uint8_t *arena
+        size_t arena_used
+
+    bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self)
+    void bbpe_pretoken_table_free(bbpe_pretoken_table *self)
+    bbpe_status bbpe_pretoken_table_add(
+        bbpe_pretoken_table *self, const uint8_t *bytes, size_t n, bbpe_pretoken_entry **entry)
+    const bbpe_pretoken_entry *bbpe_pretoken_table_find(
+        const bbpe_pretoken_table *self, const uint8_t *bytes, size_t n)

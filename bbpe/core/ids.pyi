@@ -1,0 +1,13 @@
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+def as_ids(ids: Sequence[int] | npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]: ...
+
+class TokenBytes:
+    id_count: int
+    def __init__(self, vocab: Mapping[int, bytes]) -> None: ...
+    def token(self, token_id: int) -> bytes: ...
+    def join(self, ids: Sequence[int] | npt.NDArray[np.integer[Any]]) -> bytes: ...

@@ -1,0 +1,22 @@
+import numpy as np
+import numpy.typing as npt
+
+from .count import PretokenTable
+
+TIE_RULES: dict[str, int]
+
+class Trainer:
+    merge_count: int
+    merge_limit: int
+    def __init__(
+        self,
+        table: PretokenTable,
+        byte_order: bytes,
+        *,
+        merge_limit: int,
+        tie_break: str,
+        min_frequency: int,
+        max_token_length: int,
+    ) -> None: ...
+    def step(self, visits: int) -> bool: ...
+    def merges(self) -> npt.NDArray[np.uint32]: ...

@@ -1,0 +1,170 @@
+"""From names to text: which files a corpus is, and the bytes of each.
+
+Text is bytes here.  Nothing is decoded, so bytes that are not UTF-8 are kept as they are.
+"""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import glob
+import gzip
+import lzma
+import mmap
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .errors import CorpusError
+
+_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+}
+# read as text these would train a tokenizer on noise
+_NOT_TEXT = {
+    ".zst": "zstandard files are not supported yet; decompress it first, or use .gz, .bz2 or .xz",
+    ".parquet": "parquet files are not supported yet; give the texts of a column to train_from_iterator",
+}
+_BROKEN = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
+
+Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def paths(files: Files) -> list[Path]:
+    """Return the files that a path, a glob string, a folder, or a sequence of these stands for.
+
+    A name that exists is taken literally, else as a glob (`**` for any folders between).  A folder stands
+    for all files below it.  What a glob or a folder yields comes sorted by name, hidden names (a leading
+    dot) and links to folders left out; otherwise the order is the one given.  A file that comes up twice,
+    by whatever name, is kept where it comes up first.
+
+    Raises `FileNotFoundError` naming a file that is not there, `CorpusError` when a glob matches no file, a
+    folder holds none, or nothing is given at all, `TypeError` when `files` is none of these.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "b.txt").write_text("b"), Path(folder, "a.txt").write_text("a")
+    ...     [path.name for path in paths(folder)]
+    ['a.txt', 'b.txt']
+    """
+    found: dict[str, Path] = {}
+    for name in _names(files):
+        for path in _expand(name):
+            found.setdefault(os.path.realpath(path), path)
+    if not found:
+        raise CorpusError("no files given; expected a path, a glob, a folder, or a sequence of these")
+    return list(found.values())
+
+
+@contextmanager
+def open_text(path: str | os.PathLike[str]) -> Iterator[bytes | mmap.mmap]:
+    r"""Open one file as bytes: a read-only memory map, or `bytes` where a map cannot be had.
+
+    `.gz`, `.bz2` and `.xz` files are decompressed into memory.  A plain file must not shrink before the
+    block ends; a view of it that lives on keeps the map alive.
+
+    Raises `CorpusError` naming the file when it is not text (`.zst`, `.parquet`) or is compressed and
+    broken, and the `OSError` of the system, naming the file, when it cannot be read.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_bytes(b"caf\xe9")
+    ...     with open_text(Path(folder, "a.txt")) as text:
+    ...         bytes(text)
+    b'caf\xe9'
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix in _NOT_TEXT:
+        raise CorpusError(f"{path}: {_NOT_TEXT[suffix]}")
+    decompress = _DECOMPRESS.get(suffix)
+    if decompress is not None:
+        yield _decompressed(path, decompress)
+        return
+    text = _mapped(path)
+    try:
+        yield text
+    finally:
+        if isinstance(text, mmap.mmap):
+            # a view may still point into it (in the frames of an error on its way, say), and frees it when it goes
+            with suppress(BufferError):
+                text.close()
+
+
+def _names(files: Files) -> Iterator[str]:
+    # the order of a set differs from run to run, and with it the merges
+    if isinstance(files, str | os.PathLike):
+        files = (files,)
+    elif isinstance(files, bytes | bytearray | memoryview | Mapping | Set) or not isinstance(files, Iterable):
+        raise TypeError(f"files must be a path, a glob, a folder or a sequence of these, not {type(files).__name__}")
+    for file in files:
+        name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
+        if not isinstance(name, str):
+            raise TypeError(f"a file must be named by a str or a path, not {type(file).__name__}")
+        yield name
+
+
+def _expand(name: str) -> list[Path]:
+    if os.path.isdir(name):  # noqa: PTH112 - Path("") would be the current folder
+        files = _files_below(name)
+        if not files:
+            raise CorpusError(f"folder {name!r} holds no files; expected at least one that is not hidden")
+        return files
+    if os.path.exists(name):  # noqa: PTH110
+        return [Path(name)]
+    if not glob.has_magic(name):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    files = sorted(path for path in map(Path, glob.iglob(name, recursive=True)) if not path.is_dir())  # noqa: PTH207
+    if not files:
+        raise CorpusError(f"pattern {name!r} matches no file")
+    return files
+
+
+def _files_below(folder: str) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        raise error
+
+    files = []
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(parent, name) for name in names if not name.startswith(".")]
+    return sorted(files)
+
+
+def _mapped(path: Path) -> bytes | mmap.mmap:
+    with path.open("rb") as file, _naming(path):
+        status = os.fstat(file.fileno())
+        # a pipe has no size, and a file of /proc says 0
+        if stat.S_ISREG(status.st_mode) and status.st_size:
+            try:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            except OSError as error:
+                # file systems without maps
+                if error.errno not in (errno.ENODEV, errno.ENOSYS, errno.EINVAL):
+                    raise
+        return file.read()
+
+
+def _decompressed(path: Path, decompress: Callable[[bytes], bytes]) -> bytes:
+    with path.open("rb") as file, _naming(path):
+        compressed = file.read()
+    try:
+        return decompress(compressed)
+    except _BROKEN as error:
+        raise CorpusError(f"{path}: expected a whole {path.suffix} file: {error}") from error
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    # a failed read, unlike a failed open, does not say of what
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

@@ -1,0 +1,50 @@
+"""What can go wrong, as types.
+
+Every error is also the built-in type that users expect to catch: bad values are `ValueError`, and what
+the operating system refuses stays the `OSError` that it raised.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class BBPEError(Exception):
+    """Base of all errors that bbpe itself raises."""
+
+
+class VocabularyError(BBPEError, ValueError):
+    """A vocabulary, or the file that holds it, is broken.
+
+    The message says where (file and place), what was found and what was expected.
+    """
+
+    def __init__(self, problem: str, *, path: str | os.PathLike[str] | None = None, place: str | None = None) -> None:
+        where = ": ".join(str(part) for part in (path, place) if part is not None)
+        super().__init__(f"{where}: {problem}" if where else problem)
+        self.problem, self.path, self.place = problem, path, place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore_vocabulary_error, (self.problem, self.path, self.place)
+
+
+def _restore_vocabulary_error(
+    problem: str, path: str | os.PathLike[str] | None, place: str | None
+) -> VocabularyError:
+    return VocabularyError(problem, path=path, place=place)
+
+
+class PatternError(BBPEError, ValueError):
+    """A split pattern is unknown, malformed, or cannot be followed exactly."""
+
+
+class CorpusError(BBPEError, ValueError):
+    """There is no text to train on, or a corpus file cannot be read as text."""
+
+
+class SpecialTokenError(BBPEError, ValueError):
+    """A text holds a special token that the call disallows, or allows one that does not exist."""
+
+
+class TokenIdError(BBPEError, ValueError):
+    """An id is negative, too large, or a hole in the vocabulary."""

@@ -1,0 +1,190 @@
+"""Vocabularies as keys in the byte alphabet, and merges as pairs of keys: what four formats have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..normalize import alphabet_to_bytes, bytes_to_alphabet
+from ..patterns import Pattern
+from ..spec import TokenizerSpec, make_spec
+from .known import check_special_tokens, pattern_of, rank_text, recognise
+from .ranks import live_merges
+from .reading import about, read_text, shown
+
+
+@dataclass(frozen=True)
+class MergeKeys:
+    """Merges in order, as pairs of keys, with the file that they stand in and the place of each."""
+
+    pairs: Sequence[tuple[str, str]]
+    path: StrPath
+    place: Callable[[int], str]
+
+
+def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = None) -> dict[str, int]:
+    """Return a JSON object as keys and ids; `VocabularyError` on an id that is no number or has two keys."""
+    owner: dict[int, str] = {}
+    for key, token_id in keys.items():
+        if type(token_id) is not int:
+            raise VocabularyError(f"token {key!r} has id {shown(token_id)}; expected a whole number", path=path, place=place)
+        if owner.setdefault(token_id, key) != key:
+            raise VocabularyError(
+                f"tokens {owner[token_id]!r} and {key!r} have the same id {token_id}; expected one token for each id",
+                path=path,
+                place=place,
+            )
+    return {key: token_id for token_id, key in owner.items()}
+
+
+def tokens_of(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> dict[str, bytes]:
+    """Return the bytes of keys; `VocabularyError` on one outside the byte alphabet."""
+    tokens: dict[str, bytes] = {}
+    for key in keys:
+        try:
+            tokens[key] = alphabet_to_bytes(key)
+        except ValueError as error:
+            raise VocabularyError(
+                f"token {key!r}: {error}, and it is no special token; expected GPT-2's byte alphabet",
+                path=path,
+                place=place,
+            ) from None
+    return tokens
+
+
+def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
+    """Return merges as pairs of bytes; of one that is listed twice the last place counts, as in HF.
+
+    Raises `VocabularyError` with the place of a merge whose parts or result are no tokens.
+    """
+    for number, (left, right) in enumerate(merges.pairs):
+        if left not in tokens or right not in tokens or left + right not in tokens:
+            missing = next(key for key in (left, right, left + right) if key not in tokens)
+            raise VocabularyError(
+                f"merge of {left!r} and {right!r}: {missing!r} has no id; "
+                "expected both parts and the result in the vocabulary",
+                path=merges.path,
+                place=merges.place(number),
+            )
+    last = list(dict.fromkeys(reversed(merges.pairs)))
+    return [(tokens[left], tokens[right]) for left, right in reversed(last)]
+
+
+def read_merges(path: StrPath) -> MergeKeys:
+    """Read a `merges.txt`: a pair of keys in each line, with one blank between; a first line `#version` is none.
+
+    Raises `VocabularyError` with the line that is no pair.
+    """
+    lines = read_text(path).rstrip("\r\n").split("\n")
+    first = 1 if lines[0].startswith("#version") else 0
+    pairs: list[tuple[str, str]] = []
+    for number, line in enumerate(lines[first:], first + 1):
+        parts = line.removesuffix("\r").split(" ")
+        if len(parts) != 2 or not parts[0] or not parts[1]:
+            if line == "" and len(lines) == 1:
+                break
+            raise VocabularyError(
+                f"found {line[:60]!r}; expected two tokens with one blank between", path=path, place=f"line {number}"
+            )
+        pairs.append((parts[0], parts[1]))
+    return MergeKeys(pairs, path, lambda number: f"line {first + 1 + number}")
+
+
+def spec_of_files(
+    keys: Mapping[str, int],
+    merges: MergeKeys,
+    *,
+    path: StrPath,
+    kind: str,
+    pattern: str | Sequence[str] | Pattern | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> TokenizerSpec:
+    """Make a spec of a file of keys and a file of merges, which hold no pattern and do not mark special tokens.
+
+    A key that can be no ordinary token is a special one: outside the byte alphabet, or of several
+    printable ASCII characters and in no merge.  Special tokens that the caller gives replace these.
+    """
+    given = check_special_tokens(special_tokens)
+    plain = _special_keys(keys, merges)
+    tokens = tokens_of((key for key in keys if key not in plain), path=path)
+    ordinary = {keys[key]: token for key, token in tokens.items()}
+    known = None
+    if pattern is None or given is None or name is None:
+        known = recognise(rank_text(ordinary))
+    if given is None:
+        given = plain or ({} if known is None else dict(known.special_tokens))
+    else:
+        kept = tokens_of((key for key in plain if given.get(key) != plain[key]), path=path)
+        ordinary.update({plain[key]: token for key, token in kept.items()})
+    pairs = merged_bytes(merges, tokens)
+    with about(path):
+        return make_spec(
+            ordinary,
+            pairs,
+            pattern=pattern_of(pattern, known, path=path, kind=kind),
+            special_tokens=given,
+            name=name if name is not None or known is None else known.name,
+        )
+
+
+def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
+    used = {key for left, right in merges.pairs for key in (left, right, left + right)}
+    unused = {key: token_id for key, token_id in keys.items() if key not in used}
+    return {
+        key: token_id for key, token_id in unused.items() if (key.isascii() and len(key) > 1) or not _in_alphabet(key)
+    }
+
+
+def _in_alphabet(key: str) -> bool:
+    try:
+        alphabet_to_bytes(key)
+    except ValueError:
+        return False
+    return True
+
+
+def keys_of(spec: TokenizerSpec, *, path: StrPath) -> dict[str, int]:
+    """Return the keys and ids of all tokens in order of ids, special and added ones as they are.
+
+    Raises `VocabularyError` when a special token reads like an ordinary one.
+    """
+    keys = {bytes_to_alphabet(token): token_id for token_id, token in spec.vocab.items()}
+    for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
+        if keys.setdefault(text, token_id) != token_id:
+            raise VocabularyError(
+                f"special token {text!r} (id {token_id}) reads like the ordinary token with id {keys[text]} in the byte "
+                "alphabet; expected different keys",
+                path=path,
+            )
+    return dict(sorted(keys.items(), key=lambda item: item[1]))
+
+
+def merges_text(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> str:
+    """Return the text of a `merges.txt`, with its version line."""
+    return "#version: 0.2\n" + "".join(f"{left} {right}\n" for left, right in merge_keys(spec, merges))
+
+
+def merge_keys(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> list[tuple[str, str]]:
+    """Return merges as pairs of keys."""
+    keys = {token_id: bytes_to_alphabet(token) for token_id, token in spec.vocab.items()}
+    return [(keys[left], keys[right]) for left, right, _ in merges]
+
+
+def file_merges(spec: TokenizerSpec, *, path: StrPath) -> Collection[tuple[int, int, int]]:
+    """Return the merges to write where the file cannot ask for the look-up of whole pretokens.
+
+    Raises `VocabularyError` when the spec needs that look-up.
+    """
+    if spec.merges is not None and not spec.whole_pretokens:
+        return spec.merges
+    live = live_merges(spec)
+    if spec.whole_pretokens and live.unmade:
+        raise VocabularyError(
+            f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, which "
+            "merges.txt cannot say; write tokenizer.json or a .tiktoken file",
+            path=path,
+        )
+    return live.merges if spec.merges is None else spec.merges

@@ -1,0 +1,85 @@
+r"""The regex dialect of `tokenizer.json`: Oniguruma, where ours is that of the `regex` package.
+
+Most of what split patterns use means the same in both.  What does not, or might not, is refused by name:
+`\p{N}{1,3}+` repeats a group there and is possessive here, `^` and `$` match at every line, `\w` and `\h`
+are other sets, `[` inside a class nests, `(?i)` folds `ss` to one letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import regex
+
+from ..errors import PatternError
+from ..files import StrPath
+from ..patterns import PATTERNS
+
+# Named patterns are compared with Oniguruma on random text (tests/test_formats.py); this one needs another
+# spelling there, because "st" under (?i) would also match the ligature U+FB06.
+_SPELLED = {
+    step: step.replace("start", "[s]tart") for step in PATTERNS["clip"].steps
+}
+_READ = {there: here for here, there in _SPELLED.items()}
+_SAFE = {_SPELLED.get(step, step) for row in PATTERNS.values() for step in row.steps}
+
+_ESCAPE = r"\\(?:[pP]\{\^?\w+\}|[sSdDrntf]|u[0-9A-Fa-f]{4}|x[0-7][0-9A-Fa-f]|[|.*+?()\[\]{}^$\\/\-\"!#&=~:;,@% ])"
+_AGREED = regex.compile(
+    rf"""(?: {_ESCAPE}
+    | \[\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&|~-]|([&|~-])(?!\1))+\]
+    | \(\?(?:[:>=!]|<[=!]) | \((?!\?) | [).|]
+    | \(\?i:(?:'\#?[A-Za-z]+\|?)+\)
+    | (?:[?*+]|\{{\d+(?:,\d*)?\}}(?![+?]))[?+]?+
+    | (?<=\\s[+*]\+)\$
+    | [^\\\[\](){{}}.*+?^$|]
+    )""".replace("\\#?", ""),
+    regex.VERBOSE,
+)
+_FOLDED = regex.compile(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")
+
+
+def to_oniguruma(steps: Sequence[str]) -> list[str]:
+    """Return a chain of regexes in spellings that Oniguruma reads as the `regex` package reads the given ones.
+
+    Raises `PatternError` on a construct that the two read differently, or may.
+    """
+    spelled = [_SPELLED.get(step, step) for step in steps]
+    for step in spelled:
+        _check(step, "tokenizer.json cannot hold this pattern: ")
+    return spelled
+
+
+def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
+    """Return a regex of a `tokenizer.json` in our dialect.
+
+    Raises `PatternError`, with file and place, on a construct that the two read differently, or may.
+    """
+    _check(source, f"{path}: {place}: ")
+    return _READ.get(source, source)
+
+
+def _check(source: str, where: str) -> None:
+    if source in _SAFE:
+        return
+    at = 0
+    while at < len(source):
+        token = _AGREED.match(source, at)
+        if token is None:
+            found = _found(source[at:])
+            raise PatternError(
+                f"{where}in the regex {source!r}, {found} at character {at} does not mean the same in Oniguruma, the "
+                "dialect of tokenizer.json, and in the `regex` package"
+            )
+        at = token.end()
+    folded = _FOLDED.search(source)
+    if folded is not None:
+        raise PatternError(
+            f"{where}in the regex {source!r}, {folded.group()!r} ignores case and holds letters that Oniguruma "
+            "also matches as one character, which the `regex` package does not"
+        )
+
+
+def _found(rest: str) -> str:
+    construct = regex.match(r"\{[^}]*\}[+?]?|\[[^\]]*\]|\\.|\(\?[^:)]*[:)]|.", rest, regex.DOTALL)
+    hint = "; write (?>...{n,m}) for a possessive one" if regex.match(r"\{[^}]*\}\+", rest) else ""
+    return f"{construct.group()!r}{hint}" if construct else repr(rest)

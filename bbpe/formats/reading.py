@@ -1,0 +1,127 @@
+"""Text and JSON with errors that name the file and the place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+from ..errors import VocabularyError
+from ..files import StrPath, read_bytes
+
+_REQUIRED: Any = object()
+_T = TypeVar("_T")
+
+
+def read_text(path: StrPath) -> str:
+    """Return the text of a UTF-8 file; `VocabularyError` where it is not UTF-8."""
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise VocabularyError(
+            f"found byte 0x{error.object[error.start]:02X}; expected UTF-8 text", path=path, place=f"byte {error.start}"
+        ) from None
+
+
+def read_json(path: StrPath) -> Any:
+    """Return the value of a JSON file; `VocabularyError` where it is malformed or repeats a key."""
+    text = read_text(path)
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}"
+        end = "; the file ends too early" if error.pos >= len(text.rstrip()) else ""
+        raise VocabularyError(f"{error.msg}; expected JSON{end}", path=path, place=place) from None
+    except VocabularyError as error:
+        raise VocabularyError(error.problem, path=path) from None
+    except RecursionError:
+        raise VocabularyError("the JSON is nested too deeply; expected a vocabulary", path=path) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise VocabularyError(f"{error}; expected JSON", path=path) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise VocabularyError(f"key {twice!r} stands twice in one object; expected each key once")
+    return values
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise VocabularyError(f"found {constant}; expected JSON")
+
+
+@contextmanager
+def about(path: StrPath) -> Iterator[None]:
+    """Name the file in every `VocabularyError` that names none."""
+    try:
+        yield
+    except VocabularyError as error:
+        if error.path is not None:
+            raise
+        raise VocabularyError(error.problem, path=path, place=error.place) from None
+
+
+class Fields:
+    """A JSON object that is read field by field, so that none is overlooked."""
+
+    def __init__(self, value: object, *, path: StrPath, place: str) -> None:
+        self.path, self.place = path, place
+        if not isinstance(value, dict):
+            self.refuse(f"found {shown(value)}; expected an object")
+        self._left: dict[str, Any] = dict(value)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._left
+
+    def take(self, key: str, default: Any = _REQUIRED) -> Any:
+        """Return a field, which must be there unless it has a default."""
+        value = self._left.pop(key, default)
+        if value is _REQUIRED:
+            self.refuse(f"field {key!r} is missing")
+        return value
+
+    def take_type(self, key: str, kind: type[_T], default: Any = _REQUIRED) -> _T:
+        """Return a field of one type."""
+        value = self.take(key, default)
+        if type(value) is not kind:
+            self.refuse(f"found {shown(value)}; expected {_KINDS[kind]}", key)
+        return value
+
+    def only(self, key: str, *accepted: object, default: Any = _REQUIRED) -> None:
+        """Refuse a field whose value is none of the accepted ones."""
+        value = self.take(key, default)
+        if not any(type(value) is type(other) and value == other for other in accepted):
+            expected = " or ".join(json.dumps(other) for other in accepted)
+            self.refuse(f"{shown(value)} is not supported; expected {expected}", key)
+
+    def done(self) -> None:
+        """Refuse the fields that nobody took: they might change ids."""
+        if self._left:
+            self.refuse(f"unknown field {min(self._left)!r}")
+
+    def refuse(self, problem: str, key: str | None = None) -> NoReturn:
+        """Raise a `VocabularyError` about this object or one of its fields."""
+        raise VocabularyError(problem, path=self.path, place=self.at(key) or None)
+
+    def at(self, key: str | None) -> str:
+        """Return the place of a field, such as `model.vocab`."""
+        return ".".join(part for part in (self.place, key) if part)
+
+
+_KINDS: Mapping[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    int: "a whole number",
+    bool: "true or false",
+}
+
+
+def shown(value: object) -> str:
+    """Return a JSON value as it stands in the file, cut to one line."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,115 @@
+"""Rank files (`.tiktoken`): a line for each token, its bytes in base64, a blank, and its rank.
+
+The rank is the id and the priority of merging; the files hold neither the pattern nor special tokens.
+Written by OpenAI's tiktoken, whose reader this follows: a pretoken that is a token is that token, ranks
+may have holes, blank lines are skipped, and `=` is the empty token (in Whisper's files).
+"""
+
+from __future__ import annotations
+
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from collections.abc import Mapping, Sequence
+
+from ..errors import VocabularyError
+from ..files import StrPath, read_bytes, write_atomic
+from ..patterns import Pattern
+from ..spec import TokenizerSpec, make_spec
+from .known import check_special_tokens, pattern_of, rank_text, recognise
+from .ranks import ranks_of
+
+
+def load(
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> TokenizerSpec:
+    """Read a rank file.
+
+    What is not given is taken from the known vocabularies; one that is not known needs a pattern and has
+    no special tokens.
+
+    Raises `VocabularyError` with the line on bad base64, a bad rank, and a rank or token that stands twice.
+    """
+    special = check_special_tokens(special_tokens)
+    data = read_bytes(path)
+    vocab = _parse(data, path)
+    known = None
+    if pattern is None or special is None or name is None:
+        # a file in order is its own canonical text
+        known = recognise(data) or recognise(rank_text(vocab))
+    if special is None:
+        special = {} if known is None else dict(known.special_tokens)
+    return make_spec(
+        vocab,
+        None,
+        pattern=pattern_of(pattern, known, path=path, kind="a rank file"),
+        special_tokens=special,
+        whole_pretokens=True,
+        name=name if name is not None or known is None else known.name,
+    )
+
+
+def dump(spec: TokenizerSpec, path: StrPath) -> None:
+    """Write the ordinary tokens of a spec as a rank file.
+
+    The format has no place for the pattern and the special tokens: readers must be told.
+
+    Raises `VocabularyError` when merging by rank would give other ids than the spec's merges.
+    """
+    write_atomic(path, rank_text({token_id: token for token, token_id in ranks_of(spec).items()}))
+
+
+def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
+    vocab: dict[int, bytes] = {}
+    number = count = 0
+    try:
+        for number, line in enumerate(data.split(b"\n"), 1):
+            parts = line.split()
+            if not parts:
+                continue
+            encoded, rank = parts
+            if not rank.isdigit():
+                raise ValueError
+            vocab[int(rank)] = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
+            count += 1
+    except ValueError:  # bad base64 and a line that is no pair are among them
+        raise _explained(line, path, number) from None
+    if count != len(vocab) or count != len(set(vocab.values())):
+        raise _repeated(data, path)
+    if not vocab:
+        raise VocabularyError("found no line; expected lines of base64, a blank and a rank", path=path)
+    return vocab
+
+
+def _explained(line: bytes, path: StrPath, number: int) -> VocabularyError:
+    found = f"found {line[:60].decode('utf-8', 'backslashreplace')!r}"
+    parts = line.split()
+    if len(parts) != 2:
+        problem = f"{found}; expected a token in base64, a blank and its rank"
+    elif not parts[1].isdigit():
+        problem = f"{found}; expected a rank of decimal digits at the end"
+    else:
+        try:
+            a2b_base64(parts[0], strict_mode=True)
+            problem = f"{found}; expected a rank below 2**32"
+        except Base64Error as error:
+            problem = f"{found}; expected a token in base64 ({error})"
+    return VocabularyError(problem, path=path, place=f"line {number}")
+
+
+def _repeated(data: bytes, path: StrPath) -> VocabularyError:
+    lines: dict[bytes | int, int] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.split():
+            continue
+        encoded, rank = line.split()
+        token = b"" if encoded == b"=" else a2b_base64(encoded)
+        for key, what in ((int(rank), "rank"), (token, "token")):
+            if key in lines:
+                problem = f"{what} {key!r} already stands in line {lines[key]}; expected each {what} once"
+                return VocabularyError(problem, path=path, place=f"line {number}")
+            lines[key] = number
+    raise AssertionError("there is a repeated line")

@@ -1,0 +1,83 @@
+"""Text as bytes, and bytes as text: well-formed UTF-8, and the byte alphabet.
+
+The byte alphabet is GPT-2's one printable character for each byte.  `vocab.json`, `merges.txt` and
+`tokenizer.json` write tokens in it, because bytes that are blanks, controls or halves of characters have no
+place in a text file.  A printable Latin-1 byte is its own character; the others take U+0100, U+0101, ... in
+order (Radford et al., 2019, "Language Models are Unsupervised Multitask Learners", and its published encoder).
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+#: Text as the engine reads it: UTF-8 in a contiguous buffer.
+Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
+#: What every function that takes text accepts: a string, or its UTF-8 bytes in any buffer of bytes.
+Text: TypeAlias = str | Buffer | npt.NDArray[np.uint8]
+
+_PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+
+#: The 256 bytes in the order of their characters, which is the order of their ids in a trained vocabulary.
+BYTE_ORDER = bytes((*_PRINTABLE, *sorted({*range(256)} - {*_PRINTABLE})))
+
+_CHARS = [chr(point) for point in _PRINTABLE] + [chr(0x100 + i) for i in range(256 - len(_PRINTABLE))]
+_TO_CHAR = {byte: char for byte, char in zip(BYTE_ORDER, _CHARS, strict=True)}
+_TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
+_ALPHABET = frozenset(_CHARS)
+
+
+def bytes_to_alphabet(token: bytes) -> str:
+    """Write bytes in the byte alphabet.
+
+    >>> bytes_to_alphabet(b" a\\n")
+    'ĠaĊ'
+    """
+    return token.decode("latin-1").translate(_TO_CHAR)
+
+
+def alphabet_to_bytes(text: str) -> bytes:
+    """Read bytes written in the byte alphabet; `ValueError` on a character outside it.
+
+    >>> alphabet_to_bytes("ĠaĊ")
+    b' a\\n'
+    """
+    if not _ALPHABET.issuperset(text):
+        stray = next(char for char in text if char not in _ALPHABET)
+        raise ValueError(f"{stray!r} (U+{ord(stray):04X}) is not in the byte alphabet")
+    return text.translate(_TO_BYTE).encode("latin-1")
+
+
+def well_formed(text: str) -> str:
+    """Return a string without surrogates: a pair becomes its code point, a lone one U+FFFD, as in tiktoken.
+
+    >>> well_formed("\\ud83d\\ude00 \\ud800") == "\\U0001f600 \\ufffd"
+    True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def text_bytes(text: Text) -> bytes | memoryview:
+    """Return a text as UTF-8 bytes; a bytes-like is taken as it is, without a copy.
+
+    Raises `TypeError` on anything but `str` and contiguous one-dimensional buffers of bytes.
+    """
+    if isinstance(text, str):
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            return well_formed(text).encode()
+    if isinstance(text, bytes):
+        return text
+    try:
+        view = memoryview(text)
+    except TypeError:
+        raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None
+    if view.ndim != 1 or view.itemsize != 1 or not view.contiguous:
+        raise TypeError(
+            f"a bytes-like text is a contiguous buffer of bytes, not {view.ndim} dimensions of format {view.format!r}"
+        )
+    return view.cast("B")

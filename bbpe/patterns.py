@@ -1,0 +1,231 @@
+"""Split patterns: the named ones, and any regex.
+
+A pattern cuts a text into pretokens; merging never crosses their borders.  It is a chain of regexes in
+the syntax of the `regex` package: each one cuts every piece that the one before left, into its matches
+and the text between them.  So nothing is lost, unless the pattern says that what lies between matches is
+dropped.  A vocabulary must be used with the pattern it was trained with.
+
+Sources of the regexes: tiktoken (`tiktoken_ext/openai_public.py`), the model authors' tokenizer files,
+and llama.cpp's list of pre-tokenizers (`src/llama-vocab.cpp`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import regex
+
+from .errors import PatternError
+
+_LEAD = r"'(?:[sdmt]|ll|ve|re)"
+_FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_TAIL = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_GPT2 = rf"{_LEAD}| ?\p{{L}}+| ?\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+|\s+(?!\S)|\s+"
+_UPPER, _LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+
+
+def _cl100k(number: str, tail: str = _TAIL) -> str:
+    return rf"{_FOLD}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{number}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{tail}"
+
+
+def _o200k(suffix: str, number: str, rest_tail: str, but: str = "") -> str:
+    upper, lower = f"[{_UPPER}{but}]", f"[{_LOWER}{but}]"
+    prefix = r"[^\r\n\p{L}\p{N}]?"
+    return (
+        rf"{prefix}{upper}*{lower}+{suffix}|{prefix}{upper}+{lower}*{suffix}|{number}"
+        rf"| ?[^\s\p{{L}}\p{{N}}]+{rest_tail}|{_TAIL}"
+    )
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How text is cut into pretokens.
+
+    `name` is the canonical name, `None` for a regex of the user's own; `steps` the chain of regexes;
+    `drops_gaps` whether text that no regex matches is dropped rather than kept; `open_tail` how many
+    pretokens at the end of a text may still change when text is appended (`None`: no bound is known);
+    `scheme` the compiled splitter that does the same, if there is one.
+    """
+
+    name: str | None
+    steps: tuple[str, ...]
+    drops_gaps: bool = False
+    open_tail: int | None = None
+    scheme: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.name is not None else "|".join(self.steps)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+
+    @cached_property
+    def _compiled(self) -> tuple[regex.Pattern[str], ...]:
+        return tuple(_compile(step) for step in self.steps)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of each pretoken, in characters."""
+        spans: Iterator[tuple[int, int]] = iter(((0, len(text)),) if text else ())
+        for compiled in self._compiled:
+            spans = self._cut(compiled, text, spans)
+        return spans
+
+    def split(self, text: str) -> Iterator[str]:
+        """Yield the pretokens of a text."""
+        return (text[start:end] for start, end in self.spans(text))
+
+    def _cut(
+        self, compiled: regex.Pattern[str], text: str, spans: Iterator[tuple[int, int]]
+    ) -> Iterator[tuple[int, int]]:
+        for start, end in spans:
+            # a copy, not `pos` and `endpos`: a later step must not look beyond its piece
+            whole = start == 0 and end == len(text)
+            piece = text if whole else text[start:end]
+            done = start
+            for match in compiled.finditer(piece):
+                first, last = start + match.start(), start + match.end()
+                if first > done and not self.drops_gaps:
+                    yield done, first
+                if last > first:
+                    yield first, last
+                done = last
+            if done < end and not self.drops_gaps:
+                yield done, end
+
+
+def _compile(source: str) -> regex.Pattern[str]:
+    # set operations ("&&") exist only in the package's version 1 syntax
+    flags = regex.V1 if "&&" in source else regex.V0
+    try:
+        return regex.compile(source, flags)
+    except regex.error as error:
+        place = "" if error.pos is None else f" at character {error.pos}"
+        raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{place}") from None
+
+
+def _row(name: str, *steps: str, tail: int = 2, drops_gaps: bool = False, scheme: str | None = None) -> Pattern:
+    return Pattern(name, steps, drops_gaps, tail, scheme)
+
+
+#: Every named pattern, by its canonical name.
+PATTERNS: dict[str, Pattern] = {
+    row.name: row
+    for row in (
+        _row("gpt2", _GPT2, scheme="gpt2"),
+        _row("cl100k", _cl100k(r"\p{N}{1,3}", r"\s++$|\s*[\r\n]|\s+(?!\S)|\s")),
+        _row("cl100k_older", _cl100k(r"\p{N}{1,3}", r"\s*[\r\n]|\s+(?!\S)|\s+")),
+        _row("llama3", _cl100k(r"\p{N}{1,3}")),
+        _row("qwen2", _cl100k(r"\p{N}")),
+        _row(
+            "qwen3_5",
+            rf"{_FOLD}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{_TAIL}",
+        ),
+        _row("o200k", _o200k(_FOLD + "?", r"\p{N}{1,3}", r"[\r\n/]*")),
+        _row("tekken", _o200k("", r"\p{N}", r"[\r\n/]*")),
+        _row("kimi", r"[\p{Han}]+|" + _o200k(_FOLD + "?", r"\p{N}{1,3}", r"[\r\n]*", r"&&[^\p{Han}]")),
+        _row(
+            "deepseek_v3",
+            r"\p{N}{1,3}",
+            "[一-龥\u3040-ゟ゠-ヿ]+",
+            r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+            rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_TAIL}",
+        ),
+        _row("starcoder", r"\p{N}", _GPT2),
+        _row("nanochat", _cl100k(r"\p{N}{1,2}", r"\s*[\r\n]|\s+(?!\S)|\s+")),
+        _row("falcon", r"[\p{P}$+<=>^~|`]+", _GPT2, "[0-9][0-9][0-9]"),
+        _row("bloom", r" ?[^(\s|.,!?…。，、।۔،)]+"),
+        _row(
+            "clip",
+            r"(?i)<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
+            drops_gaps=True,
+            tail=3,
+        ),
+        _row("whitespace", r"\S+", drops_gaps=True, tail=1),
+        _row("none", tail=1),
+    )
+    if row.name is not None
+}
+
+#: Other names of the same patterns.
+ALIASES: dict[str, str] = {
+    alias: name
+    for name, aliases in {
+        "gpt2": "gpt-2 r50k p50k r50k_base p50k_base p50k_edit",
+        "cl100k": "cl100k_base gpt4 gpt-4",
+        "cl100k_older": "minbpe rustbpe",
+        "llama3": "llama-3 dolma2 olmo2 olmo3 glm4 dbrx",
+        "qwen2": "qwen qwen2.5 qwen3",
+        "qwen3_5": "qwen3.5 qwen3_6 qwen3.6",
+        "o200k": "o200k_base o200k_harmony llama4 gpt4o gpt-4o",
+        "tekken": "nemotron3",
+        "kimi": "kimi_k2",
+        "deepseek_v3": "deepseek-v3 deepseek_r1 deepseek-r1",
+        "starcoder": "smollm command-r refact",
+    }.items()
+    for alias in aliases.split()
+}
+
+# Spellings of named patterns that stand in published files; each is equal to its row on every text.
+_SPELLINGS: dict[tuple[str, ...], str] = {
+    (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",): "gpt2",
+    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",): "gpt2",
+    (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    ): "cl100k",
+    (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+",
+    ): "cl100k_older",
+}
+_SPELLINGS.update({row.steps: name for name, row in PATTERNS.items()})
+
+
+def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
+    """Return the named pattern that a chain of regexes spells, or the chain itself as a pattern.
+
+    `drops_gaps`: whether text that no regex matches is dropped.
+
+    Raises `PatternError` when a regex does not compile.
+    """
+    name = _SPELLINGS.get(tuple(steps))
+    if name is not None and PATTERNS[name].drops_gaps == drops_gaps:
+        return PATTERNS[name]
+    for step in steps:
+        _compile(step)
+    return Pattern(None, tuple(steps), drops_gaps)
+
+
+def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
+    """Return the pattern of a name, a regex, or a chain of regexes.
+
+    A string of letters, digits, `_`, `-` and `.` that starts with a letter is a name and must be known;
+    any other string is a regex in the syntax of the `regex` package.
+
+    Raises `PatternError` on an unknown name or a regex that does not compile, `TypeError` on anything
+    that is no string.
+
+    >>> get_pattern("r50k_base").name
+    'gpt2'
+    >>> list(get_pattern(r"[a-z]+").split("ab,cd"))
+    ['ab', ',', 'cd']
+    """
+    if isinstance(pattern, Pattern):
+        return pattern
+    if isinstance(pattern, str):
+        name = ALIASES.get(pattern, pattern)
+        if name in PATTERNS:
+            return PATTERNS[name]
+        if regex.fullmatch(r"[A-Za-z][\w.\-]*", pattern):
+            near = difflib.get_close_matches(pattern, [*PATTERNS, *ALIASES], n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise PatternError(f"unknown pattern name {pattern!r}{hint} Known names: {', '.join(PATTERNS)}. Or give a regex.")
+        return recognise((pattern,))
+    steps = tuple(pattern) if isinstance(pattern, Sequence) else None
+    if not steps or not all(isinstance(step, str) for step in steps):
+        raise TypeError(f"pattern must be a name, a regex or a sequence of regexes, not {pattern!r}")
+    return recognise(steps)

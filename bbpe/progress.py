@@ -1,0 +1,260 @@
+"""How far a long job is: what it reports, and a bar that shows it.
+
+A job calls back with `Progress` records; it knows nothing of terminals.  `ProgressBar` is such a callback
+and draws on stderr: with rich where that is installed, else a single line that is written over; where stderr
+is no terminal, now and then a line of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self, TextIO
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a phase of a job is.
+
+    `done` of `total` units are behind it; `total` is `None` when it is not known.  `unit` is a plural
+    ("merges"); "bytes" are shown as MB of 10**6 bytes.
+
+    >>> Progress("merge", 300, 15744, "merges").done
+    300
+    """
+
+    phase: str
+    done: int
+    total: int | None
+    unit: str
+
+
+class ProgressBar:
+    """Draws progress on stderr, or on `stream`; a context manager, and callable with a `Progress`.
+
+    Each phase shows amount, rate and time left, a few times a second at most, and stays as one line when
+    the next begins.  On a stream that is no terminal, a phase writes a line at most every five seconds and
+    one at its end.  Calls must come from one thread at a time.
+
+    >>> import io
+    >>> with ProgressBar(stream=io.StringIO()) as bar:
+    ...     bar(Progress("count", 5_000_000, 5_000_000, "bytes"))
+    """
+
+    def __init__(self, *, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._painter: _Painter | None = None
+        self._first = self._last = Progress("", 0, None, "")
+        self._started = self._drawn = 0.0
+
+    def __enter__(self) -> Self:
+        self._painter = _choose_painter(self._stream)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._painter is not None:
+            self._end_phase(self._painter)
+            self._painter.close()
+            self._painter = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of how far the job is, and show it when the last drawing is old enough."""
+        if self._painter is None:
+            raise RuntimeError("a ProgressBar draws only inside its with block")
+        now = time.monotonic()
+        if progress.phase != self._last.phase:
+            self._end_phase(self._painter)
+            self._first, self._started, self._drawn = progress, now, now
+            self._painter.begin(progress)
+        self._last = progress
+        if now - self._drawn >= self._painter.interval:
+            self._drawn = now
+            self._painter.draw(progress, self._describe(now, ended=False))
+
+    def _end_phase(self, painter: _Painter) -> None:
+        if self._last.phase:
+            painter.end(self._last, self._describe(time.monotonic(), ended=True))
+        self._last = Progress("", 0, None, "")
+
+    def _describe(self, now: float, *, ended: bool) -> str:
+        seconds, last = now - self._started, self._last
+        rate = (last.done - self._first.done) / seconds if seconds > 0 else 0.0
+        parts = [_amount(last)]
+        if rate > 0:
+            parts.append(f"{rate / 1e6:,.1f} MB/s" if last.unit == "bytes" else f"{rate:,.0f} {last.unit}/s")
+        if ended:
+            parts.append(f"in {_duration(seconds)}")
+        elif rate > 0 and last.total is not None:
+            parts.append(f"{_duration(max(0, last.total - last.done) / rate)} left")
+        return "  ".join(parts)
+
+
+@contextmanager
+def resolve(progress: bool | Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None] | None]:
+    """Turn the `progress` argument of a job into the callback to use: `True` is a bar, `None` or `False` silence.
+
+    Raises `TypeError` on anything else that cannot be called.
+
+    >>> with resolve(None) as report:
+    ...     report is None
+    True
+    """
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        with ProgressBar() as bar:
+            yield bar
+    elif callable(progress):
+        yield progress
+    else:
+        raise TypeError(f"progress must be a bool, a callable or None, not {type(progress).__name__}")
+
+
+def _amount(progress: Progress) -> str:
+    if progress.unit == "bytes":
+        total = "" if progress.total is None else f" of {progress.total / 1e6:,.1f}"
+        return f"{progress.done / 1e6:,.1f}{total} MB"
+    total = "" if progress.total is None else f" of {progress.total:,}"
+    return f"{progress.done:,}{total} {progress.unit}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+class _Painter(Protocol):
+    """A way of drawing; `interval` is the least time between two drawings of a phase, in seconds."""
+
+    interval: float
+
+    def begin(self, progress: Progress) -> None: ...
+
+    def draw(self, progress: Progress, text: str) -> None: ...
+
+    def end(self, progress: Progress, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Lines:
+    """Lines of their own, for a log."""
+
+    interval = 5.0
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def begin(self, progress: Progress) -> None:
+        pass
+
+    def draw(self, progress: Progress, text: str) -> None:
+        self.stream.write(f"{progress.phase}  {text}\n")
+        self.stream.flush()
+
+    def end(self, progress: Progress, text: str) -> None:
+        self.draw(progress, text)
+
+    def close(self) -> None:
+        pass
+
+
+class _OneLine:
+    """One line of a terminal, written over until its phase ends."""
+
+    interval = 0.1
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.width = stream, 0
+
+    def begin(self, progress: Progress) -> None:
+        self.width = 0
+
+    def draw(self, progress: Progress, text: str) -> None:
+        # one column short of the edge, where terminals wrap
+        line = f"{progress.phase}  {text}"[: shutil.get_terminal_size().columns - 1]
+        self.stream.write("\r" + line.ljust(self.width))
+        self.stream.flush()
+        self.width = len(line)
+
+    def end(self, progress: Progress, text: str) -> None:
+        self.draw(progress, text)
+        self.stream.write("\n")
+        self.stream.flush()
+
+    def close(self) -> None:
+        pass
+
+
+class _RichBar:
+    """A bar for each phase, drawn by rich."""
+
+    interval = 0.1
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        # neither a refreshing thread nor a replaced sys.stdout: a callback must have no effect elsewhere
+        self._rich = RichProgress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[text]}", markup=False),
+            console=Console(file=stream),
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._rich.start()
+
+    def begin(self, progress: Progress) -> None:
+        self._task = self._rich.add_task(progress.phase, total=progress.total, text="")
+
+    def draw(self, progress: Progress, text: str) -> None:
+        self._rich.update(self._task, completed=progress.done, total=progress.total, text=text, refresh=True)
+
+    def end(self, progress: Progress, text: str) -> None:
+        self.draw(progress, text)
+
+    def close(self) -> None:
+        self._rich.stop()
+
+
+class _Silence:
+    """Nowhere to draw."""
+
+    interval = float("inf")
+
+    def begin(self, progress: Progress) -> None:
+        pass
+
+    def draw(self, progress: Progress, text: str) -> None:
+        pass
+
+    def end(self, progress: Progress, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _choose_painter(stream: TextIO | None) -> _Painter:
+    # a process without a console has no stderr at all
+    if stream is None:
+        return _Silence()
+    if not stream.isatty():
+        return _Lines(stream)
+    try:
+        return _RichBar(stream)
+    except ImportError:
+        return _OneLine(stream)

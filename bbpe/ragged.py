@@ -1,0 +1,44 @@
+"""Rows of different lengths in two flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """The ids of many texts: row i is `ids[offsets[i]:offsets[i + 1]]`.
+
+    `ids`: uint32[total]; `offsets`: int64[rows + 1], starting with 0.
+
+    >>> ragged = Ragged.from_rows([np.array([1, 2], np.uint32), np.array([], np.uint32)])
+    >>> len(ragged), ragged.offsets.tolist(), ragged[0].tolist()
+    (2, [0, 2, 2], [1, 2])
+    """
+
+    ids: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[npt.NDArray[np.uint32]]) -> Ragged:
+        """Join rows, uint32[n] each."""
+        arrays = list(rows)
+        offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in arrays], out=offsets[1:])
+        return cls(np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> npt.NDArray[np.uint32]:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        row %= len(self)
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[npt.NDArray[np.uint32]]:
+        return (self[row] for row in range(len(self)))

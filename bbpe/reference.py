@@ -1,0 +1,265 @@
+"""Byte-level BPE by its definition: slow, short, and what every test holds the fast code against.
+
+Read it to learn what the engine computes; nothing here shares code with it but the table of patterns.
+Tokens are `bytes` throughout, and ids appear only where ids matter.
+
+>>> merges = train(["low lower lowest"], 258)
+>>> merges
+[(b'l', b'o'), (b'lo', b'w')]
+>>> merge(b"slower", by_order(merges))
+[b's', b'low', b'e', b'r']
+
+Sources: Sennrich et al., 2016, "Neural Machine Translation of Rare Words with Subword Units", for the
+algorithm; Radford et al., 2019, "Language Models are Unsupervised Multitask Learners", for pretokens and bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from .normalize import BYTE_ORDER
+from .patterns import get_pattern
+from .spec import TokenizerSpec
+
+Pair: TypeAlias = tuple[bytes, bytes]
+#: The priority of merging two neighbours, the lowest first; `None` when they do not merge.
+Rank: TypeAlias = Callable[[bytes, bytes], int | None]
+
+
+# -- text ----------------------------------------------------------------------------------------------
+
+
+def characters(text: str | bytes) -> str:
+    r"""Return a text as a `str` that UTF-8 with "surrogateescape" turns into its bytes.
+
+    A byte that is not UTF-8 is a lone surrogate from U+DC80 to U+DCFF.  In a `str` given, a pair of surrogates is its
+    code point and a lone one U+FFFD, so that the two cannot be confused.
+
+    >>> characters(b"\xffa"), characters("\ud800a")
+    ('\udcffa', '\ufffda')
+    """
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "surrogateescape")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def split(text: str | bytes, pattern: str | Sequence[str] = "gpt2") -> list[bytes]:
+    """Return the pretokens of a text, as bytes; `pattern` is a name or a regex.
+
+    >>> split("It's 10 o'clock")
+    [b'It', b"'s", b' 10', b' o', b"'", b'clock']
+    """
+    return [pretoken.encode("utf-8", "surrogateescape") for pretoken in get_pattern(pattern).split(characters(text))]
+
+
+def cut_at(text: str, tokens: Collection[str]) -> list[str]:
+    """Return stretches of text (even places) and the tokens between them (odd places), the longest token first.
+
+    >>> cut_at("a<s>b<s>>", ["<s>", "<s>>"])
+    ['a', '<s>', 'b', '<s>>', '']
+    """
+    longest_first = sorted(tokens, key=lambda token: len(token.encode()), reverse=True)
+    return re.split(f"({'|'.join(map(re.escape, longest_first))})", text) if tokens else [text]
+
+
+# -- training ------------------------------------------------------------------------------------------
+
+
+def count(
+    texts: Iterable[str | bytes], *, pattern: str | Sequence[str] = "gpt2", special_tokens: Collection[str] = ()
+) -> dict[bytes, int]:
+    """Return the pretokens of all texts and their counts, in order of first appearance.
+
+    No pretoken crosses from one text into the next, nor a special token, which is left out.
+
+    >>> count(["a b a", "b"])
+    {b'a': 1, b' b': 1, b' a': 1, b'b': 1}
+    """
+    counts: Counter[bytes] = Counter()
+    for text in texts:
+        for stretch in cut_at(characters(text), special_tokens)[::2]:
+            # a stretch of characters is bytes again, so that a byte that is not UTF-8 stays what it is
+            counts.update(split(stretch.encode("utf-8", "surrogateescape"), pattern))
+    return dict(counts)
+
+
+def train(
+    texts: Iterable[str | bytes],
+    vocab_size: int,
+    *,
+    pattern: str | Sequence[str] = "gpt2",
+    special_tokens: Collection[str] = (),
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    tie_break: str = "ids",
+) -> list[Pair]:
+    """Return the merges that training on texts learns, in order; the options are those of `bbpe.train`.
+
+    >>> train(["ab ab"], 300)
+    [(b'a', b'b'), (b' ', b'ab')]
+    """
+    counts = count(texts, pattern=pattern, special_tokens=special_tokens)
+    return train_from_counts(
+        counts,
+        vocab_size - 256 - len(special_tokens),
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+        tie_break=tie_break,
+    )
+
+
+def train_from_counts(
+    counts: Mapping[bytes, int],
+    merge_limit: int,
+    *,
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    tie_break: str = "ids",
+) -> list[Pair]:
+    """Return up to `merge_limit` merges of counted pretokens: again and again, merge the best pair.
+
+    The best pair occurs most often.  Of several, `tie_break` takes "ids": the lowest pair of ids, where
+    the bytes come first, in the order of their characters, and merges follow; "bytes": the greatest pair
+    of byte strings; "first": the pair that occurs first, in the text as it is segmented now.  It ends when the
+    best pair occurs less than `min_frequency` times, or not at all.
+
+    >>> train_from_counts({b"ab": 2, b"cd": 2}, 1), train_from_counts({b"ab": 2, b"cd": 2}, 1, tie_break="bytes")
+    ([(b'a', b'b')], [(b'c', b'd')])
+    """
+    words = [([bytes((byte,)) for byte in pretoken], times) for pretoken, times in counts.items() if times]
+    ids = {bytes((byte,)): token_id for token_id, byte in enumerate(BYTE_ORDER)}
+    merges: list[Pair] = []
+    while len(merges) < merge_limit:
+        pairs = count_pairs(words, max_token_length)
+        if tie_break == "ids":
+            best = min(pairs, key=lambda pair: (-pairs[pair], ids[pair[0]], ids[pair[1]]), default=None)
+        elif tie_break == "bytes":
+            best = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
+        elif tie_break == "first":
+            # a dict keeps the order of first occurrence, and max the first of equals
+            best = max(pairs, key=lambda pair: pairs[pair], default=None)
+        else:
+            raise ValueError(f"tie_break is {tie_break!r}; expected 'ids', 'bytes' or 'first'")
+        if best is None or pairs[best] < min_frequency:
+            break
+        words = [(join(symbols, best), times) for symbols, times in words]
+        ids[best[0] + best[1]] = 256 + len(merges)
+        merges.append(best)
+    return merges
+
+
+def count_pairs(words: Iterable[tuple[list[bytes], int]], max_token_length: int | None = None) -> dict[Pair, int]:
+    """Return how often each pair of neighbours occurs, in order of first occurrence.
+
+    Every window of two counts, so `aaa` has two pairs.  A pair longer than `max_token_length` bytes has none.
+
+    >>> count_pairs([([b"a", b"a", b"a"], 5)])
+    {(b'a', b'a'): 10}
+    """
+    pairs: Counter[Pair] = Counter()
+    for symbols, times in words:
+        for left, right in pairwise(symbols):
+            if max_token_length is None or len(left + right) <= max_token_length:
+                pairs[left, right] += times
+    return dict(pairs)
+
+
+def join(symbols: Sequence[bytes], pair: Pair) -> list[bytes]:
+    """Return the symbols with the pair made one wherever it stands, from left to right without overlap.
+
+    >>> join([b"a", b"a", b"a"], (b"a", b"a"))
+    [b'aa', b'a']
+    """
+    joined: list[bytes] = []
+    i = 0
+    while i < len(symbols):
+        if tuple(symbols[i : i + 2]) == pair:
+            joined.append(symbols[i] + symbols[i + 1])
+            i += 2
+        else:
+            joined.append(symbols[i])
+            i += 1
+    return joined
+
+
+# -- encoding ------------------------------------------------------------------------------------------
+
+
+def by_order(merges: Sequence[Pair]) -> Rank:
+    """Merge-list mode: the rank of a pair is its place in the list, the last one when it is listed twice."""
+    order = {pair: place for place, pair in enumerate(merges)}
+    return lambda left, right: order.get((left, right))
+
+
+def by_ranks(ranks: Mapping[bytes, int]) -> Rank:
+    """Rank mode: any two neighbours merge whose concatenation is a token, and its rank is theirs."""
+    return lambda left, right: ranks.get(left + right)
+
+
+def merge(pretoken: bytes, rank: Rank, below: int | None = None) -> list[bytes]:
+    """Return the tokens of a pretoken: again and again, merge the leftmost pair of the lowest rank.
+
+    With `below`, pairs of that rank and higher ones stay apart.
+
+    >>> merge(b"aaa", by_ranks({b"a": 0, b"aa": 1}))
+    [b'aa', b'a']
+    """
+    symbols = [bytes((byte,)) for byte in pretoken]
+    while True:
+        ranked = [(rank(*pair), i) for i, pair in enumerate(pairwise(symbols))]
+        possible = [(r, i) for r, i in ranked if r is not None and (below is None or r < below)]
+        if not possible:
+            return symbols
+        _, i = min(possible)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+class SlowTokenizer:
+    """Encodes and decodes as a spec says, one definition at a time.
+
+    >>> from bbpe.patterns import get_pattern
+    >>> from bbpe.spec import make_spec
+    >>> vocab = {**{byte: bytes((byte,)) for byte in range(256)}, 256: b"ab"}
+    >>> slow = SlowTokenizer(make_spec(vocab, [(b"a", b"b")], pattern=get_pattern("gpt2")))
+    >>> slow.encode("abc"), slow.decode_bytes([256, 99])
+    ([256, 99], b'abc')
+    """
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self.spec = spec
+        self.ids = {token: token_id for token_id, token in spec.vocab.items()}
+        self.specials = {**spec.special_tokens, **spec.added_tokens}
+        if spec.merges is None:
+            self.rank = by_ranks(self.ids)
+        else:
+            self.rank = by_order([(spec.vocab[left], spec.vocab[right]) for left, right, _ in spec.merges])
+
+    def encode(self, text: str | bytes, *, allowed_special: Collection[str] = ()) -> list[int]:
+        """Return the ids of a text; added tokens and the allowed special tokens in it become theirs."""
+        found = {*self.spec.added_tokens, *allowed_special}
+        ids: list[int] = []
+        for place, stretch in enumerate(cut_at(characters(text), found)):
+            if place % 2:
+                ids.append(self.specials[stretch])
+            else:
+                ids.extend(self._ordinary(stretch))
+        return ids
+
+    def _ordinary(self, text: str) -> Iterator[int]:
+        for pretoken in self.spec.pattern.split(text):
+            yield from self.encode_pretoken(pretoken.encode("utf-8", "surrogateescape"))
+
+    def encode_pretoken(self, pretoken: bytes) -> list[int]:
+        """Return the ids of one pretoken, looked up whole first where the spec says so."""
+        if self.spec.whole_pretokens and pretoken in self.ids:
+            return [self.ids[pretoken]]
+        return [self.ids[token] for token in merge(pretoken, self.rank)]
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Return the bytes of ids; `KeyError` when one is no token's."""
+        specials = {token_id: text.encode() for text, token_id in self.specials.items()}
+        return b"".join(self.spec.vocab[i] if i in self.spec.vocab else specials[i] for i in ids)

@@ -1,0 +1,137 @@
+"""Everything that a tokenizer *is*, as plain data: the hub that all file formats meet at."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .errors import VocabularyError
+from .patterns import Pattern
+
+#: The highest id. Arrays are indexed by id, so an absurd one in a broken file must not reserve gigabytes.
+MAX_ID = 2**28 - 1
+
+
+@dataclass(frozen=True)
+class TokenizerSpec:
+    """The definition of a tokenizer.
+
+    `vocab` maps ids to the bytes of ordinary tokens.  `merges` holds `(left id, right id, id)` in order
+    of priority ("merge-list mode", HF); `None` means that any two neighbours merge whose concatenation is
+    a token, the lowest id first ("rank mode", tiktoken).  With `whole_pretokens` a pretoken that is itself
+    a token is that token, whether or not merging would build it.  `special_tokens` follow the policy of
+    each call, `added_tokens` always match.
+    """
+
+    vocab: Mapping[int, bytes]
+    merges: tuple[tuple[int, int, int], ...] | None
+    pattern: Pattern
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    added_tokens: Mapping[str, int] = field(default_factory=dict)
+    whole_pretokens: bool = False
+    name: str | None = None
+
+    @property
+    def vocab_size(self) -> int:
+        """The highest id plus one."""
+        return 1 + max((*self.vocab, *self.special_tokens.values(), *self.added_tokens.values()))
+
+    def fingerprint(self) -> str:
+        """SHA-256 over ids and bytes, special and added tokens and the pattern, as 64 hex digits.
+
+        The file format, the order and mode of merges and the name do not count.
+        """
+        digest = hashlib.sha256(b"bbpe spec 1\n")
+        for token_id, token in sorted(self.vocab.items()):
+            digest.update(b"%d %d " % (token_id, len(token)) + token)
+        for label, tokens in (("special", self.special_tokens), ("added", self.added_tokens)):
+            for token_id, text in sorted((token_id, text) for text, token_id in tokens.items()):
+                encoded = text.encode("utf-8", "surrogatepass")
+                digest.update(b"%s %d %d " % (label.encode(), token_id, len(encoded)) + encoded)
+        for step in self.pattern.steps:
+            digest.update(b"step %d " % len(step) + step.encode("utf-8", "surrogatepass"))
+        digest.update(b"drops" if self.pattern.drops_gaps else b"keeps")
+        return digest.hexdigest()
+
+
+def make_spec(
+    vocab: Mapping[int, bytes],
+    merges: Iterable[tuple[bytes, bytes]] | None,
+    *,
+    pattern: Pattern,
+    special_tokens: Mapping[str, int] | None = None,
+    added_tokens: Mapping[str, int] | None = None,
+    whole_pretokens: bool = False,
+    name: str | None = None,
+) -> TokenizerSpec:
+    """Check a vocabulary and return its spec.
+
+    A special or added token may stand in `vocab` too, under the same id; it is no ordinary token then.
+
+    Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single
+    byte without a token, and a merge whose parts or result have no id.
+    """
+    special, added = dict(special_tokens or {}), dict(added_tokens or {})
+    ordinary = _without_specials(vocab, {**added, **special})
+    _check_specials(special, added)
+    ids: dict[bytes, int] = {}
+    for token_id, token in ordinary.items():
+        if not 0 <= token_id <= MAX_ID:
+            raise VocabularyError(f"token {token!r} has id {token_id}; expected 0 to {MAX_ID}")
+        if ids.setdefault(token, token_id) != token_id:
+            raise VocabularyError(f"token {token!r} has two ids, {ids[token]} and {token_id}; expected one")
+    missing = [byte for byte in range(256) if bytes((byte,)) not in ids]
+    if missing:
+        raise VocabularyError(
+            f"{len(missing)} single bytes have no token, the first is 0x{missing[0]:02X}; "
+            "a byte-level vocabulary has a token for each of the 256 bytes"
+        )
+    triples = None if merges is None else tuple(_merge_ids(merges, ids))
+    return TokenizerSpec(ordinary, triples, pattern, special, added, whole_pretokens, name)
+
+
+def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
+    """Turn tokens to ranks into ids to tokens; `VocabularyError` when two tokens have one rank."""
+    vocab: dict[int, bytes] = {}
+    for token, rank in ranks.items():
+        if vocab.setdefault(rank, token) != token:
+            raise VocabularyError(f"tokens {vocab[rank]!r} and {token!r} have the same rank {rank}; expected one each")
+    return vocab
+
+
+def _without_specials(vocab: Mapping[int, bytes], specials: Mapping[str, int]) -> dict[int, bytes]:
+    ordinary = dict(vocab)
+    for text, token_id in specials.items():
+        token = ordinary.get(token_id)
+        if token is None:
+            continue
+        if token != text.encode("utf-8", "surrogatepass"):
+            raise VocabularyError(f"special token {text!r} and token {token!r} have the same id {token_id}")
+        del ordinary[token_id]
+    return ordinary
+
+
+def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> None:
+    owner: dict[int, str] = {}
+    for text, token_id in (*special.items(), *added.items()):
+        if not text:
+            raise VocabularyError("a special token is the empty string; expected at least one character")
+        if not 0 <= token_id <= MAX_ID:
+            raise VocabularyError(f"special token {text!r} has id {token_id}; expected 0 to {MAX_ID}")
+        if owner.setdefault(token_id, text) != text:
+            raise VocabularyError(f"special tokens {owner[token_id]!r} and {text!r} have the same id {token_id}")
+    both = special.keys() & added.keys()
+    if both:
+        raise VocabularyError(f"{min(both)!r} is both a special and an added token; expected one of them")
+
+
+def _merge_ids(merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int]) -> Iterable[tuple[int, int, int]]:
+    for number, (left, right) in enumerate(merges):
+        try:
+            yield ids[left], ids[right], ids[left + right]
+        except KeyError as missing:
+            raise VocabularyError(
+                f"merge {number} of {left!r} and {right!r}: {missing.args[0]!r} has no id; "
+                "expected both parts and the result in the vocabulary"
+            ) from None

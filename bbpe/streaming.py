@@ -1,0 +1,89 @@
+"""Text that arrives in chunks, cut where nothing that follows can change the cut.
+
+More text can change only the last few pretokens of what there is (`Pattern.open_tail`), a special token
+that has begun, and a character that is not complete; these wait for the next chunk.  What is pending is
+looked at again only when it has doubled, so that a long pretoken in tiny chunks costs linear time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .normalize import Text, text_bytes
+from .specials import Matcher
+
+#: Cuts a text: its bytes as they are to be encoded and the ends of its pretokens in them, int64[n], and
+#: the ends of the same pretokens in the text, int64[n].
+Cut: TypeAlias = Callable[[bytes], tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+#: Text and the ends of its pretokens, or the id of a special token.
+Piece: TypeAlias = tuple[bytes, npt.NDArray[np.int64]] | int
+
+
+def chunk_bytes(chunks: Iterable[Text]) -> Iterator[bytes | memoryview]:
+    """Yield chunks as UTF-8; a surrogate pair that two strings share is joined."""
+    high = ""
+    for chunk in chunks:
+        if not isinstance(chunk, str):
+            if high:
+                yield text_bytes(high)
+                high = ""
+            yield text_bytes(chunk)
+            continue
+        text = high + chunk
+        high = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        yield text_bytes(text[: len(text) - len(high)])
+    if high:
+        yield text_bytes(high)
+
+
+def pieces(chunks: Iterable[Text], cut: Cut, open_tail: int | None, matcher: Matcher | None) -> Iterator[Piece]:
+    """Yield the pretokens and special tokens of the joined chunks as soon as they are settled.
+
+    Raises `SpecialTokenError` when the text holds a token that the matcher refuses.
+    """
+    matcher = matcher or Matcher({})
+    pending, enough = bytearray(), 0
+    for chunk in chunk_bytes(chunks):
+        pending += chunk
+        if len(pending) < enough:
+            continue
+        yield from _take(pending, cut, open_tail, matcher)
+        enough = 2 * len(pending)
+    matcher.check(pending)
+    for piece in matcher.pieces(bytes(pending)):
+        yield piece if isinstance(piece, int) else cut(bytes(piece))[:2]
+
+
+def _take(pending: bytearray, cut: Cut, open_tail: int | None, matcher: Matcher) -> Iterator[Piece]:
+    """Remove what is settled from the front of `pending`, and yield it."""
+    matcher.check(pending)
+    # a token that begins later may be cut off, or be the beginning of a longer one
+    settled = len(pending) - max(matcher.longest - 1, 0)
+    done = 0
+    while (found := matcher.find(pending, done)) is not None and found[0] < settled:
+        if found[0] > done:
+            yield cut(bytes(pending[done : found[0]]))[:2]
+        yield found[2]
+        done = found[1]
+    if open_tail is not None and done < settled:
+        text = bytes(pending[done:settled])
+        data, ends, text_ends = cut(text[: complete_characters(text)])
+        keep = len(ends) - open_tail
+        if keep > 0:
+            yield data[: int(ends[keep - 1])], ends[:keep]
+            done += int(text_ends[keep - 1])
+    del pending[:done]
+
+
+def complete_characters(text: bytes) -> int:
+    """Return the length of a text without the character that its end cuts off, if it does."""
+    for back in range(1, min(4, len(text) + 1)):
+        byte = text[-back]
+        if byte & 0xC0 != 0x80:
+            length = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+            return len(text) - back if length > back else len(text)
+    return len(text)

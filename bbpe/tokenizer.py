@@ -1,0 +1,421 @@
+"""The tokenizer: an immutable value that encodes and decodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from . import corpus, formats
+from .core.bpe import Model
+from .core.encoder import Encoder
+from .core.ids import TokenBytes
+from .core.split import Splitter, utf8_ends
+from .errors import SpecialTokenError
+from .normalize import Text, bytes_to_alphabet, text_bytes
+from .parallel import imap
+from .patterns import get_pattern
+from .ragged import Ragged
+from .spec import TokenizerSpec, make_spec, vocab_of_ranks
+from .specials import END_OF_TEXT, Selection, SpecialTokens
+from .streaming import pieces
+
+#: Ids as every decoding method takes them.
+Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
+
+#: Pretokens that a regex finds are handed to the engine in batches of this many.
+_BATCH = 1 << 16
+#: Batches of less text than this, in characters, are not worth a thread.
+_THREAD_WORTH = 1 << 20
+
+
+class Tokenizer:
+    """A byte-level BPE tokenizer.
+
+    Made by `bbpe.train`, `bbpe.load`, `Tokenizer.from_merges` or `Tokenizer.from_ranks`; equal, hashable
+    and picklable by content; safe to share between threads and with forked children.
+
+    >>> tok = train_from_iterator(["low lower lowest"], vocab_size=260)
+    >>> tok.decode(tok.encode("slow")) == "slow"
+    True
+    """
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        values = self.__dict__
+        values["spec"] = spec
+        model = Model(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens)
+        scheme = spec.pattern.scheme
+        values["_splitter"] = None if scheme is None else Splitter(scheme)
+        values["_encoder"] = Encoder(model, values["_splitter"])
+        specials = {
+            token_id: text.encode("utf-8", "surrogatepass")
+            for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())
+        }
+        values["_token_bytes"] = TokenBytes({**spec.vocab, **specials})
+        values["_specials"] = SpecialTokens(spec.special_tokens, spec.added_tokens)
+
+    spec: TokenizerSpec
+    _splitter: Splitter | None
+    _encoder: Encoder
+    _token_bytes: TokenBytes
+    _specials: SpecialTokens
+
+    @classmethod
+    def from_merges(
+        cls,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]],
+        *,
+        pattern: str | Sequence[str],
+        special_tokens: Mapping[str, int] | None = None,
+        name: str | None = None,
+    ) -> Tokenizer:
+        """Make a tokenizer of ids to bytes and merges in order of priority (merge-list mode, as HF's).
+
+        Raises `VocabularyError` when the two do not fit together and `PatternError` on an unknown pattern.
+        """
+        chosen = get_pattern(pattern)
+        return cls(make_spec(vocab, merges, pattern=chosen, special_tokens=special_tokens, name=name))
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Mapping[bytes, int],
+        *,
+        pattern: str | Sequence[str],
+        special_tokens: Mapping[str, int] | None = None,
+        name: str | None = None,
+    ) -> Tokenizer:
+        """Make a tokenizer of tokens to ranks, which are the ids (rank mode, as tiktoken's).
+
+        Any two neighbours merge whose concatenation is a token, the lowest rank first; a pretoken that is
+        itself a token is that token.  Raises as `from_merges` does.
+        """
+        vocab = vocab_of_ranks(ranks)
+        chosen = get_pattern(pattern)
+        return cls(
+            make_spec(vocab, None, pattern=chosen, special_tokens=special_tokens, whole_pretokens=True, name=name)
+        )
+
+    # -- encoding ------------------------------------------------------------------------------------
+
+    def encode(self, text: Text, *, allowed_special: Selection = (), disallowed_special: Selection = ()) -> list[int]:
+        """Return the ids of a text.
+
+        Special tokens in the text are plain text unless allowed: `"all"` or a set of them.  One that is
+        disallowed and not allowed raises `SpecialTokenError`, naming it and its place.  Bytes that are not
+        UTF-8 are encoded as the bytes they are; in a `str` a lone surrogate is U+FFFD.
+
+        >>> tok = train_from_iterator(["a b"], vocab_size=257, special_tokens=["<s>"])
+        >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
+        ([256], 3)
+        """
+        data = text_bytes(text)
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        if matcher is None:
+            return self._encode_list(data)
+        matcher.check(data)
+        ids: list[int] = []
+        for piece in matcher.pieces(data):
+            if isinstance(piece, int):
+                ids.append(piece)
+            else:
+                ids += self._encode_list(piece)
+        return ids
+
+    def encode_ordinary(self, text: Text) -> list[int]:
+        """Return the ids of a text in which special tokens are plain text."""
+        return self.encode(text)
+
+    def encode_bytes(
+        self,
+        text: bytes | bytearray | memoryview,
+        *,
+        allowed_special: Selection = (),
+        disallowed_special: Selection = (),
+    ) -> list[int]:
+        """Return the ids of bytes, UTF-8 or not; raises `TypeError` on a `str`."""
+        if isinstance(text, str):
+            raise TypeError("encode_bytes takes bytes; encode takes str too")
+        return self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+
+    def encode_to_numpy(
+        self, text: Text, *, allowed_special: Selection = (), disallowed_special: Selection = ()
+    ) -> npt.NDArray[np.uint32]:
+        """Return the ids of a text as uint32[n]; otherwise as `encode`."""
+        data = text_bytes(text)
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        if matcher is None:
+            return self._encode_array(data)
+        matcher.check(data)
+        parts = [
+            np.array([piece], np.uint32) if isinstance(piece, int) else self._encode_array(piece)
+            for piece in matcher.pieces(data)
+        ]
+        return np.concatenate([np.empty(0, np.uint32), *parts])
+
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        allowed_special: Selection = (),
+        disallowed_special: Selection = (),
+    ) -> list[list[int]]:
+        """Return the ids of each text, in order; `threads=None` uses every core when there is enough text."""
+
+        def encode(text: Text) -> list[int]:
+            return self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+
+        batch = _as_batch(texts)
+        return list(imap(encode, batch, _threads_for(batch, threads)))
+
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        allowed_special: Selection = (),
+        disallowed_special: Selection = (),
+    ) -> Ragged:
+        """Return the ids of each text as `Ragged(ids: uint32[total], offsets: int64[len(texts) + 1])`."""
+
+        def encode(text: Text) -> npt.NDArray[np.uint32]:
+            return self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+
+        batch = _as_batch(texts)
+        return Ragged.from_rows(imap(encode, batch, _threads_for(batch, threads)))
+
+    def encode_iterable(
+        self, chunks: Iterable[Text], *, allowed_special: Selection = (), disallowed_special: Selection = ()
+    ) -> Iterator[int]:
+        """Yield the ids of the joined chunks, wherever they were cut.
+
+        Memory grows with the largest chunk and twice the longest pretoken, not with the text; with a regex
+        that is no named pattern the text is collected first, because it may look ahead without bound.
+        """
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        for piece in pieces(chunks, self._cut, self.spec.pattern.open_tail, matcher):
+            if isinstance(piece, int):
+                yield piece
+            else:
+                yield from self._encoder.encode_list(*piece)
+
+    def encode_files(
+        self, files: corpus.Files, *, allowed_special: Selection = (), disallowed_special: Selection = ()
+    ) -> Iterator[npt.NDArray[np.uint32]]:
+        """Yield the ids of each file as uint32[n]; `files` as in `bbpe.train`.
+
+        Raises `OSError` naming a file that cannot be read.
+        """
+        for path in corpus.paths(files):
+            with corpus.open_text(path) as data:
+                yield self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
+
+    def tokenize(self, text: Text) -> list[str]:
+        """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them.
+
+        >>> train_from_iterator(["a b"], vocab_size=256).tokenize("a b")
+        ['a', 'Ġ', 'b']
+        """
+        return [bytes_to_alphabet(self._token_bytes.token(token_id)) for token_id in self.encode(text)]
+
+    def _encode_list(self, data: bytes | memoryview) -> list[int]:
+        if self._splitter is not None:
+            return self._encoder.encode_list(data)
+        ids: list[int] = []
+        for batch in self._regex_batches(data):
+            ids += self._encoder.encode_list(*batch)
+        return ids
+
+    def _encode_array(self, data: bytes | memoryview) -> npt.NDArray[np.uint32]:
+        if self._splitter is not None:
+            return self._encoder.encode_array(data)
+        parts = [self._encoder.encode_array(*batch) for batch in self._regex_batches(data)]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
+
+    def _regex_batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
+        found = self.spec.pattern.split(str(data, "utf-8", "surrogateescape"))
+        while batch := list(islice(found, _BATCH)):
+            yield "".join(batch).encode("utf-8", "surrogateescape"), utf8_ends(batch)
+
+    def _cut(self, data: bytes) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        if self._splitter is not None:
+            ends = self._splitter.spans(data)[1:]
+            return data, ends, ends
+        text = data.decode("utf-8", "surrogateescape")
+        spans = list(self.spec.pattern.spans(text))
+        kept = [text[start:end] for start, end in spans]
+        ends = utf8_ends(kept)
+        if not self.spec.pattern.drops_gaps:
+            return data, ends, ends
+        stops = [0, *(end for _, end in spans)]
+        with_gaps = [text[start:end] for start, end in zip(stops, stops[1:], strict=False)]
+        return "".join(kept).encode("utf-8", "surrogateescape"), ends, utf8_ends(with_gaps)
+
+    # -- decoding ------------------------------------------------------------------------------------
+
+    def decode(self, ids: Ids, *, errors: str = "replace") -> str:
+        """Return the text of ids: a sequence of int or any integer array.
+
+        `errors` says what becomes of bytes that are not UTF-8, as in `bytes.decode`.  Raises `TokenIdError`
+        naming an id that is negative, too large or a hole.
+        """
+        return self.decode_bytes(ids).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: Ids) -> bytes:
+        """Return the bytes of ids; for every text, `decode_bytes(encode(text))` is its UTF-8."""
+        return self._token_bytes.join(ids)
+
+    def decode_batch(self, batch: Iterable[Ids] | Ragged, *, errors: str = "replace") -> list[str]:
+        """Return the text of each row of ids."""
+        return [self.decode(ids, errors=errors) for ids in batch]
+
+    # -- what it is ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+        """Write the tokenizer to a file, atomically.
+
+        `format`: "huggingface" (tokenizer.json), "tiktoken", "gpt2" (a folder with vocab.json and merges.txt)
+        or "vocab_txt"; by default the suffix of the path says which.  Raises `VocabularyError` when the
+        format cannot hold this tokenizer.
+        """
+        formats.dump(self.spec, Path(path), format=format)
+
+    def id_to_token(self, token_id: int) -> bytes:
+        """Return the bytes of an id, special tokens too; `TokenIdError` when no token has it."""
+        return self._token_bytes.token(token_id)
+
+    def token_to_id(self, token: bytes | str) -> int:
+        """Return the id of a token: its bytes, or its text, which may be a special token's.
+
+        Raises `KeyError` when there is no such token.
+        """
+        if isinstance(token, str):
+            for specials in (self.spec.special_tokens, self.spec.added_tokens):
+                if token in specials:
+                    return specials[token]
+            token = token.encode()
+        return self._ids_by_token[token]
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return all tokens and their ids; ordinary tokens in GPT-2's byte alphabet."""
+        ordinary = {bytes_to_alphabet(token): token_id for token_id, token in self.spec.vocab.items()}
+        return {**ordinary, **self.spec.added_tokens, **self.spec.special_tokens}
+
+    @property
+    def vocab_size(self) -> int:
+        """The highest id plus one."""
+        return self._token_bytes.id_count
+
+    @property
+    def n_vocab(self) -> int:
+        """The same as `vocab_size`."""
+        return self.vocab_size
+
+    def __len__(self) -> int:
+        return len(self.spec.vocab) + len(self.spec.special_tokens) + len(self.spec.added_tokens)
+
+    @property
+    def name(self) -> str | None:
+        """The name it was given or recognised by."""
+        return self.spec.name
+
+    @property
+    def pattern(self) -> str:
+        """The name of its split pattern, or the regex."""
+        return str(self.spec.pattern)
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Special tokens and their ids."""
+        return dict(self.spec.special_tokens)
+
+    @property
+    def added_tokens(self) -> dict[str, int]:
+        """Tokens that always match, and their ids."""
+        return dict(self.spec.added_tokens)
+
+    @property
+    def eot_token(self) -> int:
+        """The id of the end-of-text token; `SpecialTokenError` when there is none."""
+        for text in END_OF_TEXT:
+            if text in self.spec.special_tokens:
+                return self.spec.special_tokens[text]
+        raise SpecialTokenError(f"this tokenizer has no end-of-text token; expected one of {', '.join(END_OF_TEXT)}")
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges in order of priority; in rank mode, merges that give the same ids."""
+        vocab = self.spec.vocab
+        return [(vocab[left], vocab[right]) for left, right, _ in formats.merges_of(self.spec)]
+
+    @property
+    def ranks(self) -> dict[bytes, int]:
+        """Tokens and their ranks; `VocabularyError` when rank mode would not give the same ids."""
+        return formats.ranks_of(self.spec)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """64 hex digits over ids and bytes, special and added tokens and the pattern."""
+        return self.spec.fingerprint()
+
+    @cached_property
+    def _ids_by_token(self) -> dict[bytes, int]:
+        return {token: token_id for token_id, token in self.spec.vocab.items()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[type[Tokenizer], tuple[TokenizerSpec]]:
+        return Tokenizer, (self.spec,)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Tokenizer is immutable; cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Tokenizer is immutable; cannot delete {name!r}")
+
+    def __repr__(self) -> str:
+        mode = "ranks" if self.spec.merges is None else f"{len(self.spec.merges)} merges"
+        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {mode}, pattern {self.pattern}>"
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    pattern: str | Sequence[str] | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> Tokenizer:
+    """Load a tokenizer: tokenizer.json, a .tiktoken rank file, or vocab.json (vocab.txt) with merges.txt.
+
+    A vocab.json folder is given by its path or by either file's.  `pattern` and `special_tokens` replace
+    what the file says or what is known of it; a file that names no pattern and is not a known vocabulary
+    needs one.  Nothing is downloaded.
+
+    Raises `VocabularyError` naming the file, the place and what was expected; `OSError` when the file
+    cannot be read; `PatternError` on a pattern that cannot be followed exactly.
+    """
+    return Tokenizer(formats.load(Path(path), pattern=pattern, special_tokens=special_tokens, name=name))
+
+
+def _as_batch(texts: Iterable[Text]) -> Collection[Text]:
+    if isinstance(texts, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a batch is an iterable of texts, not one {type(texts).__name__}")
+    return texts if isinstance(texts, Collection) else list(texts)
+
+
+def _threads_for(batch: Collection[Text], threads: int | None) -> int | None:
+    if threads is None and sum(map(len, batch)) < _THREAD_WORTH:
+        return 1
+    return threads

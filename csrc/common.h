@@ -1,0 +1,32 @@
+/* What every C file here agrees on: status codes, inlining, branch hints.
+ *
+ * Naming: bbpe_<file>_<verb>(self, ...).  A function that can fail returns a bbpe_status; one that
+ * cannot returns its value.  Nothing here touches Python, and nothing is global and mutable. */
+#ifndef BBPE_COMMON_H
+#define BBPE_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef enum {
+    BBPE_OK = 0,
+    BBPE_NO_MEMORY = 1, /* an allocation failed; the object is as it was before the call */
+    BBPE_TOO_LARGE = 2, /* a size does not fit the type that holds it */
+    BBPE_DUPLICATE = 3, /* a key is already present */
+} bbpe_status;
+
+#if defined(__GNUC__) || defined(__clang__)
+#define BBPE_INLINE static inline __attribute__((always_inline, unused))
+#define BBPE_LIKELY(x) __builtin_expect(!!(x), 1)
+#define BBPE_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define BBPE_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define BBPE_INLINE static inline
+#define BBPE_LIKELY(x) (x)
+#define BBPE_UNLIKELY(x) (x)
+#define BBPE_PREFETCH(p) ((void)(p))
+#endif
+
+#endif

@@ -1,0 +1,29 @@
+/* Two hashes: one for 64-bit keys, one for byte strings.  Both spread their entropy over all 64 bits,
+ * so a table may take its slot from the low ones.  Not for adversarial secrecy: tables probe linearly
+ * and stay at most half full. */
+#ifndef BBPE_HASH_H
+#define BBPE_HASH_H
+
+#include "common.h"
+
+BBPE_INLINE uint64_t bbpe_hash_u64(uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xD6E8FEB86659FD93u;
+    x ^= x >> 32;
+    x *= 0xD6E8FEB86659FD93u;
+    x ^= x >> 32;
+    return x;
+}
+
+BBPE_INLINE uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n) {
+    uint64_t h = 0x9E3779B97F4A7C15u ^ (uint64_t)n, word;
+    for (; n >= 8; bytes += 8, n -= 8) {
+        memcpy(&word, bytes, 8);
+        h = bbpe_hash_u64(h ^ word);
+    }
+    word = 0;
+    if (n) memcpy(&word, bytes, n);
+    return bbpe_hash_u64(h ^ word);
+}
+
+#endif

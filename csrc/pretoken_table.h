@@ -1,0 +1,39 @@
+/* Byte strings -> a 64-bit value, in the order of their first appearance: the counts of a corpus, the
+ * ids of a vocabulary.
+ *
+ * Entries stand in an array, their bytes in one arena, and an open-addressing index of 32-bit entry
+ * numbers (at most half full) points into the array; so the order survives and growing moves only the
+ * index.  Values are 64 bits wide: no corpus overflows a count.  The struct owns all three arrays.
+ * Not safe against a concurrent writer; any number of threads may read. */
+#ifndef BBPE_PRETOKEN_TABLE_H
+#define BBPE_PRETOKEN_TABLE_H
+
+#include "hash.h"
+
+typedef struct {
+    uint64_t start; /* in the arena */
+    uint64_t value;
+    uint32_t length;
+    uint32_t hash; /* the upper half; rejects nearly every other key without touching the arena */
+} bbpe_pretoken_entry;
+
+typedef struct {
+    bbpe_pretoken_entry *entries;
+    size_t count, entries_capacity;
+    uint8_t *arena;
+    size_t arena_used, arena_capacity;
+    uint32_t *index; /* entry number + 1; 0 is an empty slot */
+    size_t mask;
+} bbpe_pretoken_table;
+
+bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self);
+void bbpe_pretoken_table_free(bbpe_pretoken_table *self);
+/* The entry of a byte string, added with value 0 when it is new; the pointer holds until the next add.
+ * BBPE_TOO_LARGE beyond 2^32 - 2 entries or a string of 4 GiB. */
+bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *bytes, size_t n,
+                                    bbpe_pretoken_entry **entry);
+/* The entry of a byte string, or NULL. */
+const bbpe_pretoken_entry *bbpe_pretoken_table_find(const bbpe_pretoken_table *self, const uint8_t *bytes,
+                                                    size_t n);
+
+#endif

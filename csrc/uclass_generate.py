@@ -1,0 +1,89 @@
+"""Write uclass_table.h: the class of every code point, as a two-stage table.
+
+Run `python csrc/uclass_generate.py > csrc/uclass_table.h` with `unicodedata2==16.*` and `regex`
+installed.  General categories come from unicodedata2 (Unicode 16, the version that HF tokenizers
+0.23 and tiktoken 0.14 classify with), the Han script from `regex`, limited to what Unicode 16 assigns.
+"""
+
+from __future__ import annotations
+
+import regex
+import unicodedata2
+
+BLOCK = 128
+CLASSES = (
+    "UPPER LOWER CASELESS MARK NUMBER SPACE NEWLINE BLANK PUNCT OTHER "
+    "HAN_LETTER HAN_NUMBER HAN_SYMBOL"
+).split()
+INDEX = {name: index for index, name in enumerate(CLASSES)}
+#: Unicode's White_Space property; it is what `\s` means in every regex engine of the field.
+WHITE_SPACE = {*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
+HAN = regex.compile(r"\p{Han}")
+
+
+def classify(point: int) -> str:
+    """Return the name of the class of one code point."""
+    if point in (0x0A, 0x0D):
+        return "NEWLINE"
+    if point == 0x20:
+        return "SPACE"
+    if point in WHITE_SPACE:
+        return "BLANK"
+    category = unicodedata2.category(chr(point))
+    han = category != "Cn" and HAN.match(chr(point)) is not None
+    if category in ("Lu", "Lt"):
+        return "UPPER"
+    if category == "Ll":
+        return "LOWER"
+    if category in ("Lm", "Lo"):
+        return "HAN_LETTER" if han else "CASELESS"
+    if category[0] == "M":
+        return "MARK"
+    if category[0] == "N":
+        return "HAN_NUMBER" if han else "NUMBER"
+    if category[0] in "PS":
+        return "HAN_SYMBOL" if han else "PUNCT"
+    return "OTHER"
+
+
+def rows(values: list[int]) -> str:
+    """Format numbers as the body of a C array, 32 to a line."""
+    lines = (values[i : i + 32] for i in range(0, len(values), 32))
+    return "\n".join("    " + ",".join(map(str, line)) + "," for line in lines)
+
+
+def table() -> str:
+    """Return the whole header."""
+    blocks: dict[tuple[int, ...], int] = {}
+    stage_1 = []
+    for start in range(0, 0x110000, BLOCK):
+        block = tuple(INDEX[classify(point)] for point in range(start, start + BLOCK))
+        stage_1.append(blocks.setdefault(block, len(blocks)))
+    stage_2 = [value for block in blocks for value in block]
+    if len(blocks) > 256:
+        raise SystemExit(f"{len(blocks)} distinct blocks do not fit a byte")
+    defines = "\n".join(f"#define BBPE_CLASS_{name} {INDEX[name]}" for name in CLASSES)
+    return f"""/* The class of every code point, in two stages of {BLOCK} code points a block.
+ * python csrc/uclass_generate.py > csrc/uclass_table.h   (unicodedata2 {unicodedata2.unidata_version}) */
+#ifndef BBPE_UCLASS_TABLE_H
+#define BBPE_UCLASS_TABLE_H
+
+#include <stdint.h>
+
+#define BBPE_UNICODE_VERSION "{unicodedata2.unidata_version}"
+#define BBPE_UCLASS_BLOCK {BLOCK}
+{defines}
+
+static const uint8_t bbpe_uclass_block[{len(stage_1)}] = {{
+{rows(stage_1)}
+}};
+
+static const uint8_t bbpe_uclass_value[{len(stage_2)}] = {{
+{rows(stage_2)}
+}};
+
+#endif"""
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,45 @@
+"""The compiled part: one static library of C leaves, and the Cython modules over it.
+
+Everything else stands in pyproject.toml.
+"""
+
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11"]
+HEADERS = sorted(map(str, Path("csrc").glob("*.h")))
+LEAVES = sorted(map(str, Path("csrc").glob("*.c")))
+MODULES = sorted(Path("bbpe/core").glob("*.pyx"))
+
+setup(
+    libraries=[
+        (
+            "bbpe_leaves",
+            {"sources": LEAVES, "include_dirs": ["csrc"], "cflags": FLAGS, "obj_deps": {"": HEADERS}},
+        )
+    ],
+    ext_modules=cythonize(
+        [
+            Extension(
+                f"bbpe.core.{module.stem}",
+                sources=[str(module)],
+                depends=[*HEADERS, *LEAVES],
+                include_dirs=["csrc"],
+                extra_compile_args=FLAGS,
+            )
+            for module in MODULES
+        ],
+        compiler_directives={
+            "language_level": 3,
+            "freethreading_compatible": True,
+            "boundscheck": False,
+            "wraparound": False,
+            "cdivision": True,
+            "initializedcheck": False,
+            "embedsignature": True,
+        },
+    ),
+)

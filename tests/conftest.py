@@ -1,0 +1,70 @@
+"""Fixtures: real text and real vocabularies, when they lie in `../shared` beside the checkout."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+settings.register_profile(
+    "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("deterministic")
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Callable[..., str]:
+    """`corpus("en", 100_000)`: the first 100,000 bytes of a real text, cut at a character's border."""
+    read: dict[tuple[str, int | None], str] = {}
+
+    def first(name: str, size: int | None = None) -> str:
+        if (name, size) not in read:
+            path = SHARED / "corpora" / f"{name}.txt.xz"
+            if not path.exists():
+                pytest.skip(f"no corpus {name} beside the checkout")
+            with lzma.open(path) as file:
+                data = file.read() if size is None else file.read(size)
+            text = data.decode("utf-8", "ignore")
+            if size is None:  # a whole corpus is too large to keep
+                return text
+            read[name, size] = text
+        return read[name, size]
+
+    return first
+
+
+@pytest.fixture(scope="session")
+def vocab_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """`vocab_path("o200k_base.tiktoken")`: a real vocabulary, decompressed where it is kept as .xz."""
+    folder = tmp_path_factory.mktemp("vocabs")
+
+    def find(name: str) -> Path:
+        kept = SHARED / "vocabs" / name
+        packed = kept.with_name(name + ".xz")
+        target = folder / name
+        if target.exists():
+            return target
+        if packed.exists():
+            with lzma.open(packed) as source, target.open("wb") as file:
+                shutil.copyfileobj(source, file)
+            return target
+        if kept.is_file():
+            return kept
+        if kept.is_dir():
+            target.mkdir()
+            for part in sorted(kept.iterdir()):
+                if part.suffix == ".xz":
+                    with lzma.open(part) as source, (target / part.stem).open("wb") as file:
+                        shutil.copyfileobj(source, file)
+                else:
+                    shutil.copy(part, target)
+            return target
+        pytest.skip(f"no vocabulary {name} beside the checkout")
+
+    return find

@@ -1,0 +1,97 @@
+"""The house rules that a machine can check: layers, sizes, and what no file may name."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "bbpe"
+
+# Layers from the ground up; a module imports from its own layer or below, never from above.
+LAYERS = [
+    {"errors"},
+    {"core"},
+    {"normalize", "progress", "patterns"},
+    {"spec"},
+    {"formats", "specials", "corpus", "parallel", "ragged", "streaming", "files", "reference"},
+    {"tokenizer"},
+    {"training"},
+    {"compat"},
+    {"views"},
+    {"cli", "__main__", "__init__"},
+]
+C_LAYERS = [
+    {"common"},
+    {"memory", "hash", "utf8", "uclass_table"},
+    {"uclass", "pair_table", "pretoken_table"},
+    {"split_token"},
+    {"split"},
+]
+
+
+def level(name: str, layers: list[set[str]]) -> int:
+    return next(index for index, layer in enumerate(layers) if name in layer)
+
+
+def sources(*suffixes: str) -> list[Path]:
+    found = [path for folder in ("bbpe", "csrc", "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
+    generated = {PACKAGE / "core" / f"{pyx.stem}.c" for pyx in (PACKAGE / "core").glob("*.pyx")}
+    generated.add(ROOT / "csrc" / "uclass_table.h")
+    return [path for path in found if path.suffix in suffixes and path not in generated]
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms of the package that a Python file imports, wherever in the file."""
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            package = ["bbpe", *path.relative_to(PACKAGE).parts[:-1]]
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = [*base, *(node.module.split(".") if node.module else [])]
+            names = [[*module, alias.name] for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        else:
+            continue
+        rooms |= {name[1] for name in names if name[0] == "bbpe" and len(name) > 1}
+    return rooms
+
+
+@pytest.mark.parametrize("path", [path for path in sources(".py") if PACKAGE in path.parents], ids=str)
+def test_imports_point_down(path):
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for other in imported_rooms(path) - {room}:
+        assert level(other, LAYERS) <= level(room, LAYERS), f"{path}: {room} imports {other}, which is above it"
+
+
+@pytest.mark.parametrize("path", [path for path in sources(".c", ".h") if "csrc" in path.parts], ids=str)
+def test_includes_point_down(path):
+    for other in re.findall(r'#include "(\w+)\.h"', path.read_text("utf-8")):
+        assert level(other, C_LAYERS) <= level(path.stem, C_LAYERS), f"{path} includes {other}, which is above it"
+
+
+def test_only_memory_allocates():
+    for path in sources(".c", ".h", ".pyx", ".pxd"):
+        calls = re.findall(r"\b(?:malloc|calloc|realloc|free)\(", path.read_text("utf-8"))
+        assert path.name == "memory.h" or not calls, f"{path}: {calls}"
+
+
+@pytest.mark.parametrize("path", sources(".py", ".pyx", ".pxd", ".c", ".h"), ids=str)
+def test_files_stay_small(path):
+    assert len(path.read_text("utf-8").splitlines()) <= 420, f"{path}: split it, a concept wants a room"
+
+
+@pytest.mark.parametrize("path", sources(".py"), ids=str)
+def test_functions_stay_small(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            docstring = ast.get_docstring(node, clean=False) or ""
+            lines = node.end_lineno - node.lineno + 1 - len(docstring.splitlines())
+            assert lines <= 50, f"{path}:{node.lineno} {node.name} has {lines} lines"
+
+
+def test_core_modules_have_stubs():
+    for pyx in (PACKAGE / "core").glob("*.pyx"):
+        assert pyx.with_suffix(".pyi").exists(), f"{pyx} has no stub"
