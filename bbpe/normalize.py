@@ -9,7 +9,7 @@ order (Radford et al., 2019, "Language Models are Unsupervised Multitask Learner
 from __future__ import annotations
 
 import mmap
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,25 +25,25 @@ _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 BYTE_ORDER = bytes((*_PRINTABLE, *sorted({*range(256)} - {*_PRINTABLE})))
 
 _CHARS = [chr(point) for point in _PRINTABLE] + [chr(0x100 + i) for i in range(256 - len(_PRINTABLE))]
-_TO_CHAR = {byte: char for byte, char in zip(BYTE_ORDER, _CHARS, strict=True)}
+_TO_CHAR = dict(zip(BYTE_ORDER, _CHARS, strict=True))
 _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
 
 
 def bytes_to_alphabet(token: bytes) -> str:
-    """Write bytes in the byte alphabet.
+    r"""Write bytes in the byte alphabet.
 
-    >>> bytes_to_alphabet(b" a\\n")
+    >>> bytes_to_alphabet(b" a\n")
     'ĠaĊ'
     """
     return token.decode("latin-1").translate(_TO_CHAR)
 
 
 def alphabet_to_bytes(text: str) -> bytes:
-    """Read bytes written in the byte alphabet; `ValueError` on a character outside it.
+    r"""Read bytes written in the byte alphabet; `ValueError` on a character outside it.
 
     >>> alphabet_to_bytes("ĠaĊ")
-    b' a\\n'
+    b' a\n'
     """
     if not _ALPHABET.issuperset(text):
         stray = next(char for char in text if char not in _ALPHABET)
@@ -52,9 +52,9 @@ def alphabet_to_bytes(text: str) -> bytes:
 
 
 def well_formed(text: str) -> str:
-    """Return a string without surrogates: a pair becomes its code point, a lone one U+FFFD, as in tiktoken.
+    r"""Return a string without surrogates: a pair becomes its code point, a lone one U+FFFD, as in tiktoken.
 
-    >>> well_formed("\\ud83d\\ude00 \\ud800") == "\\U0001f600 \\ufffd"
+    >>> well_formed("\ud83d\ude00 \ud800") == "\U0001f600 \ufffd"
     True
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -73,7 +73,7 @@ def text_bytes(text: Text) -> bytes | memoryview:
     if isinstance(text, bytes):
         return text
     try:
-        view = memoryview(text)
+        view = memoryview(cast(Buffer, text))
     except TypeError:
         raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None
     if view.ndim != 1 or view.itemsize != 1 or not view.contiguous:

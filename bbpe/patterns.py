@@ -58,7 +58,7 @@ class Pattern:
     scheme: str | None = None
 
     def __str__(self) -> str:
-        return self.name if self.name is not None else "|".join(self.steps)
+        return self.name if self.name is not None else "\n".join(self.steps)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
@@ -131,7 +131,7 @@ PATTERNS: dict[str, Pattern] = {
             "deepseek_v3",
             r"\p{N}{1,3}",
             "[一-龥\u3040-ゟ゠-ヿ]+",
-            r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+            r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
             rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_TAIL}",
         ),
         _row("starcoder", r"\p{N}", _GPT2),
@@ -192,7 +192,8 @@ def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
 
     Raises `PatternError` when a regex does not compile.
     """
-    name = _SPELLINGS.get(tuple(steps))
+    # files write line ends in a class as escapes or as themselves
+    name = _SPELLINGS.get(tuple(step.replace("\r", r"\r").replace("\n", r"\n") for step in steps))
     if name is not None and PATTERNS[name].drops_gaps == drops_gaps:
         return PATTERNS[name]
     for step in steps:
@@ -222,8 +223,9 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
             return PATTERNS[name]
         if regex.fullmatch(r"[A-Za-z][\w.\-]*", pattern):
             near = difflib.get_close_matches(pattern, [*PATTERNS, *ALIASES], n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise PatternError(f"unknown pattern name {pattern!r}{hint} Known names: {', '.join(PATTERNS)}. Or give a regex.")
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            known = ", ".join(PATTERNS)
+            raise PatternError(f"unknown pattern name {pattern!r}{hint}; expected a regex or one of {known}")
         return recognise((pattern,))
     steps = tuple(pattern) if isinstance(pattern, Sequence) else None
     if not steps or not all(isinstance(step, str) for step in steps):

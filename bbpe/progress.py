@@ -49,11 +49,12 @@ class ProgressBar:
     def __init__(self, *, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._painter: _Painter | None = None
-        self._first = self._last = Progress("", 0, None, "")
-        self._started = self._drawn = 0.0
+        self._last = Progress("", 0, None, "")
+        self._started = self._drawn = self._heard = 0.0
 
     def __enter__(self) -> Self:
         self._painter = _choose_painter(self._stream)
+        self._heard = time.monotonic()
         return self
 
     def __exit__(
@@ -71,21 +72,22 @@ class ProgressBar:
         now = time.monotonic()
         if progress.phase != self._last.phase:
             self._end_phase(self._painter)
-            self._first, self._started, self._drawn = progress, now, now
+            # a phase may first report when it is well on its way: it began where the one before ended
+            self._started, self._drawn = self._heard, now
             self._painter.begin(progress)
-        self._last = progress
+        self._last, self._heard = progress, now
         if now - self._drawn >= self._painter.interval:
             self._drawn = now
-            self._painter.draw(progress, self._describe(now, ended=False))
+            self._painter.draw(progress, self._describe(ended=False))
 
     def _end_phase(self, painter: _Painter) -> None:
         if self._last.phase:
-            painter.end(self._last, self._describe(time.monotonic(), ended=True))
+            painter.end(self._last, self._describe(ended=True))
         self._last = Progress("", 0, None, "")
 
-    def _describe(self, now: float, *, ended: bool) -> str:
-        seconds, last = now - self._started, self._last
-        rate = (last.done - self._first.done) / seconds if seconds > 0 else 0.0
+    def _describe(self, *, ended: bool) -> str:
+        seconds, last = self._heard - self._started, self._last
+        rate = last.done / seconds if seconds > 0 else 0.0
         parts = [_amount(last)]
         if rate > 0:
             parts.append(f"{rate / 1e6:,.1f} MB/s" if last.unit == "bytes" else f"{rate:,.0f} {last.unit}/s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -256,7 +256,7 @@ class Tokenizer:
         if not self.spec.pattern.drops_gaps:
             return data, ends, ends
         stops = [0, *(end for _, end in spans)]
-        with_gaps = [text[start:end] for start, end in zip(stops, stops[1:], strict=False)]
+        with_gaps = [text[start:end] for start, end in pairwise(stops)]
         return "".join(kept).encode("utf-8", "surrogateescape"), ends, utf8_ends(with_gaps)
 
     # -- decoding ------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ class Tokenizer:
 
     @property
     def pattern(self) -> str:
-        """The name of its split pattern, or the regex."""
+        """The name of its split pattern, or its regexes, one a line."""
         return str(self.spec.pattern)
 
     @property

@@ -18,7 +18,7 @@ from .normalize import BYTE_ORDER, Buffer, Text, text_bytes
 from .parallel import imap, thread_count
 from .patterns import Pattern, get_pattern
 from .progress import Progress, resolve
-from .spec import TokenizerSpec
+from .spec import MAX_ID, TokenizerSpec
 from .specials import any_of
 from .tokenizer import Tokenizer
 
@@ -191,6 +191,8 @@ def _plan(
         if value < least:
             detail = f", the 256 bytes and {len(specials)} special tokens" if name == "vocab_size" else ""
             raise ValueError(f"{name} is {value}; expected at least {least}{detail}")
+    if vocab_size > MAX_ID + 1:
+        raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     if tie_break not in TIE_RULES:
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
     if document not in ("file", "line"):
@@ -312,7 +314,7 @@ def _safe_cut(text: Buffer, start: int, stop: int, by_line: bool) -> int | None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield lines with their ends; only `\\n` ends a line, unlike in `str.splitlines`."""
+    r"""Yield lines with their ends; only `\n` ends a line, unlike in `str.splitlines`."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start : end + 1]

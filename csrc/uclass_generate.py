@@ -17,7 +17,7 @@ CLASSES = (
 ).split()
 INDEX = {name: index for index, name in enumerate(CLASSES)}
 #: Unicode's White_Space property; it is what `\s` means in every regex engine of the field.
-WHITE_SPACE = {*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
+WHITE_SPACE = {*range(9, 14), *range(0x2000, 0x200B), *map(ord, "\x20\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000")}
 HAN = regex.compile(r"\p{Han}")
 
 

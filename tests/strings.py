@@ -1,12 +1,15 @@
 """Strings that are hard to split and to encode, the same ones for the same seed.
 
-Only characters that Unicode 16 assigns: the `regex` package classifies by Unicode 17, the peers by 16.
+Only characters that Unicode 16 assigns: our tables and the peers classify by Unicode 16, `regex` by a newer one.
 """
 
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections.abc import Sequence
+
+UCD = unicodedata if int(unicodedata.unidata_version.split(".")[0]) <= 16 else unicodedata.ucd_3_2_0
 
 # a character or two of every class that a pattern can tell apart
 CLASSES: dict[str, str] = {
@@ -52,6 +55,11 @@ SCRAPS = [
 ]
 BROKEN = [b"\xff", b"\x80", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80"]
 SURROGATES = ["\ud800", "\udfff", "\ud83d\ude00", "\ude00\ud83d", "\ud83d", "a\udc80b"]
+
+
+def is_settled(char: str) -> bool:
+    """Whether every version of Unicode from 16 on classifies a character alike."""
+    return UCD.category(char) != "Cn"
 
 
 def adversarial_strings(

@@ -86,7 +86,7 @@ def test_tie_break_bytes_compares_left_then_right() -> None:
 
 
 def test_tie_break_first_looks_at_the_text_as_it_is_segmented_now() -> None:
-    # after "ab" is merged, the first c d stands behind the first e f, not before it
+    # once "ab" is merged, the first (b, c) is the one in "bc", behind (e, f)
     counts = {b"abc": 1, b"ef": 1, b"bc": 1, b"ab": 2}
     merges = reference.train_from_counts(counts, 4, tie_break="first")
     assert merges == [(b"a", b"b"), (b"ab", b"c"), (b"e", b"f"), (b"b", b"c")]

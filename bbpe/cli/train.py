@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import bbpe
+from bbpe import formats
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
@@ -22,7 +23,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, globs and folders of text, or just -")
     parser.add_argument("--vocab-size", type=positive, required=True, metavar="N", help="tokens in all")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
-    parser.add_argument("--format", help="format of the output (default: from its name)")
+    parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
     parser.add_argument("--pattern", default="gpt2", help="split pattern, a name or a regex (default: gpt2)")
     parser.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
     parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")

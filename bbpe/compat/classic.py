@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import VocabularyError
-from ..files import write_atomic
-from ..normalize import alphabet_to_bytes, bytes_to_alphabet
+from ..files import StrPath, write_atomic
+from ..formats import gpt2_files
+from ..normalize import bytes_to_alphabet
 from ..tokenizer import Tokenizer
 from ..training import train_from_iterator
-
-StrPath = str | os.PathLike[str]
 
 
 class BBPETokenizer:
@@ -31,21 +27,17 @@ class BBPETokenizer:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     files = Path(folder, "vocab.json"), Path(folder, "merges.txt")
+    ...     files = folder + "/vocab.json", folder + "/merges.txt"
     ...     BBPETokenizer.train_tokenizer("low lower lowest", 260, *files)
     ...     tok = BBPETokenizer(*files)
     >>> tok.tokenize("lower low")
-    ['lowe', 'r', 'Ġlow']
+    ['low', 'e', 'r', 'Ġlow']
     >>> tok.decode(tok.encode("lower low"))
     'lower low'
     """
 
     def __init__(self, vocab_path: StrPath, merges_path: StrPath) -> None:
-        vocab, merges = _read_vocab(Path(vocab_path)), _read_merges(Path(merges_path))
-        try:
-            self.tokenizer = Tokenizer.from_merges(vocab, merges, pattern="gpt2")
-        except VocabularyError as error:
-            raise VocabularyError(error.problem, path=f"{vocab_path} with {merges_path}") from error
+        self.tokenizer = Tokenizer(gpt2_files.load_files(vocab_path, merges_path, pattern="gpt2"))
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text."""
@@ -105,40 +97,3 @@ class BBPETokenizer:
         if vocab_outfile is not None:
             vocab = {token: token_id for token_id, token in enumerate(sorted(trained.get_vocab()))}
             write_atomic(vocab_outfile, json.dumps(vocab, ensure_ascii=False).encode())
-
-
-def _read_vocab(path: Path) -> dict[int, bytes]:
-    try:
-        found = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise VocabularyError(f"expected JSON: {error}", path=path) from error
-    if not isinstance(found, dict):
-        raise VocabularyError("expected a JSON object of tokens to ids", path=path)
-    vocab: dict[int, bytes] = {}
-    for token, token_id in found.items():
-        if not isinstance(token_id, int) or isinstance(token_id, bool):
-            raise VocabularyError(f"expected an id, found {token_id!r}", path=path, place=f"token {token!r}")
-        if token_id in vocab:
-            raise VocabularyError(f"id {token_id} is already {vocab[token_id]!r}", path=path, place=f"token {token!r}")
-        vocab[token_id] = _token(token, path, f"token {token!r}")
-    return vocab
-
-
-def _read_merges(path: Path) -> list[tuple[bytes, bytes]]:
-    merges = []
-    # only "\n" ends a line: splitlines would cut at characters that a broken file may hold
-    for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").split("\n"), 1):
-        if not line.strip():
-            continue
-        place, parts = f"line {number}", line.split()
-        if len(parts) != 2:
-            raise VocabularyError(f"expected two tokens and a blank between, found {line!r}", path=path, place=place)
-        merges.append((_token(parts[0], path, place), _token(parts[1], path, place)))
-    return merges
-
-
-def _token(text: str, path: Path, place: str) -> bytes:
-    try:
-        return alphabet_to_bytes(text)
-    except ValueError as error:
-        raise VocabularyError(str(error), path=path, place=place) from error

@@ -13,7 +13,7 @@ from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uin
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve, bbpe_memory_zeroed
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve
 from bbpe.core.c_pair_table cimport (
     bbpe_pair_key, bbpe_pair_table, bbpe_pair_table_find, bbpe_pair_table_free, bbpe_pair_table_init,
     bbpe_pair_table_reserve, bbpe_pair_table_set,
@@ -22,6 +22,9 @@ from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
 from bbpe.core.count cimport PretokenTable
 from bbpe.core.heap cimport (
     heap, heap_free, heap_item, heap_less, heap_pop, heap_push, heap_reserve, less_plain,
+)
+from bbpe.core.neighbours cimport (
+    change, neighbours, neighbours_clear, neighbours_free, neighbours_init, neighbours_note, neighbours_place,
 )
 from bbpe.core.segments cimport segments, segments_append, segments_find, segments_free, segments_init
 from bbpe.core.status cimport check
@@ -43,13 +46,6 @@ cdef struct pair:
     uint32_t *positions  # of its left symbol, ascending; owned
     uint32_t born        # how many positions there are
     uint32_t first       # the first one that may still be valid
-
-# What one merge does to the pairs with one neighbour.
-cdef struct change:
-    int64_t count
-    uint32_t born
-    uint32_t filled
-    uint32_t *positions
 
 cdef struct occurrence:
     uint32_t position, left, right  # of the merged pair, and the ids beside it
@@ -92,10 +88,8 @@ cdef class Trainer:
     cdef heap queue
     cdef heap_less less
     cdef tie_rule rule
-    cdef change *lefts    # by neighbour id
-    cdef change *rights
-    cdef uint32_t *left_ids
-    cdef uint32_t *right_ids
+    cdef neighbours lefts
+    cdef neighbours rights
     cdef occurrence *found
     cdef size_t found_capacity
     cdef uint64_t *merged  # keys of the merges, in order
@@ -107,6 +101,7 @@ cdef class Trainer:
         self, PretokenTable table not None, bytes byte_order not None, *, size_t merge_limit, str tie_break not None,
         int64_t min_frequency, uint32_t max_token_length,
     ):
+        merge_limit = min(merge_limit, table.table.arena_used)  # each merge takes at least one symbol away
         cdef size_t ids = 256 + merge_limit
         if len(byte_order) != 256:
             raise ValueError(f"byte_order has {len(byte_order)} bytes; expected 256")
@@ -115,12 +110,10 @@ cdef class Trainer:
         self.merge_limit, self.min_frequency, self.longest = merge_limit, max(min_frequency, 1), max_token_length
         check(bbpe_pair_table_init(&self.index, 1 << 16))
         check(token_strings_init(&self.ties.tokens, ids, byte_order))
-        self.lefts = <change *>bbpe_memory_zeroed(ids, sizeof(change))
-        self.rights = <change *>bbpe_memory_zeroed(ids, sizeof(change))
-        self.left_ids = <uint32_t *>bbpe_memory_new(ids, sizeof(uint32_t))
-        self.right_ids = <uint32_t *>bbpe_memory_new(ids, sizeof(uint32_t))
+        check(neighbours_init(&self.lefts, ids))
+        check(neighbours_init(&self.rights, ids))
         self.merged = <uint64_t *>bbpe_memory_new(merge_limit, sizeof(uint64_t))
-        if not (self.lefts and self.rights and self.left_ids and self.right_ids and self.merged):
+        if self.merged == NULL:
             raise MemoryError("bbpe could not allocate memory")
         self._lay_out(table, byte_order)
         cdef bbpe_status status
@@ -138,10 +131,8 @@ cdef class Trainer:
         bbpe_memory_free(self.slots)
         segments_free(&self.weights)
         token_strings_free(&self.ties.tokens)
-        bbpe_memory_free(self.lefts)
-        bbpe_memory_free(self.rights)
-        bbpe_memory_free(self.left_ids)
-        bbpe_memory_free(self.right_ids)
+        neighbours_free(&self.lefts)
+        neighbours_free(&self.rights)
         bbpe_memory_free(self.found)
         bbpe_memory_free(self.merged)
 
@@ -247,7 +238,7 @@ cdef class Trainer:
             found.first += 1
         for s in range(self.pair_count):
             self.pairs[s].first = 0
-        self._queue_new_pairs(0, 0)
+        self._queue_new_pairs()
         return BBPE_OK
 
     cdef bbpe_status _reserve_pairs(self, size_t more) noexcept nogil:
@@ -309,19 +300,21 @@ cdef class Trainer:
         cdef uint64_t key = self.pairs[number].key
         cdef uint32_t left = <uint32_t>(key >> 32), right = <uint32_t>key
         cdef uint32_t token = <uint32_t>(256 + self.merge_count)
-        cdef size_t found, lefts, rights
+        cdef size_t found
         cdef bbpe_status status = token_strings_join(&self.ties.tokens, token, left, right)
         if status == BBPE_OK:
-            status = self._splice_all(number, token, &found, &lefts, &rights)
+            status = self._splice_all(number, token, &found)
         if status == BBPE_OK:
-            status = self._reserve_pairs(lefts + rights)
+            status = self._reserve_pairs(self.lefts.count + self.rights.count)
         if status == BBPE_OK:
-            self._subtract(left, right, token, lefts, rights)
-            status = self._add_new_pairs(token, lefts, rights)
+            self._subtract(left, right, token)
+            status = self._add_new_pairs(token)
         if status != BBPE_OK:
             return status
         self._note_positions(found)
-        self._queue_new_pairs(lefts, rights)
+        self._queue_new_pairs()
+        neighbours_clear(&self.lefts)
+        neighbours_clear(&self.rights)
         bbpe_memory_free(self.pairs[number].positions)
         self.pairs[number].positions = NULL
         self.pairs[number].count = 0
@@ -329,74 +322,66 @@ cdef class Trainer:
         self.merge_count += 1
         return BBPE_OK
 
-    cdef bbpe_status _splice_all(
-        self, size_t number, uint32_t token, size_t *found, size_t *lefts, size_t *rights
-    ) noexcept nogil:
+    cdef bbpe_status _splice_all(self, size_t number, uint32_t token, size_t *found) noexcept nogil:
         """Merge at every valid position, left to right, and gather what that does to the neighbours."""
         cdef pair *merged = self.pairs + number
         cdef uint32_t left_length = self.ties.tokens.lengths[<uint32_t>(merged.key >> 32)]
         cdef uint32_t length = self.ties.tokens.lengths[token]
         cdef size_t i, segment = 0
         cdef uint32_t p, before, after
-        cdef int64_t weight
         cdef void *room = bbpe_memory_reserve(self.found, &self.found_capacity, merged.born, sizeof(occurrence))
         if room == NULL:
             return BBPE_NO_MEMORY
         self.found = <occurrence *>room
-        found[0] = lefts[0] = rights[0] = 0
+        found[0] = 0
         for i in range(merged.first, merged.born):
             p = merged.positions[i]
             if not self._is_valid(merged.key, p):
                 continue
             segment = segments_find(&self.weights, p, segment)
-            weight = self.weights.counts[segment]
             before, after = self.slots[p - 1], self.slots[p + length]
             splice(self.slots, p, p + left_length, p + length, token)
             if before != BORDER:
-                if self.lefts[before].born == 0:
-                    self.left_ids[lefts[0]] = before
-                    lefts[0] += 1
-                self.lefts[before].born += 1
-                self.lefts[before].count += weight
+                neighbours_note(&self.lefts, before, self.weights.counts[segment])
             if after != BORDER:
-                if self.rights[after].born == 0:
-                    self.right_ids[rights[0]] = after
-                    rights[0] += 1
-                self.rights[after].born += 1
-                self.rights[after].count += weight
+                neighbours_note(&self.rights, after, self.weights.counts[segment])
             self.found[found[0]] = occurrence(p, before, after)
             found[0] += 1
         return BBPE_OK
 
-    cdef void _subtract(
-        self, uint32_t left, uint32_t right, uint32_t token, size_t lefts, size_t rights
-    ) noexcept nogil:
+    cdef void _subtract(self, uint32_t left, uint32_t right, uint32_t token) noexcept nogil:
         """Take away the pairs that the merge broke up."""
         cdef size_t i
-        for i in range(lefts):
-            if self.left_ids[i] != token:
-                self._lower(bbpe_pair_key(self.left_ids[i], left), self.lefts[self.left_ids[i]].count)
-        for i in range(rights):
-            self._lower(bbpe_pair_key(right, self.right_ids[i]), self.rights[self.right_ids[i]].count)
+        cdef uint32_t other
+        for i in range(self.lefts.count):
+            other = self.lefts.ids[i]
+            if other != token:
+                self._lower(bbpe_pair_key(other, left), self.lefts.by_id[other].count)
+        for i in range(self.rights.count):
+            other = self.rights.ids[i]
+            self._lower(bbpe_pair_key(right, other), self.rights.by_id[other].count)
         # in "abab" the first merge makes the pair (ab, a), which the second one breaks up again
-        if self.lefts[token].born:
-            self.rights[left].count -= self.lefts[token].count
+        if self.lefts.by_id[token].born:
+            self.rights.by_id[left].count -= self.lefts.by_id[token].count
 
     cdef inline void _lower(self, uint64_t key, int64_t count) noexcept nogil:
         cdef uint64_t *number = bbpe_pair_table_find(&self.index, key)
-        if number != NULL:  # NULL: the pair would have been too long to ever merge
+        if number != NULL:  # NULL: the pair was born with no chance to be merged
             self.pairs[number[0]].count -= count
 
-    cdef bbpe_status _add_new_pairs(self, uint32_t token, size_t lefts, size_t rights) noexcept nogil:
-        """Make the pairs with the new token that can still be merged, with room for their positions."""
+    cdef bbpe_status _add_new_pairs(self, uint32_t token) noexcept nogil:
+        """Make the pairs with the new token that may yet be merged, with room for their positions."""
         cdef bbpe_status status = BBPE_OK
         cdef size_t i
-        for i in range(lefts):
+        cdef uint32_t other
+        for i in range(self.lefts.count):
+            other = self.lefts.ids[i]
             if status == BBPE_OK:
-                status = self._add_new_pair(&self.lefts[self.left_ids[i]], self.left_ids[i], token)
-        for i in range(rights):
+                status = self._add_new_pair(&self.lefts.by_id[other], other, token)
+        for i in range(self.rights.count):
+            other = self.rights.ids[i]
             if status == BBPE_OK:
-                status = self._add_new_pair(&self.rights[self.right_ids[i]], token, self.right_ids[i])
+                status = self._add_new_pair(&self.rights.by_id[other], token, other)
         return status
 
     cdef bbpe_status _add_new_pair(self, change *made, uint32_t left, uint32_t right) noexcept nogil:
@@ -416,25 +401,14 @@ cdef class Trainer:
     cdef void _note_positions(self, size_t found) noexcept nogil:
         cdef size_t i
         cdef occurrence at
-        cdef change *made
         for i in range(found):
             at = self.found[i]
-            if at.left != BORDER and self.lefts[at.left].positions != NULL:
-                made = &self.lefts[at.left]
-                made.positions[made.filled] = at.position - self.ties.tokens.lengths[at.left]
-                made.filled += 1
-            if at.right != BORDER and self.rights[at.right].positions != NULL:
-                made = &self.rights[at.right]
-                made.positions[made.filled] = at.position
-                made.filled += 1
+            if at.left != BORDER:
+                neighbours_place(&self.lefts, at.left, at.position - self.ties.tokens.lengths[at.left])
+            if at.right != BORDER:
+                neighbours_place(&self.rights, at.right, at.position)
 
-    cdef void _queue_new_pairs(self, size_t lefts, size_t rights) noexcept nogil:
-        """Queue what _add_new_pairs made, and clear the changes for the next merge."""
-        cdef size_t i
-        for i in range(self.queued, self.pair_count):
-            self._queue(i)
-        self.queued = self.pair_count
-        for i in range(lefts):
-            self.lefts[self.left_ids[i]] = change(0, 0, 0, NULL)
-        for i in range(rights):
-            self.rights[self.right_ids[i]] = change(0, 0, 0, NULL)
+    cdef void _queue_new_pairs(self) noexcept nogil:
+        while self.queued < self.pair_count:
+            self._queue(self.queued)
+            self.queued += 1

@@ -1,7 +1,8 @@
 """Vocabulary files: one module for each format, one row for each module.
 
-A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec` and
-`dump(spec, path) -> None`.
+A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec`,
+`dump(spec, path) -> None`, `NAMES`, the sets of file names that make a vocabulary, and `HEAD`, how the
+file that holds the tokens begins.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from types import ModuleType
+from typing import NoReturn, Protocol
 
 from ..errors import VocabularyError
 from ..files import StrPath
@@ -18,6 +20,7 @@ from ..patterns import Pattern
 from ..spec import TokenizerSpec
 from . import gpt2_files, tiktoken, tokenizer_json, vocab_txt
 from .ranks import merges_of, ranks_of
+from .reading import about
 
 __all__ = ["FORMATS", "Format", "dump", "load", "merges_of", "ranks_of", "sniff"]
 
@@ -39,78 +42,46 @@ class _Dump(Protocol):
 
 @dataclass(frozen=True)
 class Format:
-    """A vocabulary format.
-
-    `files` are the names in a folder that must all be there, `endings` those of a file whose content does
-    not tell, `head` what the first bytes of the file that holds the tokens look like (`None`: its name
-    alone tells).
-    """
+    """A vocabulary format; `names` and `head` are `NAMES` and `HEAD` of its module."""
 
     description: str
     load: _Load
     dump: _Dump
-    files: tuple[str, ...]
-    endings: tuple[str, ...]
-    head: re.Pattern[bytes] | None = None
+    names: tuple[tuple[str, ...], ...]
+    head: re.Pattern[bytes]
 
 
-#: Formats by name; of a folder that holds several, the first is read.
+def _row(description: str, module: ModuleType) -> Format:
+    return Format(description, module.load, module.dump, module.NAMES, module.HEAD)
+
+
+#: Formats by name.  Where several fit a folder, or a file whose name does not decide, the first is taken.
 FORMATS: dict[str, Format] = {
-    "huggingface": Format(
-        "tokenizer.json",
-        tokenizer_json.load,
-        tokenizer_json.dump,
-        ("tokenizer.json",),
-        ("tokenizer.json",),
-        re.compile(
-            rb'\s*\{\s*"(version|truncation|padding|added_tokens|normalizer|pre_tokenizer|post_processor|decoder|model)"'
-            rb"\s*:\s*[^\s\d]"
-        ),
-    ),
-    "vocab_txt": Format(
-        "vocab.txt with merges.txt",
-        vocab_txt.load,
-        vocab_txt.dump,
-        ("vocab.txt", "merges.txt"),
-        ("vocab.txt",),
-    ),
-    "gpt2": Format(
-        "vocab.json with merges.txt",
-        gpt2_files.load,
-        gpt2_files.dump,
-        ("vocab.json", "merges.txt"),
-        tuple(name for pair in gpt2_files.NAMES for name in pair),
-        re.compile(rb'\s*\{\s*"(\\.|[^"\\])*"\s*:\s*-?\d'),
-    ),
-    "tiktoken": Format(
-        ".tiktoken rank file",
-        tiktoken.load,
-        tiktoken.dump,
-        (),
-        (".tiktoken",),
-        re.compile(rb"\s*(?=[^\s]*[A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|=)? +\d+\r?(\n|\Z)"),
-    ),
+    "huggingface": _row("tokenizer.json", tokenizer_json),
+    "tiktoken": _row("a .tiktoken rank file", tiktoken),
+    "gpt2": _row("vocab.json with merges.txt", gpt2_files),
+    "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
 }
 
-# Kinds that are known and not read: by the first bytes of the file, and by its name.
+# What is known and not read, by how it begins.
 _REFUSED = {
-    "a GGUF model": (re.compile(rb"GGUF"), ".gguf"),
-    "a SentencePiece model": (re.compile(rb"\n[\x00-\xff]{1,3}\n"), ".model"),
-    "a tekken.json": (re.compile(rb'\s*\{[^{}]*\{?[\x00-\xff]*"token_bytes"'), "tekken.json"),
+    "a GGUF model": re.compile(rb"GGUF"),
+    "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n"),
+    "a tekken.json": re.compile(rb'\s*\{[\x00-\xff]*"token_bytes"\s*:\s*"'),
 }
 
-_HEAD = 1 << 16
+_HEAD_BYTES = 1 << 16
 
 
 def sniff(path: StrPath) -> str:
-    """Return the name of the format of a file or folder, by content and name.
+    r"""Return the name of the format of a file or folder, by content and name.
 
     Raises `VocabularyError` that lists the formats when it is none of them, `OSError` when it cannot be
     read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "x").write_text("IQ== 0\\nIg== 1\\n")
+    ...     _ = Path(folder, "x").write_text("IQ== 0\nIg== 1\n")
     ...     sniff(Path(folder, "x"))
     'tiktoken'
     """
@@ -118,22 +89,18 @@ def sniff(path: StrPath) -> str:
     if given.is_dir():
         return _sniff_folder(given)
     with given.open("rb") as file:
-        head = file.read(_HEAD)
-    for kind, (pattern, ending) in _REFUSED.items():
-        if pattern.match(head):
-            _refuse(path, f"found {kind} ({ending}), which is not supported")
-    if given.name.endswith("merges.txt") and given.with_name(given.name.removesuffix("merges.txt") + "vocab.txt").exists():
-        return "vocab_txt"
-    for name, row in FORMATS.items():
-        if row.head is None and given.name.endswith(row.endings):
-            return name
-    for name, row in FORMATS.items():
-        if row.head is not None and row.head.match(head):
-            return name
-    for name, row in FORMATS.items():
-        if given.name.endswith(row.endings):
-            return name
-    _refuse(path, f"found a file that begins with {head[:40]!r}" if head else "found an empty file")
+        head = file.read(_HEAD_BYTES)
+    for kind, begins in _REFUSED.items():
+        if begins.match(head):
+            _refuse(f"found {kind}, which is not supported", given)
+    by_content = [name for name, row in FORMATS.items() if row.head.match(head)]
+    by_name = [name for name, row in FORMATS.items() if _missing(given, row) is not None]
+    # of two formats with a file of this name, the one whose other file is there
+    by_name.sort(key=lambda name: _missing(given, FORMATS[name]) or 0)
+    fitting = [name for name in by_name if name in by_content] or by_content or by_name
+    if not fitting:
+        _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", given)
+    return fitting[0]
 
 
 def load(
@@ -152,6 +119,63 @@ def load(
     """
     row = FORMATS[sniff(path)]
     given = Path(path)
-    if given.is_dir() and len(row.files) == 1:
-        given = given / row.files[0]
+    if given.is_dir() and len(row.names[0]) == 1:
+        given = given / row.names[0][0]
     return row.load(given, pattern=pattern, special_tokens=special_tokens, name=name)
+
+
+def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
+    """Write a spec in a format, or in the one that the path's suffix says.
+
+    `.json` is "huggingface" and `.tiktoken` is "tiktoken"; a folder, or a path without a suffix, is "gpt2".
+
+    Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
+    `OSError` when the file cannot be written.
+    """
+    given = Path(path)
+    if format is None:
+        format = _format_of(given)  # noqa: A001
+    if format not in FORMATS:
+        raise VocabularyError(f"unknown format {format!r}; expected one of: {', '.join(FORMATS)}", path=path)
+    row = FORMATS[format]
+    if given.is_dir() and len(row.names[0]) == 1:
+        given = given / row.names[0][0]
+    with about(given):
+        row.dump(spec, given)
+
+
+def _sniff_folder(folder: Path) -> str:
+    for name, row in FORMATS.items():
+        if any(all((folder / file).is_file() for file in files) for files in row.names):
+            return name
+    found = sorted(entry.name for entry in folder.iterdir())
+    shown = ", ".join(found[:8]) + (", ..." if len(found) > 8 else "")
+    return _refuse(f"found a folder with {shown}" if found else "found an empty folder", folder)
+
+
+def _missing(path: Path, row: Format) -> int | None:
+    """How many files of a format are missing beside a file; `None` when the name is not the format's."""
+    for files in row.names:
+        for ending in files:
+            if path.name.endswith(ending):
+                prefix = path.name.removesuffix(ending)
+                return sum(not path.with_name(prefix + file).exists() for file in files)
+    return None
+
+
+def _format_of(path: Path) -> str:
+    if path.is_dir() or not path.suffix:
+        return "gpt2"
+    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken"}
+    if path.suffix not in by_suffix:
+        raise VocabularyError(
+            f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "
+            f"or format= one of: {', '.join(FORMATS)}",
+            path=path,
+        )
+    return by_suffix[path.suffix]
+
+
+def _refuse(found: str, path: Path) -> NoReturn:
+    known = ", ".join(row.description for row in FORMATS.values())
+    raise VocabularyError(f"{found}; expected one of: {known}", path=path)

@@ -8,6 +8,7 @@ mark special tokens, and their readers merge every pretoken, tokens or not.  Fir
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from .reading import read_json, shown
 
 #: How the two files are called; a prefix may stand before both names.
 NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+HEAD = re.compile(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d')
 
 
 def load(

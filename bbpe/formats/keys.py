@@ -29,7 +29,8 @@ def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = 
     owner: dict[int, str] = {}
     for key, token_id in keys.items():
         if type(token_id) is not int:
-            raise VocabularyError(f"token {key!r} has id {shown(token_id)}; expected a whole number", path=path, place=place)
+            problem = f"token {key!r} has id {shown(token_id)}; expected a whole number"
+            raise VocabularyError(problem, path=path, place=place)
         if owner.setdefault(token_id, key) != key:
             raise VocabularyError(
                 f"tokens {owner[token_id]!r} and {key!r} have the same id {token_id}; expected one token for each id",
@@ -138,6 +139,11 @@ def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
     }
 
 
+def well_formed(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which JSON can write and UTF-8 cannot."""
+    return not any(0xD800 <= ord(char) <= 0xDFFF for char in text)
+
+
 def _in_alphabet(key: str) -> bool:
     try:
         alphabet_to_bytes(key)
@@ -146,19 +152,22 @@ def _in_alphabet(key: str) -> bool:
     return True
 
 
-def keys_of(spec: TokenizerSpec, *, path: StrPath) -> dict[str, int]:
+def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict[str, int]:
     """Return the keys and ids of all tokens in order of ids, special and added ones as they are.
 
-    Raises `VocabularyError` when a special token reads like an ordinary one.
+    `marked`: whether the file also says which keys are special tokens.
+
+    Raises `VocabularyError` when a special token would be read as an ordinary one, or is not Unicode text.
     """
     keys = {bytes_to_alphabet(token): token_id for token_id, token in spec.vocab.items()}
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
-        if keys.setdefault(text, token_id) != token_id:
-            raise VocabularyError(
-                f"special token {text!r} (id {token_id}) reads like the ordinary token with id {keys[text]} in the byte "
-                "alphabet; expected different keys",
-                path=path,
-            )
+        taken = keys.setdefault(text, token_id) != token_id
+        if taken or (not marked and not text.isascii() and _in_alphabet(text)):
+            problem = f"special token {text!r} (id {token_id}) reads like the bytes {alphabet_to_bytes(text)!r} there"
+            raise VocabularyError(f"{problem}; expected a text that is no key of bytes", path=path)
+        if not well_formed(text):
+            problem = f"special token {text!r} holds half a surrogate pair; expected Unicode text"
+            raise VocabularyError(problem, path=path)
     return dict(sorted(keys.items(), key=lambda item: item[1]))
 
 
@@ -183,8 +192,8 @@ def file_merges(spec: TokenizerSpec, *, path: StrPath) -> Collection[tuple[int, 
     live = live_merges(spec)
     if spec.whole_pretokens and live.unmade:
         raise VocabularyError(
-            f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, which "
-            "merges.txt cannot say; write tokenizer.json or a .tiktoken file",
+            f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, "
+            "which merges.txt cannot say; write tokenizer.json or a .tiktoken file",
             path=path,
         )
     return live.merges if spec.merges is None else spec.merges

@@ -70,10 +70,10 @@ KNOWN: dict[str, Known] = {
 
 
 def rank_text(vocab: Mapping[int, bytes]) -> bytes:
-    """Return ordinary tokens as the text of a rank file: lines of base64, a blank and the id, by id.
+    r"""Return ordinary tokens as the text of a rank file: lines of base64, a blank and the id, by id.
 
     >>> rank_text({1: b"b", 0: b"a", 2: b""})
-    b'YQ== 0\\nYg== 1\\n= 2\\n'
+    b'YQ== 0\nYg== 1\n= 2\n'
     """
     # an empty token is "=", as Whisper's files have it: readers split lines at blanks
     return b"".join(b"%s %d\n" % (b64encode(token) or b"=", token_id) for token_id, token in sorted(vocab.items()))
@@ -94,9 +94,10 @@ def pattern_of(
     if pattern is not None:
         return get_pattern(pattern)
     if known is None:
+        names = ", ".join(row.name for row in KNOWN.values())
         raise VocabularyError(
-            f"{kind} does not say how text is split, and this vocabulary is not one of the known ones "
-            f"({', '.join(row.name for row in KNOWN.values())}); give pattern=, a regex or one of: {', '.join(PATTERNS)}",
+            f"{kind} does not say how text is split, and this vocabulary is none of the known ones ({names}); "
+            f"give pattern=, a regex or one of: {', '.join(PATTERNS)}",
             path=path,
         )
     return get_pattern(known.pattern)

@@ -17,9 +17,7 @@ from ..patterns import PATTERNS
 
 # Named patterns are compared with Oniguruma on random text (tests/test_formats.py); this one needs another
 # spelling there, because "st" under (?i) would also match the ligature U+FB06.
-_SPELLED = {
-    step: step.replace("start", "[s]tart") for step in PATTERNS["clip"].steps
-}
+_SPELLED = {step: step.replace("start", "[s]tart") for step in PATTERNS["clip"].steps}
 _READ = {there: here for here, there in _SPELLED.items()}
 _SAFE = {_SPELLED.get(step, step) for row in PATTERNS.values() for step in row.steps}
 
@@ -28,11 +26,11 @@ _AGREED = regex.compile(
     rf"""(?: {_ESCAPE}
     | \[\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&|~-]|([&|~-])(?!\1))+\]
     | \(\?(?:[:>=!]|<[=!]) | \((?!\?) | [).|]
-    | \(\?i:(?:'\#?[A-Za-z]+\|?)+\)
-    | (?:[?*+]|\{{\d+(?:,\d*)?\}}(?![+?]))[?+]?+
+    | \(\?i:(?:'?(?:[A-Za-z]|\[[A-Za-z]+\])+\|?)+\)
+    | [?*+][?+]?+ | \{{\d+(?:,\d*)?\}}(?![+?])
     | (?<=\\s[+*]\+)\$
     | [^\\\[\](){{}}.*+?^$|]
-    )""".replace("\\#?", ""),
+    )""",
     regex.VERBOSE,
 )
 _FOLDED = regex.compile(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")

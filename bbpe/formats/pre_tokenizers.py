@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import VocabularyError
 from ..files import StrPath
 from ..patterns import PATTERNS, Pattern, recognise
 from .oniguruma import from_oniguruma, to_oniguruma
@@ -35,7 +36,8 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
             fields.refuse(f"{kind!r} is not supported here; expected splits (Split, Digits) and ByteLevel at the end")
         fields.done()
     if len({drops for _, drops in steps}) > 1:
-        Fields(value, path=path, place="pre_tokenizer").refuse("some splits drop text and some keep it; expected one kind")
+        problem = "some splits drop text and some keep it; expected one kind"
+        raise VocabularyError(problem, path=path, place="pre_tokenizer")
     if replaced:
         return PATTERNS["none"]
     return recognise([source for source, _ in steps], drops_gaps=any(drops for _, drops in steps))

@@ -123,18 +123,18 @@ class _Rules:
                 self._first[made] = min(rank, self._first.get(made, rank))
 
     def first_rank(self, token_id: int) -> int | None:
-        """The lowest rank at which a token may be made."""
+        """Return the lowest rank at which a token may be made."""
         return token_id if self._listed is None else self._first.get(token_id)
 
     def find(self, left: int, right: int) -> tuple[int, int] | None:
-        """The rank and the id of a pair."""
+        """Return the rank and the id of a pair."""
         if self._listed is not None:
             return self._listed.get((left, right))
         made = self._ids.get(self._vocab[left] + self._vocab[right])
         return None if made is None else (made, made)
 
     def last_pair(self, token: bytes) -> tuple[int, int] | None:
-        """The pair that merging a token alone merges last, if a single symbol is left then."""
+        """Return the pair that merging a token alone merges last, if a single symbol is left then."""
         symbols = [self._ids[token[i : i + 1]] for i in range(len(token))]
         last = None
         while candidates := sorted(self._candidates(symbols)):

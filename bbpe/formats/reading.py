@@ -45,8 +45,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
         seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise VocabularyError(f"key {twice!r} stands twice in one object; expected each key once")
+        for key, _ in pairs:
+            if key in seen:
+                raise VocabularyError(f"key {key!r} stands twice in one object; expected each key once")
+            seen.add(key)
     return values
 
 

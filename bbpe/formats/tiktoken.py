@@ -7,6 +7,7 @@ may have holes, blank lines are skipped, and `=` is the empty token (in Whisper'
 
 from __future__ import annotations
 
+import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,9 @@ from ..patterns import Pattern
 from ..spec import TokenizerSpec, make_spec
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import ranks_of
+
+NAMES = ((".tiktoken",),)
+HEAD = re.compile(rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII)
 
 
 def load(
@@ -64,19 +68,19 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
 
 def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
     vocab: dict[int, bytes] = {}
-    number = count = 0
-    try:
-        for number, line in enumerate(data.split(b"\n"), 1):
-            parts = line.split()
-            if not parts:
-                continue
+    count = 0
+    for number, line in enumerate(data.split(b"\n"), 1):
+        parts = line.split()
+        if not parts:
+            continue
+        try:
             encoded, rank = parts
             if not rank.isdigit():
                 raise ValueError
             vocab[int(rank)] = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
-            count += 1
-    except ValueError:  # bad base64 and a line that is no pair are among them
-        raise _explained(line, path, number) from None
+        except ValueError:  # bad base64 and a line that is no pair are among them
+            raise _explained(line, path, number) from None
+        count += 1
     if count != len(vocab) or count != len(set(vocab.values())):
         raise _repeated(data, path)
     if not vocab:

@@ -7,6 +7,7 @@ serialisation of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,11 +15,17 @@ from ..errors import VocabularyError
 from ..files import StrPath, write_atomic
 from ..patterns import Pattern, get_pattern
 from ..spec import TokenizerSpec, make_spec
-from .keys import MergeKeys, check_ids, keys_of, merge_keys, merged_bytes, tokens_of
+from .keys import MergeKeys, check_ids, keys_of, merge_keys, merged_bytes, tokens_of, well_formed
 from .known import check_special_tokens
 from .pre_tokenizers import read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
 from .reading import Fields, about, read_json, shown
+
+NAMES = (("tokenizer.json",),)
+HEAD = re.compile(
+    rb'\s*\{\s*"(version|truncation|padding|added_tokens|pre_tokenizer|normalizer|post_processor|decoder|model)"'
+    rb"\s*:\s*[^\s\d-]"
+)
 
 
 def load(
@@ -92,7 +99,7 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
             "byte_fallback": False,
             "ignore_merges": whole,
             # special tokens too: HF numbers those that are not here anew
-            "vocab": keys_of(spec, path=path),
+            "vocab": keys_of(spec, path=path, marked=not whole),
             "merges": [f"{left} {right}" for left, right in merge_keys(spec, merges)],
         },
     }
@@ -111,7 +118,7 @@ def _no_normalizer(document: Fields) -> None:
 
 def _no_template(document: Fields) -> None:
     value = document.take("post_processor", None)
-    if value is not None and set(_leaf_types(value)) != {"ByteLevel"}:
+    if value is not None and set(_leaf_types(value)) - {"ByteLevel"}:
         document.refuse(f"{_kinds(value)} is not supported; expected null or ByteLevel", "post_processor")
 
 
@@ -122,7 +129,7 @@ def _byte_level_decoder(document: Fields) -> None:
 
 
 def _leaf_types(value: object) -> list[object]:
-    """The types of a component, or of the parts of a Sequence."""
+    """Return the types of a component, or of the parts of a Sequence."""
     if not isinstance(value, dict):
         return [value]
     for parts in ("processors", "normalizers", "decoders"):
@@ -146,7 +153,7 @@ def _added_tokens(document: Fields) -> tuple[dict[str, int], dict[str, int]]:
         token.take_type("normalized", bool, False)  # no normalizer, no difference
         if text in special or text in added:
             token.refuse(f"{text!r} stands twice; expected each token once", "content")
-        if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
+        if not well_formed(text):
             token.refuse(f"{text!r} holds half a surrogate pair; expected Unicode text", "content")
         (special if token.take_type("special", bool) else added)[text] = token_id
         token.done()

@@ -6,6 +6,7 @@ holes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
@@ -18,6 +19,7 @@ from .reading import read_text
 
 #: How the two files are called; a prefix may stand before both names.
 NAMES = (("vocab.txt", "merges.txt"),)
+HEAD = re.compile(rb"[^\s{]\S* \d+\r?(?:\n|\Z)")
 
 
 def load(
@@ -70,7 +72,8 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     keys = keys_of(spec, path=path)
     broken = next((key for key in keys if "\n" in key or key.endswith("\r")), None)
     if broken is not None:
-        raise VocabularyError(f"special token {broken!r} holds a line break; expected one line for each token", path=path)
+        problem = f"special token {broken!r} holds a line break; expected one line for each token"
+        raise VocabularyError(problem, path=path)
     vocab = "".join(f"{key} {token_id}\n" for key, token_id in keys.items())
     write_folder_atomic(path, dict(zip(NAMES[0], (vocab.encode(), merges.encode()), strict=True)))
 

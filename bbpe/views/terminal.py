@@ -16,7 +16,7 @@ def sample(tokens: Iterable[bytes], *, colour: bool) -> str:
     r"""Write tokens one after the other so that their borders show: backgrounds, or square brackets.
 
     Whatever a token holds, the result is safe to print: controls and bytes that are no whole character
-    are written as escapes.  A token that ends a line is followed by a line break.
+    are written as escapes.  A token that holds a line end is followed by a line break.
 
     >>> print(sample([b"Hi", b" there", b"\xe6\xb7"], colour=False))
     [Hi][ there][\xe6\xb7]
@@ -25,7 +25,7 @@ def sample(tokens: Iterable[bytes], *, colour: bool) -> str:
     for background, token in zip(cycle(_BACKGROUNDS), tokens):
         text = _printable(token)
         parts.append(f"\x1b[48;5;{background};38;5;16m{text}{_RESET}" if colour else f"[{text}]")
-        if token.endswith(b"\n"):
+        if b"\n" in token:
             parts.append("\n")
     return "".join(parts)
 
