@@ -10,7 +10,7 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full lint strict clean
+.PHONY: demo test test-full lint strict sanitize clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -29,6 +29,14 @@ strict: $(VENV)/built
 	for leaf in csrc/*.c; do $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla $$leaf || exit 1; done
 	CFLAGS="$(STRICT)" $(BIN)/python setup.py -q build_clib --force --build-temp build/strict --build-clib build/strict \
 		build_ext --force --build-temp build/strict --build-lib build/strict
+
+# the tests over a build that stops at undefined behaviour and memory errors; CPython itself leaks by design
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1
+sanitize: $(VENV)/tested
+	CFLAGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined" $(BIN)/python setup.py -q build \
+		--build-base build/sanitize --build-lib build/sanitize/lib
+	cd build/sanitize/lib && LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc $(CURDIR)/$(BIN)/python -m pytest $(CURDIR)/tests -p no:cacheprovider
 
 $(VENV)/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bbpe needs Python 3.11 or newer")'

@@ -70,13 +70,19 @@ def make_spec(
     A special or added token may stand in `vocab` too, under the same id; it is no ordinary token then.
 
     Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single
-    byte without a token, and a merge whose parts or result have no id.
+    byte without a token, and a merge whose parts or result have no id; `TypeError` on ids that are no int,
+    tokens that are no bytes, and special tokens that are no str.
     """
+    for tokens in (special_tokens, added_tokens):
+        if tokens is not None and not isinstance(tokens, Mapping):
+            raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
     special, added = dict(special_tokens or {}), dict(added_tokens or {})
-    ordinary = _without_specials(vocab, {**added, **special})
     _check_specials(special, added)
+    ordinary = _without_specials(vocab, {**added, **special})
     ids: dict[bytes, int] = {}
     for token_id, token in ordinary.items():
+        if type(token_id) is not int or not isinstance(token, bytes):
+            raise TypeError(f"a vocabulary maps int to bytes; found {token_id!r}: {token!r}")
         if not 0 <= token_id <= MAX_ID:
             raise VocabularyError(f"token {token!r} has id {token_id}; expected 0 to {MAX_ID}")
         if ids.setdefault(token, token_id) != token_id:
@@ -115,6 +121,8 @@ def _without_specials(vocab: Mapping[int, bytes], specials: Mapping[str, int]) -
 def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> None:
     owner: dict[int, str] = {}
     for text, token_id in (*special.items(), *added.items()):
+        if not isinstance(text, str) or type(token_id) is not int:
+            raise TypeError(f"special tokens must map each text to its id; found {text!r}: {token_id!r}")
         if not text:
             raise VocabularyError("a special token is the empty string; expected at least one character")
         if not 0 <= token_id <= MAX_ID:
@@ -131,6 +139,8 @@ def _merge_ids(merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int]) 
         try:
             yield ids[left], ids[right], ids[left + right]
         except KeyError as missing:
+            if not (isinstance(left, bytes) and isinstance(right, bytes)):
+                raise TypeError(f"merge {number} is of {left!r} and {right!r}; expected bytes") from None
             raise VocabularyError(
                 f"merge {number} of {left!r} and {right!r}: {missing.args[0]!r} has no id; "
                 "expected both parts and the result in the vocabulary"

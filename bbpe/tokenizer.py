@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,7 +15,6 @@ from . import corpus, formats
 from .core.bpe import Model
 from .core.encoder import Encoder
 from .core.ids import TokenBytes
-from .core.split import Splitter, utf8_ends
 from .errors import SpecialTokenError
 from .normalize import Text, bytes_to_alphabet, text_bytes
 from .parallel import imap
@@ -24,13 +22,12 @@ from .patterns import get_pattern
 from .ragged import Ragged
 from .spec import TokenizerSpec, make_spec, vocab_of_ranks
 from .specials import END_OF_TEXT, Selection, SpecialTokens
+from .splitting import TextSplitter
 from .streaming import pieces
 
 #: Ids as every decoding method takes them.
 Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
 
-#: Pretokens that a regex finds are handed to the engine in batches of this many.
-_BATCH = 1 << 16
 #: Batches of less text than this, in characters, are not worth a thread.
 _THREAD_WORTH = 1 << 20
 
@@ -50,9 +47,8 @@ class Tokenizer:
         values = self.__dict__
         values["spec"] = spec
         model = Model(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens)
-        scheme = spec.pattern.scheme
-        values["_splitter"] = None if scheme is None else Splitter(scheme)
-        values["_encoder"] = Encoder(model, values["_splitter"])
+        values["_splitter"] = splitter = TextSplitter(spec.pattern)
+        values["_encoder"] = Encoder(model, splitter.compiled)
         specials = {
             token_id: text.encode("utf-8", "surrogatepass")
             for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())
@@ -61,7 +57,7 @@ class Tokenizer:
         values["_specials"] = SpecialTokens(spec.special_tokens, spec.added_tokens)
 
     spec: TokenizerSpec
-    _splitter: Splitter | None
+    _splitter: TextSplitter
     _encoder: Encoder
     _token_bytes: TokenBytes
     _specials: SpecialTokens
@@ -201,7 +197,7 @@ class Tokenizer:
         that is no named pattern the text is collected first, because it may look ahead without bound.
         """
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        for piece in pieces(chunks, self._cut, self.spec.pattern.open_tail, matcher):
+        for piece in pieces(chunks, self._splitter.cut, self.spec.pattern.open_tail, matcher):
             if isinstance(piece, int):
                 yield piece
             else:
@@ -227,37 +223,18 @@ class Tokenizer:
         return [bytes_to_alphabet(self._token_bytes.token(token_id)) for token_id in self.encode(text)]
 
     def _encode_list(self, data: bytes | memoryview) -> list[int]:
-        if self._splitter is not None:
+        if self._splitter.compiled is not None:
             return self._encoder.encode_list(data)
         ids: list[int] = []
-        for batch in self._regex_batches(data):
+        for batch in self._splitter.batches(data):
             ids += self._encoder.encode_list(*batch)
         return ids
 
     def _encode_array(self, data: bytes | memoryview) -> npt.NDArray[np.uint32]:
-        if self._splitter is not None:
+        if self._splitter.compiled is not None:
             return self._encoder.encode_array(data)
-        parts = [self._encoder.encode_array(*batch) for batch in self._regex_batches(data)]
-        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
-
-    def _regex_batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
-        found = self.spec.pattern.split(str(data, "utf-8", "surrogateescape"))
-        while batch := list(islice(found, _BATCH)):
-            yield "".join(batch).encode("utf-8", "surrogateescape"), utf8_ends(batch)
-
-    def _cut(self, data: bytes) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        if self._splitter is not None:
-            ends = self._splitter.spans(data)[1:]
-            return data, ends, ends
-        text = data.decode("utf-8", "surrogateescape")
-        spans = list(self.spec.pattern.spans(text))
-        kept = [text[start:end] for start, end in spans]
-        ends = utf8_ends(kept)
-        if not self.spec.pattern.drops_gaps:
-            return data, ends, ends
-        stops = [0, *(end for _, end in spans)]
-        with_gaps = [text[start:end] for start, end in pairwise(stops)]
-        return "".join(kept).encode("utf-8", "surrogateescape"), ends, utf8_ends(with_gaps)
+        parts = [self._encoder.encode_array(*batch) for batch in self._splitter.batches(data)]
+        return np.concatenate([np.empty(0, np.uint32), *parts])
 
     # -- decoding ------------------------------------------------------------------------------------
 

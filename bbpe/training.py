@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Literal, TypeAlias
 
 from . import corpus
 from .core.count import PretokenTable
-from .core.split import Splitter, utf8_ends
+from .core.split import Splitter
 from .core.train import TIE_RULES, Trainer
 from .errors import CorpusError
 from .normalize import BYTE_ORDER, Buffer, Text, text_bytes
@@ -20,6 +19,7 @@ from .patterns import Pattern, get_pattern
 from .progress import Progress, resolve
 from .spec import MAX_ID, TokenizerSpec
 from .specials import any_of
+from .splitting import TextSplitter
 from .tokenizer import Tokenizer
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
@@ -237,21 +237,22 @@ class _Counter:
 
     def __init__(self, plan: _Plan) -> None:
         self.table = PretokenTable()
-        self._pattern, self._by_line, self._threads = plan.pattern, plan.document == "line", plan.threads
-        self._splitter = None if plan.pattern.scheme is None else Splitter(plan.pattern.scheme)
+        self._by_line, self._threads = plan.document == "line", plan.threads
+        self._splitter = TextSplitter(plan.pattern)
         self._separators = any_of(token.encode("utf-8", "surrogatepass") for token in plan.special_tokens)
 
     def add(self, text: Buffer) -> Iterator[int]:
         """Count a text, and yield now and then how many of its bytes are done."""
         regions = self._regions(text)
-        if self._splitter is None:
+        compiled = self._splitter.compiled
+        if compiled is None:
             for start, stop in regions:
                 yield from self._count_regex(text, start, stop)
         elif self._threads == 1 or len(text) <= 2 * _REGION:
             for start, stop in regions:
-                yield from _count_compiled(self.table, text, start, stop, self._splitter, self._by_line)
+                yield from _count_compiled(self.table, text, start, stop, compiled, self._by_line)
         else:
-            count = partial(_count_apart, text, self._splitter, self._by_line)
+            count = partial(_count_apart, text, compiled, self._by_line)
             for table, stop in imap(count, regions, self._threads):
                 self.table.update(table)
                 yield stop
@@ -265,7 +266,7 @@ class _Counter:
         yield from self._safe_regions(text, start, len(text))
 
     def _safe_regions(self, text: Buffer, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        while stop - start > 2 * _REGION and self._splitter is not None:
+        while stop - start > 2 * _REGION and self._splitter.compiled is not None:
             cut = _safe_cut(text, start + _REGION, stop, self._by_line)
             if cut is None:
                 break
@@ -275,14 +276,11 @@ class _Counter:
             yield start, stop
 
     def _count_regex(self, text: Buffer, start: int, stop: int) -> Iterator[int]:
-        region = str(memoryview(text)[start:stop], "utf-8", "surrogateescape")
-        for line in _lines(region) if self._by_line else (region,):
-            found = self._pattern.split(line)
-            while batch := list(islice(found, 1 << 16)):
-                joined = "".join(batch).encode("utf-8", "surrogateescape")
-                self.table.count_given(joined, utf8_ends(batch))
-                start += len(joined)
-                yield start
+        for first, last in _line_spans(text, start, stop) if self._by_line else ((start, stop),):
+            for pretokens, ends in self._splitter.batches(memoryview(text)[first:last]):
+                self.table.count_given(pretokens, ends)
+                first += len(pretokens)
+                yield first
 
 
 def _count_compiled(
@@ -307,17 +305,16 @@ def _count_apart(
 _SAFE = re.compile(rb"[!-~]\n(?=[A-Za-z])")
 
 
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+
+
 def _safe_cut(text: Buffer, start: int, stop: int, by_line: bool) -> int | None:
     """Return the first place at or after `start` where cutting changes no pretoken, or None."""
-    found = (re.compile(rb"\n") if by_line else _SAFE).search(text, start, stop)
+    found = (_LINE if by_line else _SAFE).search(text, start, stop)
     return found.end() if found else None
 
 
-def _lines(text: str) -> Iterator[str]:
-    r"""Yield lines with their ends; only `\n` ends a line, unlike in `str.splitlines`."""
-    start = 0
-    while (end := text.find("\n", start)) >= 0:
-        yield text[start : end + 1]
-        start = end + 1
-    if start < len(text):
-        yield text[start:]
+def _line_spans(text: Buffer, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield where each line and its end stand."""
+    for found in _LINE.finditer(text, start, stop):
+        yield found.span()

@@ -15,7 +15,7 @@ LAYERS = [
     {"core"},
     {"normalize", "progress", "patterns"},
     {"spec"},
-    {"formats", "specials", "corpus", "parallel", "ragged", "streaming", "files", "reference"},
+    {"formats", "specials", "corpus", "parallel", "ragged", "splitting", "streaming", "files", "atomic", "reference"},
     {"tokenizer"},
     {"training"},
     {"compat"},

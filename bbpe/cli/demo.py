@@ -149,7 +149,8 @@ def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) 
     head = b"".join(islice((line for line in text.splitlines(keepends=True) if line.strip()), _SAMPLE_LINES))
     tokens = [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_bytes(head)]
     say(f"sample   the first lines of {path.name}, a token a field")
-    say(terminal.sample(tokens, colour=colour == "always" or (colour == "auto" and terminal.shows_colour(sys.stdout))))
+    coloured = colour == "always" or (colour == "auto" and terminal.shows_colour(sys.stdout))
+    say(terminal.sample(tokens, colour=coloured).rstrip("\n"))
 
 
 COMMAND = Command("demo", "Train on Python's own sources, save, load, encode and check.", _add_arguments, _run)

@@ -66,7 +66,7 @@ FORMATS: dict[str, Format] = {
 # What is known and not read, by how it begins.
 _REFUSED = {
     "a GGUF model": re.compile(rb"GGUF"),
-    "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n"),
+    "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
     "a tekken.json": re.compile(rb'\s*\{[\x00-\xff]*"token_bytes"\s*:\s*"'),
 }
 

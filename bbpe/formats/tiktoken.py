@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes, write_atomic
 from ..patterns import Pattern
-from ..spec import TokenizerSpec, make_spec
+from ..spec import MAX_ID, TokenizerSpec, make_spec
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import ranks_of
+from .reading import about
 
 NAMES = ((".tiktoken",),)
 HEAD = re.compile(rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII)
@@ -46,14 +47,15 @@ def load(
         known = recognise(data) or recognise(rank_text(vocab))
     if special is None:
         special = {} if known is None else dict(known.special_tokens)
-    return make_spec(
-        vocab,
-        None,
-        pattern=pattern_of(pattern, known, path=path, kind="a rank file"),
-        special_tokens=special,
-        whole_pretokens=True,
-        name=name if name is not None or known is None else known.name,
-    )
+    with about(path):
+        return make_spec(
+            vocab,
+            None,
+            pattern=pattern_of(pattern, known, path=path, kind="a rank file"),
+            special_tokens=special,
+            whole_pretokens=True,
+            name=name if name is not None or known is None else known.name,
+        )
 
 
 def dump(spec: TokenizerSpec, path: StrPath) -> None:
@@ -98,7 +100,7 @@ def _explained(line: bytes, path: StrPath, number: int) -> VocabularyError:
     else:
         try:
             a2b_base64(parts[0], strict_mode=True)
-            problem = f"{found}; expected a rank below 2**32"
+            problem = f"{found}; expected a rank of 0 to {MAX_ID}"
         except Base64Error as error:
             problem = f"{found}; expected a token in base64 ({error})"
     return VocabularyError(problem, path=path, place=f"line {number}")

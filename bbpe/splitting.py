@@ -1,0 +1,55 @@
+"""Text -> pretokens as the engine takes them: UTF-8 and where each pretoken ends.
+
+A pattern with a compiled scheme is split in C, inside the engine's own loops; any other goes through the
+`regex` package here.  Bytes that are not UTF-8 pass through a regex as lone surrogates and come back as
+they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from .core.split import Splitter, utf8_ends
+from .patterns import Pattern
+
+#: Pretokens that a regex finds are handed on in batches of this many.
+_BATCH = 1 << 16
+
+
+class TextSplitter:
+    """Splits texts by one pattern; immutable.
+
+    `compiled` is the pattern's C splitter, or `None` when a regex does the work.
+    """
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern = pattern
+        self.compiled = None if pattern.scheme is None else Splitter(pattern.scheme)
+
+    def batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
+        """Yield bytes of pretokens and their ends in them, int64[n], as a regex finds them."""
+        pretokens = self.pattern.split(str(data, "utf-8", "surrogateescape"))
+        while batch := list(islice(pretokens, _BATCH)):
+            yield "".join(batch).encode("utf-8", "surrogateescape"), utf8_ends(batch)
+
+    def cut(self, data: bytes) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the bytes of all pretokens, their ends in these, and their ends in `data`, int64[n] each.
+
+        The two differ for patterns that drop what lies between matches.
+        """
+        if self.compiled is not None:
+            ends = self.compiled.spans(data)[1:]
+            return data, ends, ends
+        text = data.decode("utf-8", "surrogateescape")
+        spans = list(self.pattern.spans(text))
+        kept = [text[start:end] for start, end in spans]
+        ends = utf8_ends(kept)
+        if not self.pattern.drops_gaps:
+            return data, ends, ends
+        stops = [0, *(end for _, end in spans)]
+        with_gaps = [text[start:end] for start, end in pairwise(stops)]
+        return "".join(kept).encode("utf-8", "surrogateescape"), ends, utf8_ends(with_gaps)

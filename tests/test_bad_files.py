@@ -1,0 +1,276 @@
+"""Broken vocabulary files: the error's type, the file, the place and what was expected."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vocabularies import (
+    added,
+    byte_level,
+    document,
+    keys,
+    merge_lines,
+    sequence,
+    split,
+    vocab_of,
+    write_json,
+    write_pair,
+)
+
+from bbpe import formats
+from bbpe.errors import PatternError, VocabularyError
+from bbpe.formats.known import rank_text
+from bbpe.spec import MAX_ID
+
+RANKS = rank_text(vocab_of())
+
+
+def fails(path: Path, *named: str, file: str | None = None, **options: Any) -> None:
+    """Loading must fail with a `VocabularyError` that names the file, then each of `named`, in this order."""
+    with pytest.raises(VocabularyError) as caught:
+        formats.load(path, **{"pattern": "gpt2", **options})
+    expected = ".*".join(map(re.escape, (file or path.name, *named)))
+    assert re.search(expected, str(caught.value), re.DOTALL), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "named"),
+    [
+        (RANKS + b"IQ 300\n", ("line 268", "'IQ 300'", "expected a token in base64")),
+        (RANKS + b"I*== 300\n", ("line 268", "'I*== 300'", "base64")),
+        (RANKS + b"IQ==IQ== 300\n", ("line 268", "base64")),
+        (RANKS + b"IQ==\n", ("line 268", "expected a token in base64, a blank and its rank")),
+        (RANKS + b"IQ== 300 1\n", ("line 268", "a blank and its rank")),
+        (RANKS + b"YWJj 3x\n", ("line 268", "expected a rank of decimal digits")),
+        (RANKS + b"YWJj -3\n", ("line 268", "expected a rank of decimal digits")),
+        (RANKS + b"YWJj 3_0\n", ("line 268", "expected a rank of decimal digits")),
+        (RANKS + b"YWJj " + b"9" * 5000, ("line 268", f"expected a rank of 0 to {MAX_ID}")),
+        (RANKS + b"YWJj 4294967295\n", ("id 4294967295", f"expected 0 to {MAX_ID}")),
+        (RANKS + b"YWJj 5\n", ("line 268", "rank 5 already stands in line 6")),
+        (RANKS + b"IQ== 300\n", ("line 268", "token b'!' already stands in line 1")),
+        (RANKS.replace(b"IQ== 0\n", b""), ("0x21", "each of the 256 bytes")),
+        (RANKS + b"\xff\xfe\n", ("line 268", "'\\\\xff\\\\xfe'")),
+        (b"", ("expected lines of base64",)),
+        (b"\n \n", ("expected lines of base64",)),
+    ],
+)
+def test_rank_files(tmp_path: Path, ranks: bytes, named: tuple[str, ...]) -> None:
+    path = tmp_path / "broken.tiktoken"
+    path.write_bytes(ranks)
+    fails(path, *named)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "named"),
+    [
+        ('{"a": 1, "b"', None, ("vocab.json", "line 1 column 13", "ends too early")),
+        ('{"a": 1,\n "b": }', None, ("vocab.json", "line 2 column 7", "expected JSON")),
+        ('{"a": 1, "a": 2}', None, ("vocab.json", "'a' stands twice")),
+        ('{"a": NaN}', None, ("vocab.json", "NaN")),
+        ('{"a": ' + "[" * 100_000, None, ("vocab.json", "nested too deeply")),
+        ('{"a": ' + "9" * 5000 + "}", None, ("vocab.json", "expected JSON")),
+        ("[1, 2]", None, ("vocab.json", "[1, 2]", "expected an object")),
+        ("", None, ("vocab.json", "ends too early")),
+        ({**keys(), "x": "300"}, None, ("vocab.json", "'x'", '"300"', "expected a whole number")),
+        ({**keys(), "xy": 3.0}, None, ("vocab.json", "'xy'", "3.0", "expected a whole number")),
+        ({**keys(), "xy": True}, None, ("vocab.json", "'xy'", "true", "expected a whole number")),
+        ({**keys(), "xy": -3}, None, ("vocab.json", "'xy'", "-3", "expected 0 to")),
+        ({**keys(), "xy": 5}, None, ("vocab.json", "'&'", "'xy'", "same id 5")),
+        ({**keys(), "": 300, "!": 0} | {"!": 301, '"': 301}, None, ("vocab.json", "same id 301")),
+        ({key: i for key, i in keys().items() if key != "Ġ"}, [], ("vocab.json", "0x20", "each of the 256 bytes")),
+        (None, ["t h", "t"], ("merges.txt", "line 3", "'t'", "two tokens with one blank between")),
+        (None, ["t h", "", "i n"], ("merges.txt", "line 3", "two tokens with one blank between")),
+        (None, ["t h", "a b c"], ("merges.txt", "line 3", "'a b c'")),
+        (None, ["t  h"], ("merges.txt", "line 2", "'t  h'")),
+        (None, [" t"], ("merges.txt", "line 2", "' t'")),
+        (None, ["t h", "q q"], ("merges.txt", "line 3", "'qq' has no id", "expected both parts and the result")),
+        (None, ["th zz"], ("merges.txt", "line 2", "'zz' has no id")),
+        (None, ["中 a"], ("merges.txt", "line 2", "'中' has no id")),
+    ],
+)
+def test_pairs(tmp_path: Path, vocab: Any, merges: list[str] | None, named: tuple[str, ...]) -> None:
+    fails(write_pair(tmp_path / "pair", vocab, merges), *named)
+
+
+def test_pairs_that_are_not_text(tmp_path: Path) -> None:
+    folder = write_pair(tmp_path / "pair")
+    (folder / "merges.txt").write_bytes(b"#version: 0.2\nt h\n\xff\n")
+    fails(folder, "merges.txt", "byte 18", "0xFF", "UTF-8")
+    (folder / "vocab.json").write_bytes(b'{"\x80": 1}')
+    fails(folder / "vocab.json", "byte 2", "0x80", "UTF-8")
+
+
+def test_pairs_that_are_not_there(tmp_path: Path) -> None:
+    folder = write_pair(tmp_path / "pair")
+    (folder / "merges.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"merges\.txt"):
+        formats.load(folder / "vocab.json", pattern="gpt2")
+    fails(folder, "vocab.json", "expected one of", "vocab.json with merges.txt")
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("abc", ("line 268", "'abc'", "expected a token, a blank and its id")),
+        ("abc x", ("line 268", "decimal digits")),
+        ("abc -1", ("line 268", "decimal digits")),
+        ("abc ³", ("line 268", "decimal digits")),
+        ("! 300", ("line 268", "'!' stands twice")),
+        ("abc 5", ("'&'", "'abc'", "same id 5")),
+    ],
+)
+def test_vocab_txt(tmp_path: Path, line: str, named: tuple[str, ...]) -> None:
+    folder = write_pair(tmp_path / "pair")
+    lines = [f"{key} {token_id}" for key, token_id in keys().items()]
+    (folder / "vocab.txt").write_text("\n".join([*lines, line, ""]), encoding="utf-8")
+    fails(folder / "vocab.txt", *named)
+
+
+def _template() -> dict[str, object]:
+    return {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}
+
+
+TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"version": "2.0"}, ("version", '"2.0"', 'expected "1.0"')),
+    ({"truncation": {"max_length": 5}}, ("truncation", "expected null")),
+    ({"padding": {"length": 5}}, ("padding", "expected null")),
+    ({"surprise": 1}, ("unknown field 'surprise'",)),
+    ({"normalizer": {"type": "NFC"}}, ("normalizer", '"NFC"', "expected null or an empty Sequence")),
+    (
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}},
+        ("normalizer", '"NFC" and "Lowercase"', "not supported"),
+    ),
+    ({"post_processor": _template()}, ("post_processor", '"TemplateProcessing"', "expected null or ByteLevel")),
+    (
+        {"post_processor": {"type": "Sequence", "processors": [byte_level(), _template()]}},
+        ("post_processor", '"TemplateProcessing"'),
+    ),
+    ({"decoder": None}, ("decoder", "null", "expected ByteLevel")),
+    ({"decoder": {"type": "Metaspace"}}, ("decoder", '"Metaspace"', "expected ByteLevel")),
+    ({"pre_tokenizer": None}, ("pre_tokenizer", "null", "expected an object")),
+    ({"pre_tokenizer": {"type": "Whitespace"}}, ("pre_tokenizer", "'Whitespace' is not supported")),
+    ({"pre_tokenizer": split("a")}, ("pre_tokenizer", "'Split'", "ByteLevel at the end")),
+    ({"pre_tokenizer": sequence()}, ("pre_tokenizer.pretokenizers", "expected ByteLevel at the end")),
+    ({"pre_tokenizer": sequence(byte_level(), byte_level())}, ("pre_tokenizer.pretokenizers[0]", "'ByteLevel'")),
+    ({"pre_tokenizer": sequence({"type": "Metaspace"}, byte_level())}, ("pretokenizers[0]", "'Metaspace'")),
+    ({"pre_tokenizer": byte_level(add_prefix_space=True)}, ("pre_tokenizer.add_prefix_space", "expected false")),
+    ({"pre_tokenizer": {"type": "ByteLevel"}}, ("pre_tokenizer", "'add_prefix_space' is missing")),
+    ({"pre_tokenizer": byte_level(new=1)}, ("pre_tokenizer", "unknown field 'new'")),
+    (
+        {"pre_tokenizer": sequence(split("a", behavior="MergedWithNext"), byte_level())},
+        ("pretokenizers[0]", "'MergedWithNext'", "expected Isolated"),
+    ),
+    ({"pre_tokenizer": sequence(split("a", invert=True), byte_level())}, ("pretokenizers[0]", "invert true")),
+    ({"pre_tokenizer": sequence(split("a", pattern={"String": "a"}), byte_level())}, ("pattern", "'Regex' is missing")),
+    (
+        {"pre_tokenizer": sequence(split("a", behavior="Removed", invert=True), byte_level())},
+        ("pre_tokenizer", "some splits drop text"),
+    ),
+    ({"added_tokens": {}}, ("added_tokens", "expected a list")),
+    ({"added_tokens": [added("<s>", 300, lstrip=True)]}, ("added_tokens[0].lstrip", "expected false")),
+    ({"added_tokens": [added("<s>", 300, rstrip=True)]}, ("added_tokens[0].rstrip", "expected false")),
+    ({"added_tokens": [added("<s>", 300, single_word=True)]}, ("added_tokens[0].single_word", "expected false")),
+    ({"added_tokens": [added("<s>", 300), added("<s>", 301)]}, ("added_tokens[1].content", "'<s>' stands twice")),
+    ({"added_tokens": [added("<s>", 300), added("<t>", 300)]}, ("'<s>'", "'<t>'", "same id 300")),
+    ({"added_tokens": [added("<s>", 256)]}, ("'<s>'", "b'th'", "same id 256")),
+    ({"added_tokens": [added("<s>", "300")]}, ("added_tokens[0].id", '"300"', "expected a whole number")),
+    ({"added_tokens": [added("<s>", -1)]}, ("'<s>'", "-1", "expected 0 to")),
+    ({"added_tokens": [added("", 300)]}, ("empty string",)),
+    ({"added_tokens": [added("\ud800", 300)]}, ("added_tokens[0].content", "half a surrogate pair")),
+    ({"added_tokens": [added("the", 257)]}, ("added_tokens", "'the'", "expected one of the two")),
+    ({"added_tokens": [added("the", 400)]}, ("model.vocab", "'the'", "257", "400")),
+    ({"added_tokens": [{"id": 3}]}, ("added_tokens[0]", "'content' is missing")),
+    ({"model": []}, ("model", "[]", "expected an object")),
+    ({"model__type": "Unigram"}, ("model.type", '"Unigram"', 'expected "BPE"')),
+    ({"model__dropout": 0.1}, ("model.dropout", "0.1", "expected null")),
+    ({"model__unk_token": "<unk>"}, ("model.unk_token", "expected null")),
+    ({"model__continuing_subword_prefix": "##"}, ("model.continuing_subword_prefix", '"##"')),
+    ({"model__end_of_word_suffix": "</w>"}, ("model.end_of_word_suffix", '"</w>"')),
+    ({"model__byte_fallback": True}, ("model.byte_fallback", "expected false")),
+    ({"model__ignore_merges": 1}, ("model.ignore_merges", "expected true or false")),
+    ({"model__fuse": True}, ("model", "unknown field 'fuse'")),
+    ({"model__vocab": [["a", 1]]}, ("model.vocab", "expected an object")),
+    ({"model__vocab": {**keys(), "中": 300}}, ("model.vocab", "'中'", "byte alphabet", "no special token")),
+    ({"model__vocab": {**keys(), "xy": 5}}, ("model.vocab", "same id 5")),
+    ({"model__vocab": {**keys(), "xy": None}}, ("model.vocab", "'xy'", "null", "expected a whole number")),
+    ({"model__merges": "t h"}, ("model.merges", "expected a list")),
+    ({"model__merges": ["t h", "t"]}, ("model.merges[1]", '"t"', 'expected "a b"')),
+    ({"model__merges": [["t", "h", "e"]]}, ("model.merges[0]", 'expected "a b"')),
+    ({"model__merges": [["t", 5]]}, ("model.merges[0]", 'expected "a b"')),
+    ({"model__merges": ["t h", "q q"]}, ("model.merges[1]", "'qq' has no id")),
+]
+
+
+@pytest.mark.parametrize(("changes", "named"), TOKENIZER_JSON)
+def test_tokenizer_json(tmp_path: Path, changes: dict[str, Any], named: tuple[str, ...]) -> None:
+    fails(write_json(tmp_path / "tokenizer.json", document(**changes)), *named, pattern=None)
+
+
+@pytest.mark.parametrize("part", [0.001, 0.3, 0.9, 0.999])
+def test_truncated_tokenizer_json(tmp_path: Path, part: float) -> None:
+    text = json.dumps(document(), indent=1)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(text[: int(len(text) * part)], encoding="utf-8")
+    fails(path, "line ", "column ", "expected JSON")
+
+
+def test_regex_that_does_not_compile(tmp_path: Path) -> None:
+    value = document(pre_tokenizer=sequence(split("(a"), byte_level()))
+    with pytest.raises(PatternError, match="not a valid regex"):
+        formats.load(write_json(tmp_path / "tokenizer.json", value))
+
+
+@pytest.mark.parametrize("kind", ["ranks", "pair", "vocab.txt"])
+def test_no_pattern_is_an_error(tmp_path: Path, kind: str) -> None:
+    path = write_pair(tmp_path / "pair")
+    if kind == "ranks":
+        path = tmp_path / "mine.tiktoken"
+        path.write_bytes(RANKS)
+    elif kind == "vocab.txt":
+        lines = [f"{key} {token_id}\n" for key, token_id in keys().items()]
+        (path / "vocab.txt").write_text("".join(lines), encoding="utf-8")
+        path = path / "vocab.txt"
+    with pytest.raises(VocabularyError) as caught:
+        formats.load(path)
+    for name in (path.name, "gpt2", "cl100k", "o200k", "whitespace", "pattern="):
+        assert name in str(caught.value)
+    with pytest.raises(PatternError, match="unknown pattern name 'gpt3'"):
+        formats.load(path, pattern="gpt3")
+    for special_tokens in (["<s>"], {"<s>": "1"}, {1: "<s>"}, {"<s>": True}):
+        with pytest.raises(TypeError, match="special_tokens"):
+            formats.load(path, pattern="gpt2", special_tokens=special_tokens)  # type: ignore[arg-type]
+
+
+def test_special_token_missing_among_those_given(tmp_path: Path) -> None:
+    folder = write_pair(tmp_path / "pair", {**keys(), "<中>": 300})
+    fails(folder, "vocab.json", "'<中>'", "no special token", special_tokens={})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "found"),
+    [
+        ("a.gguf", b"GGUF\x03\x00\x00\x00", "a GGUF model"),
+        ("a.model", b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02", "a SentencePiece model"),
+        ("tekken.json", b'{"config": {}, "vocab": [{"rank": 0, "token_bytes": "AA=="}]}', "a tekken.json"),
+        ("tokenizer_config.json", b'{"add_bos_token": false}', "begins with"),
+        ("a.txt", b"hello world, this is text\n", "begins with b'hello world"),
+        ("a.bin", b"", "an empty file"),
+    ],
+)
+def test_files_that_are_no_vocabulary(tmp_path: Path, name: str, data: bytes, found: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    fails(path, found, "expected one of", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt")
+
+
+def test_folders_that_hold_no_vocabulary(tmp_path: Path) -> None:
+    fails(tmp_path, "an empty folder", "expected one of")
+    (tmp_path / "readme.md").write_text("x", encoding="utf-8")
+    (tmp_path / "merges.txt").write_text("\n".join(merge_lines()), encoding="utf-8")
+    fails(tmp_path, "merges.txt, readme.md", "expected one of")
+    with pytest.raises(TypeError):
+        formats.load(5)  # type: ignore[arg-type]
