@@ -35,13 +35,13 @@ class Matcher:
         #: The longest token looked for, in bytes.
         self.longest = max(map(len, (*self._ids, *refused)), default=0)
 
-    def check(self, data: bytes | bytearray | memoryview) -> None:
-        """Raise `SpecialTokenError` when the text holds a disallowed special token."""
+    def check(self, data: bytes | memoryview, offset: int = 0) -> None:
+        """Raise `SpecialTokenError` when the text, which begins at byte `offset`, holds a refused token."""
         found = self._refused.search(data) if self._refused else None
         if found:
             token = bytes(found[0]).decode("utf-8", "replace")
             raise SpecialTokenError(
-                f"the text holds the disallowed special token {token!r} at byte {found.start()}; "
+                f"the text holds the disallowed special token {token!r} at byte {offset + found.start()}; "
                 f"pass allowed_special={{{token!r}}} to encode it as a special token, "
                 "or leave it out of disallowed_special to encode it as plain text"
             )
@@ -79,10 +79,10 @@ class SpecialTokens:
         Raises `SpecialTokenError` on an allowed token that the tokenizer does not have, `TypeError` on a
         selection that is neither "all" nor a collection of strings.
         """
-        if not disallowed:
+        if isinstance(disallowed, tuple) and not disallowed:
             if isinstance(allowed, str) and allowed == "all":
                 return self._all
-            if not allowed:
+            if isinstance(allowed, tuple) and not allowed:
                 return self._plain
         chosen = self._select(allowed, "allowed_special")
         unknown = chosen - self._special.keys()

@@ -47,20 +47,29 @@ def pieces(chunks: Iterable[Text], cut: Cut, open_tail: int | None, matcher: Mat
     """
     matcher = matcher or Matcher({})
     pending, enough = bytearray(), 0
-    for chunk in chunk_bytes(chunks):
+    for chunk in _checked(chunk_bytes(chunks), matcher):
         pending += chunk
         if len(pending) < enough:
             continue
         yield from _take(pending, cut, open_tail, matcher)
         enough = 2 * len(pending)
-    matcher.check(pending)
     for piece in matcher.pieces(bytes(pending)):
         yield piece if isinstance(piece, int) else cut(bytes(piece))[:2]
 
 
+def _checked(chunks: Iterable[bytes | memoryview], matcher: Matcher) -> Iterator[bytes | memoryview]:
+    """Yield chunks once no refused token ends in them, wherever in the joined text it begins."""
+    before, done = b"", 0
+    for chunk in chunks:
+        window = before + chunk
+        matcher.check(window, done - len(before))
+        done += len(chunk)
+        before = window[max(0, len(window) - matcher.longest + 1) :] if matcher.longest else b""
+        yield chunk
+
+
 def _take(pending: bytearray, cut: Cut, open_tail: int | None, matcher: Matcher) -> Iterator[Piece]:
     """Remove what is settled from the front of `pending`, and yield it."""
-    matcher.check(pending)
     # a token that begins later may be cut off, or be the beginning of a longer one
     settled = len(pending) - max(matcher.longest - 1, 0)
     done = 0

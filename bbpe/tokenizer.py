@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -263,7 +262,7 @@ class Tokenizer:
         or "vocab_txt"; by default the suffix of the path says which.  Raises `VocabularyError` when the
         format cannot hold this tokenizer.
         """
-        formats.dump(self.spec, Path(path), format=format)
+        formats.dump(self.spec, path, format=format)
 
     def id_to_token(self, token_id: int) -> bytes:
         """Return the bytes of an id, special tokens too; `TokenIdError` when no token has it."""
@@ -383,7 +382,7 @@ def load(
     Raises `VocabularyError` naming the file, the place and what was expected; `OSError` when the file
     cannot be read; `PatternError` on a pattern that cannot be followed exactly.
     """
-    return Tokenizer(formats.load(Path(path), pattern=pattern, special_tokens=special_tokens, name=name))
+    return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))
 
 
 def _as_batch(texts: Iterable[Text]) -> Collection[Text]:

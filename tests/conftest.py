@@ -5,15 +5,19 @@ from __future__ import annotations
 import lzma
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from strings import adversarial_strings
+
+import bbpe
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 settings.register_profile(
-    "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "deterministic", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("deterministic")
 
@@ -68,3 +72,11 @@ def vocab_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
         pytest.skip(f"no vocabulary {name} beside the checkout")
 
     return find
+
+
+@pytest.fixture(scope="session")
+def tok_of() -> Callable[[str], bbpe.Tokenizer]:
+    """`tok_of("cl100k")`: a small tokenizer with that pattern, special tokens, and merges across classes."""
+    text = "".join(adversarial_strings(300, seed=23))
+    specials = ["<s>", "<s>>", "<|end|>", "é<"]
+    return cache(lambda pattern: bbpe.train_from_iterator([text], 600, pattern=pattern, special_tokens=specials))

@@ -56,6 +56,9 @@ SCRAPS = [
 BROKEN = [b"\xff", b"\x80", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80"]
 SURROGATES = ["\ud800", "\udfff", "\ud83d\ude00", "\ude00\ud83d", "\ud83d", "a\udc80b"]
 
+# regexes that are no named pattern, with look-around beyond a pretoken
+CUSTOM_PATTERNS = [r"[a-z]+|\s+(?!\S)|\d{1,3}(?=(?:\d{3})*\b)", r"\w+$|\w|(?<=a)b+"]
+
 
 def is_settled(char: str) -> bool:
     """Whether every version of Unicode from 16 on classifies a character alike."""

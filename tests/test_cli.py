@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import sysconfig
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,6 @@ import pytest
 import bbpe
 from bbpe.cli import main, streams
 from bbpe.normalize import bytes_to_alphabet
-from bbpe.views import terminal
 
 # not all of it is UTF-8
 TEXT = "see my eyes first, see my dogs <|endoftext|>\r\n深度 😀!\n\n  ".encode() + b"caf\xe9 \xff\xfe\x00 x"
@@ -73,15 +71,26 @@ def test_no_text_is_no_ids_and_no_text(tokenizer_path: Path) -> None:
 
 
 def test_encode_answers_before_the_text_ends(tokenizer_path: Path) -> None:
-    # a text that never fits in memory: ids must flow while it comes
     process = bbpe_process("encode", "-t", tokenizer_path, stdin=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(b"see my dogs\n" * 40_000)
-    process.stdin.flush()
-    assert process.stdout.read(1000).strip()
-    rest, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
+    text, answered = process.stdin, threading.Event()
+
+    def write() -> None:
+        # no end in sight: ids must flow while the text comes
+        while not answered.is_set():
+            text.write(b"see my dogs\n" * 1000)
+        text.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    first = process.stdout.read(1000)
+    answered.set()
+    rest = process.stdout.read()
+    process.stdout.close()
+    writer.join(60)
+    assert process.wait(60) == 0
+    assert len(first) == 1000
     assert rest.endswith(b"\n")
 
 
@@ -141,16 +150,6 @@ def test_an_interrupt_leaves_no_file(command: str, tokenizer_path: Path, tmp_pat
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in errors
     assert not list(folder.iterdir())
-
-
-def test_the_demo_on_this_machine(tmp_path: Path) -> None:
-    status, out, errors = run("demo", "--vocab-size", 2000, "-o", tmp_path / "tokenizer.json")
-    assert status == 0, errors
-    assert b"bytes per token" in out
-    assert b"MB/s" in out
-    assert "merge" in errors
-    assert bbpe.load(tmp_path / "tokenizer.json").vocab_size == 2000
-    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
 
 
 # -- the rest, in this process ------------------------------------------------------------------------
@@ -341,6 +340,7 @@ def test_train_with_every_option(call: Call, tmp_path: Path) -> None:
         (["text.txt", "--vocab-size", 300, "-o", "x.json", "--pattern", "gtp2"], "gtp2"),
         (["text.txt", "--vocab-size", 300, "-o", "x.json", "--pattern", "(["], "(["),
         (["text.txt", "--vocab-size", 300, "-o", "none/x.json"], "none"),
+        (["text.txt", "--vocab-size", 300, "-o", "x.bin"], "x.bin"),
         (["-", "text.txt", "--vocab-size", 300, "-o", "x.json"], "standard input"),
         (["empty.txt", "--vocab-size", 300, "-o", "x.json"], "no text"),
     ],
@@ -374,89 +374,6 @@ def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFix
         main(arguments)
     assert caught.value.code == 2
     assert "usage: bbpe" in capsys.readouterr().err
-
-
-# -- the demo, on a library made for it ----------------------------------------------------------------
-
-
-@pytest.fixture
-def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "library"
-    for number in range(25):
-        path = root / "package" / f"module{number:02}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"# \xe6\xb7\xb1\ndef function(number):\n    return number + %d  # caf\xe9\n" % number)
-    (root / "package" / "gone.py").symlink_to("nowhere.py")
-    (root / "package" / "folder.py").mkdir()
-    (root / "package" / "nothing.py").touch()
-    for skipped in ("site-packages", "test"):
-        (root / skipped).mkdir()
-        (root / skipped / "x.py").write_bytes(b"skipped")
-    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(root))
-    return root
-
-
-def test_the_demo_survives_sources_that_it_cannot_read(call: Call, library: Path) -> None:
-    status, out, errors = call("demo", "--vocab-size", 300, "--json")
-    assert status == 0, errors
-    figures = json.loads(out)
-    assert (figures["files_trained_on"], figures["files_encoded"]) == (22, 3)
-    assert "gone.py" in errors
-
-
-@pytest.mark.parametrize(("color", "mark"), [("always", b"\x1b[48;5;"), ("never", b"["), ("auto", b"[")])
-def test_the_sample_shows_borders(call: Call, library: Path, color: str, mark: bytes) -> None:
-    status, out, _ = call("demo", "--vocab-size", 260, "--color", color, "--quiet")
-    assert status == 0
-    assert mark in out
-    assert (b"\x1b" in out) == (color == "always")
-
-
-def test_the_demo_says_when_the_round_trip_fails(
-    call: Call, library: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bbpe.Tokenizer, "decode_bytes", lambda self, ids: b"something else")
-    status, _, errors = call("demo", "--vocab-size", 260, "--quiet")
-    assert status == 1
-    assert "differ" in errors
-
-
-def test_the_demo_without_sources_says_so(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "python.zip"))
-    status, _, errors = call("demo")
-    assert status == 1
-    assert "bbpe train" in errors
-
-
-# -- tokens on a terminal ------------------------------------------------------------------------------
-
-
-def test_a_sample_cannot_break_the_terminal() -> None:
-    tokens = [b"ok", b"\xe6\xb7", b"\xb1", b"\x1b[2J", b"\x00\x7f\x07", "\u202e\u200b\ud55c".encode(), b"a\nb", b""]
-    plain = terminal.sample(tokens, colour=False)
-    assert plain == "[ok][\\xe6\\xb7][\\xb1][\\x1b[2J][\\x00\\x7f\\x07][\\u202e\\u200b한][a\\nb]\n[]"
-    coloured = terminal.sample(tokens, colour=True)
-    for line in coloured.split("\n"):
-        assert line.count("\x1b[0m") == line.count("\x1b[48;5;") == line.count("\x1b") // 2
-
-
-def test_every_pair_of_bytes_can_be_shown() -> None:
-    for first in range(256):
-        for second in range(256):
-            shown = terminal.sample([bytes((first, second))], colour=False)
-            assert shown.replace("\n", "").isprintable()
-
-
-def test_colour_needs_a_willing_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert terminal.shows_colour(Terminal())
-    assert not terminal.shows_colour(io.StringIO())
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not terminal.shows_colour(Terminal())
 
 
 def test_the_byte_alphabet_has_no_blanks() -> None:

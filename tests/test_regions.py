@@ -8,12 +8,14 @@ from bbpe import training
 from bbpe.core.count import PretokenTable
 from bbpe.training import _Counter, _plan
 
-PARTS = ["word", "Word", " ", "  ", "\n", "\r\n", "\n\n", "\t", "1", "'s", "'ll", ".", "!", "é", "漢", "\u3000", "\x85", "<|s|>", "\xff"]
+WORDS = ["word", "Word", "1", "'s", "'ll", ".", "!", "é", "漢", "<|s|>", "\xff"]
+BLANKS = [" ", "  ", "\n", "\r\n", "\n\n", "\t", "\u3000", "\x85"]
 
 
 def soup(seed, length=4000):
     rng = random.Random(seed)
-    return "".join(rng.choices(PARTS, k=length)).encode("latin-1", "ignore" if seed % 2 else "replace")
+    text = "".join(rng.choices(WORDS + BLANKS, k=length))
+    return text.encode() if seed % 2 else text.encode("latin-1", "replace")  # which is not UTF-8
 
 
 def counted(data, *, threads, document="file", pattern="gpt2"):

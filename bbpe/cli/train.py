@@ -36,11 +36,12 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    _check_output(args.output)
+    _check_folder(args.output)
+    output_format = args.format or formats.format_of(Path(args.output))
     started = time.perf_counter()
     tokenizer = _train(args)
     seconds = time.perf_counter() - started
-    tokenizer.save(args.output, format=args.format)
+    tokenizer.save(args.output, format=output_format)
     facts = {
         "output": args.output,
         "vocab_size": tokenizer.vocab_size,
@@ -55,7 +56,7 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-def _check_output(output: str) -> None:
+def _check_folder(output: str) -> None:
     # before the training, not after it
     parent = Path(output).absolute().parent
     if not parent.is_dir():

@@ -25,18 +25,23 @@ def as_ids(ids):
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
+def _as_int(token_id):
+    """An id of another integer type, numpy's say; truth values are a mistake."""
+    if isinstance(token_id, (bool, np.bool_)):
+        raise TypeError(f"an id is an int, not {type(token_id).__name__}")
+    try:
+        return index(token_id)
+    except TypeError:
+        raise TypeError(f"an id is an int, not {type(token_id).__name__}") from None
+
+
 def _from_sequence(ids):
     cdef Py_ssize_t i, n = len(ids)
     cdef int overflow
     result = np.empty(n, dtype=np.int64)
     cdef int64_t[::1] out = result
     for i in range(n):
-        token_id = ids[i]
-        if type(token_id) is not int:
-            # numpy's integers are welcome, truth values are a mistake
-            if isinstance(token_id, bool) or not hasattr(token_id, "__index__"):
-                raise TypeError(f"an id is an int, not {type(token_id).__name__}")
-            token_id = index(token_id)
+        token_id = ids[i] if type(ids[i]) is int else _as_int(ids[i])
         out[i] = PyLong_AsLongLongAndOverflow(token_id, &overflow)
         if overflow:
             raise TokenIdError(f"id {token_id} is out of range")
@@ -74,6 +79,7 @@ cdef class TokenBytes:
 
     def token(self, token_id):
         """The bytes of one id; `TokenIdError` when there is no such id."""
+        token_id = _as_int(token_id)
         if not 0 <= token_id < self.id_count or self.starts[<size_t>token_id] == 0:
             raise self._error(token_id)
         return PyBytes_FromStringAndSize(

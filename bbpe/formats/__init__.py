@@ -22,7 +22,7 @@ from . import gpt2_files, tiktoken, tokenizer_json, vocab_txt
 from .ranks import merges_of, ranks_of
 from .reading import about
 
-__all__ = ["FORMATS", "Format", "dump", "load", "merges_of", "ranks_of", "sniff"]
+__all__ = ["FORMATS", "Format", "dump", "format_of", "load", "merges_of", "ranks_of", "sniff"]
 
 
 class _Load(Protocol):
@@ -134,7 +134,7 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     """
     given = Path(path)
     if format is None:
-        format = _format_of(given)  # noqa: A001
+        format = format_of(given)  # noqa: A001
     if format not in FORMATS:
         raise VocabularyError(f"unknown format {format!r}; expected one of: {', '.join(FORMATS)}", path=path)
     row = FORMATS[format]
@@ -163,7 +163,8 @@ def _missing(path: Path, row: Format) -> int | None:
     return None
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """Return the name of the format that a path's suffix says; `VocabularyError` when it says none."""
     if path.is_dir() or not path.suffix:
         return "gpt2"
     by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken"}

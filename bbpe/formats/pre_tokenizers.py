@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import VocabularyError
+from ..errors import PatternError, VocabularyError
 from ..files import StrPath
 from ..patterns import PATTERNS, Pattern, recognise
 from .oniguruma import from_oniguruma, to_oniguruma
@@ -40,7 +40,10 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
         raise VocabularyError(problem, path=path, place="pre_tokenizer")
     if replaced:
         return PATTERNS["none"]
-    return recognise([source for source, _ in steps], drops_gaps=any(drops for _, drops in steps))
+    try:
+        return recognise([source for source, _ in steps], drops_gaps=any(drops for _, drops in steps))
+    except PatternError as error:
+        raise PatternError(f"{path}: pre_tokenizer: {error}") from None
 
 
 def write_pre_tokenizer(pattern: Pattern) -> dict[str, Any]:

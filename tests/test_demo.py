@@ -1,0 +1,122 @@
+"""The demo, and the sample of tokens that it shows."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bbpe
+from bbpe.cli import main
+from bbpe.views import terminal
+
+Call = Callable[..., tuple[int, bytes, str]]
+
+
+@pytest.fixture
+def call(capfdbinary: pytest.CaptureFixture[bytes]) -> Call:
+    def invoke(*arguments: object) -> tuple[int, bytes, str]:
+        status = main(list(map(str, arguments)))
+        out, err = capfdbinary.readouterr()
+        return status, out, err.decode()
+
+    return invoke
+
+
+def test_the_demo_on_this_machine(tmp_path: Path) -> None:
+    arguments = ["demo", "--vocab-size", "2000", "-o", str(tmp_path / "tokenizer.json")]
+    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    process = subprocess.run([sys.executable, "-m", "bbpe", *arguments], env=environment, capture_output=True)
+    assert process.returncode == 0, process.stderr
+    assert b"bytes per token" in process.stdout
+    assert b"MB/s" in process.stdout
+    assert b"merge" in process.stderr
+    assert bbpe.load(tmp_path / "tokenizer.json").vocab_size == 2000
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "library"
+    for number in range(25):
+        path = root / "package" / f"module{number:02}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"# \xe6\xb7\xb1\ndef function(number):\n    return number + %d  # caf\xe9\n" % number)
+    (root / "package" / "gone.py").symlink_to("nowhere.py")
+    (root / "package" / "folder.py").mkdir()
+    (root / "package" / "nothing.py").touch()
+    for skipped in ("site-packages", "test"):
+        (root / skipped).mkdir()
+        (root / skipped / "x.py").write_bytes(b"skipped")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(root))
+    return root
+
+
+def test_the_demo_survives_sources_that_it_cannot_read(call: Call, library: Path) -> None:
+    status, out, errors = call("demo", "--vocab-size", 300, "--json")
+    assert status == 0, errors
+    figures = json.loads(out)
+    assert (figures["files_trained_on"], figures["files_encoded"]) == (22, 3)
+    assert "gone.py" in errors
+
+
+@pytest.mark.parametrize(("color", "mark"), [("always", b"\x1b[48;5;"), ("never", b"["), ("auto", b"[")])
+def test_the_sample_shows_borders(call: Call, library: Path, color: str, mark: bytes) -> None:
+    status, out, _ = call("demo", "--vocab-size", 260, "--color", color, "--quiet")
+    assert status == 0
+    assert mark in out
+    assert (b"\x1b" in out) == (color == "always")
+
+
+def test_the_demo_says_when_the_round_trip_fails(
+    call: Call, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bbpe.Tokenizer, "decode_bytes", lambda self, ids: b"something else")
+    status, _, errors = call("demo", "--vocab-size", 260, "--quiet")
+    assert status == 1
+    assert "differ" in errors
+
+
+def test_the_demo_without_sources_says_so(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "python.zip"))
+    status, _, errors = call("demo")
+    assert status == 1
+    assert "bbpe train" in errors
+
+
+# -- tokens on a terminal ------------------------------------------------------------------------------
+
+
+def test_a_sample_cannot_break_the_terminal() -> None:
+    tokens = [b"ok", b"\xe6\xb7", b"\xb1", b"\x1b[2J", b"\x00\x7f\x07", "\u202e\u200b\ud55c".encode(), b"a\nb", b""]
+    plain = terminal.sample(tokens, colour=False)
+    assert plain == "[ok][\\xe6\\xb7][\\xb1][\\x1b[2J][\\x00\\x7f\\x07][\\u202e\\u200b한][a\\nb]\n[]"
+    coloured = terminal.sample(tokens, colour=True)
+    for line in coloured.split("\n"):
+        assert line.count("\x1b[0m") == line.count("\x1b[48;5;") == line.count("\x1b") // 2
+
+
+def test_every_pair_of_bytes_can_be_shown() -> None:
+    for first in range(256):
+        for second in range(256):
+            shown = terminal.sample([bytes((first, second))], colour=False)
+            assert shown.replace("\n", "").isprintable()
+
+
+def test_colour_needs_a_willing_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert terminal.shows_colour(Terminal())
+    assert not terminal.shows_colour(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not terminal.shows_colour(Terminal())
