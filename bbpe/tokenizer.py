@@ -269,15 +269,12 @@ class Tokenizer:
         return self._token_bytes.token(token_id)
 
     def token_to_id(self, token: bytes | str) -> int:
-        """Return the id of a token: its bytes, or its text, which may be a special token's.
+        """Return the id of a token, given as bytes or text; a special token goes before an ordinary one.
 
         Raises `KeyError` when there is no such token.
         """
         if isinstance(token, str):
-            for specials in (self.spec.special_tokens, self.spec.added_tokens):
-                if token in specials:
-                    return specials[token]
-            token = token.encode()
+            token = token.encode("utf-8", "surrogatepass")
         return self._ids_by_token[token]
 
     def get_vocab(self) -> dict[str, int]:
@@ -344,7 +341,10 @@ class Tokenizer:
 
     @cached_property
     def _ids_by_token(self) -> dict[bytes, int]:
-        return {token: token_id for token_id, token in self.spec.vocab.items()}
+        ids = {token: token_id for token_id, token in self.spec.vocab.items()}
+        for text, token_id in (*self.spec.added_tokens.items(), *self.spec.special_tokens.items()):
+            ids[text.encode("utf-8", "surrogatepass")] = token_id
+        return ids
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint

@@ -22,7 +22,8 @@ def as_ids(ids):
         raise TypeError(f"ids are integers in one dimension, not {array.ndim} dimensions of {array.dtype}")
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
         raise TokenIdError(f"id {int(array.max())} is out of range")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    # a copy: another thread may write to the caller's array between the check and the use
+    return np.array(array, dtype=np.int64)
 
 
 def _as_int(token_id):
