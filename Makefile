@@ -10,7 +10,7 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full lint strict sanitize clean
+.PHONY: demo test test-full lint strict sanitize sanitize-split neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -37,6 +37,24 @@ sanitize: $(VENV)/tested
 		--build-base build/sanitize --build-lib build/sanitize/lib
 	cd build/sanitize/lib && LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 PYTHONMALLOC=malloc $(CURDIR)/$(BIN)/python -m pytest $(CURDIR)/tests -p no:cacheprovider
+
+# the vector splitters against the scalar one, without Python: every instruction set of this machine under the
+# sanitizers, and NEON in an emulator
+SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/neon/split_driver.c $(wildcard csrc/split*.c)
+ROUNDS = 200000
+sanitize-split:
+	mkdir -p build/split
+	$(CC) $(SANITIZE) $(SPLIT) -o build/split/sanitized
+	for isa in scalar avx2 avx512 neon; do build/split/sanitized $$isa $(ROUNDS) || [ $$? -eq 3 ] || exit 1; done
+
+AARCH64_CC = aarch64-linux-gnu-gcc
+AARCH64_RUN = qemu-aarch64
+neon:
+	@for tool in $(AARCH64_CC) $(AARCH64_RUN); do command -v $$tool >/dev/null || { echo "make neon needs $$tool; \
+	on Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 1; }; done
+	mkdir -p build/split
+	$(AARCH64_CC) -O2 -static $(SPLIT) -o build/split/neon
+	$(AARCH64_RUN) build/split/neon neon $(ROUNDS)
 
 $(VENV)/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bbpe needs Python 3.11 or newer")'

@@ -9,6 +9,7 @@
 from .compat.classic import BBPETokenizer
 from .errors import BBPEError, CorpusError, PatternError, SpecialTokenError, TokenIdError, VocabularyError
 from .ragged import Ragged
+from .splitting import split, split_spans
 from .tokenizer import Tokenizer, load
 from .training import train, train_from_counts, train_from_iterator
 
@@ -23,6 +24,8 @@ __all__ = [
     "Tokenizer",
     "VocabularyError",
     "load",
+    "split",
+    "split_spans",
     "train",
     "train_from_counts",
     "train_from_iterator",

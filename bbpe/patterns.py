@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import regex
 
+from .core.split import UNICODE_VERSION
 from .errors import PatternError
+from .recogniser import recognise_scheme
+from .scheme import Scheme
 
 _LEAD = r"'(?:[sdmt]|ll|ve|re)"
 _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -47,21 +50,33 @@ class Pattern:
 
     `name` is the canonical name, `None` for a regex of the user's own; `steps` the chain of regexes;
     `drops_gaps` whether text that no regex matches is dropped rather than kept; `open_tail` how many
-    pretokens at the end of a text may still change when text is appended (`None`: no bound is known);
-    `scheme` the compiled splitter that does the same, if there is one.
+    pretokens at the end of a text may still change when text is appended (`None`: no bound is known).
     """
 
     name: str | None
     steps: tuple[str, ...]
     drops_gaps: bool = False
     open_tail: int | None = None
-    scheme: str | None = None
 
     def __str__(self) -> str:
         return self.name if self.name is not None else "\n".join(self.steps)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+        return {key: value for key, value in self.__dict__.items() if key not in ("_compiled", "scheme")}
+
+    @cached_property
+    def scheme(self) -> Scheme | None:
+        """What the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
+        return recognise_scheme(self.steps, self.drops_gaps)
+
+    @property
+    def unicode_version(self) -> str | None:
+        """The version of Unicode that characters are classified by; `None` when `regex` does not say its own.
+
+        >>> PATTERNS["gpt2"].unicode_version
+        '16.0.0'
+        """
+        return _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
 
     @cached_property
     def _compiled(self) -> tuple[regex.Pattern[str], ...]:
@@ -107,15 +122,25 @@ def _compile(source: str) -> regex.Pattern[str]:
         raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{place}") from None
 
 
-def _row(name: str, *steps: str, tail: int = 2, drops_gaps: bool = False, scheme: str | None = None) -> Pattern:
-    return Pattern(name, steps, drops_gaps, tail, scheme)
+def _unicode_of_regex() -> str | None:
+    # imported here, because it is slow and few ask
+    from importlib.metadata import metadata
+
+    # no attribute of the package says it
+    description = "".join(metadata("regex").get_all("Description", []))
+    found = regex.search(r"supports Unicode (\d+\.\d+\.\d+)", description)
+    return None if found is None else found[1]
+
+
+def _row(name: str, *steps: str, tail: int = 2, drops_gaps: bool = False) -> Pattern:
+    return Pattern(name, steps, drops_gaps, tail)
 
 
 #: Every named pattern, by its canonical name.
 PATTERNS: dict[str, Pattern] = {
     row.name: row
     for row in (
-        _row("gpt2", _GPT2, scheme="gpt2"),
+        _row("gpt2", _GPT2),
         _row("cl100k", _cl100k(r"\p{N}{1,3}", r"\s++$|\s*[\r\n]|\s+(?!\S)|\s")),
         _row("cl100k_older", _cl100k(r"\p{N}{1,3}", r"\s*[\r\n]|\s+(?!\S)|\s+")),
         _row("llama3", _cl100k(r"\p{N}{1,3}")),
@@ -169,36 +194,33 @@ ALIASES: dict[str, str] = {
     for alias in aliases.split()
 }
 
-# Spellings of named patterns that stand in published files; each is equal to its row on every text.
-_SPELLINGS: dict[tuple[str, ...], str] = {
-    (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",): "gpt2",
-    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",): "gpt2",
-    (
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-    ): "cl100k",
-    (
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
-        r"|\s*[\r\n]|\s+(?!\S)|\s+",
-    ): "cl100k_older",
-}
-_SPELLINGS.update({row.steps: name for name, row in PATTERNS.items()})
+_BY_STEPS = {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
+# cl100k_older and llama3 are the same rule: the later one, which most models use, stands for it
+_BY_SCHEME: dict[Scheme | None, Pattern] = {row.scheme: row for row in PATTERNS.values() if row.scheme is not None}
 
 
 def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
-    """Return the named pattern that a chain of regexes spells, or the chain itself as a pattern.
+    r"""Return the named pattern that a chain of regexes is in any spelling, or the chain itself as a pattern.
 
     `drops_gaps`: whether text that no regex matches is dropped.
 
     Raises `PatternError` when a regex does not compile.
+
+    >>> recognise([r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"]).name
+    'gpt2'
     """
-    # files write line ends in a class as escapes or as themselves
-    name = _SPELLINGS.get(tuple(step.replace("\r", r"\r").replace("\n", r"\n") for step in steps))
-    if name is not None and PATTERNS[name].drops_gaps == drops_gaps:
-        return PATTERNS[name]
+    pattern = Pattern(None, tuple(steps), drops_gaps)
+    named = _BY_STEPS.get((pattern.steps, drops_gaps)) or _BY_SCHEME.get(pattern.scheme)
+    if named is not None:
+        return named
     for step in steps:
         _compile(step)
-    return Pattern(None, tuple(steps), drops_gaps)
+    return pattern if pattern.scheme is None else replace(pattern, open_tail=_open_tail(pattern.scheme))
+
+
+def _open_tail(scheme: Scheme) -> int:
+    # "a", "'", "l": one more "l" makes a single pretoken of them, unless "'l" is one
+    return 3 if scheme.contraction == "suffix_fold" and scheme.prefix != "any" and not scheme.ascii_word else 2
 
 
 def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:

@@ -8,14 +8,16 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A split pattern as a sentence of known clauses, tried in this order:
+    """A split pattern as a sentence of known clauses.
+
+    They are tried in this order:
 
         han_run? | contraction? | ascii_word? | prefix? word+ suffix? | number | " "? rest+ tail* | white space
 
     `csrc/split_token.h` says what each field does; a field at its default means that the clause is absent.
     """
 
-    #: `'s 't 're 've 'm 'll 'd` in front of words, in any case with "lead_fold"; "suffix_fold": behind words, in any case.
+    #: `'s 't 're 've 'm 'll 'd` in front of words, with "lead_fold" in any case; "suffix_fold": behind them, in any case.
     contraction: Literal["none", "lead", "lead_fold", "suffix_fold"] = "none"
     #: `\p{Han}+` first; Han characters are no part of words then.
     han_run: bool = False

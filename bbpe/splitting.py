@@ -7,14 +7,16 @@ they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from .core.split import Splitter, utf8_ends
-from .patterns import Pattern
+from .errors import PatternError
+from .normalize import Text, text_bytes
+from .patterns import Pattern, get_pattern
 
 #: Pretokens that a regex finds are handed on in batches of this many.
 _BATCH = 1 << 16
@@ -53,3 +55,37 @@ class TextSplitter:
         stops = [0, *(end for _, end in spans)]
         with_gaps = [text[start:end] for start, end in pairwise(stops)]
         return "".join(kept).encode("utf-8", "surrogateescape"), ends, utf8_ends(with_gaps)
+
+
+def split(text: str, pattern: str | Sequence[str]) -> list[str]:
+    """Return the pretokens of a text, as training and encoding with the pattern cut it.
+
+    Surrogates are mended first, as in encoding.  Raises `PatternError` on an unknown pattern, `TypeError` on
+    anything but a `str`.
+
+    >>> split("it's 2024", "cl100k")
+    ['it', "'s", ' ', '202', '4']
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"split takes a str, not {type(text).__name__}; split_spans takes bytes too")
+    chosen = get_pattern(pattern)
+    whole = text_bytes(text)
+    if chosen.scheme is None:
+        return list(chosen.split(str(whole, "utf-8")))
+    ends = TextSplitter(chosen).cut(bytes(whole))[1]
+    return [str(whole[start:end], "utf-8") for start, end in pairwise([0, *ends.tolist()])]
+
+
+def split_spans(text: Text, pattern: str | Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return where the pretokens of a text begin and end, in bytes of its UTF-8: int64[n + 1] for n pretokens.
+
+    Pretoken i is `data[spans[i]:spans[i + 1]]`.  Bytes that are not UTF-8 are characters of their own.  Raises
+    `PatternError` on an unknown pattern and on one that drops what lies between pretokens.
+
+    >>> split_spans("it's 2024", "cl100k").tolist()
+    [0, 2, 4, 5, 8, 9]
+    """
+    chosen = get_pattern(pattern)
+    if chosen.drops_gaps:
+        raise PatternError(f"pattern {chosen} drops text between pretokens, which spans cannot say; use split")
+    return np.concatenate([np.zeros(1, np.int64), TextSplitter(chosen).cut(bytes(text_bytes(text)))[2]])

@@ -266,9 +266,14 @@ class _Counter:
         yield from self._safe_regions(text, start, len(text))
 
     def _safe_regions(self, text: Buffer, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        while stop - start > 2 * _REGION and self._splitter.compiled is not None:
-            cut = _safe_cut(text, start + _REGION, stop, self._by_line)
-            if cut is None:
+        compiled = self._splitter.compiled
+        while stop - start > 2 * _REGION and compiled is not None:
+            if self._by_line:
+                line = _LINE.search(text, start + _REGION, stop)
+                cut = line.end() if line else stop
+            else:
+                cut = compiled.safe_cut(text, start + _REGION, _REGION)
+            if not start < cut < stop:
                 break
             yield start, cut
             start = cut
@@ -300,18 +305,7 @@ def _count_apart(
     return table, region[1]
 
 
-# Between a line end and an ASCII letter, with an ASCII non-blank before the line end, every scheme cuts, and
-# nothing before or behind depends on the other side.
-_SAFE = re.compile(rb"[!-~]\n(?=[A-Za-z])")
-
-
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
-
-
-def _safe_cut(text: Buffer, start: int, stop: int, by_line: bool) -> int | None:
-    """Return the first place at or after `start` where cutting changes no pretoken, or None."""
-    found = (_LINE if by_line else _SAFE).search(text, start, stop)
-    return found.end() if found else None
 
 
 def _line_spans(text: Buffer, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -1,26 +1,36 @@
-/* One specialised loop per scheme row, made by the X-macro below; see split_token.h for the truth. */
+/* The scheme table, and the choice of an instruction set. */
 #include "split.h"
 
-#include "split_token.h"
+const bbpe_scheme *bbpe_split_row(size_t index, const char **name) {
+#define BBPE_ROW(row, ...) BBPE_SCHEME(__VA_ARGS__),
+#define BBPE_ROW_NAME(row, ...) #row,
+    static const bbpe_scheme rows[] = {BBPE_SCHEMES(BBPE_ROW)};
+    static const char *const names[] = {BBPE_SCHEMES(BBPE_ROW_NAME)};
+    if (index >= sizeof rows / sizeof *rows) return NULL;
+    *name = names[index];
+    return rows + index;
+}
 
-/*          name   contraction  word        number      rest */
-#define BBPE_SCHEMES(ROW) \
-    ROW(gpt2, 1, BBPE_SET_L, BBPE_SET_N, BBPE_SET_REST)
+static size_t find_row(const bbpe_scheme *scheme) {
+    const char *name;
+    size_t index = 0;
+    for (const bbpe_scheme *row; (row = bbpe_split_row(index, &name)) != NULL; index++)
+        if (memcmp(row, scheme, sizeof *row) == 0) break;
+    return index;
+}
 
-#define BBPE_FILL(name, ...)                                                                           \
-    static size_t fill_##name(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit) { \
-        static const bbpe_scheme scheme = {__VA_ARGS__};                                                 \
-        size_t count = 0;                                                                                \
-        while (start < n && count < limit) ends[count++] = start = bbpe_split_token(text, start, n, scheme); \
-        return count;                                                                                    \
-    }
-BBPE_SCHEMES(BBPE_FILL)
-
-bbpe_split_fill bbpe_split_find(const char *name) {
-#define BBPE_FIND(row, ...) \
-    if (strcmp(name, #row) == 0) return fill_##row;
-    BBPE_SCHEMES(BBPE_FIND)
-    return NULL;
+bbpe_split_fill bbpe_split_select(const bbpe_scheme *scheme, bbpe_isa isa) {
+    const size_t row = find_row(scheme);
+#ifdef BBPE_HAS_X86
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw");
+    if (avx512 && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX512)) return bbpe_split_avx512(row);
+    if (avx2 && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX2)) return bbpe_split_avx2(row);
+#endif
+#ifdef BBPE_HAS_NEON
+    if (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_NEON) return bbpe_split_neon(row);
+#endif
+    return isa == BBPE_ISA_AUTO || isa == BBPE_ISA_SCALAR ? bbpe_split_scalar(row) : NULL;
 }
 
 const char *bbpe_split_unicode_version(void) {

@@ -13,12 +13,19 @@ import unicodedata2
 BLOCK = 128
 CLASSES = (
     "UPPER LOWER CASELESS MARK NUMBER SPACE NEWLINE BLANK PUNCT OTHER "
-    "HAN_LETTER HAN_NUMBER HAN_SYMBOL"
+    "HAN_LETTER HAN_RARE HAN_NUMBER HAN_SYMBOL HAN_MARK KANA_LETTER KANA_MARK KANA_SYMBOL KANA_OTHER"
 ).split()
 INDEX = {name: index for index, name in enumerate(CLASSES)}
 #: Unicode's White_Space property; it is what `\s` means in every regex engine of the field.
 WHITE_SPACE = {*range(9, 14), *range(0x2000, 0x200B), *map(ord, "\x20\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000")}
 HAN = regex.compile(r"\p{Han}")
+
+
+# General categories to the classes of ordinary characters, of Han, and of the kana blocks.
+ORDINARY = {"Lu": "UPPER", "Lt": "UPPER", "Ll": "LOWER", "L": "CASELESS", "M": "MARK", "N": "NUMBER"}
+ORDINARY |= {"P": "PUNCT", "S": "PUNCT", "C": "OTHER"}
+OF_HAN = {"L": "HAN_RARE", "M": "HAN_MARK", "N": "HAN_NUMBER", "P": "HAN_SYMBOL", "S": "HAN_SYMBOL"}
+OF_KANA = {"L": "KANA_LETTER", "M": "KANA_MARK", "P": "KANA_SYMBOL", "S": "KANA_SYMBOL", "C": "KANA_OTHER"}
 
 
 def classify(point: int) -> str:
@@ -30,20 +37,13 @@ def classify(point: int) -> str:
     if point in WHITE_SPACE:
         return "BLANK"
     category = unicodedata2.category(chr(point))
-    han = category != "Cn" and HAN.match(chr(point)) is not None
-    if category in ("Lu", "Lt"):
-        return "UPPER"
-    if category == "Ll":
-        return "LOWER"
-    if category in ("Lm", "Lo"):
-        return "HAN_LETTER" if han else "CASELESS"
-    if category[0] == "M":
-        return "MARK"
-    if category[0] == "N":
-        return "HAN_NUMBER" if han else "NUMBER"
-    if category[0] in "PS":
-        return "HAN_SYMBOL" if han else "PUNCT"
-    return "OTHER"
+    if 0x4E00 <= point <= 0x9FA5:  # with kana what DeepSeek's pattern cuts off
+        return "HAN_LETTER"
+    if 0x3040 <= point <= 0x30FF:
+        return OF_KANA[category[0]]
+    if category != "Cn" and HAN.match(chr(point)):
+        return OF_HAN[category[0]]
+    return ORDINARY.get(category) or ORDINARY[category[0]]
 
 
 def rows(values: list[int]) -> str:
@@ -62,6 +62,8 @@ def table() -> str:
     stage_2 = [value for block in blocks for value in block]
     if len(blocks) > 256:
         raise SystemExit(f"{len(blocks)} distinct blocks do not fit a byte")
+    if stage_1[0] != 0:
+        raise SystemExit("the first block must be ASCII's, which is read without the first stage")
     defines = "\n".join(f"#define BBPE_CLASS_{name} {INDEX[name]}" for name in CLASSES)
     return f"""/* The class of every code point, in two stages of {BLOCK} code points a block.
  * python csrc/uclass_generate.py > csrc/uclass_table.h   (unicodedata2 {unicodedata2.unidata_version}) */

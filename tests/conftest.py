@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import lzma
+import multiprocessing
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -80,3 +82,10 @@ def tok_of() -> Callable[[str], bbpe.Tokenizer]:
     text = "".join(adversarial_strings(300, seed=23))
     specials = ["<s>", "<s>>", "<|end|>", "é<"]
     return cache(lambda pattern: bbpe.train_from_iterator([text], 600, pattern=pattern, special_tokens=specials))
+
+
+@pytest.fixture(scope="session")
+def processes() -> Iterator[Executor]:
+    """Processes for slow peers that hold the interpreter lock; started when something is submitted."""
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as executor:
+        yield executor

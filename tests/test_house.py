@@ -11,9 +11,9 @@ PACKAGE = ROOT / "bbpe"
 
 # Layers from the ground up; a module imports from its own layer or below, never from above.
 LAYERS = [
-    {"errors"},
+    {"errors", "scheme"},
     {"core"},
-    {"normalize", "progress", "patterns"},
+    {"normalize", "progress", "clauses", "recogniser", "patterns"},
     {"spec"},
     {"formats", "specials", "corpus", "parallel", "ragged", "splitting", "streaming", "files", "atomic", "reference"},
     {"tokenizer"},
@@ -26,8 +26,10 @@ C_LAYERS = [
     {"common"},
     {"memory", "hash", "utf8", "uclass_table"},
     {"uclass", "pair_table", "pretoken_table"},
-    {"split_token"},
-    {"split"},
+    {"split_scheme"},
+    {"split_token", "split"},
+    {"split_masks", "split_fill", "split_cut"},
+    {"split_scalar", "split_avx2", "split_avx512", "split_neon"},
 ]
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from strings import ALPHABET
+from strings import ALPHABET, adversarial_strings
 from vocabularies import byte_level, document, sequence, small_spec, split, write_json
 
 from bbpe import formats
+from bbpe.core.split import Splitter
 from bbpe.errors import PatternError
 from bbpe.formats.oniguruma import from_oniguruma, to_oniguruma
-from bbpe.patterns import PATTERNS
+from bbpe.patterns import PATTERNS, get_pattern
 
 
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name != "none"])
@@ -35,11 +38,8 @@ def test_oniguruma_splits_alike(name: str) -> None:
 @pytest.mark.parametrize(
     ("regex", "named"),
     [
-        (r"\p{N}{1,3}+", r"'\{1,3\}\+'; write \(\?>"),
         (r"a{2}?", r"\{2\}"),
-        (r"^a|b", r"'\^'"),
-        (r"a$", r"'\$'"),
-        (r"\s+$", r"'\$'"),
+        (r"a{1,2}?", r"\{1,2\}"),
         (r"\w+", r"'\\\\w'"),
         (r"\bx", r"'\\\\b'"),
         (r"[a[bc]]", r"'\[a\[bc\]'"),
@@ -60,6 +60,58 @@ def test_dialects_that_differ(tmp_path: Path, regex: str, named: str) -> None:
     with pytest.raises(PatternError, match=r"tokenizer\.json: pre_tokenizer\.pretokenizers\[0\]: .*at character \d"):
         formats.load(path)
     assert formats.load(path, pattern="cl100k").pattern.name == "cl100k"
+
+
+def read(source: str) -> str:
+    return from_oniguruma(source, path="tokenizer.json", place="pre_tokenizer")
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        (r"\p{N}{1,3}+", r"(?:\p{N}{1,3})+"),
+        (r"a\p{N}{2}+|[ab]{2,}+c{1}*", r"a(?:\p{N}{2})+|(?:[ab]{2,})+(?:c{1})*"),
+        (r"(?:a|(?:b ){1,2}+){2}++x", r"(?:(?:a|(?:(?:b ){1,2})+){2})++x"),
+        (r"(?i:'s|'t){1,2}+", r"(?:(?i:'s|'t){1,2})+"),
+        (r"\s+$", r"\s+(?![^\n])"),
+        (r"\s++$", r"\s++$"),
+        (r"^ +|a$|\$|[$^]", None),
+        ("^", None),
+        (r"^\s*|\n+$|b", None),
+        (r"(?:^|x)(?: |$)", None),
+    ],
+)
+def test_what_has_another_spelling_here(there: str, here: str | None) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    spelled = read(there)
+    assert here is None or spelled == here
+    assert to_oniguruma([spelled]) == [spelled]
+    assert read(spelled) == spelled
+    peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(there), "isolated")
+    pattern = get_pattern((spelled,))
+    rng = random.Random(8)
+    for _ in range(3000):
+        text = "".join(rng.choices("ab c1234'st\n\r\t x", k=rng.randint(1, 14)))
+        assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), text
+
+
+def test_spelling_of_cl100k_in_tokenizer_json(tmp_path: Path) -> None:
+    """tiktoken's regex in a tokenizer.json is another one: numbers are not cut."""
+    tokenizers = pytest.importorskip("tokenizers")
+    tiktokens = (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+        r"|\s+(?!\S)|\s"
+    )
+    value = document(pre_tokenizer=sequence(split(tiktokens), byte_level(use_regex=False)))
+    pattern = formats.load(write_json(tmp_path / "tokenizer.json", value)).pattern
+    assert pattern.scheme == replace(get_pattern("cl100k").scheme, number_max=0)
+    assert (pattern.name, pattern.open_tail) == (None, 2)
+    peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(tiktokens), "isolated")
+    compiled = Splitter(pattern.scheme)
+    for text in ["12345678", "a\n  ", "a \n b\n\n", *adversarial_strings(2000, seed=9)]:
+        pieces = [piece for piece, _ in peer.pre_tokenize_str(text)]
+        assert pieces == list(pattern.split(text)), text
+        assert np.cumsum([len(piece.encode()) for piece in pieces]).tolist() == compiled.spans(text.encode())[1:].tolist()
 
 
 def test_pattern_that_tokenizer_json_cannot_hold(tmp_path: Path) -> None:

@@ -1,28 +1,36 @@
-"""The compiled splitter against the `regex` package and HF, on short strings, soups and every character."""
+"""The compiled splitter against the `regex` package: short strings, at every place of a block, and broken UTF-8."""
 
 from __future__ import annotations
 
 import itertools
 import pickle
 import random
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
+from split_cases import (
+    EDGES,
+    SCHEMES,
+    WIDE,
+    at_all_alignments,
+    check,
+    ends_by_regex,
+    same,
+    short_strings,
+    soups,
+    splitter,
+)
 from strings import adversarial_strings, byte_soups, is_settled
 
-from bbpe import reference
-from bbpe.core.split import Splitter, utf8_ends
+from bbpe.core.split import ISAS, Splitter, utf8_ends
 from bbpe.patterns import PATTERNS
+from bbpe.scheme import Scheme
 
-SCHEMES = [name for name, pattern in PATTERNS.items() if pattern.scheme is not None]
+#: What parts short strings in a long text: words and a line end, a run of rest, a line end, a letter without case.
+PARTED_BY = ["x\nA", ". ", "\n", "中"]
 
-# one character of each class that the pattern tells apart, and the letters of contractions
-SHORT = "xX中\u0301" "1½" " \n\r\t\xa0\u3000" "!😀\x00\u200b" "'stmdlverſS"
-SHORT = "".join(dict.fromkeys(SHORT))
-# every kind of byte in UTF-8, and those at the edges of what is well-formed
-EDGES = b" a'0\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe3\xed\xee\xef\xf0\xf1\xf4\xf5\xff"
+by_scheme = pytest.mark.parametrize("name", SCHEMES)
 
 
 def settled_bytes(texts: Iterable[bytes]) -> Iterator[bytes]:
@@ -30,107 +38,119 @@ def settled_bytes(texts: Iterable[bytes]) -> Iterator[bytes]:
     return (text for text in texts if all(map(is_settled, text.decode("utf-8", "ignore"))))
 
 
-def check(scheme: str, texts: Iterable[str | bytes]) -> int:
-    """Compare the splitter with the reference; returns how many texts there were."""
-    splitter = Splitter(scheme)
-    number = 0
-    for text in texts:
-        number += 1
-        data = text if isinstance(text, bytes) else text.encode()
-        offsets = splitter.spans(data).tolist()
-        assert [data[i:j] for i, j in itertools.pairwise(offsets)] == reference.split(text, scheme), text
-        assert offsets[0] == 0
-        assert offsets[-1] == len(data)
-    return number
+def check_joined(name: str, cases: Iterable[str]) -> None:
+    """Hold all instruction sets against the reference on one long text of short strings."""
+    strings = list(cases)
+    for border in PARTED_BY:
+        data = border.join(strings).encode()
+        expected = ends_by_regex(data, name)
+        for isa in ISAS:
+            same(splitter(name, isa), data, expected)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_all_short_strings(scheme: str) -> None:
+@by_scheme
+def test_short_strings(name: str) -> None:
     for length in range(4):
-        check(scheme, map("".join, itertools.product(SHORT, repeat=length)))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_all_strings_of_four(scheme: str) -> None:
-    assert check(scheme, map("".join, itertools.product(SHORT, repeat=4))) == len(SHORT) ** 4
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_sampled_longer_strings(scheme: str) -> None:
+        check(name, ISAS, map(str.encode, short_strings(length)))
     rng = random.Random(1)
-    check(scheme, ("".join(rng.choices(SHORT, k=rng.randint(4, 9))) for _ in range(20_000)))
+    check(name, ISAS, ("".join(rng.choices(WIDE + "stlve", k=rng.randint(3, 9))).encode() for _ in range(2_000)))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_soups(scheme: str) -> None:
-    check(scheme, adversarial_strings(3_000, seed=2))
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_bytes_that_are_not_utf8(scheme: str) -> None:
-    check(scheme, map(bytes, itertools.product(EDGES, repeat=2)))
-    rng = random.Random(3)
-    check(scheme, settled_bytes(bytes(rng.choices(EDGES, k=rng.randint(3, 8))) for _ in range(20_000)))
-    check(scheme, byte_soups(2_000, seed=4))
+@by_scheme
+def test_short_strings_in_a_long_text(name: str) -> None:
+    check_joined(name, short_strings(3))
+    check_joined(name, map("".join, itertools.product(WIDE, repeat=2)))
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_all_bytes_of_four(scheme: str) -> None:
-    check(scheme, settled_bytes(map(bytes, itertools.product(EDGES, repeat=4))))
+@by_scheme
+def test_all_strings_of_four(name: str) -> None:
+    check(name, ["scalar"], map(str.encode, short_strings(4)))  # too short for any other
+    check_joined(name, short_strings(4))
+    check_joined(name, map("".join, itertools.product(WIDE, repeat=3)))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_character(scheme: str) -> None:
-    """All that this interpreter's Unicode assigns, in a context that shows the class."""
-    points = (chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000)
-    assigned = [char for char in points if is_settled(char)]
-    check(scheme, ("".join(f"a{char}1 {char}\n" for char in assigned[i::100]) for i in range(100)))
+@by_scheme
+@pytest.mark.parametrize("number", [12, pytest.param(250, marks=pytest.mark.full)])
+def test_every_place_of_a_block(name: str, number: int) -> None:
+    rng = random.Random(number)
+    for _ in range(number):
+        case = "".join(rng.choices(WIDE + "''stlve", k=rng.randint(1, 4)))
+        check(name, ISAS, at_all_alignments(case.encode()))
 
 
-def test_every_character_as_hf_splits_it() -> None:
-    """Assigned or not, because HF classifies by the same version; of the large empty and private planes a few."""
-    tokenizers = pytest.importorskip("tokenizers")
-    by_hf = tokenizers.pre_tokenizers.Split(tokenizers.Regex(PATTERNS["gpt2"].steps[0]), behavior="isolated")
-    points = [*range(0xD800), *range(0xE000, 0x33500), *range(0x33500, sys.maxunicode, 61)]
-    splitter = Splitter("gpt2")
-    for i in range(0, len(points), 20_000):
-        text = "".join(f"a{chr(point)}1\n" for point in points[i : i + 20_000])
-        ends = np.cumsum([len(piece.encode()) for piece, _ in by_hf.pre_tokenize_str(text)])
-        assert splitter.spans(text.encode())[1:].tolist() == ends.tolist()
+@by_scheme
+@pytest.mark.parametrize("number", [1_500, pytest.param(100_000, marks=pytest.mark.full)])
+def test_soups(name: str, number: int) -> None:
+    assert check(name, ISAS, soups(number, seed=number)) == number
+    check(name, ISAS, map(str.encode, adversarial_strings(number // 5, seed=2)))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ["en", "code", "multi", "ja", "zh"])
-def test_real_text(scheme: str, name: str, corpus: Callable[..., str]) -> None:
-    check(scheme, [corpus(name, 300_000)])
+@by_scheme
+def test_bytes_that_are_not_utf8(name: str) -> None:
+    check(name, ISAS, map(bytes, itertools.product(EDGES, repeat=2)))
+    rng = random.Random(3)
+    check(name, ISAS, settled_bytes(bytes(rng.choices(EDGES, k=rng.randint(3, 8))) for _ in range(4_000)))
+    check(name, ISAS, settled_bytes(bytes(rng.choices(EDGES, k=150)) for _ in range(500)))
+    check(name, ISAS, byte_soups(500, seed=4))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_more_pretokens_than_a_block_and_longer_than_any_buffer(scheme: str) -> None:
-    check(scheme, ["a " * 10_000, "a" * 1_000_000, " " * 1_000_000, " " * 100_000 + "a", "\n" * 100_000 + "!"])
-    check(scheme, ["'s" * 9_999, "'" * 9_999, "中" * 300_000, b"\xff" * 300_000])
+@pytest.mark.full
+@by_scheme
+def test_all_bytes_of_three_and_four(name: str) -> None:
+    check(name, ["scalar"], settled_bytes(map(bytes, itertools.product(EDGES, repeat=3))))
+    for border in (b"x\nA", b"0"):
+        data = border.join(settled_bytes(map(bytes, itertools.product(EDGES, repeat=4))))
+        expected = ends_by_regex(data, name)
+        for isa in ISAS:
+            same(splitter(name, isa), data, expected)
 
 
-def test_spans_of_any_buffer() -> None:
-    splitter = Splitter("gpt2")
-    data = b"it's 10 o'clock"
-    expected = splitter.spans(data)
+@by_scheme
+def test_more_pretokens_than_a_block_and_longer_than_any_buffer(name: str) -> None:
+    texts = ["a " * 10_000, "a" * 300_000, " " * 300_000, " " * 100_000 + "a", "\n" * 100_000 + "!", "\r\n \n" * 9_999]
+    texts += ["'s" * 9_999, "x's" * 9_999, "'" * 9_999, "中" * 100_000, "1" * 99_999, "!\n/" * 9_999, "aA" * 9_999]
+    check(name, ISAS, map(str.encode, texts))
+    check(name, ISAS, [b"\xff" * 100_000, b"\xe4\xb8" * 9_999])
+
+
+@by_scheme
+def test_named_rows_are_compiled(name: str) -> None:
+    same_rule = {"cl100k_older": "llama3"}
+    assert splitter(name).specialised == same_rule.get(name, name)
+
+
+def test_isas() -> None:
+    assert ISAS[0] == "scalar"
+    assert set(ISAS) <= {"scalar", "avx2", "avx512", "neon"}
+    for isa in {"scalar", "avx2", "avx512", "neon"} - set(ISAS):
+        with pytest.raises(ValueError, match=f"lacks {isa}"):
+            Splitter(Scheme(), isa)
+
+
+@pytest.mark.parametrize("isa", ["auto", *ISAS])
+def test_spans_of_any_buffer(isa: str) -> None:
+    way = splitter("gpt2", isa)
+    data = b"it's 10 o'clock, " * 9
+    expected = way.spans(data)
     assert expected.dtype == np.int64
-    for same in (bytearray(data), memoryview(data), np.frombuffer(data, np.uint8), memoryview(b"??" + data)[2:]):
-        assert splitter.spans(same).tolist() == expected.tolist()
-    assert splitter.spans(b"").tolist() == [0]
-    assert pickle.loads(pickle.dumps(splitter)).spans(data).tolist() == expected.tolist()
+    for alike in (bytearray(data), memoryview(data), np.frombuffer(data, np.uint8), memoryview(b"??" + data)[2:]):
+        assert way.spans(alike).tolist() == expected.tolist()
+    assert way.spans(b"").tolist() == [0]
+    again = pickle.loads(pickle.dumps(way))
+    assert again.spans(data).tolist() == expected.tolist()
+    assert (again.scheme, again.isa) == (way.scheme, isa)
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(ValueError, match="gpt17"):
-        Splitter("gpt17")
+    scheme = PATTERNS["gpt2"].scheme
+    assert scheme is not None
+    with pytest.raises(ValueError, match="sse9"):
+        Splitter(scheme, "sse9")
     with pytest.raises(TypeError):
-        Splitter("gpt2").spans("text")
+        Splitter(scheme).spans("text")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        Splitter(None)
+        Splitter(None)  # type: ignore[arg-type]
 
 
 def test_utf8_ends() -> None:

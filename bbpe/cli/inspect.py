@@ -44,6 +44,7 @@ def _facts(path: str, pattern: str | None) -> dict[str, object]:
         "mode": "ranks" if merges is None else "merges",
         "merges": None if merges is None else len(merges),
         "pattern": tokenizer.pattern,
+        "unicode": tokenizer.unicode_version,
         "special_tokens": dict(tokenizer.special_tokens),
         "added_tokens": dict(tokenizer.added_tokens),
         "fingerprint": tokenizer.fingerprint,

@@ -131,7 +131,7 @@ cdef class PretokenTable:
         cdef size_t found, i
         cdef bbpe_status status
         while start[0] < n and start[0] < stop:
-            found = splitter.fill(text, start[0], n, ends, BLOCK)
+            found = splitter.fill(&splitter.row, text, start[0], n, ends, BLOCK)
             for i in range(found):
                 status = self._count(text + start[0], ends[i] - start[0], 1)
                 if status != BBPE_OK:

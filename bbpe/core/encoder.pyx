@@ -104,7 +104,7 @@ cdef class Encoder:
         cdef size_t start = 0, found, i, count
         cdef bbpe_status status
         while start < n:
-            found = self.splitter.fill(text, start, n, ends, BLOCK)
+            found = self.splitter.fill(&self.splitter.row, text, start, n, ends, BLOCK)
             for i in range(found):
                 status = self.model.encode(work, text + start, ends[i] - start, ALL_MERGES, ids, &count)
                 if status != BBPE_OK:

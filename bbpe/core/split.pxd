@@ -1,6 +1,9 @@
-from bbpe.core.c_split cimport bbpe_split_fill
+from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 
 
 cdef class Splitter:
     cdef bbpe_split_fill fill
-    cdef readonly str name
+    cdef bbpe_scheme row
+    cdef readonly object scheme
+    cdef readonly str isa
+    cdef readonly object specialised

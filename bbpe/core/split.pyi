@@ -2,12 +2,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..normalize import Buffer
+from ..scheme import Scheme
 
 UNICODE_VERSION: str
+ISAS: tuple[str, ...]
 
 class Splitter:
-    name: str
-    def __init__(self, name: str) -> None: ...
+    scheme: Scheme
+    isa: str
+    specialised: str | None
+    def __init__(self, scheme: Scheme, isa: str = "auto") -> None: ...
+    def count(self, data: Buffer) -> int: ...
+    def safe_cut(self, data: Buffer, start: int, window: int = ...) -> int: ...
     def spans(self, data: Buffer) -> npt.NDArray[np.int64]: ...
 
 def utf8_ends(pretokens: list[str]) -> npt.NDArray[np.int64]: ...

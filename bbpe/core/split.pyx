@@ -1,28 +1,94 @@
 """Compiled splitters, and the byte lengths of pretokens that a regex found."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcmp
 
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
-from bbpe.core.c_split cimport bbpe_split_find, bbpe_split_unicode_version
+from bbpe.core.c_split cimport (
+    BBPE_CONTRACTION_LEAD, BBPE_CONTRACTION_LEAD_FOLD, BBPE_CONTRACTION_NONE, BBPE_CONTRACTION_SUFFIX_FOLD,
+    BBPE_ISA_AUTO, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON, BBPE_ISA_SCALAR, BBPE_SET_CJK, BBPE_SET_HAN,
+    BBPE_SET_L, BBPE_SET_LM, BBPE_SET_M, BBPE_SET_N, BBPE_SET_PREFIX, BBPE_SET_PREFIX_NO_PUNCT, BBPE_SET_PS,
+    BBPE_SET_REST, BBPE_SET_SPACE, BBPE_SPLIT_NO_CUT, BBPE_TAIL_NEWLINES, BBPE_TAIL_NEWLINES_SLASH, BBPE_TAIL_NONE, bbpe_scheme,
+    bbpe_split_cut, bbpe_split_row, bbpe_split_select, bbpe_split_unicode_version,
+)
 from bbpe.core.status cimport check
 
 UNICODE_VERSION = (<bytes>bbpe_split_unicode_version()).decode()
 
+cdef dict _ISA_CODES = {
+    "auto": BBPE_ISA_AUTO,
+    "scalar": BBPE_ISA_SCALAR,
+    "avx2": BBPE_ISA_AVX2,
+    "avx512": BBPE_ISA_AVX512,
+    "neon": BBPE_ISA_NEON,
+}
+cdef dict _CONTRACTIONS = {
+    "none": BBPE_CONTRACTION_NONE,
+    "lead": BBPE_CONTRACTION_LEAD,
+    "lead_fold": BBPE_CONTRACTION_LEAD_FOLD,
+    "suffix_fold": BBPE_CONTRACTION_SUFFIX_FOLD,
+}
+cdef dict _PREFIXES = {"space": BBPE_SET_SPACE, "any": BBPE_SET_PREFIX, "no_punct": BBPE_SET_PREFIX_NO_PUNCT}
+cdef dict _WORDS = {"L": BBPE_SET_L, "LM": BBPE_SET_LM}
+cdef dict _RESTS = {"not_sLN": BBPE_SET_REST, "not_sLMN": BBPE_SET_REST & ~BBPE_SET_M, "PS": BBPE_SET_PS}
+cdef dict _TAILS = {
+    "none": BBPE_TAIL_NONE, "newlines": BBPE_TAIL_NEWLINES, "newlines_slash": BBPE_TAIL_NEWLINES_SLASH,
+}
+
+
+cdef bbpe_scheme _row_of(scheme) except *:
+    """A `bbpe.scheme.Scheme` as the C code has it: sets of classes for the names of sets."""
+    return bbpe_scheme(
+        contraction=_CONTRACTIONS[scheme.contraction],
+        han_run=scheme.han_run,
+        prefix=_PREFIXES[scheme.prefix],
+        word=_WORDS[scheme.word] & ~(BBPE_SET_HAN if scheme.han_run else 0),
+        cased=scheme.cased,
+        number_max=scheme.number_max,
+        number_space=scheme.number_space,
+        rest=_RESTS[scheme.rest],
+        tail=_TAILS[scheme.tail],
+        newline=scheme.newline,
+        end_first=scheme.end_first,
+        apart=(BBPE_SET_N if scheme.numbers_apart else 0) | (BBPE_SET_CJK if scheme.cjk_apart else 0),
+        ascii_word=scheme.ascii_word,
+    )
+
+
+cdef object _name_of(const bbpe_scheme *scheme):
+    cdef const char *name
+    cdef const bbpe_scheme *row
+    cdef size_t index = 0
+    while True:
+        row = bbpe_split_row(index, &name)
+        if row == NULL:
+            return None
+        if memcmp(row, scheme, sizeof(bbpe_scheme)) == 0:
+            return name.decode()
+        index += 1
+
 
 cdef class Splitter:
-    """The compiled splitter of a scheme; immutable, shared by any number of threads."""
+    """Splits by a scheme, with one instruction set; immutable, shared by any number of threads.
 
-    def __cinit__(self, str name not None):
-        self.fill = bbpe_split_find(name.encode())
+    `isa` is "auto", "scalar", "avx2", "avx512" or "neon"; `ValueError` when this machine lacks it.
+    `specialised` names the row of the scheme table that it is compiled for; None: the row is read at run time.
+    """
+
+    def __cinit__(self, scheme not None, str isa not None="auto"):
+        if isa not in _ISA_CODES:
+            raise ValueError(f"isa is {isa!r}; expected one of {', '.join(map(repr, _ISA_CODES))}")
+        self.row = _row_of(scheme)
+        self.fill = bbpe_split_select(&self.row, _ISA_CODES[isa])
         if self.fill == NULL:
-            raise ValueError(f"there is no compiled splitter named {name!r}")
-        self.name = name
+            raise ValueError(f"this machine, or this build, lacks {isa}")
+        self.scheme, self.isa, self.specialised = scheme, isa, _name_of(&self.row)
 
     def __reduce__(self):
-        return Splitter, (self.name,)
+        return Splitter, (self.scheme, self.isa)
 
     def spans(self, data):
         """Cut a bytes-like text; returns the int64[n + 1] offsets of its n pretokens and its end."""
@@ -42,7 +108,7 @@ cdef class Splitter:
                         status = BBPE_NO_MEMORY
                         break
                     ends = <size_t *>grown
-                    got = self.fill(<const uint8_t *>view.buf, start, length, ends + count, capacity - count)
+                    got = self.fill(&self.row, <const uint8_t *>view.buf, start, length, ends + count, capacity - count)
                     count += got
                     start = ends[count - 1]
             check(status)
@@ -54,6 +120,53 @@ cdef class Splitter:
         finally:
             bbpe_memory_free(ends)
             PyBuffer_Release(&view)
+
+
+    def count(self, data):
+        """How many pretokens a bytes-like text has; their ends are not kept."""
+        cdef Py_buffer view
+        cdef size_t ends[1024]
+        cdef size_t count = 0, start = 0, got
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            with nogil:
+                while start < <size_t>view.len:
+                    got = self.fill(&self.row, <const uint8_t *>view.buf, start, view.len, ends, 1024)
+                    count += got
+                    start = ends[got - 1]
+            return count
+        finally:
+            PyBuffer_Release(&view)
+
+
+    def safe_cut(self, data, size_t start, size_t window=1 << 20):
+        """The first place at or after `start` where cutting changes no pretoken, or -1.
+
+        The pretokens of data[:cut] and data[cut:] are then those of `data`.  Looks at most `window` bytes far;
+        there is no such place within one endless word, say.
+        """
+        cdef Py_buffer view
+        cdef size_t cut
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if start > <size_t>view.len:
+                raise ValueError(f"start is {start}, the text has {view.len} bytes")
+            with nogil:
+                cut = bbpe_split_cut(&self.row, <const uint8_t *>view.buf, start, view.len, window)
+            return -1 if cut == BBPE_SPLIT_NO_CUT else cut
+        finally:
+            PyBuffer_Release(&view)
+
+
+def _available():
+    cdef const char *name
+    cdef const bbpe_scheme *row = bbpe_split_row(0, &name)
+    return tuple(
+        isa for isa, code in _ISA_CODES.items() if isa != "auto" and bbpe_split_select(row, code) != NULL)
+
+
+#: The instruction sets that this machine can run.
+ISAS = _available()
 
 
 def utf8_ends(list pretokens not None):

@@ -1,13 +1,14 @@
 r"""The regex dialect of `tokenizer.json`: Oniguruma, where ours is that of the `regex` package.
 
-Most of what split patterns use means the same in both.  What does not, or might not, is refused by name:
-`\p{N}{1,3}+` repeats a group there and is possessive here, `^` and `$` match at every line, `\w` and `\h`
-are other sets, `[` inside a class nests, `(?i)` folds `ss` to one letter.
+Most of what split patterns use means the same in both.  On reading, what has another spelling here gets it:
+`\p{N}{1,3}+` repeats a group there and is possessive here, `^` and `$` match at every line there.  What has
+none, or may mean something else, is refused by name: `\w` and `\h` are other sets, `[` inside a class nests,
+`(?i)` folds `ss` to one letter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import regex
 
@@ -37,6 +38,9 @@ _AGREED = regex.compile(
     )""",
     regex.VERBOSE,
 )
+# the end of each line, and the start of each one but an empty last one, in words that both dialects have
+_LINE_ENDS = {"$": r"(?![^\n])", "^": r"(?<![^\n])(?:(?=[\s\S])|(?<![\s\S]))"}
+_REPEATED = regex.compile(r"\{\d+(?:,\d*)?\}(?=[+*])")
 _FOLDED = regex.compile(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")
 
 
@@ -47,32 +51,61 @@ def to_oniguruma(steps: Sequence[str]) -> list[str]:
     """
     spelled = [_SPELLED.get(step, step) for step in steps]
     for step in spelled:
-        _check(step, "tokenizer.json cannot hold this pattern: ")
+        if step not in _SAFE:
+            for _ in _tokens(step, "tokenizer.json cannot hold this pattern: "):
+                pass
     return spelled
 
 
 def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
-    """Return a regex of a `tokenizer.json` in our dialect.
+    r"""Return a regex of a `tokenizer.json` in our dialect.
 
-    Raises `PatternError`, with file and place, on a construct that the two read differently, or may.
+    Raises `PatternError`, with file and place, on a construct that the two read differently, or may, and that
+    cannot be spelled otherwise.
+
+    >>> from_oniguruma(r"\p{N}{1,3}+|\s+", path="tokenizer.json", place="pre_tokenizer")
+    '(?:\\p{N}{1,3})+|\\s+'
     """
-    _check(source, f"{path}: {place}: ")
-    return _READ.get(source, source)
-
-
-def _check(source: str, where: str) -> None:
     if source in _SAFE:
-        return
+        return _READ.get(source, source)
+    parts: list[str] = []
+    opened: list[int] = []
+    atom = 0  # what the next quantifier repeats: the parts from here on
+    for token, repeated in _tokens(source, f"{path}: {place}: ", reading=True):
+        if repeated:
+            parts[atom:] = ["(?:" + "".join(parts[atom:]) + token + ")"]
+            continue
+        if token == ")":
+            atom = opened.pop() if opened else 0
+        elif token[0] not in "?*+{":
+            atom = len(parts)
+        if token[0] == "(" and token[-1] != ")":
+            opened.append(len(parts))
+        parts.append(token)
+    return "".join(parts)
+
+
+def _tokens(source: str, where: str, *, reading: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield the tokens of a regex, and whether each is a quantifier that is itself repeated.
+
+    With `reading` those that have another spelling here come in that.
+    """
     at = 0
     while at < len(source):
-        token = _AGREED.match(source, at)
-        if token is None:
+        repeated = _REPEATED.match(source, at) if reading else None
+        token = repeated or _AGREED.match(source, at)
+        if token is not None:
+            text = token.group()
+        elif reading and source[at] in _LINE_ENDS:
+            text = _LINE_ENDS[source[at]]
+        else:
             found = _found(source[at:])
             raise PatternError(
                 f"{where}in the regex {source!r}, {found} at character {at} does not mean the same in Oniguruma, the "
                 "dialect of tokenizer.json, and in the `regex` package"
             )
-        at = token.end()
+        yield text, repeated is not None
+        at = token.end() if token else at + 1
     folded = _FOLDED.search(source)
     if folded is not None:
         raise PatternError(

@@ -1,0 +1,13 @@
+/* The scalar loops: split_token.h and nothing else. */
+#include "split_token.h"
+
+BBPE_INLINE size_t scalar_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
+                               const bbpe_scheme scheme) {
+    size_t count = 0;
+    while (start < n && count < limit) ends[count++] = start = bbpe_split_token(text, start, n, scheme);
+    return count;
+}
+
+#define BBPE_FILL_BODY scalar_fill
+#define BBPE_FILL_SELECT bbpe_split_scalar
+#include "split_fill.h"

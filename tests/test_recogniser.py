@@ -1,0 +1,236 @@
+r"""The recogniser: every spelling of the named patterns, what is refused, and random sentences of clauses."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from functools import cache
+
+import pytest
+import regex
+from strings import ALPHABET, adversarial_strings
+
+from bbpe.core.split import UNICODE_VERSION, Splitter
+from bbpe.patterns import PATTERNS, Pattern, recognise
+from bbpe.recogniser import recognise_scheme
+from bbpe.scheme import Scheme
+
+NOT_COMPILED = {"falcon", "bloom", "clip", "whitespace", "none"}
+COMPILED = [name for name in PATTERNS if name not in NOT_COMPILED]
+
+# Published spellings: tiktoken's (0.3 and 0.14), HF's converters', the model authors' files.
+CT = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+TAIL = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+SPELLINGS = [
+    ("gpt2", r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""),
+    ("gpt2", r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"),
+    ("gpt2", r"(?:'s|'t|'re|'ve|'m|'ll|'d)| ?\p{L}+| ?\p{N}+| ?[^\p{N}\p{L}\s]+|\s+(?!\S)|\s{1,}"),
+    (
+        "cl100k",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+        r"|\s+(?!\S)|\s",
+    ),
+    (
+        "llama3",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+    ),
+    ("llama3", rf"{CT}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s"),
+    ("qwen2", f"{CT}|[^\r\n\\p{{L}}\\p{{N}}]?\\p{{L}}+|\\p{{N}}| ?[^\\s\\p{{L}}\\p{{N}}]+[\r\n]*|{TAIL}"),
+    ("qwen2", rf"{CT}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}\r\n]+[\r\n]*|{TAIL}"),
+    (
+        "qwen3_5",
+        rf"{CT}|[^\r\n\p{{L}}\p{{N}}]?[\p{{M}}\p{{L}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\n\r]*|{TAIL}",
+    ),
+    (
+        "o200k",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?i:[sdmt]|ll|ve|re))?+"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]++[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n\/]*|{TAIL}",
+    ),
+    (
+        "tekken",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        rf"|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{TAIL}",
+    ),
+    (
+        "nanochat",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+    ),
+]
+
+
+def words(scheme: Scheme, text: str) -> list[str]:
+    """The pretokens of the scalar splitter."""
+    data = text.encode()
+    return [data[i:j].decode() for i, j in itertools.pairwise(splitter(scheme).spans(data).tolist())]
+
+
+@cache
+def splitter(scheme: Scheme) -> Splitter:
+    return Splitter(scheme, "scalar")
+
+
+@cache
+def soups() -> list[str]:
+    return adversarial_strings(400, seed=31)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_named_rows(name: str) -> None:
+    pattern = PATTERNS[name]
+    assert (pattern.scheme is None) == (name in NOT_COMPILED)
+    assert recognise(pattern.steps, drops_gaps=pattern.drops_gaps) == pattern
+    if pattern.scheme is not None:
+        assert pattern.unicode_version == UNICODE_VERSION
+        for text in soups():
+            assert words(pattern.scheme, text) == list(pattern.split(text))
+
+
+@pytest.mark.parametrize(("name", "source"), SPELLINGS)
+def test_published_spellings(name: str, source: str) -> None:
+    assert recognise([source]) == PATTERNS[name]
+    # some files drop what no regex matches; these match everything
+    assert recognise([source], drops_gaps=True) == PATTERNS[name]
+    for text in soups()[:100]:
+        assert list(Pattern(None, (source,)).split(text)) == list(PATTERNS[name].split(text))
+
+
+def test_chains() -> None:
+    gpt2, deepseek = PATTERNS["gpt2"].steps[0], PATTERNS["deepseek_v3"].steps
+    spelled = r"[!-/:-@\[-`{-~][a-zA-Z]+" + deepseek[2][deepseek[2].index("|[^\\r") :]
+    cjk = r"[\u3040-\u309f\u4e00-\u9fa5\u30a0-\u30ff]++"
+    assert recognise((cjk, r"(?>\p{N}{1,3})", spelled)) == PATTERNS["deepseek_v3"]
+    assert recognise((r"[\p{N}]", gpt2)) == PATTERNS["starcoder"]
+    assert recognise_scheme((r"\p{N}+", gpt2), False) == Scheme("lead", number_space=True, numbers_apart=True)
+    four = gpt2.replace(r" ?\p{N}+", r"\p{N}{1,2}")
+    assert recognise_scheme((r"\p{N}{1,4}", four), False) == Scheme("lead", number_max=2, numbers_apart=True)
+    for steps in ((r"\p{N}{1,3}", four), (gpt2, r"\p{N}"), (r"\p{N}", r"\p{N}", gpt2), (r"\d", gpt2)):
+        assert recognise_scheme(steps, False) is None
+    assert recognise_scheme((r"\p{N}", gpt2), True) is None
+    assert recognise_scheme(deepseek[2:], False) is None
+
+
+LLAMA3 = PATTERNS["llama3"].steps[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r"|\s+(?!\S)|\s+", r"|\s+(?!\S)"),  # white space that no clause takes
+        (r"|\s+(?!\S)|\s+", r"|\s+"),
+        (r"|\s+(?!\S)|\s+", r"|\s++(?!\S)|\s+"),
+        (r"|\s+(?!\S)|\s+", r"|(?:\s++)(?!\S)|\s+"),
+        (r"|\s*[\r\n]+|\s+(?!\S)", r"|\s+(?!\S)|\s*[\r\n]+"),
+        (r"|\s*[\r\n]+", r"|\s*+[\r\n]+"),
+        (r"|\s*[\r\n]+", r"|\s*\n+"),
+        (r"|\s*[\r\n]+", r"|\s+[\r\n]+"),
+        (r"|\p{N}{1,3}", ""),
+        (r"|\p{N}{1,3}", r"|\p{N}{3}"),
+        (r"|\p{N}{1,3}", r"|\p{N}{1,3}?"),
+        (r"|\p{N}{1,3}", r"|\p{N}{0,3}"),
+        (r"|\p{N}{1,3}", r"|\p{N}{1,99999999999}"),
+        (r"|\p{N}{1,3}", r"|\p{Nd}{1,3}"),
+        (r"|\p{N}{1,3}", r"|\p{N}{1,3}|\p{N}{1,3}"),
+        (r"|\p{N}{1,3}", r"||\p{N}{1,3}"),
+        (r"(?i:'s|", r"(?i:'z|"),
+        (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)", r"(?i:'s|'t|'re|'ve|'m|'ll)"),
+        (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)", r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"),
+        (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{N}]?\p{L}+|(?i:'s|'t|'re|'ve|'m|'ll|'d)"),
+        (r"[^\r\n\p{L}\p{N}]?", ""),
+        (r"[^\r\n\p{L}\p{N}]?", r"[^\n\p{L}\p{N}]?"),
+        (r"[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{N}]?+[\p{L}\p{M}]+"),  # a mark is a prefix and gives itself back
+        (r"(?i:'s", "(?i)(?:'s"),
+        (r"(?i:'s", "(?x)(?i:'s"),
+        ("", "^"),
+    ],
+)
+def test_near_misses(old: str, new: str) -> None:
+    source = LLAMA3.replace(old, new, 1)
+    assert source != LLAMA3
+    assert recognise_scheme((source,), False) is None
+
+
+def test_nonsense_is_refused_in_peace() -> None:
+    for source in ("", "(", ")", "[", "a{", "a{1", r"\p{L", "\\", "[a-", "[z-a]", "(?i:", "a**", "|", "[]]", "((((" * 500):
+        assert recognise_scheme((source,), False) is None
+    assert recognise_scheme((), False) is None
+    rng = random.Random(5)
+    for _ in range(3_000):
+        source = list(rng.choice(SPELLINGS)[1])
+        for _ in range(rng.randint(1, 3)):
+            source[rng.randrange(len(source))] = rng.choice(r"\[](){}|?*+^$-&:!pLNs '1,")
+        changed = "".join(source)
+        scheme = recognise_scheme((changed,), False)
+        if scheme is not None:
+            compiled = Pattern(None, (changed,))
+            for text in rng.sample(soups(), 20):
+                assert words(scheme, text) == list(compiled.split(text)), (changed, text)
+
+
+# -- random sentences ------------------------------------------------------------------------------------
+
+PREFIXES = [" ?", r"[^\r\n\p{L}\p{N}]?", r"[^\p{N}\p{L}\n\r]?", r"[^\r\n\p{L}\p{P}\p{S}]?", " ?+", r"[^\r\n\p{L}\p{N}]?+"]
+UPPER, LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+CONTRACTIONS = [
+    r"'(?:[sdmt]|ll|ve|re)",
+    r"'(?i:[sdmt]|ll|ve|re)",
+    CT,
+    "'ll|'ve|'re|'d|'m|'t|'s",
+    r"(?:'(?i:s|t|m|d)|'(?i:re|ve|ll))",
+]
+SUFFIXES = ["", "", CT + "?", r"(?:'(?i:[sdmt]|ll|ve|re))?"]
+NUMBERS = [r"\p{N}", r"\p{N}{1,3}", r"[\p{N}]+", r" ?\p{N}++", r" ?\p{N}{1,2}", r"\p{N}{1,3}+"]
+RESTS = [r"[^\s\p{L}\p{N}]", r"[^\p{N}\s\p{L}]", r"[^\s\p{L}\p{M}\p{N}]", r"[\p{P}\p{S}]"]
+TAILS = ["", r"[\r\n]*", r"[\n\r/]*+", "[\r\n]*"]
+BLANKS = [r"\s+(?!\S)|\s+", r"\s+(?!\S)|\s", r"\s*[\r\n]+|\s+(?!\S)|\s+", r"\s*[\r\n]|\s+(?!\S)|\s"]
+STEPS = [r"\p{N}", r"\p{N}{1,3}", r"\p{N}+", "[\u4e00-\u9fa5\u3040-\u30ff]+", "[a-f]+"]
+ODD = [r"\p{L}+", r"\p{Han}+", r"\s+", r"[^\s]+", r"[!-/:-@\[-`{-~][A-Za-z]+", r"\s++$", r"\s+$", r"\p{M}+"]
+
+
+def sentence(rng: random.Random) -> tuple[str, ...]:
+    """A chain of regexes that is often, not always, one of known clauses in a known order."""
+    prefix, suffix = rng.choice(PREFIXES), rng.choice(SUFFIXES)
+    han = rng.random() < 0.2
+    but = r"&&[^\p{Han}]" if han else ""
+    if rng.random() < 0.4:
+        upper, lower = f"[{UPPER}{but}]", f"[{LOWER}{but}]"
+        clauses = [f"{prefix}{upper}*{lower}+{suffix}", f"{prefix}{upper}+{lower}*{suffix}"]
+    else:
+        letters = rng.choice([r"\p{L}", r"\p{M}\p{L}"])
+        clauses = [f"{prefix}[{letters}{but}]{rng.choice(['+', '++'])}{suffix}"]
+    if rng.random() < 0.9:
+        clauses.append(rng.choice(NUMBERS))
+    clauses.append(f"{rng.choice([' ?', ' ?', ' ?+'])}{rng.choice(RESTS)}{rng.choice(['+', '++'])}{rng.choice(TAILS)}")
+    clauses += rng.choice(BLANKS).split("|")
+    if not suffix and rng.random() < 0.7:
+        clauses.insert(0, rng.choice(CONTRACTIONS))
+    if han and rng.random() < 0.9:
+        clauses.insert(0, r"\p{Han}+")
+    if rng.random() < 0.3:
+        clauses.insert(rng.randint(0, len(clauses)), rng.choice(ODD))
+    if rng.random() < 0.4:
+        i, j = rng.randrange(len(clauses)), rng.randrange(len(clauses))
+        clauses.insert(j, clauses.pop(i))
+    steps = rng.sample(STEPS, k=rng.choice([0, 0, 1, 1, 2]))
+    return (*steps, "|".join(clauses))
+
+
+def test_random_sentences() -> None:
+    rng = random.Random(7)
+    recognised: set[Scheme] = set()
+    refused = 0
+    for _ in range(3_000):
+        steps = sentence(rng)
+        drops = rng.random() < 0.2
+        scheme = recognise_scheme(steps, drops)
+        if scheme is None:
+            refused += 1
+            continue
+        recognised.add(scheme)
+        pattern = Pattern(None, steps, drops)
+        short = ["".join(rng.choices(ALPHABET + "''  \n\n1slS/", k=rng.randint(1, 9))) for _ in range(60)]
+        for text in short + rng.sample(soups(), 8):
+            assert words(scheme, text) == list(pattern.split(text)), (steps, scheme, text)
+    assert len(recognised) > 200
+    assert refused > 500
