@@ -17,7 +17,7 @@ class Scheme:
     `csrc/split_token.h` says what each field does; a field at its default means that the clause is absent.
     """
 
-    #: `'s 't 're 've 'm 'll 'd` in front of words, with "lead_fold" in any case; "suffix_fold": behind them, in any case.
+    #: `'s 't 're 've 'm 'll 'd` in front of words, with "lead_fold" in any case; behind them with "suffix_fold".
     contraction: Literal["none", "lead", "lead_fold", "suffix_fold"] = "none"
     #: `\p{Han}+` first; Han characters are no part of words then.
     han_run: bool = False

@@ -306,6 +306,11 @@ class Tokenizer:
         return str(self.spec.pattern)
 
     @property
+    def unicode_version(self) -> str | None:
+        """The version of Unicode that its pattern classifies characters by, if that is known."""
+        return self.spec.pattern.unicode_version
+
+    @property
     def special_tokens(self) -> dict[str, int]:
         """Special tokens and their ids."""
         return dict(self.spec.special_tokens)

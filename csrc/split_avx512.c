@@ -1,9 +1,7 @@
 /* AVX-512 primitives: a block is one vector of 64 bytes, and comparing gives the mask. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #pragma GCC target("avx512f,avx512bw,avx2,bmi,bmi2,lzcnt,popcnt")
-#include <immintrin.h>
-
-#include "common.h"
+#include "split_vector32.h"
 
 typedef __m512i bbpe_vector;
 
@@ -42,6 +40,16 @@ BBPE_INLINE uint64_t lanes_bits(bbpe_lanes a) {
     return bits;
 }
 
+/* a block starts where the last one ended, so latency counts, and masks come out of these faster: 1.8 instead of
+ * 1.6 GB/s on English, gpt2 */
+#define ascii_vector bbpe_vector32
+#define ascii_lanes bbpe_vector32
+#define ascii_load vector32_load
+#define ascii_eq vector32_eq
+#define ascii_in vector32_in
+#define ascii_or lanes32_or
+#define ascii_but lanes32_but
+#define ascii_bits lanes32_bits
 #include "split_masks.h"
 
 #define BBPE_FILL_BODY masks_fill

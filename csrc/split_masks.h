@@ -13,6 +13,18 @@
 
 #include "split_token.h"
 
+/* ASCII may be classified by other primitives than the rest. */
+#ifndef ascii_vector
+#define ascii_vector bbpe_vector
+#define ascii_lanes bbpe_lanes
+#define ascii_load vector_load
+#define ascii_eq vector_eq
+#define ascii_in vector_in
+#define ascii_or lanes_or
+#define ascii_but lanes_but
+#define ascii_bits lanes_bits
+#endif
+
 #if defined(__GNUC__) && !defined(__clang__)
 /* a vector load of masks just stored one by one waits for all of them to reach the cache */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
@@ -44,24 +56,20 @@ BBPE_INLINE uint64_t masks_of(const bbpe_masks *m, uint32_t set) {
     return bits;
 }
 
-BBPE_INLINE uint64_t masks_eq(bbpe_vector v, uint8_t byte) {
-    return lanes_bits(vector_eq(v, byte));
-}
-
-BBPE_INLINE uint64_t masks_in(bbpe_vector v, uint8_t first, uint8_t last) {
-    return lanes_bits(vector_in(v, first, last));
-}
-
-BBPE_INLINE bbpe_masks masks_ascii(bbpe_vector v, uint64_t high) {
-    bbpe_masks m = {{0}, masks_eq(v, '\''), masks_eq(v, '/'), 0, 64};
-    const bbpe_lanes newline = lanes_or(vector_eq(v, '\n'), vector_eq(v, '\r'));
-    m.by[BBPE_CLASS_UPPER] = masks_in(v, 'A', 'Z');
-    m.by[BBPE_CLASS_LOWER] = masks_in(v, 'a', 'z');
-    m.by[BBPE_CLASS_NUMBER] = masks_in(v, '0', '9');
-    m.by[BBPE_CLASS_SPACE] = masks_eq(v, ' ');
-    m.by[BBPE_CLASS_NEWLINE] = lanes_bits(newline);
-    m.by[BBPE_CLASS_BLANK] = lanes_bits(lanes_but(vector_in(v, '\t', '\r'), newline));
-    m.by[BBPE_CLASS_PUNCT] = ~(high | masks_of(&m, BBPE_SET_ALL & ~BBPE_SET(PUNCT)));
+/* The classes of ASCII; `high` are the other bytes. */
+BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
+    const ascii_vector v = ascii_load(text);
+    const uint64_t quote = ascii_bits(ascii_eq(v, '\'')), slash = ascii_bits(ascii_eq(v, '/'));
+    const ascii_lanes newline = ascii_or(ascii_eq(v, '\n'), ascii_eq(v, '\r'));
+    bbpe_masks m = {{0}, quote, slash, 0, 64};
+    *high = ascii_bits(ascii_in(v, 0x80, 0xFF));
+    m.by[BBPE_CLASS_UPPER] = ascii_bits(ascii_in(v, 'A', 'Z'));
+    m.by[BBPE_CLASS_LOWER] = ascii_bits(ascii_in(v, 'a', 'z'));
+    m.by[BBPE_CLASS_NUMBER] = ascii_bits(ascii_in(v, '0', '9'));
+    m.by[BBPE_CLASS_SPACE] = ascii_bits(ascii_eq(v, ' '));
+    m.by[BBPE_CLASS_NEWLINE] = ascii_bits(newline);
+    m.by[BBPE_CLASS_BLANK] = ascii_bits(ascii_but(ascii_in(v, '\t', '\r'), newline));
+    m.by[BBPE_CLASS_PUNCT] = ~(*high | masks_of(&m, BBPE_SET_ALL & ~BBPE_SET(PUNCT)));
     return m;
 }
 
@@ -145,10 +153,10 @@ BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard,
 }
 
 /* Give each character that is not ASCII its class: the frequent letters in the vector, others by table. */
-BBPE_INLINE void masks_add_high(bbpe_masks *m, bbpe_vector v, uint64_t high, const uint8_t *text, size_t start,
-                                size_t n) {
-    const bbpe_vector v1 = vector_load(text + start + 1), v2 = vector_load(text + start + 2);
-    const uint64_t tail = masks_in(v, 0x80, 0xBF), two = masks_in(v, 0xC2, 0xDF) & tail >> 1;
+BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, const uint8_t *text, size_t start, size_t n) {
+    const bbpe_vector v = vector_load(text + start), v1 = vector_load(text + start + 1);
+    const bbpe_vector v2 = vector_load(text + start + 2);
+    const uint64_t tail = lanes_bits(vector_in(v, 0x80, 0xBF)), two = lanes_bits(vector_in(v, 0xC2, 0xDF)) & tail >> 1;
     /* not overlong, no surrogate */
     const bbpe_lanes odd = lanes_or(lanes_and(vector_eq(v, 0xE0), vector_in(v1, 0x80, 0x9F)),
                                     lanes_and(vector_eq(v, 0xED), vector_in(v1, 0xA0, 0xBF)));
@@ -294,10 +302,9 @@ BBPE_INLINE size_t masks_write(uint64_t starts, size_t start, size_t *ends) {
 }
 
 BBPE_INLINE bbpe_masks masks_load(const uint8_t *text, size_t start, size_t n) {
-    const bbpe_vector v = vector_load(text + start);
-    const uint64_t high = masks_in(v, 0x80, 0xFF);
-    bbpe_masks m = masks_ascii(v, high);
-    if (high) masks_add_high(&m, v, high, text, start, n);
+    uint64_t high;
+    bbpe_masks m = masks_ascii(text + start, &high);
+    if (high) masks_add_high(&m, high, text, start, n);
     return m;
 }
 
@@ -330,12 +337,10 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
     while (start < n && limit - count >= 64) {
         end = 0;
         if (masks_know(scheme) && n - start >= BBPE_MASKS_READ) {
-            const bbpe_vector v = vector_load(text + start);
-            const uint64_t high = masks_in(v, 0x80, 0xFF);
-            uint64_t starts;
-            bbpe_masks m = masks_ascii(v, high);
+            uint64_t starts, high;
+            bbpe_masks m = masks_ascii(text + start, &high);
             if (high) { /* apart, so that without it whole classes are known to be empty */
-                masks_add_high(&m, v, high, text, start, n);
+                masks_add_high(&m, high, text, start, n);
                 const unsigned loaded = m.limit, first = 1 + (unsigned)__builtin_ctzll(~(m.tails >> 1));
                 starts = masks_starts(&m, text, start, n, scheme) & ~(uint64_t)1;
                 if (!starts && loaded > first && masks_one_word(&m, first, loaded, scheme))

@@ -28,7 +28,7 @@ C_LAYERS = [
     {"uclass", "pair_table", "pretoken_table"},
     {"split_scheme"},
     {"split_token", "split"},
-    {"split_masks", "split_fill", "split_cut"},
+    {"split_masks", "split_fill", "split_cut", "split_vector32"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon"},
 ]
 

@@ -62,6 +62,18 @@ def test_dialects_that_differ(tmp_path: Path, regex: str, named: str) -> None:
     assert formats.load(path, pattern="cl100k").pattern.name == "cl100k"
 
 
+@pytest.mark.parametrize(
+    "regex",
+    ["(?=a)|ab", "^|b", "$|\n", "a*|bb", "a|b??", "(?:|a)", "(?:(?=b)|a|b)", "(?:a?|b)1*", "(?:ab)*|bb1", "(|a)"],
+)
+def test_empty_matches_that_come_first(regex: str) -> None:
+    with pytest.raises(PatternError, match="may match nothing"):
+        read(regex)
+    if not set(regex) & set("^$"):
+        with pytest.raises(PatternError, match="may match nothing"):
+            to_oniguruma([regex])
+
+
 def read(source: str) -> str:
     return from_oniguruma(source, path="tokenizer.json", place="pre_tokenizer")
 
@@ -77,8 +89,12 @@ def read(source: str) -> str:
         (r"\s++$", r"\s++$"),
         (r"^ +|a$|\$|[$^]", None),
         ("^", None),
-        (r"^\s*|\n+$|b", None),
-        (r"(?:^|x)(?: |$)", None),
+        (r"^\s+|\n+$|b", None),
+        (r"b|a?1*", None),
+        (r"bb|\s*(?=a)", None),
+        (r"(?=(?:a|b)+1)", None),
+        (r"(?:a+b*)+?|\s?", None),
+        (r"(?:^|x) ", None),
     ],
 )
 def test_what_has_another_spelling_here(there: str, here: str | None) -> None:
@@ -111,7 +127,8 @@ def test_spelling_of_cl100k_in_tokenizer_json(tmp_path: Path) -> None:
     for text in ["12345678", "a\n  ", "a \n b\n\n", *adversarial_strings(2000, seed=9)]:
         pieces = [piece for piece, _ in peer.pre_tokenize_str(text)]
         assert pieces == list(pattern.split(text)), text
-        assert np.cumsum([len(piece.encode()) for piece in pieces]).tolist() == compiled.spans(text.encode())[1:].tolist()
+        ends = np.cumsum([len(piece.encode()) for piece in pieces])
+        assert compiled.spans(text.encode())[1:].tolist() == ends.tolist()
 
 
 def test_pattern_that_tokenizer_json_cannot_hold(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ none, or may mean something else, is refused by name: `\w` and `\h` are other se
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import regex
 
@@ -52,8 +53,8 @@ def to_oniguruma(steps: Sequence[str]) -> list[str]:
     spelled = [_SPELLED.get(step, step) for step in steps]
     for step in spelled:
         if step not in _SAFE:
-            for _ in _tokens(step, "tokenizer.json cannot hold this pattern: "):
-                pass
+            where = "tokenizer.json cannot hold this pattern: "
+            _check_empty(step, [token for token, _ in _tokens(step, where)], where)
     return spelled
 
 
@@ -68,10 +69,13 @@ def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
     """
     if source in _SAFE:
         return _READ.get(source, source)
+    where = f"{path}: {place}: "
+    tokens = [*_tokens(source, where, reading=True)]
+    _check_empty(source, [token for token, _ in tokens], where)
     parts: list[str] = []
     opened: list[int] = []
     atom = 0  # what the next quantifier repeats: the parts from here on
-    for token, repeated in _tokens(source, f"{path}: {place}: ", reading=True):
+    for token, repeated in tokens:
         if repeated:
             parts[atom:] = ["(?:" + "".join(parts[atom:]) + token + ")"]
             continue
@@ -112,6 +116,56 @@ def _tokens(source: str, where: str, *, reading: bool = False) -> Iterator[tuple
             f"{where}in the regex {source!r}, {folded.group()!r} at character {folded.start()} ignores case and holds "
             "letters that Oniguruma also matches as one character, which the `regex` package does not"
         )
+
+
+@dataclass(slots=True)
+class _Group:
+    """An open group: whether it only looks around, the clause so far and an earlier one may be empty, all are."""
+
+    around: bool = False
+    empty: bool = True
+    maybe: bool = False
+    void: bool = True
+
+
+def _check_empty(source: str, tokens: list[str], where: str) -> None:
+    """Refuse a regex that may match nothing where it may also match something.
+
+    Behind an empty match HF moves on by a character, while `regex` tries for a longer match at the same place.
+    There is none where the empty match is the last to be tried: in the last clause, by greedy quantifiers.
+    """
+    groups, odd = [_Group()], False  # the open groups, the regex first; whether a quantifier or group may prefer nothing
+    empty = void = True  # whether the last atom may be empty, and whether it always is
+    for token in [*tokens, ""]:
+        if token[:1] in ("?", "*", "+", "{"):
+            empty = empty or token[0] in "?*" or token.startswith("{0")
+            odd = odd or (empty and token[1:] == "?")
+            continue
+        group = groups[-1]
+        group.empty = group.empty and empty
+        group.void = group.void and void
+        empty = void = True
+        if token == "|":
+            if group.empty and len(groups) == 1:
+                break
+            group.maybe, group.empty = group.maybe or group.empty, True
+        elif token == ")" and len(groups) > 1:
+            groups.pop()
+            void = group.around or group.void
+            empty = void or group.maybe or group.empty
+            odd = odd or (empty and not void)
+        elif token[:1] == "(" and token[-1] != ")":
+            groups.append(_Group(token[:3] in ("(?=", "(?!", "(?<")))
+        elif token:
+            void = token == "$" or token in _LINE_ENDS.values()
+            empty = void or any(gap in token for gap in ("|)", "||", ":|"))
+    else:
+        if not (groups[0].empty and odd):
+            return
+    raise PatternError(
+        f"{where}the regex {source!r} may match nothing where it could match something, which Oniguruma, the dialect "
+        "of tokenizer.json, and the `regex` package go on from differently; expected the empty match to be tried last"
+    )
 
 
 def _found(rest: str) -> str:
