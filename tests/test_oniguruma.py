@@ -136,3 +136,30 @@ def test_pattern_that_tokenizer_json_cannot_hold(tmp_path: Path) -> None:
     with pytest.raises(PatternError, match=r"tokenizer\.json cannot hold this pattern"):
         formats.dump(spec, tmp_path / "tokenizer.json")
     assert not list(tmp_path.iterdir())
+
+
+ATOMS = "a b [ab] 1 \\s \\n ^ $ (?=a) (?!b) (?<=a) (?:a|b) (?:ab|1) (?:a|) (?:^|b) [^a] (?:a+b?)".split()
+QUANTIFIERS = ["", "", "", *"? * + ?? *? +? ++ *+ ?+ {1,2} {0,2} {1,2}+ {2}+ {2}*".split()]
+
+
+def test_random_regexes() -> None:
+    """Whatever is not refused splits as HF splits it."""
+    tokenizers = pytest.importorskip("tokenizers")
+    rng = random.Random(2)
+    accepted = 0
+    for _ in range(1500):
+        atoms = [[rng.choice(ATOMS) for _ in range(rng.randint(1, 3))] for _ in range(rng.randint(1, 3))]
+        source = "|".join(
+            "".join(atom if atom[:3] in ("^", "$", "(?=", "(?!", "(?<") else atom + rng.choice(QUANTIFIERS) for atom in row)
+            for row in atoms
+        )
+        try:
+            pattern = get_pattern((read(source),))
+            peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(source), "isolated")
+        except PatternError:
+            continue
+        accepted += 1
+        for _ in range(40):
+            text = "".join(rng.choices("ab1\n ", k=rng.randint(1, 8)))
+            assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), (source, text)
+    assert accepted > 400
