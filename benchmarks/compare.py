@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.jobs import JOBS, digest
 
-DEFAULTS = {"vocab_size": "32768", "threads": "1", "pattern": "gpt2", "passes": "1"}
+DEFAULTS = {"vocab_size": "32768", "threads": "1", "pattern": "gpt2", "isa": "auto", "passes": "1"}
 
 
 def read_corpus(path: Path, size: int | None) -> bytes:

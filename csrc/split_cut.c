@@ -2,15 +2,16 @@
 #include "split.h"
 
 /* The sets of characters between which every scheme is sure of a border.  Left out is what the clauses treat
- * by context: marks that are part of words here and of rest there, and Han where it has a clause of its own. */
+ * by context: marks that are part of words here and of rest there, and Han numbers and symbols where Han has a
+ * clause of its own. */
 typedef struct {
-    uint32_t letter, number, rest;
+    uint32_t letter, number, rest, han;
 } sure_sets;
 
 static sure_sets sure_of(const bbpe_scheme *scheme) {
     const uint32_t unsure = scheme->han_run ? BBPE_SET_HAN : 0;
     return (sure_sets){BBPE_SET_L & scheme->word & ~unsure, BBPE_SET_N & ~unsure,
-                       scheme->rest & ~scheme->word & ~unsure};
+                       scheme->rest & ~scheme->word & ~unsure, unsure & BBPE_SET_L};
 }
 
 /* Whether a pretoken ends between two neighbours, whatever stands around them, and the part before it splits the
@@ -18,8 +19,10 @@ static sure_sets sure_of(const bbpe_scheme *scheme) {
  * never ends that part here. */
 static bool is_sure(const bbpe_scheme *scheme, sure_sets sure, uint32_t before, uint32_t after, bool quote) {
     if (after & BBPE_SET_S) /* a run of rest may swallow line ends */
-        return (before & (sure.letter | sure.number))
+        return (before & (sure.letter | sure.number | sure.han))
                || ((before & sure.rest) && (scheme->tail == BBPE_TAIL_NONE || !(after & BBPE_SET(NEWLINE))));
+    if (before & sure.han) return !(after & BBPE_SET_HAN);
+    if (after & sure.han) return before & (sure.letter | sure.number | sure.rest);
     if (before & sure.letter) return (after & sure.number) || ((after & sure.rest) && !quote);
     if (before & sure.number) return after & (sure.letter | sure.rest);
     return (before & sure.rest) && (after & sure.number);

@@ -186,10 +186,10 @@ BBPE_INLINE uint64_t masks_case_starts(bbpe_masks *m, uint64_t words, const bbpe
 }
 
 BBPE_INLINE uint64_t masks_number_starts(bbpe_masks *m, uint64_t numbers, uint64_t space, const bbpe_scheme scheme) {
-    if (scheme.number_max == 1) return numbers & ~m->tails;
+    const uint64_t led = scheme.number_space && !(scheme.apart & BBPE_SET_N) ? space << 1 : 0;
+    if (scheme.number_max == 1) return numbers & ~m->tails & ~led;
     uint64_t starts = numbers & ~(numbers << 1);
-    if (scheme.number_max == 0)
-        return scheme.number_space && !(scheme.apart & BBPE_SET_N) ? starts & ~(space << 1) : starts;
+    if (scheme.number_max == 0) return starts & ~led;
     if (numbers & m->tails) {
         /* bytes are not characters here */
         const unsigned first = (unsigned)__builtin_ctzll(numbers & m->tails) - 1;
@@ -202,7 +202,7 @@ BBPE_INLINE uint64_t masks_number_starts(bbpe_masks *m, uint64_t numbers, uint64
             starts |= (starts & hop) << step;
             hop &= hop >> step;
         }
-    return starts;
+    return starts & ~led;
 }
 
 /* White space: a run starts, is cut behind its last line end, and leaves its last character to what follows. */
@@ -285,9 +285,13 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
     return starts & masks_below(m->limit);
 }
 
-/* Whether the algebra knows all clauses of a scheme. */
+/* Whether the algebra knows the scheme: each character begins some clause, what an earlier step cuts off is at
+ * most numbers, and a word may begin with any character of rest, or with a blank alone. */
 BBPE_INLINE bool masks_know(const bbpe_scheme scheme) {
-    return !(scheme.apart & ~BBPE_SET_N) && (scheme.rest & BBPE_SET(OTHER)) && !scheme.ascii_word;
+    const uint32_t taken = scheme.word | scheme.rest | BBPE_SET_S | BBPE_SET_N | (scheme.han_run ? BBPE_SET_HAN : 0);
+    return taken == BBPE_SET_ALL && !scheme.ascii_word && scheme.number_max < 64
+           && (scheme.prefix == BBPE_SET_SPACE || scheme.prefix == BBPE_SET_PREFIX)
+           && (scheme.apart == 0 || (scheme.apart == BBPE_SET_N && !scheme.end_first && !scheme.han_run));
 }
 
 /* Write the places of the bits, eight at a time: the branches are then foreseeable. */

@@ -90,7 +90,7 @@ BBPE_INLINE size_t bbpe_split_blank(bbpe_view text, size_t i, const bbpe_scheme 
 
 /* The end of characters that no clause takes: up to one that a clause begins with. */
 BBPE_INLINE size_t bbpe_split_gap(bbpe_view text, size_t i, const bbpe_scheme scheme) {
-    const uint32_t taken = scheme.word | scheme.rest | BBPE_SET_S;
+    const uint32_t taken = scheme.word | scheme.rest | BBPE_SET_S | BBPE_SET_N | (scheme.han_run ? BBPE_SET_HAN : 0);
     size_t next, after;
     for (uint32_t set; (set = bbpe_split_class(text, i, &next)) && !(set & taken); i = next)
         if ((set & scheme.prefix) && (bbpe_split_class(text, next, &after) & scheme.word)) break;

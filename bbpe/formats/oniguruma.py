@@ -134,7 +134,8 @@ def _check_empty(source: str, tokens: list[str], where: str) -> None:
     Behind an empty match HF moves on by a character, while `regex` tries for a longer match at the same place.
     There is none where the empty match is the last to be tried: in the last clause, by greedy quantifiers.
     """
-    groups, odd = [_Group()], False  # the open groups, the regex first; whether a quantifier or group may prefer nothing
+    groups = [_Group()]  # the open ones, the regex first
+    odd = False  # whether a quantifier or a group may prefer to match nothing
     empty = void = True  # whether the last atom may be empty, and whether it always is
     for token in [*tokens, ""]:
         if token[:1] in ("?", "*", "+", "{"):
