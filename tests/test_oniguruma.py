@@ -11,6 +11,7 @@ import pytest
 from strings import ALPHABET, adversarial_strings
 from vocabularies import byte_level, document, sequence, small_spec, split, write_json
 
+import bbpe
 from bbpe import formats
 from bbpe.core.split import Splitter
 from bbpe.errors import PatternError
@@ -164,3 +165,14 @@ def test_random_regexes() -> None:
             text = "".join(rng.choices("ab1\n ", k=rng.randint(1, 8)))
             assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), (source, text)
     assert accepted > 400
+
+
+def test_tokenizer_json_records_the_unicode_version(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    for pattern in ("gpt2", "cl100k", "deepseek_v3"):
+        path = tmp_path / f"{pattern}.json"
+        tok = bbpe.train_from_iterator(["low lower lowest"], 260, pattern=pattern)
+        tok.save(path)
+        assert '"unicode_version": "16.0.0"' in path.read_text("utf-8").replace('":"', '": "')
+        assert bbpe.load(path) == tok
+        assert tokenizers.Tokenizer.from_file(str(path)).encode("lowest 12").ids == tok.encode("lowest 12")

@@ -47,7 +47,7 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
 
 
 def write_pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
-    """Return the `pre_tokenizer` that splits as a pattern does.
+    """Return the `pre_tokenizer` that splits as a pattern does; it records the version of Unicode used here.
 
     Raises `PatternError` when Oniguruma would read a regex differently.
     """
@@ -58,7 +58,10 @@ def write_pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
         {"type": "Split", "pattern": {"Regex": step}, "behavior": behavior, "invert": invert}
         for step in (steps[:-1] if byte_level else steps)
     ]
-    parts.append({"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": byte_level})
+    # HF ignores a field here that it does not know, and no other place of the file has room for a record
+    record = {} if pattern.unicode_version is None else {"unicode_version": pattern.unicode_version}
+    options = {"add_prefix_space": False, "trim_offsets": True, "use_regex": byte_level}
+    parts.append({"type": "ByteLevel", **options, **record})
     return parts[0] if len(parts) == 1 else {"type": "Sequence", "pretokenizers": parts}
 
 
@@ -79,6 +82,7 @@ def _flat(value: object, path: StrPath, place: str) -> list[tuple[object, str]]:
 def _uses_regex(fields: Fields) -> bool:
     fields.only("add_prefix_space", False)
     fields.take("trim_offsets", True)  # moves offsets, not ids
+    fields.take("unicode_version", None)  # a record of ours
     return fields.take_type("use_regex", bool, True)
 
 
