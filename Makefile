@@ -19,7 +19,7 @@ test: $(VENV)/tested
 
 # whole corpora and exhaustive sweeps
 test-full: $(VENV)/tested
-	$(BIN)/python -m pytest -m full
+	$(BIN)/python -m pytest -m full --numprocesses auto --dist worksteal
 
 lint: $(VENV)/linted
 	$(BIN)/ruff check
@@ -41,7 +41,7 @@ sanitize: $(VENV)/tested
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
 # sanitizers, and NEON in an emulator
 SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/neon/split_driver.c $(wildcard csrc/split*.c)
-ROUNDS = 200000
+ROUNDS = 50000
 sanitize-split:
 	mkdir -p build/split
 	$(CC) $(SANITIZE) $(SPLIT) -o build/split/sanitized
