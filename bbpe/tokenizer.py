@@ -37,7 +37,7 @@ class Tokenizer:
     Made by `bbpe.train`, `bbpe.load`, `Tokenizer.from_merges` or `Tokenizer.from_ranks`; equal, hashable
     and picklable by content; safe to share between threads and with forked children.
 
-    >>> tok = train_from_iterator(["low lower lowest"], vocab_size=260)
+    >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=260)
     >>> tok.decode(tok.encode("slow")) == "slow"
     True
     """
@@ -107,7 +107,7 @@ class Tokenizer:
         disallowed and not allowed raises `SpecialTokenError`, naming it and its place.  Bytes that are not
         UTF-8 are encoded as the bytes they are; in a `str` a lone surrogate is U+FFFD.
 
-        >>> tok = train_from_iterator(["a b"], vocab_size=257, special_tokens=["<s>"])
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=257, special_tokens=["<s>"])
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
@@ -216,7 +216,7 @@ class Tokenizer:
     def tokenize(self, text: Text) -> list[str]:
         """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them.
 
-        >>> train_from_iterator(["a b"], vocab_size=256).tokenize("a b")
+        >>> bbpe.train_from_iterator(["a b"], vocab_size=256).tokenize("a b")
         ['a', 'Ġ', 'b']
         """
         return [bytes_to_alphabet(self._token_bytes.token(token_id)) for token_id in self.encode(text)]
