@@ -6,6 +6,9 @@ PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
+# the packages of an extra alone: installing the extra would build everything again
+extra = $$($(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	print(*project['optional-dependencies']['$(1)'])")
 SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csrc/*.c csrc/*.h)
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
@@ -67,11 +70,11 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 	touch $@
 
 $(VENV)/tested: $(VENV)/built
-	$(PIP) install --no-build-isolation --editable ".[test]"
+	$(PIP) install $(call extra,test)
 	touch $@
 
 $(VENV)/linted: $(VENV)/tested
-	$(PIP) install --no-build-isolation --editable ".[test,dev]"
+	$(PIP) install $(call extra,dev)
 	touch $@
 
 clean:
