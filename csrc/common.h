@@ -14,19 +14,16 @@ typedef enum {
     BBPE_OK = 0,
     BBPE_NO_MEMORY = 1, /* an allocation failed; the object is as it was before the call */
     BBPE_TOO_LARGE = 2, /* a size does not fit the type that holds it */
-    BBPE_DUPLICATE = 3, /* a key is already present */
 } bbpe_status;
 
 #if defined(__GNUC__) || defined(__clang__)
 #define BBPE_INLINE static inline __attribute__((always_inline, unused))
 #define BBPE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define BBPE_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define BBPE_PREFETCH(p) __builtin_prefetch(p)
 #else
 #define BBPE_INLINE static inline
 #define BBPE_LIKELY(x) (x)
 #define BBPE_UNLIKELY(x) (x)
-#define BBPE_PREFETCH(p) ((void)(p))
 #endif
 
 #endif

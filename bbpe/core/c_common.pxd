@@ -3,4 +3,3 @@ cdef extern from "common.h" nogil:
         BBPE_OK
         BBPE_NO_MEMORY
         BBPE_TOO_LARGE
-        BBPE_DUPLICATE
