@@ -7,6 +7,8 @@
 """
 
 from .compat.classic import BBPETokenizer
+from .core.states import set_cache_limit
+from .encoding import CacheInfo
 from .errors import BBPEError, CorpusError, PatternError, SpecialTokenError, TokenIdError, VocabularyError
 from .ragged import Ragged
 from .splitting import split, split_spans
@@ -16,6 +18,7 @@ from .training import train, train_from_counts, train_from_iterator
 __all__ = [
     "BBPEError",
     "BBPETokenizer",
+    "CacheInfo",
     "CorpusError",
     "PatternError",
     "Ragged",
@@ -24,6 +27,7 @@ __all__ = [
     "Tokenizer",
     "VocabularyError",
     "load",
+    "set_cache_limit",
     "split",
     "split_spans",
     "train",

@@ -51,6 +51,11 @@ class Matcher:
         found = self._search.search(data, start) if self._search else None
         return (found.start(), found.end(), self._ids[bytes(found[0])]) if found else None
 
+    def checked_pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
+        """Return `pieces` of a text that holds no refused token; `SpecialTokenError` when it does."""
+        self.check(data)
+        return self.pieces(data)
+
     def pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
         """Yield stretches of plain text, and the ids of the tokens between them."""
         done = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -12,23 +12,15 @@ import numpy.typing as npt
 
 from . import corpus, formats
 from .core.bpe import Model
-from .core.encoder import Encoder
 from .core.ids import TokenBytes
+from .decoding import Ids, Rows, decode_rows, run_with
+from .encoding import CacheInfo, TextEncoder, id_dtype
 from .errors import SpecialTokenError
-from .normalize import Text, bytes_to_alphabet, text_bytes
-from .parallel import imap
+from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .ragged import Ragged
 from .spec import TokenizerSpec, make_spec, vocab_of_ranks
 from .specials import END_OF_TEXT, Selection, SpecialTokens
-from .splitting import TextSplitter
-from .streaming import pieces
-
-#: Ids as every decoding method takes them.
-Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
-
-#: Batches of less text than this, in characters, are not worth a thread.
-_THREAD_WORTH = 1 << 20
 
 
 class Tokenizer:
@@ -46,8 +38,7 @@ class Tokenizer:
         values = self.__dict__
         values["spec"] = spec
         model = Model(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens)
-        values["_splitter"] = splitter = TextSplitter(spec.pattern)
-        values["_encoder"] = Encoder(model, splitter.compiled)
+        values["_encoder"] = TextEncoder(model, spec.pattern)
         specials = {
             token_id: text.encode("utf-8", "surrogatepass")
             for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())
@@ -56,8 +47,7 @@ class Tokenizer:
         values["_specials"] = SpecialTokens(spec.special_tokens, spec.added_tokens)
 
     spec: TokenizerSpec
-    _splitter: TextSplitter
-    _encoder: Encoder
+    _encoder: TextEncoder
     _token_bytes: TokenBytes
     _specials: SpecialTokens
 
@@ -111,18 +101,7 @@ class Tokenizer:
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
-        data = text_bytes(text)
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
-        if matcher is None:
-            return self._encode_list(data)
-        matcher.check(data)
-        ids: list[int] = []
-        for piece in matcher.pieces(data):
-            if isinstance(piece, int):
-                ids.append(piece)
-            else:
-                ids += self._encode_list(piece)
-        return ids
+        return self._encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """Return the ids of a text in which special tokens are plain text."""
@@ -141,19 +120,25 @@ class Tokenizer:
         return self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
 
     def encode_to_numpy(
-        self, text: Text, *, allowed_special: Selection = (), disallowed_special: Selection = ()
-    ) -> npt.NDArray[np.uint32]:
-        """Return the ids of a text as uint32[n]; otherwise as `encode`."""
-        data = text_bytes(text)
+        self,
+        text: Text,
+        *,
+        dtype: npt.DTypeLike = np.uint32,
+        threads: int | None = None,
+        allowed_special: Selection = (),
+        disallowed_special: Selection = (),
+    ) -> npt.NDArray[np.unsignedinteger[Any]]:
+        """Return the ids of a text as an array, uint32[n] or, with `dtype=np.uint16`, uint16[n].
+
+        `threads=None` uses every core when there is enough text.  Raises `ValueError` on a dtype that is
+        neither, or too small for the vocabulary; otherwise as `encode`.
+
+        >>> bbpe.train_from_iterator(["a b"], vocab_size=256).encode_to_numpy("a", dtype=np.uint16)
+        array([64], dtype=uint16)
+        """
+        chosen = id_dtype(dtype, self.vocab_size)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        if matcher is None:
-            return self._encode_array(data)
-        matcher.check(data)
-        parts = [
-            np.array([piece], np.uint32) if isinstance(piece, int) else self._encode_array(piece)
-            for piece in matcher.pieces(data)
-        ]
-        return np.concatenate([np.empty(0, np.uint32), *parts])
+        return self._encoder.to_array(text, matcher, threads).astype(chosen, copy=False)
 
     def encode_batch(
         self,
@@ -164,12 +149,8 @@ class Tokenizer:
         disallowed_special: Selection = (),
     ) -> list[list[int]]:
         """Return the ids of each text, in order; `threads=None` uses every core when there is enough text."""
-
-        def encode(text: Text) -> list[int]:
-            return self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-
-        batch = _as_batch(texts)
-        return list(imap(encode, batch, _threads_for(batch, threads)))
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        return self._encoder.lists(_as_batch(texts), matcher, threads)
 
     def encode_batch_to_numpy(
         self,
@@ -180,12 +161,8 @@ class Tokenizer:
         disallowed_special: Selection = (),
     ) -> Ragged:
         """Return the ids of each text as `Ragged(ids: uint32[total], offsets: int64[len(texts) + 1])`."""
-
-        def encode(text: Text) -> npt.NDArray[np.uint32]:
-            return self.encode_to_numpy(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-
-        batch = _as_batch(texts)
-        return Ragged.from_rows(imap(encode, batch, _threads_for(batch, threads)))
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        return self._encoder.rows(_as_batch(texts), matcher, threads)
 
     def encode_iterable(
         self, chunks: Iterable[Text], *, allowed_special: Selection = (), disallowed_special: Selection = ()
@@ -195,12 +172,7 @@ class Tokenizer:
         Memory grows with the largest chunk and twice the longest pretoken, not with the text; with a regex
         that is no named pattern the text is collected first, because it may look ahead without bound.
         """
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
-        for piece in pieces(chunks, self._splitter.cut, self.spec.pattern.open_tail, matcher):
-            if isinstance(piece, int):
-                yield piece
-            else:
-                yield from self._encoder.encode_list(*piece)
+        return self._encoder.stream(chunks, self._specials.matcher(allowed_special, disallowed_special))
 
     def encode_files(
         self, files: corpus.Files, *, allowed_special: Selection = (), disallowed_special: Selection = ()
@@ -211,7 +183,8 @@ class Tokenizer:
         """
         for path in corpus.paths(files):
             with corpus.open_text(path) as data:
-                yield self.encode_to_numpy(data, allowed_special=allowed_special, disallowed_special=disallowed_special)
+                matcher = self._specials.matcher(allowed_special, disallowed_special)
+                yield self._encoder.to_array(data, matcher)
 
     def tokenize(self, text: Text) -> list[str]:
         """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them.
@@ -221,37 +194,53 @@ class Tokenizer:
         """
         return [bytes_to_alphabet(self._token_bytes.token(token_id)) for token_id in self.encode(text)]
 
-    def _encode_list(self, data: bytes | memoryview) -> list[int]:
-        if self._splitter.compiled is not None:
-            return self._encoder.encode_list(data)
-        ids: list[int] = []
-        for batch in self._splitter.batches(data):
-            ids += self._encoder.encode_list(*batch)
-        return ids
+    def cache_info(self) -> CacheInfo:
+        """Return how many bytes the caches take: this tokenizer's, and all of the process's with their limit."""
+        shared, idle, used, limit = self._encoder.encoder.states.info()
+        return CacheInfo(shared + idle, used, limit)
 
-    def _encode_array(self, data: bytes | memoryview) -> npt.NDArray[np.uint32]:
-        if self._splitter.compiled is not None:
-            return self._encoder.encode_array(data)
-        parts = [self._encoder.encode_array(*batch) for batch in self._splitter.batches(data)]
-        return np.concatenate([np.empty(0, np.uint32), *parts])
+    def clear_cache(self) -> None:
+        """Free this tokenizer's caches; calls that run meanwhile keep theirs until they end.
+
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+        >>> tok.clear_cache()
+        >>> tok.cache_info().tokenizer
+        0
+        """
+        self._encoder.encoder.states.clear()
 
     # -- decoding ------------------------------------------------------------------------------------
 
-    def decode(self, ids: Ids, *, errors: str = "replace") -> str:
-        """Return the text of ids: a sequence of int or any integer array.
+    def decode(self, ids: Ids, *, errors: str = "replace", threads: int | None = None) -> str:
+        """Return the text of ids: a sequence of int or any integer array of one dimension.
 
-        `errors` says what becomes of bytes that are not UTF-8, as in `bytes.decode`.  Raises `TokenIdError`
-        naming an id that is negative, too large or a hole.
+        `errors` says what becomes of bytes that are not UTF-8, as in `bytes.decode`.  `threads=None` uses every
+        core when there are enough ids.  Raises `TokenIdError` naming the first id that is negative, too large
+        or a hole, and `TypeError` on what are no ids.
+
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+        >>> tok.decode(tok.encode("a b")), tok.decode(tok.encode_to_numpy("é")[:1], errors="ignore")
+        ('a b', '')
         """
-        return self.decode_bytes(ids).decode("utf-8", errors)
+        return self._token_bytes.text(ids, errors, run_with(threads))
 
-    def decode_bytes(self, ids: Ids) -> bytes:
-        """Return the bytes of ids; for every text, `decode_bytes(encode(text))` is its UTF-8."""
-        return self._token_bytes.join(ids)
+    def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
+        """Return the bytes of ids; for every text, `decode_bytes(encode(text))` is its UTF-8.
 
-    def decode_batch(self, batch: Iterable[Ids] | Ragged, *, errors: str = "replace") -> list[str]:
-        """Return the text of each row of ids."""
-        return [self.decode(ids, errors=errors) for ids in batch]
+        Ids, threads and errors as in `decode`.
+        """
+        return self._token_bytes.join(ids, run_with(threads))
+
+    def decode_batch(self, batch: Rows, *, errors: str = "replace", threads: int | None = None) -> list[str]:
+        """Return the text of each row of ids, in order: rows of any kind, a `Ragged` or an array [rows, ids].
+
+        `threads=None` uses every core when there are enough ids; otherwise as `decode`.
+
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+        >>> tok.decode_batch(tok.encode_batch_to_numpy(["a", "", "b a"]))
+        ['a', '', 'b a']
+        """
+        return decode_rows(self._token_bytes, batch, errors=errors, threads=threads)
 
     # -- what it is ----------------------------------------------------------------------------------
 
@@ -390,13 +379,7 @@ def load(
     return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))
 
 
-def _as_batch(texts: Iterable[Text]) -> Collection[Text]:
+def _as_batch(texts: Iterable[Text]) -> list[Text]:
     if isinstance(texts, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a batch is an iterable of texts, not one {type(texts).__name__}")
-    return texts if isinstance(texts, Collection) else list(texts)
-
-
-def _threads_for(batch: Collection[Text], threads: int | None) -> int | None:
-    if threads is None and sum(map(len, batch)) < _THREAD_WORTH:
-        return 1
-    return threads
+    return texts if isinstance(texts, list) else list(texts)

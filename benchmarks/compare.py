@@ -1,95 +1,106 @@
-"""Time one job with several libraries, in turn, each run in a fresh process.
+"""Time jobs with several libraries, in turn, each run in a fresh process, answers compared first.
 
-    python -m benchmarks.compare train CORPUS... --libraries bbpe,tokenizers --option vocab_size=32768
+    python -m benchmarks.compare encode_flat en ja --option vocab=cl100k,o200k --option passes=1,3 --json out.json
+    python -m benchmarks.compare worst one-letter base64 --option size=1000000,8000000 --timeout 60
+    python -m benchmarks.compare train corpus.txt --libraries bbpe,tokenizers --option vocab_size=32768
 
-A corpus is a text file, or one compressed with xz.  Prints, for every corpus, the median seconds and MB/s of each
-library and the ratio of its time to the first one's; exits with 1 when their answers differ.
+A corpus is a text file, one compressed with xz, the name of one beside the checkout, or a worst case by its name.
+An option with several values, and several jobs, corpora or libraries, mean every combination.  Prints for every
+combination the median of each library and its cost over the first one's; a library whose answer is not the expected
+one is shown without a ratio.  Exits with 1 when answers differ.
+
+Jobs and their options (all have size, passes, clock=wall|cpu and threads; a process with threads=1
+stays on one CPU):
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
-import lzma
-import resource
-import statistics
-import subprocess
+import platform
 import sys
-import time
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from benchmarks.jobs import JOBS, digest
+from benchmarks.jobs import JOBS
+from benchmarks.runs import Case, Runner, as_json, case
+from benchmarks.tables import table
+from benchmarks.texts import SHARED
 
-DEFAULTS = {"vocab_size": "32768", "threads": "1", "pattern": "gpt2", "isa": "auto", "passes": "1"}
-
-
-def read_corpus(path: Path, size: int | None) -> bytes:
-    data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    # whole characters, so that every library sees the same text
-    return data[:size].decode("utf-8", "ignore").encode()
+_DISTRIBUTIONS = {"quicktok": "quicktok-v1", "toktok": "toktok-rs", "fastokens-regex": "fastokens"}
 
 
-def run_once(name: str, library: str, path: Path, size: int | None, options: dict[str, str]) -> dict[str, object]:
-    """Run a job in this process; with `passes`, the last pass is timed, so 2 is a warm run."""
-    text = read_corpus(path, size)
-    timed = JOBS[name, library](text, options)
-    seconds, answer = 0.0, None
-    for _ in range(int(options["passes"])):
-        start = time.perf_counter()
-        answer = timed()
-        seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return {"seconds": seconds, "bytes": len(text), "answer": digest(name, answer), "peak_mb": peak}
+def versions(libraries: list[str]) -> dict[str, str]:
+    """Which versions are compared, and on what."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for library in libraries:
+        try:
+            found[library] = version(_DISTRIBUTIONS.get(library, library))
+        except PackageNotFoundError:
+            found[library] = "not installed"
+    return found
 
 
-def run_fresh(arguments: list[str]) -> dict[str, object]:
-    """Run a job in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.compare", *arguments, "--once"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
-    result: dict[str, object] = json.loads(done.stdout)
-    return result
+def run(cases: list[Case], libraries: list[str], runner: Runner, json_path: Path | None) -> list[dict[str, Any]]:
+    """Run the cases, print their tables and return the rows that the JSON has, written after every case."""
+    rows: list[dict[str, Any]] = []
+    for each in cases:
+        results = runner.compare(each, libraries)
+        if not results:
+            raise SystemExit(f"{each.job} is done by {', '.join(JOBS[each.job].libraries)} only")
+        print(table(each, results), flush=True)
+        rows += [as_json(each, result) for result in results]
+        if json_path is not None:
+            content = {"versions": versions(libraries), "rows": rows}
+            json_path.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
+    return rows
 
 
-def compare(args: argparse.Namespace, path: Path) -> bool:
-    """Print the table of one corpus; False when answers differ."""
-    libraries = args.libraries.split(",")
-    forwarded = [part for option in args.option for part in ("--option", option)]
-    size = [] if args.size is None else ["--size", str(args.size)]
-    runs: dict[str, list[dict[str, object]]] = {library: [] for library in libraries}
-    for _ in range(args.repeat):
-        for library in libraries:
-            runs[library].append(
-                run_fresh([args.job, str(path), "--libraries", library, *forwarded, *size])
-            )
-    answers = {str(run["answer"]) for results in runs.values() for run in results}
-    base = statistics.median(float(run["seconds"]) for run in runs[libraries[0]])
-    print(f"{args.job} {path.name} {' '.join(args.option)}: answers {'equal' if len(answers) == 1 else 'DIFFER'}")
-    for library, results in runs.items():
-        seconds = statistics.median(float(run["seconds"]) for run in results)
-        speed = int(results[0]["bytes"]) / seconds / 1e6
-        peak = max(int(run["peak_mb"]) for run in results)
-        print(f"  {library:12} {seconds:9.3f} s {speed:9.1f} MB/s {seconds / base:8.2f}x  peak {peak} MB")
-    return len(answers) == 1
+def combinations(jobs: list[str], corpora: list[str], options: dict[str, str]) -> list[Case]:
+    choices = itertools.product(*(given.split(",") for given in options.values()))
+    chosen = [dict(zip(options, choice, strict=True)) for choice in choices]
+    return [case(*each) for each in itertools.product(jobs, corpora, chosen)]
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--libraries", help="comma-separated; the first is what others are compared to; default all")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
+    parser.add_argument("--slow", type=float, default=8, help="so many times the fastest: one run is enough")
+    parser.add_argument("--vocabularies", type=Path, default=SHARED / "vocabs", help="the folder of the rank files")
+    parser.add_argument("--json", type=Path, help="write all results here")
+
+
+def runner_of(args: argparse.Namespace) -> Runner:
+    return Runner(repeat=args.repeat, timeout=args.timeout, slow=args.slow, vocabularies=args.vocabularies)
+
+
+def libraries_of(args: argparse.Namespace, jobs: list[str]) -> list[str]:
+    if args.libraries:
+        return str(args.libraries).split(",")
+    return list(dict.fromkeys(library for job in jobs for library in JOBS[job].libraries))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", choices=sorted({name for name, _ in JOBS}))
-    parser.add_argument("corpora", nargs="+", type=Path)
-    parser.add_argument("--libraries", required=True, help="comma-separated; the first is what others are compared to")
-    parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--size", type=int, help="take only so many bytes of each corpus")
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--once", action="store_true", help="run in this process and print JSON")
+    jobs_help = "".join(f"  {name}: {', '.join(job.options)}\n" for name, job in JOBS.items())
+    parser = argparse.ArgumentParser(
+        description=f"{__doc__}\n{jobs_help}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("jobs", help=f"comma-separated: {', '.join(JOBS)}")
+    parser.add_argument("corpora", nargs="+")
+    parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE[,VALUE...]")
+    parser.add_argument("--size", help="take only so many bytes of each corpus")
+    add_run_options(parser)
     args = parser.parse_args()
-    options = {**DEFAULTS, **dict(option.split("=", 1) for option in args.option)}
-    if args.once:
-        print(json.dumps(run_once(args.job, args.libraries, args.corpora[0], args.size, options)))
-        return 0
-    equal = [compare(args, path) for path in args.corpora]
-    return 0 if all(equal) else 1
+    jobs = args.jobs.split(",")
+    if unknown := set(jobs) - JOBS.keys():
+        parser.error(f"no job {', '.join(sorted(unknown))}; expected {', '.join(JOBS)}")
+    options = dict(option.split("=", 1) for option in args.option) | ({"size": args.size} if args.size else {})
+    with runner_of(args) as runner:
+        rows = run(combinations(jobs, args.corpora, options), libraries_of(args, jobs), runner, args.json)
+    return 0 if all(row["right"] for row in rows if row["costs"]) else 1
 
 
 if __name__ == "__main__":

@@ -20,10 +20,14 @@ typedef enum {
 #define BBPE_INLINE static inline __attribute__((always_inline, unused))
 #define BBPE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define BBPE_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define BBPE_PREFETCH(p) __builtin_prefetch(p)
+#define BBPE_NOINLINE __attribute__((noinline))
 #else
 #define BBPE_INLINE static inline
 #define BBPE_LIKELY(x) (x)
 #define BBPE_UNLIKELY(x) (x)
+#define BBPE_PREFETCH(p) ((void)(p))
+#define BBPE_NOINLINE
 #endif
 
 #endif

@@ -1,4 +1,4 @@
-/* Two hashes: one for 64-bit keys, one for byte strings.  Both spread their entropy over all 64 bits,
+/* Hashes of 64-bit keys, of pairs of these and of byte strings.  All spread their entropy over all 64 bits,
  * so a table may take its slot from the low ones.  Not for adversarial secrecy: tables probe linearly
  * and stay at most half full. */
 #ifndef BBPE_HASH_H
@@ -13,6 +13,18 @@ BBPE_INLINE uint64_t bbpe_hash_u64(uint64_t x) {
     x *= 0xD6E8FEB86659FD93u;
     x ^= x >> 32;
     return x;
+}
+
+/* Two words at once: one multiplication, folded. */
+BBPE_INLINE uint64_t bbpe_hash_two(uint64_t a, uint64_t b) {
+    a ^= 0xA0761D6478BD642Fu;
+    b ^= 0xE7037ED1A0B428DBu;
+#if defined(__SIZEOF_INT128__)
+    const unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    return bbpe_hash_u64(a ^ bbpe_hash_u64(b));
+#endif
 }
 
 BBPE_INLINE uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n) {

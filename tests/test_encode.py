@@ -36,9 +36,7 @@ def test_rank_mode_on_random_vocabularies() -> None:
             pretoken = bytes(rng.choices(b"abc", k=length))
             expected = [ranks[token] for token in merge(pretoken, rank)]
             assert model.encode_pretoken(pretoken) == expected, (ranks, pretoken)
-            below = rng.randint(0, 520)
-            expected = [ranks[token] for token in merge(pretoken, rank, below)]
-            assert model.encode_pretoken(pretoken, below) == expected, (ranks, pretoken, below)
+            assert model.encode_pretoken(pretoken, "long") == expected, (ranks, pretoken)
         tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2")
         slow = SlowTokenizer(tok.spec)
         text = " ".join("".join(rng.choices("abc", k=rng.randint(1, 7))) for _ in range(60))

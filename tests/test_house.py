@@ -15,7 +15,9 @@ LAYERS = [
     {"core"},
     {"normalize", "progress", "clauses", "recogniser", "patterns"},
     {"spec"},
-    {"formats", "specials", "corpus", "parallel", "ragged", "splitting", "streaming", "files", "atomic", "reference"},
+    {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
+    | {"reference"},
+    {"encoding", "decoding"},
     {"tokenizer"},
     {"training"},
     {"compat"},
@@ -24,12 +26,14 @@ LAYERS = [
 ]
 C_LAYERS = [
     {"common"},
-    {"memory", "hash", "utf8", "uclass_table"},
-    {"uclass", "pair_table", "pretoken_table"},
-    {"split_scheme"},
-    {"split_token", "split"},
-    {"split_masks", "split_fill", "split_cut", "split_vector32"},
-    {"split_scalar", "split_avx2", "split_avx512", "split_neon"},
+    {"pages", "atomic", "id_array", "hash", "utf8", "symbols", "uclass_table"},
+    {"memory"},
+    {"uclass", "pair_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"},
+    {"split_scheme", "bpe", "cut_points", "trie"},
+    {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match"},
+    {"split_masks", "split_fill", "split_cut", "split_vector32", "encode"},
+    {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},
+    {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]
 
 

@@ -1,7 +1,6 @@
 from collections.abc import Mapping, Sequence
 
 class Model:
-    whole_pretokens: bool
     def __init__(
         self,
         vocab: Mapping[int, bytes],
@@ -9,4 +8,5 @@ class Model:
         *,
         whole_pretokens: bool = False,
     ) -> None: ...
-    def encode_pretoken(self, pretoken: bytes, below: int = 0xFFFFFFFF) -> list[int]: ...
+    def live_merges(self) -> tuple[list[tuple[int, int, int]], list[int]]: ...
+    def encode_pretoken(self, pretoken: bytes, how: str = "auto") -> list[int]: ...

@@ -1,131 +1,259 @@
-"""Text -> ids: split, encode each pretoken, write the ids in place; one nogil section a call."""
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.list cimport PyList_New, PyList_SET_ITEM
-from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+"""Text -> ids (csrc/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 import numpy as np
 
-from bbpe.core.bpe cimport Model, scratch, scratch_free
+from bbpe.core.bpe cimport Model
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.c_encode cimport (
+    BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_cut, bbpe_encode_given, bbpe_encode_range, bbpe_encode_state,
+    bbpe_encode_state_reserve, bbpe_encoder, bbpe_encoder_free, bbpe_encoder_init,
+)
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
+from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.split cimport Splitter
+from bbpe.core.states cimport States
 from bbpe.core.status cimport check
+from bbpe.core.text_view cimport text_close, text_open, text_view
 
 cdef enum:
-    BLOCK = 256  # pretokens split at a time; their ends stay in the L1 cache
-
-cdef uint64_t ALL_MERGES = 0xFFFFFFFFFFFFFFFFULL
+    ON_STACK = 512    # ids of a short text need no memory of their own
+    HOLD_GIL = 2048   # units of text that are encoded before releasing the GIL pays
+    GROUP = 256       # texts of a batch that are encoded under one release of the GIL
+    GROUP_IDS = 1 << 19
 
 
 cdef class Encoder:
-    """A model and, for schemes that have one, a compiled splitter; immutable, shared by any thread.
+    """A model and, for schemes that have one, a compiled splitter; shared by any thread.
 
-    Without a splitter the caller cuts the text and hands over the ends of the pretokens.
+    Without a splitter the caller cuts the text and hands over the ends of the pretokens.  Results never depend on
+    the states, which are the only thing that changes.
     """
 
+    cdef bbpe_encoder c
     cdef readonly Model model
     cdef readonly Splitter splitter
+    cdef readonly States states
+    cdef IntObjects ints
 
     def __cinit__(self, Model model not None, Splitter splitter=None):
         self.model = model
         self.splitter = splitter
+        self.states = States()
+        self.ints = IntObjects(model.c.id_count)
+        if splitter is None:
+            check(bbpe_encoder_init(&self.c, &model.c, NULL, NULL))
+        else:
+            check(bbpe_encoder_init(&self.c, &model.c, &splitter.row, splitter.fill))
 
-    def encode_list(self, data, ends=None):
-        """The ids of a bytes-like text as a list of int; `ends`: int64[n], where its pretokens end."""
-        cdef Py_buffer view
-        cdef uint32_t *ids = NULL
-        cdef size_t count = 0, i
-        cdef list result
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    def __dealloc__(self):
+        bbpe_encoder_free(&self.c)
+
+    def encode_list(self, text):
+        """The ids of a str or bytes-like text as a list of int."""
+        cdef text_view view
+        cdef uint32_t few[ON_STACK]
+        cdef uint32_t *ids = few
+        cdef size_t count = 0, bound
+        text_open(&view, text)
         try:
-            # a token is at least one byte, so there are never more ids than bytes
-            ids = <uint32_t *>bbpe_memory_new(view.len, sizeof(uint32_t))
-            if ids == NULL:
-                raise MemoryError("bbpe could not allocate memory")
-            count = self._encode(<const uint8_t *>view.buf, view.len, ends, ids)
-            result = PyList_New(count)
-            for i in range(count):
-                token_id = <object>ids[i]
-                Py_INCREF(token_id)
-                PyList_SET_ITEM(result, i, token_id)
-            return result
+            bound = bbpe_encode_bound(view.text.unit_size, view.length)
+            if bound + BBPE_ENCODE_SLACK > ON_STACK:
+                ids = <uint32_t *>bbpe_memory_new(bound + BBPE_ENCODE_SLACK, sizeof(uint32_t))
+                if ids == NULL:
+                    raise MemoryError("bbpe could not allocate memory")
+            self._encode(&view, ids, &count)
+            return self.ints.to_list(ids, count)
         finally:
-            bbpe_memory_free(ids)
-            PyBuffer_Release(&view)
+            text_close(&view)
+            if ids != few:
+                bbpe_memory_free(ids)
 
-    def encode_array(self, data, ends=None):
-        """The ids of a bytes-like text as uint32[n]; `ends` as in `encode_list`."""
-        cdef Py_buffer view
+    def encode_array(self, text):
+        """The ids of a str or bytes-like text as uint32[n]."""
+        cdef text_view view
         cdef uint32_t[::1] ids
-        cdef size_t count
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        cdef size_t count = 0
+        text_open(&view, text)
         try:
-            if view.len == 0:
-                return np.empty(0, dtype=np.uint32)
             # room for the upper bound costs address space, not memory: pages are touched as ids arrive
-            array = np.empty(view.len, dtype=np.uint32)
+            array = np.empty(
+                bbpe_encode_bound(view.text.unit_size, view.length) + BBPE_ENCODE_SLACK, dtype=np.uint32)
             ids = array
-            count = self._encode(<const uint8_t *>view.buf, view.len, ends, &ids[0])
+            self._encode(&view, &ids[0], &count)
         finally:
-            PyBuffer_Release(&view)
+            text_close(&view)
         ids = None
         array.resize(count, refcheck=False)
         return array
 
-    cdef size_t _encode(self, const uint8_t *text, size_t n, object ends, uint32_t *ids) except? 0:
-        cdef scratch work = scratch(NULL, 0, [NULL, 0, 0])
-        cdef size_t count = 0
+    cdef int _encode(self, text_view *view, uint32_t *ids, size_t *count) except -1:
+        cdef bbpe_encode_state *state
         cdef bbpe_status status
-        cdef const int64_t[::1] given
+        if self.splitter is None:
+            raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+        state = self.states.borrow(view.length)
+        if view.length <= HOLD_GIL:
+            status = bbpe_encode_range(&self.c, state, view.text, 0, view.length, ids, count)
+        else:
+            with nogil:
+                status = bbpe_encode_range(&self.c, state, view.text, 0, view.length, ids, count)
+        self.states.give_back(state)
+        return check(status)
+
+    def encode_given(self, data, const int64_t[::1] ends not None):
+        """The ids of a bytes-like text whose pretokens end at `ends`, int64[n], as uint32[m]."""
+        cdef const uint8_t[::1] text = data
+        cdef uint32_t[::1] ids
+        cdef size_t count = 0, n = ends.shape[0]
+        cdef bbpe_encode_state *state
+        cdef bbpe_status status
+        if n == 0:
+            return np.empty(0, dtype=np.uint32)
+        if ends[n - 1] != <int64_t>text.shape[0]:
+            raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
+        array = np.empty(text.shape[0] + BBPE_ENCODE_SLACK, dtype=np.uint32)
+        ids = array
+        state = self.states.borrow(text.shape[0])
+        with nogil:
+            status = bbpe_encode_given(
+                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, &ids[0], &count)
+        self.states.give_back(state)
+        check(status)
+        ids = None
+        array.resize(count, refcheck=False)
+        return array
+
+    def cuts(self, text, size_t chunk):
+        """Where to cut a text into parts of at least `chunk` units that encode to the ids of the whole: int64[n + 1]
+        from 0 to its end, in units of a str or bytes."""
+        cdef text_view view
+        cdef bbpe_encode_state *state
+        cdef size_t at
+        places = [0]
+        if self.splitter is None:
+            raise ValueError("this encoder has no splitter that could tell where to cut")
+        text_open(&view, text)
+        state = self.states.borrow(0)
         try:
-            if ends is None:
-                if self.splitter is None:
-                    raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+            at = chunk
+            while view.length > chunk and at < view.length - chunk // 2:
                 with nogil:
-                    status = self._encode_text(&work, text, n, ids, &count)
-            else:
-                given = ends
-                if given.shape[0] == 0:
-                    return 0
-                if given[given.shape[0] - 1] != <int64_t>n:
-                    raise ValueError(f"the last pretoken ends at {given[given.shape[0] - 1]}, the text at {n}")
-                with nogil:
-                    status = self._encode_given(&work, text, &given[0], given.shape[0], ids, &count)
-            check(status)
-            return count
+                    at = bbpe_encode_cut(&self.c, state, view.text, at, view.length, chunk)
+                if at == BBPE_SPLIT_NO_CUT:
+                    at = places[len(places) - 1] + 2 * chunk
+                    continue
+                places.append(at)
+                at += chunk
+            places.append(view.length)
         finally:
-            scratch_free(&work)
+            self.states.give_back(state)
+            text_close(&view)
+        return np.array(places, dtype=np.int64)
 
-    cdef bbpe_status _encode_text(
-        self, scratch *work, const uint8_t *text, size_t n, uint32_t *ids, size_t *total
-    ) noexcept nogil:
-        cdef size_t ends[BLOCK]
-        cdef size_t start = 0, found, i, count
+    def encode_part(self, text, size_t start, size_t end, parts, size_t number):
+        """Encode units [start, end) of a text and put the ids behind those of the parts before it (`bbpe.parts`)."""
+        cdef text_view view
+        cdef bbpe_encode_state *state
         cdef bbpe_status status
-        while start < n:
-            found = self.splitter.fill(&self.splitter.row, text, start, n, ends, BLOCK)
-            for i in range(found):
-                status = self.model.encode(work, text + start, ends[i] - start, ALL_MERGES, ids, &count)
-                if status != BBPE_OK:
-                    return status
-                ids += count
-                total[0] += count
-                start = ends[i]
-        return BBPE_OK
+        cdef size_t count = 0
+        text_open(&view, text)
+        state = self.states.borrow(end - start)
+        try:
+            with nogil:
+                status = bbpe_encode_state_reserve(state, bbpe_encode_bound(view.text.unit_size, end - start))
+                if status == BBPE_OK:
+                    status = bbpe_encode_range(&self.c, state, view.text, start, end, state.ids, &count)
+            check(status)
+            put(parts, number, state.ids, count)
+        finally:
+            self.states.give_back(state)
+            text_close(&view)
 
-    cdef bbpe_status _encode_given(
-        self, scratch *work, const uint8_t *text, const int64_t *ends, size_t n, uint32_t *ids, size_t *total
-    ) noexcept nogil:
-        cdef size_t start = 0, i, count
+    def encode_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, parts,
+                    size_t number):
+        """Encode texts[start:end), put their ids behind those of the parts before, and their numbers in `lengths`."""
+        cdef bbpe_encode_state *state = self.states.borrow(end - start)
+        cdef size_t counts[GROUP]
+        cdef size_t count, i, total = 0
+        try:
+            while start < end:
+                count = self._encode_group(texts, start, end, state, total, counts)
+                for i in range(count):
+                    lengths[start + i] = counts[i]
+                    total += counts[i]
+                start += count
+            put(parts, number, state.ids, total)
+        finally:
+            self.states.give_back(state)
+
+    def encode_lists(self, list texts not None, size_t start, size_t end):
+        """The ids of texts[start:end) as lists of int."""
+        cdef bbpe_encode_state *state = self.states.borrow(end - start)
+        cdef size_t counts[GROUP]
+        cdef size_t count, i, done
+        rows = []
+        try:
+            while start < end:
+                count = self._encode_group(texts, start, end, state, 0, counts)
+                done = 0
+                for i in range(count):
+                    rows.append(self.ints.to_list(state.ids + done, counts[i]))
+                    done += counts[i]
+                start += count
+        finally:
+            self.states.give_back(state)
+        return rows
+
+    def to_list(self, const uint32_t[::1] ids not None):
+        """Ids of this encoder, uint32[n], as a list of int."""
+        return self.ints.to_list(&ids[0], ids.shape[0]) if ids.shape[0] else []
+
+    def bound(self, list texts not None):
+        """More ids than these texts can have together."""
+        cdef text_view view
+        cdef size_t total = BBPE_ENCODE_SLACK
+        for text in texts:
+            text_open(&view, text)
+            total += bbpe_encode_bound(view.text.unit_size, view.length)
+            text_close(&view)
+        return total
+
+    cdef size_t _encode_group(
+        self, list texts, size_t start, size_t end, bbpe_encode_state *state, size_t done, size_t *counts
+    ) except 0:
+        """Encode the next texts of a batch, behind `done` ids, under one release of the GIL; returns how many."""
+        cdef text_view views[GROUP]
+        cdef size_t opened = 0, room = 0, i
         cdef bbpe_status status
-        for i in range(n):
-            if <size_t>ends[i] == start:
-                continue
-            status = self.model.encode(work, text + start, ends[i] - start, ALL_MERGES, ids, &count)
-            if status != BBPE_OK:
-                return status
-            ids += count
-            total[0] += count
-            start = ends[i]
-        return BBPE_OK
+        try:
+            while start < end and opened < GROUP and room < GROUP_IDS:
+                text_open(&views[opened], texts[start])
+                room += bbpe_encode_bound(views[opened].text.unit_size, views[opened].length)
+                opened += 1
+                start += 1
+            check(bbpe_encode_state_reserve(state, done + room))
+            with nogil:
+                for i in range(opened):
+                    status = bbpe_encode_range(
+                        &self.c, state, views[i].text, 0, views[i].length, state.ids + done, &counts[i])
+                    if status != BBPE_OK:
+                        break
+                    done += counts[i]
+            check(status)
+            return opened
+        finally:
+            for i in range(opened):
+                text_close(&views[i])
+
+
+cdef int put(parts, size_t number, const uint32_t *ids, size_t count) except -1:
+    """Copy ids to where `parts` says."""
+    cdef size_t at = parts.place(number, count)
+    cdef uint32_t[::1] out = parts.ids
+    with nogil:
+        if count:
+            memcpy(&out[at], ids, count * sizeof(uint32_t))
+    return 0

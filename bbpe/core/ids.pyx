@@ -1,123 +1,280 @@
-"""Ids -> bytes."""
+"""Ids -> bytes and text: measure what the ids decode to, make the output, fill it in place."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.long cimport PyLong_AsLongLongAndOverflow
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from operator import index
+from bbpe.core.c_id_array cimport bbpe_id_array
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
+from bbpe.core.c_pages cimport bbpe_pages_expect
+from bbpe.core.c_token_bytes cimport (
+    bbpe_text_size, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
+    bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure, bbpe_token_bytes_set,
+)
+from bbpe.core.c_token_text cimport bbpe_text_unit, bbpe_token_text_fill
+from bbpe.core.id_source cimport IdSource
+from bbpe.core.status cimport check
+
+from functools import partial
 
 import numpy as np
 
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_zeroed
-
+from bbpe.core.id_source import as_int
 from bbpe.errors import TokenIdError
 
+cdef extern from *:
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 highest)
+    void *PyUnicode_DATA(object text)
 
-def as_ids(ids):
-    """Ids as int64[n]; `TypeError` when they are no integers of one dimension."""
-    if isinstance(ids, (list, tuple)):
-        return _from_sequence(ids)
-    array = np.asarray(ids)
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise TypeError(f"ids are integers in one dimension, not {array.ndim} dimensions of {array.dtype}")
-    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
-        raise TokenIdError(f"id {int(array.max())} is out of range")
-    # a copy: another thread may write to the caller's array between the check and the use
-    return np.array(array, dtype=np.int64)
+cdef enum:
+    SHORT = 1024      # fewer ids are decoded before the interpreter lock would change hands
+    RANGE = 1 << 18   # ids that are worth a thread
 
 
-def _as_int(token_id):
-    """An id of another integer type, numpy's say; truth values are a mistake."""
-    if isinstance(token_id, (bool, np.bool_)):
-        raise TypeError(f"an id is an int, not {type(token_id).__name__}")
-    try:
-        return index(token_id)
-    except TypeError:
-        raise TypeError(f"an id is an int, not {type(token_id).__name__}") from None
+cdef struct row:
+    bbpe_id_array ids
+    bbpe_text_size size
+    void *out
+    bint good
 
 
-def _from_sequence(ids):
-    cdef Py_ssize_t i, n = len(ids)
-    cdef int overflow
-    result = np.empty(n, dtype=np.int64)
-    cdef int64_t[::1] out = result
-    for i in range(n):
-        token_id = ids[i] if type(ids[i]) is int else _as_int(ids[i])
-        out[i] = PyLong_AsLongLongAndOverflow(token_id, &overflow)
-        if overflow:
-            raise TokenIdError(f"id {token_id} is out of range")
-    return result
+cdef row *_rows(Py_ssize_t n) except NULL:
+    cdef row *rows = <row *>bbpe_memory_zeroed(n, sizeof(row))
+    if rows == NULL:
+        raise MemoryError("bbpe could not allocate memory")
+    return rows
+
+
+cdef inline Py_UCS4 _highest(const bbpe_text_size *size) noexcept nogil:
+    """The highest code point that a text of this size may have, in the steps of PyUnicode_New."""
+    if size.leads == 0:
+        return 0x7F
+    return 0xFF if bbpe_text_unit(size) == 1 else 0xFFFF if bbpe_text_unit(size) == 2 else 0x10FFFF
+
+
+cdef inline bint _fits(const bbpe_text_size *size, uint32_t seen) noexcept nogil:
+    """Whether a text of this size needs its width, having these characters: a str is never wider than it must be."""
+    return size.leads == 0 or seen > (0x7F if _highest(size) == 0xFF else 0xFF if _highest(size) == 0xFFFF else 0xFFFF)
 
 
 cdef class TokenBytes:
     """The bytes of every id, special tokens too; immutable, shared by any number of threads."""
 
-    cdef uint64_t *starts    # by id: where its bytes begin, plus 1; 0 where the id is a hole
-    cdef uint32_t *lengths
-    cdef uint8_t *arena
-    cdef readonly size_t id_count
+    cdef bbpe_token_bytes table
 
     def __cinit__(self, vocab):
-        cdef size_t used = 0, n
         cdef bytes token
-        self.id_count = 1 + <size_t>max(vocab) if vocab else 0
-        self.starts = <uint64_t *>bbpe_memory_zeroed(self.id_count, sizeof(uint64_t))
-        self.lengths = <uint32_t *>bbpe_memory_zeroed(self.id_count, sizeof(uint32_t))
-        self.arena = <uint8_t *>bbpe_memory_new(sum(map(len, vocab.values())), 1)
-        if self.starts == NULL or self.lengths == NULL or self.arena == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        cdef size_t arena = 0
+        for token in vocab.values():
+            arena += bbpe_token_bytes_arena(len(token))
+        check(bbpe_token_bytes_init(&self.table, 1 + <size_t>max(vocab) if vocab else 0, arena))
         for token_id, token in vocab.items():
-            n = len(token)
-            memcpy(self.arena + used, PyBytes_AS_STRING(token), n)
-            self.starts[<size_t>token_id] = used + 1
-            self.lengths[<size_t>token_id] = <uint32_t>n
-            used += n
+            bbpe_token_bytes_set(
+                &self.table, <size_t>token_id, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
 
     def __dealloc__(self):
-        bbpe_memory_free(self.starts)
-        bbpe_memory_free(self.lengths)
-        bbpe_memory_free(self.arena)
+        bbpe_token_bytes_free(&self.table)
+
+    @property
+    def id_count(self):
+        """The highest id plus one."""
+        return self.table.id_count
 
     def token(self, token_id):
         """The bytes of one id; `TokenIdError` when there is no such id."""
-        token_id = _as_int(token_id)
-        if not 0 <= token_id < self.id_count or self.starts[<size_t>token_id] == 0:
+        cdef size_t length = 0
+        cdef const uint8_t *found = NULL
+        token_id = as_int(token_id)
+        if 0 <= token_id < self.table.id_count:
+            found = bbpe_token_bytes_get(&self.table, <size_t>token_id, &length)
+        if found == NULL:
             raise self._error(token_id)
-        return PyBytes_FromStringAndSize(
-            <char *>self.arena + self.starts[<size_t>token_id] - 1, self.lengths[<size_t>token_id])
+        return PyBytes_FromStringAndSize(<const char *>found, length)
 
-    def join(self, ids):
+    def join(self, ids, run=map):
         """The bytes of ids, one after another: a sequence of int or any integer array of one dimension.
 
+        `run(function, ranges)` is an ordered map, over threads say; it is called when there are many ids.
         `TokenIdError` names the first bad id.
         """
-        return self._join(as_ids(ids))
+        return self._join(IdSource(ids), run)
 
-    def _join(self, const int64_t[::1] ids):
-        cdef size_t n = <size_t>ids.shape[0], i, total = 0
-        cdef uint64_t token_id
-        cdef int64_t bad = 0
-        cdef bint failed = False
-        cdef char *out
+    def text(self, ids, errors="replace", run=map):
+        """The text of ids, otherwise as `join`; `errors` as in `bytes.decode`."""
+        cdef IdSource source = IdSource(ids)
+        cdef bbpe_text_size size
+        cdef uint32_t seen = 0
+        cdef size_t count = source.array.count
+        cdef void *out
+        cdef bint good
+        parts = self._measure(source, run, &size)
+        result = PyUnicode_New(size.chars, _highest(&size))
+        out = PyUnicode_DATA(result)
+        bbpe_pages_expect(out, size.chars * bbpe_text_unit(&size))
+        if parts is not None:
+            found = list(run(partial(self._fill_range, source, result, size.leads), parts))
+            good = None not in found
+            for part in found if good else ():
+                seen |= <uint32_t>part
+        elif count < SHORT:
+            good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
+        else:
+            with nogil:
+                good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
+        if good and _fits(&size, seen):
+            return result
+        return self._join(source, run).decode("utf-8", errors)
+
+    def texts(self, ids, offsets, errors="replace"):
+        """The texts of rows: row i is ids[offsets[i]:offsets[i + 1]]; `offsets`: int64[rows + 1], never falling."""
+        cdef IdSource source = IdSource(ids)
+        cdef const int64_t[::1] ends = np.array(offsets, dtype=np.int64)
+        cdef Py_ssize_t i, n = max(ends.shape[0] - 1, 0)
+        cdef row *rows = _rows(n)
+        try:
+            for i in range(n):
+                if not 0 <= ends[i] <= ends[i + 1] <= <int64_t>source.array.count:
+                    raise ValueError(
+                        f"row {i} is ids {ends[i]} to {ends[i + 1]}; expected a part of {source.array.count} ids")
+                rows[i].ids = source.array
+                rows[i].ids.data = <const uint8_t *>source.array.data + ends[i] * source.array.stride
+                rows[i].ids.count = <size_t>(ends[i + 1] - ends[i])
+            return self._texts(rows, n, errors, lambda i, place: source.at(ends[i] + place))
+        finally:
+            bbpe_memory_free(rows)
+
+    def texts_of(self, batch, errors="replace"):
+        """The texts of a sequence of rows, each of them ids as `join` takes them."""
+        cdef list sources = [IdSource(ids) for ids in batch]
+        cdef Py_ssize_t i, n = len(sources)
+        cdef row *rows = _rows(n)
+        try:
+            for i in range(n):
+                rows[i].ids = (<IdSource>sources[i]).array
+            return self._texts(rows, n, errors, lambda i, place: (<IdSource>sources[i]).at(place))
+        finally:
+            bbpe_memory_free(rows)
+
+    cdef list _texts(self, row *rows, Py_ssize_t n, object errors, object id_at):
+        cdef Py_ssize_t i, bad = -1
+        cdef size_t place = 0
+        cdef uint32_t seen
+        cdef bytes joined
         with nogil:
             for i in range(n):
-                token_id = <uint64_t>ids[i]  # a negative id becomes a huge one
-                if token_id >= self.id_count or self.starts[token_id] == 0:
-                    bad, failed = ids[i], True
+                place = bbpe_token_bytes_measure(&self.table, &rows[i].ids, 0, rows[i].ids.count, &rows[i].size)
+                if place < rows[i].ids.count:
+                    bad = i
                     break
-                total += self.lengths[token_id]
-        if failed:
-            raise self._error(bad)
-        result = PyBytes_FromStringAndSize(NULL, total)
-        out = PyBytes_AS_STRING(result)
+        if bad >= 0:
+            raise self._error(id_at(bad, place))
+        result = []
+        for i in range(n):
+            text = PyUnicode_New(rows[i].size.chars, _highest(&rows[i].size))
+            rows[i].out = PyUnicode_DATA(text)
+            result.append(text)
         with nogil:
             for i in range(n):
-                token_id = <uint64_t>ids[i]
-                memcpy(out, self.arena + self.starts[token_id] - 1, self.lengths[token_id])
-                out += self.lengths[token_id]
+                seen = 0
+                rows[i].good = self._fill(
+                    &rows[i].ids, 0, rows[i].ids.count, &rows[i].size, rows[i].out, rows[i].size.chars, &seen,
+                ) and _fits(&rows[i].size, seen)
+        for i in range(n):
+            if not rows[i].good:
+                joined = PyBytes_FromStringAndSize(NULL, rows[i].size.bytes)
+                _unchanged(bbpe_token_bytes_join(
+                    &self.table, &rows[i].ids, 0, rows[i].ids.count, <uint8_t *>PyBytes_AS_STRING(joined),
+                    rows[i].size.bytes, False))
+                result[i] = joined.decode("utf-8", errors)
         return result
 
+    cdef object _measure(self, IdSource ids, object run, bbpe_text_size *size):
+        """Measure all ids; the parts of the work when there are many, else None."""
+        cdef size_t count = ids.array.count, good
+        size[0] = bbpe_text_size(0, 0, 0)
+        if count >= 2 * RANGE:
+            ranges = [(start, min(start + RANGE, count)) for start in range(0, count, RANGE)]
+            parts = []
+            for (start, stop), (length, chars, leads) in zip(
+                ranges, run(partial(self._measure_range, ids), ranges), strict=True
+            ):
+                parts.append((start, stop, size.bytes, length, size.chars, chars))
+                size[0] = bbpe_text_size(size.bytes + <size_t>length, size.chars + <size_t>chars,
+                                         size.leads | <uint32_t>leads)
+            return parts
+        if count < SHORT:
+            good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
+        else:
+            with nogil:
+                good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
+        if good < count:
+            raise self._error(ids.at(good))
+        return None
+
+    cdef bint _fill(
+        self, const bbpe_id_array *ids, size_t start, size_t stop, const bbpe_text_size *size, void *out,
+        size_t chars, uint32_t *seen,
+    ) noexcept nogil:
+        """Fill in the characters of a part of a text whose size this is."""
+        if size.leads == 0:
+            return bbpe_token_bytes_join(&self.table, ids, start, stop, <uint8_t *>out, chars, True)
+        return bbpe_token_text_fill(&self.table, ids, start, stop, out, chars, bbpe_text_unit(size), seen)
+
+    cdef bytes _join(self, IdSource ids, object run):
+        cdef bbpe_text_size size
+        cdef size_t count = ids.array.count
+        cdef bytes result
+        cdef uint8_t *out
+        cdef bint good
+        parts = self._measure(ids, run, &size)
+        result = PyBytes_FromStringAndSize(NULL, size.bytes)
+        out = <uint8_t *>PyBytes_AS_STRING(result)
+        bbpe_pages_expect(out, size.bytes)
+        if parts is not None:
+            good = all(list(run(partial(self._join_range, ids, result), parts)))
+        elif count < SHORT:
+            good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
+        else:
+            with nogil:
+                good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
+        _unchanged(good)
+        return result
+
+    # what threads do of one call; a result that nobody else has seen yet is filled in place
+
+    def _measure_range(self, IdSource ids, part):
+        cdef size_t start = part[0], stop = part[1], good
+        cdef bbpe_text_size size = bbpe_text_size(0, 0, 0)
+        with nogil:
+            good = bbpe_token_bytes_measure(&self.table, &ids.array, start, stop, &size)
+        if good < stop:
+            raise self._error(ids.at(good))
+        return size.bytes, size.chars, size.leads
+
+    def _join_range(self, IdSource ids, bytes result, part):
+        cdef size_t start = part[0], stop = part[1], at = part[2], length = part[3]
+        cdef uint8_t *out = <uint8_t *>PyBytes_AS_STRING(result) + at
+        cdef bint good
+        with nogil:
+            good = bbpe_token_bytes_join(&self.table, &ids.array, start, stop, out, length, False)
+        return good
+
+    def _fill_range(self, IdSource ids, str result, uint32_t leads, part):
+        """The characters of a range, ORed; None when they are not what they should be."""
+        cdef size_t start = part[0], stop = part[1], at = part[4], chars = part[5]
+        cdef bbpe_text_size size = bbpe_text_size(0, 0, leads)
+        cdef uint8_t *out = <uint8_t *>PyUnicode_DATA(result) + at * bbpe_text_unit(&size)
+        cdef uint32_t seen = 0
+        cdef bint good
+        with nogil:
+            good = self._fill(&ids.array, start, stop, &size, out, chars, &seen)
+        return seen if good else None
+
     def _error(self, token_id):
-        if 0 <= token_id < self.id_count:
+        if 0 <= token_id < self.table.id_count:
             return TokenIdError(f"id {token_id} is a hole in the vocabulary; no token has it")
-        return TokenIdError(f"id {token_id} is out of range; expected 0 to {self.id_count - 1}")
+        return TokenIdError(f"id {token_id} is out of range; expected 0 to {self.table.id_count - 1}")
+
+
+cdef int _unchanged(bint good) except -1:
+    if not good:
+        raise RuntimeError("the array of ids was written to while it was decoded")
+    return 0

@@ -1,6 +1,6 @@
 """The merge loop: always merge the best pair, and update only what that changes.
 
-All unique pretokens stand in one array of symbols (symbols.pxd), in an order in which a symbol's weight,
+All unique pretokens stand in one array of symbols (csrc/symbols.h), in an order in which a symbol's weight,
 the count of its pretoken, comes from a short table of segments.  Every pair has its count and the
 positions where it was born; a position that no longer holds the pair is skipped when it is read.  A lazy
 heap gives the best pair: counts only fall after a pair's birth, so an item whose count is out of date is
@@ -13,22 +13,23 @@ from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uin
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
+from bbpe.core.c_heap cimport (
+    bbpe_heap, bbpe_heap_free, bbpe_heap_item, bbpe_heap_less, bbpe_heap_less_plain, bbpe_heap_pop, bbpe_heap_push,
+    bbpe_heap_reserve,
+)
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve
 from bbpe.core.c_pair_table cimport (
     bbpe_pair_key, bbpe_pair_table, bbpe_pair_table_find, bbpe_pair_table_free, bbpe_pair_table_init,
     bbpe_pair_table_reserve, bbpe_pair_table_set,
 )
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
+from bbpe.core.c_symbols cimport BBPE_SYMBOLS_BORDER, bbpe_symbols_splice
 from bbpe.core.count cimport PretokenTable
-from bbpe.core.heap cimport (
-    heap, heap_free, heap_item, heap_less, heap_pop, heap_push, heap_reserve, less_plain,
-)
 from bbpe.core.neighbours cimport (
     change, neighbours, neighbours_clear, neighbours_free, neighbours_init, neighbours_note, neighbours_place,
 )
 from bbpe.core.segments cimport segments, segments_append, segments_find, segments_free, segments_init
 from bbpe.core.status cimport check
-from bbpe.core.symbols cimport BORDER, splice
 from bbpe.core.token_strings cimport (
     token_strings, token_strings_compare, token_strings_free, token_strings_init, token_strings_join,
 )
@@ -56,7 +57,7 @@ cdef struct tie_context:
     pair *pairs
 
 
-cdef bint less_bytes(const void *context, const heap_item *a, const heap_item *b) noexcept nogil:
+cdef bint less_bytes(const void *context, const bbpe_heap_item *a, const bbpe_heap_item *b) noexcept nogil:
     """The greater pair of byte strings comes first among equal counts."""
     cdef const tie_context *ties = <const tie_context *>context
     cdef uint64_t x, y
@@ -85,8 +86,8 @@ cdef class Trainer:
     cdef pair *pairs
     cdef size_t pair_count, pair_capacity
     cdef size_t queued  # the pairs before it have been put on the heap
-    cdef heap queue
-    cdef heap_less less
+    cdef bbpe_heap queue
+    cdef bbpe_heap_less less
     cdef tie_rule rule
     cdef neighbours lefts
     cdef neighbours rights
@@ -106,7 +107,7 @@ cdef class Trainer:
         if len(byte_order) != 256:
             raise ValueError(f"byte_order has {len(byte_order)} bytes; expected 256")
         self.rule = TIE_RULES[tie_break]
-        self.less = less_bytes if self.rule == TIE_BYTES else less_plain
+        self.less = less_bytes if self.rule == TIE_BYTES else bbpe_heap_less_plain
         self.merge_limit, self.min_frequency, self.longest = merge_limit, max(min_frequency, 1), max_token_length
         check(bbpe_pair_table_init(&self.index, 1 << 16))
         check(token_strings_init(&self.ties.tokens, ids, byte_order))
@@ -127,7 +128,7 @@ cdef class Trainer:
             bbpe_memory_free(self.pairs[i].positions)
         bbpe_memory_free(self.pairs)
         bbpe_pair_table_free(&self.index)
-        heap_free(&self.queue)
+        bbpe_heap_free(&self.queue)
         bbpe_memory_free(self.slots)
         segments_free(&self.weights)
         token_strings_free(&self.ties.tokens)
@@ -185,7 +186,7 @@ cdef class Trainer:
             ids[<uint8_t>byte] = <uint32_t>i
         cdef const bbpe_pretoken_entry *entry
         cdef size_t k
-        self.slots[0] = BORDER
+        self.slots[0] = BBPE_SYMBOLS_BORDER
         with nogil:
             for i in range(table.table.count):
                 entry = table.table.entries + order[i]
@@ -195,7 +196,7 @@ cdef class Trainer:
                 for k in range(entry.length):
                     self.slots[p + k] = ids[table.table.arena[entry.start + k]]
                 p += entry.length
-                self.slots[p] = BORDER
+                self.slots[p] = BBPE_SYMBOLS_BORDER
                 p += 1
         self.slot_count = p
         return 0
@@ -212,7 +213,7 @@ cdef class Trainer:
         for s in range(self.weights.count):
             stop = self.weights.starts[s + 1] if s + 1 < self.weights.count else self.slot_count
             for p in range(self.weights.starts[s], stop - 1):
-                if self.slots[p] == BORDER or self.slots[p + 1] == BORDER:
+                if self.slots[p] == BBPE_SYMBOLS_BORDER or self.slots[p + 1] == BBPE_SYMBOLS_BORDER:
                     continue
                 key = bbpe_pair_key(self.slots[p], self.slots[p + 1])
                 number = bbpe_pair_table_find(&self.index, key)
@@ -231,7 +232,7 @@ cdef class Trainer:
             if self.pairs[s].positions == NULL:
                 return BBPE_NO_MEMORY
         for p in range(1, self.slot_count - 1 if self.slot_count else 0):
-            if self.slots[p] == BORDER or self.slots[p + 1] == BORDER:
+            if self.slots[p] == BBPE_SYMBOLS_BORDER or self.slots[p + 1] == BBPE_SYMBOLS_BORDER:
                 continue
             found = self.pairs + bbpe_pair_table_find(&self.index, bbpe_pair_key(self.slots[p], self.slots[p + 1]))[0]
             found.positions[found.first] = <uint32_t>p  # `first` counts up here
@@ -247,7 +248,7 @@ cdef class Trainer:
         if pairs == NULL:
             return BBPE_NO_MEMORY
         self.pairs = self.ties.pairs = <pair *>pairs
-        cdef bbpe_status status = heap_reserve(&self.queue, self.pair_count - self.queued + more)
+        cdef bbpe_status status = bbpe_heap_reserve(&self.queue, self.pair_count - self.queued + more)
         if status != BBPE_OK:
             return status
         return bbpe_pair_table_reserve(&self.index, more)
@@ -260,15 +261,15 @@ cdef class Trainer:
     cdef void _queue(self, size_t number) noexcept nogil:
         cdef pair *self_pair = self.pairs + number
         cdef uint64_t tie = self_pair.positions[self_pair.first] if self.rule == TIE_FIRST else self_pair.key
-        heap_push(
-            &self.queue, heap_item(UINT64_MAX - <uint64_t>self_pair.count, tie, number), self.less, &self.ties)
+        bbpe_heap_push(
+            &self.queue, bbpe_heap_item(UINT64_MAX - <uint64_t>self_pair.count, tie, number), self.less, &self.ties)
 
     cdef bint _best(self, size_t *number) noexcept nogil:
         """Take the best pair off the heap; False when none reaches the minimum frequency."""
-        cdef heap_item item
+        cdef bbpe_heap_item item
         cdef pair *best
         while self.queue.count:
-            item = heap_pop(&self.queue, self.less, &self.ties)
+            item = bbpe_heap_pop(&self.queue, self.less, &self.ties)
             best = self.pairs + item.payload
             if best.count < self.min_frequency:
                 continue
@@ -340,10 +341,10 @@ cdef class Trainer:
                 continue
             segment = segments_find(&self.weights, p, segment)
             before, after = self.slots[p - 1], self.slots[p + length]
-            splice(self.slots, p, p + left_length, p + length, token)
-            if before != BORDER:
+            bbpe_symbols_splice(self.slots, p, p + left_length, p + length, token)
+            if before != BBPE_SYMBOLS_BORDER:
                 neighbours_note(&self.lefts, before, self.weights.counts[segment])
-            if after != BORDER:
+            if after != BBPE_SYMBOLS_BORDER:
                 neighbours_note(&self.rights, after, self.weights.counts[segment])
             self.found[found[0]] = occurrence(p, before, after)
             found[0] += 1
@@ -403,9 +404,9 @@ cdef class Trainer:
         cdef occurrence at
         for i in range(found):
             at = self.found[i]
-            if at.left != BORDER:
+            if at.left != BBPE_SYMBOLS_BORDER:
                 neighbours_place(&self.lefts, at.left, at.position - self.ties.tokens.lengths[at.left])
-            if at.right != BORDER:
+            if at.right != BBPE_SYMBOLS_BORDER:
                 neighbours_place(&self.rights, at.right, at.position)
 
     cdef void _queue_new_pairs(self) noexcept nogil:

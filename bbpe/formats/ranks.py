@@ -6,14 +6,13 @@ In *merge-list mode* (HF) only listed pairs merge, the first listed first.
 Both take the lowest pair, the leftmost of equals, until none is left.  So whatever surrounds a token `t`,
 the steps inside it are those of merging `t` alone: no step crosses its ends, and the lowest of all pairs
 that lies inside is the lowest inside.  Hence `t` has at most one last step (its *live merge*), which
-merging it alone reveals; other pairs that spell `t` never come to be merged, and a token that is not
+merging it alone reveals (csrc/bpe.h); other pairs that spell `t` never come to be merged, and a token that is not
 rebuilt from its own bytes is never made at all.  Two definitions with the same live merges in the same
 order give the same ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..core.bpe import Model
@@ -43,23 +42,8 @@ def live_merges(spec: TokenizerSpec) -> LiveMerges:
     >>> live_merges(TokenizerSpec(vocab, None, get_pattern("gpt2"))).merges
     ((97, 98, 256), (256, 99, 257))
     """
-    model = Model(spec.vocab, spec.merges)
-    rules = _Rules(spec)
-    found: list[tuple[int, Merge]] = []
-    unmade: list[int] = []
-    for token_id, token in spec.vocab.items():
-        if len(token) < 2:
-            continue
-        first = rules.first_rank(token_id)
-        parts = [] if first is None else model.encode_pretoken(token, first)
-        # two parts are left just below the token's own rank: they are its only way
-        last = (parts[0], parts[1]) if len(parts) == 2 else rules.last_pair(token) if parts else None
-        rule = None if last is None else rules.find(*last)
-        if rule is None or rule[1] != token_id or last is None:
-            unmade.append(token_id)
-        else:
-            found.append((rule[0], (*last, token_id)))
-    return LiveMerges(tuple(merge for _, merge in sorted(found)), tuple(sorted(unmade)))
+    merges, unmade = Model(spec.vocab, spec.merges).live_merges()
+    return LiveMerges(tuple(merges), tuple(unmade))
 
 
 def merges_of(spec: TokenizerSpec) -> list[Merge]:
@@ -106,45 +90,3 @@ def _same_merges(spec: TokenizerSpec, by_list: tuple[Merge, ...], by_rank: tuple
 
 def _spelled(spec: TokenizerSpec, merge: Merge | None) -> str:
     return "none" if merge is None else f"{spec.vocab[merge[0]]!r} + {spec.vocab[merge[1]]!r} (id {merge[2]})"
-
-
-class _Rules:
-    """Which pairs merge, at which rank and into which id."""
-
-    def __init__(self, spec: TokenizerSpec) -> None:
-        self._vocab = spec.vocab
-        self._ids = {token: token_id for token_id, token in spec.vocab.items()}
-        self._listed: Mapping[tuple[int, int], tuple[int, int]] | None = None
-        self._first: dict[int, int] = {}
-        if spec.merges is not None:
-            # of a merge that is listed twice the last place counts
-            self._listed = {(left, right): (rank, made) for rank, (left, right, made) in enumerate(spec.merges)}
-            for rank, made in self._listed.values():
-                self._first[made] = min(rank, self._first.get(made, rank))
-
-    def first_rank(self, token_id: int) -> int | None:
-        """Return the lowest rank at which a token may be made."""
-        return token_id if self._listed is None else self._first.get(token_id)
-
-    def find(self, left: int, right: int) -> tuple[int, int] | None:
-        """Return the rank and the id of a pair."""
-        if self._listed is not None:
-            return self._listed.get((left, right))
-        made = self._ids.get(self._vocab[left] + self._vocab[right])
-        return None if made is None else (made, made)
-
-    def last_pair(self, token: bytes) -> tuple[int, int] | None:
-        """Return the pair that merging a token alone merges last, if a single symbol is left then."""
-        symbols = [self._ids[token[i : i + 1]] for i in range(len(token))]
-        last = None
-        while candidates := sorted(self._candidates(symbols)):
-            _, at, made = candidates[0]
-            last = symbols[at], symbols[at + 1]
-            symbols[at : at + 2] = [made]
-        return last if len(symbols) == 1 else None
-
-    def _candidates(self, symbols: list[int]) -> Iterator[tuple[int, int, int]]:
-        for at in range(len(symbols) - 1):
-            rule = self.find(symbols[at], symbols[at + 1])
-            if rule is not None:
-                yield rule[0], at, rule[1]

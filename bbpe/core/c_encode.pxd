@@ -1,0 +1,42 @@
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+from bbpe.core.c_bpe cimport bbpe_bpe
+from bbpe.core.c_cache cimport bbpe_shared_cache
+from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
+
+cdef extern from "encode.h" nogil:
+    enum:
+        BBPE_ENCODE_SLACK
+
+    ctypedef struct bbpe_encoder:
+        pass
+
+    ctypedef struct bbpe_encode_state:
+        bbpe_shared_cache *shared
+        uint32_t *ids
+        uint64_t seen
+        uint64_t generation
+        bint is_grown
+
+    ctypedef struct bbpe_encode_text:
+        const void *units
+        unsigned unit_size
+
+    bbpe_status bbpe_encoder_init(
+        bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme, bbpe_split_fill fill)
+    void bbpe_encoder_free(bbpe_encoder *self)
+    void bbpe_encode_state_init(bbpe_encode_state *self)
+    void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots, bbpe_shared_cache *shared)
+    void bbpe_encode_state_free(bbpe_encode_state *self)
+    bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count)
+    bbpe_status bbpe_encode_range(
+        const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start, size_t end,
+        uint32_t *ids, size_t *count)
+    bbpe_status bbpe_encode_given(
+        const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, const int64_t *ends,
+        size_t pretokens, uint32_t *ids, size_t *count)
+    size_t bbpe_encode_bound(unsigned unit_size, size_t units)
+    size_t bbpe_encode_cut(
+        const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start, size_t n,
+        size_t window)

@@ -1,0 +1,22 @@
+from libc.stdint cimport uint32_t
+
+cdef extern from "id_array.h" nogil:
+    const uint32_t BBPE_ID_NONE
+
+    ctypedef enum bbpe_id_type:
+        BBPE_ID_U8
+        BBPE_ID_U16
+        BBPE_ID_U32
+        BBPE_ID_U64
+        BBPE_ID_I8
+        BBPE_ID_I16
+        BBPE_ID_I32
+        BBPE_ID_I64
+
+    ctypedef struct bbpe_id_array:
+        const void *data
+        ptrdiff_t stride
+        size_t count
+        bbpe_id_type type
+
+    void bbpe_id_array_load(const bbpe_id_array *self, size_t start, size_t count, uint32_t *out)

@@ -1,0 +1,9 @@
+from libc.stdint cimport uint32_t
+
+
+cdef class IntObjects:
+    cdef void **objects
+    cdef size_t count
+
+    cdef list to_list(self, const uint32_t *ids, size_t n)
+    cdef int _make(self, uint32_t number) except -1

@@ -1,0 +1,22 @@
+from libc.stdint cimport uint64_t
+
+from bbpe.core.c_cache cimport bbpe_shared_cache
+from bbpe.core.c_encode cimport bbpe_encode_state
+
+cdef enum:
+    IDLE = 16  # states that wait for a call; more are freed when they come back
+
+
+cdef class States:
+    cdef void *idle[IDLE]
+    cdef bbpe_shared_cache *shared
+    cdef uint64_t shared_bytes
+    cdef uint64_t generation
+    cdef object lock
+
+    cdef bbpe_encode_state *borrow(self, size_t coming) except NULL
+    cdef void give_back(self, bbpe_encode_state *state) noexcept
+    cdef int _grow(self, bbpe_encode_state *state) except -1
+    cdef void _free(self, bbpe_encode_state *state) noexcept
+    cdef int _make_shared(self) except -1
+    cdef int _drop_shared(self) except -1

@@ -1,0 +1,147 @@
+"""What calls of one encoder borrow: scratch memory and caches; and the budget of all caches of the process."""
+from libc.stdint cimport uint64_t
+
+from threading import Lock
+
+from bbpe.core.c_cache cimport (
+    BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP, bbpe_cache_budget,
+    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_shared_cache_bytes,
+    bbpe_shared_cache_drop, bbpe_shared_cache_new,
+)
+from bbpe.core.c_encode cimport (
+    bbpe_encode_state, bbpe_encode_state_free, bbpe_encode_state_grow, bbpe_encode_state_init,
+)
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+
+cdef enum:
+    HOT_ENTRIES = 1 << 17   # of 32 bytes: 4 MiB a thread
+    HOT_SLOTS = 1 << 14     # of 64 bytes: 1 MiB a thread
+    SHARED_SLOTS = 1 << 19  # of 64 bytes: 32 MiB a tokenizer
+    LEAST_SLOTS = 1 << 10   # smaller shared caches are not worth having
+    GROWN_AT = 1 << 14      # bytes of text after which a state has large tables
+
+# The only thing of the process that changes.
+cdef bbpe_cache_budget BUDGET
+BUDGET.limit = 64 << 20
+BUDGET.used = 0
+
+
+def set_cache_limit(limit):
+    """Set how many bytes the caches of all tokenizers of this process may take together; 64 MiB at first.
+
+    Caches that exist go on until `Tokenizer.clear_cache`.  With 0 there are none but a few kilobytes of each call's
+    own, and encoding is slower.  Raises `ValueError` on a negative limit.
+
+    >>> bbpe.set_cache_limit(64 << 20)
+    """
+    if limit < 0:
+        raise ValueError(f"the cache limit is {limit} bytes; expected 0 or more")
+    BBPE_ATOMIC_STORE(&BUDGET.limit, limit)
+
+
+cdef uint64_t hot_bytes() noexcept:
+    return bbpe_hot_cache_bytes(HOT_ENTRIES, HOT_SLOTS)
+
+
+cdef class States:
+    """A small stack of states; a call takes one and gives it back, and no two calls have the same."""
+
+    def __cinit__(self):
+        self.lock = Lock()
+
+    def __dealloc__(self):
+        for i in range(IDLE):
+            if self.idle[i] != NULL:
+                self._free(<bbpe_encode_state *>self.idle[i])
+        self._drop_shared()
+
+    cdef bbpe_encode_state *borrow(self, size_t coming) except NULL:
+        """A state for a call that will encode so many bytes."""
+        cdef bbpe_encode_state *state = NULL
+        cdef int i
+        for i in range(IDLE):
+            if self.idle[i] != NULL:
+                state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
+                if state != NULL:
+                    break
+        if state == NULL:
+            state = <bbpe_encode_state *>bbpe_memory_new(1, sizeof(bbpe_encode_state))
+            if state == NULL:
+                raise MemoryError("bbpe could not allocate memory")
+            bbpe_encode_state_init(state)
+            state.generation = BBPE_ATOMIC_LOAD(&self.generation)
+        if not state.is_grown and state.seen + coming >= GROWN_AT:
+            self._grow(state)
+        return state
+
+    cdef void give_back(self, bbpe_encode_state *state) noexcept:
+        cdef void *nothing
+        cdef int i
+        if state.generation == BBPE_ATOMIC_LOAD(&self.generation):
+            for i in range(IDLE):
+                nothing = NULL
+                if self.idle[i] == NULL and BBPE_ATOMIC_SWAP(&self.idle[i], &nothing, state):
+                    return
+        self._free(state)
+
+    cdef int _grow(self, bbpe_encode_state *state) except -1:
+        """Give a state large tables, as far as the budget has room."""
+        if not bbpe_cache_budget_take(&BUDGET, hot_bytes()):
+            return 0
+        with self.lock:
+            self._make_shared()
+            bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS, self.shared)
+        if not state.is_grown:
+            bbpe_cache_budget_give(&BUDGET, hot_bytes())
+        return 0
+
+    cdef int _make_shared(self) except -1:
+        cdef size_t slots = SHARED_SLOTS
+        cdef uint64_t size
+        while self.shared == NULL and slots >= LEAST_SLOTS:
+            size = bbpe_shared_cache_bytes(slots)
+            if bbpe_cache_budget_take(&BUDGET, size):
+                self.shared = bbpe_shared_cache_new(slots)
+                if self.shared != NULL:
+                    self.shared_bytes = size
+                    return 0
+                bbpe_cache_budget_give(&BUDGET, size)
+            slots //= 2
+        return 0
+
+    cdef void _free(self, bbpe_encode_state *state) noexcept:
+        if state.is_grown:
+            bbpe_cache_budget_give(&BUDGET, hot_bytes())
+        bbpe_encode_state_free(state)
+        bbpe_memory_free(state)
+
+    cdef int _drop_shared(self) except -1:
+        # the bytes are given back though a call may still hold the cache for as long as it lasts
+        if self.shared != NULL:
+            bbpe_shared_cache_drop(self.shared)
+            bbpe_cache_budget_give(&BUDGET, self.shared_bytes)
+            self.shared = NULL
+            self.shared_bytes = 0
+        return 0
+
+    def clear(self):
+        """Free all caches; calls that run keep theirs until they end."""
+        with self.lock:
+            BBPE_ATOMIC_STORE(&self.generation, self.generation + 1)
+            self._drop_shared()
+        for i in range(IDLE):
+            state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
+            if state != NULL:
+                self._free(state)
+
+    def info(self):
+        """Bytes of the shared cache and of idle states' tables, of this encoder, and of all caches of the process."""
+        cdef uint64_t idle = 0
+        with self.lock:
+            for i in range(IDLE):
+                # a state is only looked at while it is ours
+                state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
+                if state != NULL:
+                    idle += hot_bytes() if state.is_grown else 0
+                    self.give_back(state)
+            return self.shared_bytes, idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)

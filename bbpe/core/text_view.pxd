@@ -1,0 +1,56 @@
+"""Texts as C reads them, without copies: a str in its own units, a bytes-like as UTF-8."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_Check
+
+from bbpe.core.c_encode cimport bbpe_encode_text
+
+cdef extern from "Python.h" nogil:
+    bint PyUnicode_IS_ASCII(object text)
+    unsigned PyUnicode_KIND(object text)
+    void *PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
+ctypedef struct text_view:
+    bbpe_encode_text text
+    size_t length  # in units
+    Py_buffer buffer
+    bint has_buffer
+
+
+cdef inline object buffer_of(object text):
+    """A memoryview of a contiguous buffer of bytes."""
+    try:
+        view = memoryview(text)
+    except TypeError:
+        raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None
+    if view.ndim != 1 or view.itemsize != 1 or not view.contiguous:
+        raise TypeError(
+            f"a bytes-like text is a contiguous buffer of bytes, not {view.ndim} dimensions of format {view.format!r}")
+    return view
+
+
+cdef inline int text_open(text_view *self, object text) except -1:
+    """Look at a str or a buffer of bytes, which must outlive the view; text_close ends it.
+
+    `TypeError` on anything else.
+    """
+    self.has_buffer = False
+    if PyUnicode_Check(text):
+        self.text = bbpe_encode_text(PyUnicode_DATA(text), 0 if PyUnicode_IS_ASCII(text) else PyUnicode_KIND(text))
+        self.length = PyUnicode_GET_LENGTH(text)
+    elif PyBytes_CheckExact(text):
+        self.text = bbpe_encode_text(PyBytes_AS_STRING(text), 0)
+        self.length = PyBytes_GET_SIZE(text)
+    else:
+        view = buffer_of(text)
+        PyObject_GetBuffer(view, &self.buffer, PyBUF_SIMPLE)
+        self.has_buffer = True
+        self.text = bbpe_encode_text(self.buffer.buf, 0)
+        self.length = self.buffer.len
+    return 0
+
+
+cdef inline void text_close(text_view *self) noexcept:
+    if self.has_buffer:
+        PyBuffer_Release(&self.buffer)

@@ -1,0 +1,3 @@
+ISAS: tuple[str, ...]
+
+def utf8_blocks(text: str, room: int, *, isa: str = "auto") -> list[bytes]: ...

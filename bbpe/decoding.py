@@ -1,0 +1,71 @@
+"""How decoding is spread over threads: ranges of one array, groups of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .core.ids import TokenBytes
+from .parallel import imap, thread_count
+from .ragged import Ragged
+
+#: Ids as every decoding method takes them.
+Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
+#: Rows of ids.
+Rows = Iterable[Ids] | Ragged | npt.NDArray[np.integer[Any]]
+
+#: Ids that one task decodes.
+_GROUP = 1 << 16
+#: Rows of fewer ids together are not worth a thread.
+_THREAD_WORTH = 1 << 19
+
+
+def run_with(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]:
+    """Return an ordered map over as many threads: `map` itself for one.
+
+    Raises `ValueError` when fewer than one is asked for.
+    """
+    if threads is None:
+        return imap
+    return map if thread_count(threads) == 1 else partial(imap, threads=threads)
+
+
+def decode_rows(token_bytes: TokenBytes, rows: Rows, *, errors: str, threads: int | None) -> list[str]:
+    """Return the text of each row; `Tokenizer.decode_batch` says the rest."""
+    if isinstance(rows, Ragged):
+        return _decode_flat(token_bytes, rows.ids, rows.offsets, errors=errors, threads=threads)
+    if isinstance(rows, np.ndarray) and rows.ndim == 2:
+        count, width = rows.shape
+        offsets = np.arange(count + 1, dtype=np.int64) * width
+        return _decode_flat(token_bytes, rows.reshape(-1), offsets, errors=errors, threads=threads)
+    batch = rows if isinstance(rows, (list, tuple)) else list(rows)
+    return _decode_groups(
+        lambda start, stop: token_bytes.texts_of(batch[start:stop], errors),
+        np.cumsum([0, *map(len, batch)], dtype=np.int64),
+        threads,
+    )
+
+
+def _decode_flat(
+    token_bytes: TokenBytes, ids: Ids, offsets: npt.NDArray[np.int64], *, errors: str, threads: int | None
+) -> list[str]:
+    return _decode_groups(
+        lambda start, stop: token_bytes.texts(ids, offsets[start : stop + 1], errors), offsets, threads
+    )
+
+
+def _decode_groups(
+    decode: Callable[[int, int], list[str]], offsets: npt.NDArray[np.int64], threads: int | None
+) -> list[str]:
+    """Decode rows, those of about `_GROUP` ids at a time."""
+    count = len(offsets) - 1
+    if threads is None and offsets[-1] < _THREAD_WORTH:
+        threads = 1
+    marks = np.searchsorted(offsets, np.arange(0, offsets[-1], _GROUP), side="right")
+    borders = sorted({0, count, *marks.tolist()})
+    return list(chain.from_iterable(run_with(threads)(lambda group: decode(*group), pairwise(borders))))

@@ -1,0 +1,156 @@
+"""How encoding is spread: one text or many, special tokens between, threads over parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .core.bpe import Model
+from .core.encoder import Encoder
+from .normalize import Text, text_bytes
+from .parallel import imap, thread_count
+from .parts import Parts
+from .patterns import Pattern
+from .ragged import Ragged
+from .specials import Matcher
+from .splitting import TextSplitter
+from .streaming import pieces
+
+#: Text of less than this, in characters or bytes, is not worth a thread.
+_THREAD_WORTH = 1 << 20
+#: What one task of a thread encodes: more would wait for the last one, less for each other.
+_CHUNK = 1 << 19
+
+Ids = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """Bytes of caches: of one tokenizer, of all tokenizers of the process, and how many these may take."""
+
+    tokenizer: int
+    process: int
+    limit: int
+
+
+def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
+    """Return the dtype of ids; `ValueError` when it is neither uint32 nor a uint16 that holds them."""
+    chosen = np.dtype(dtype)
+    if chosen == np.uint16 and vocab_size > 1 << 16:
+        raise ValueError(f"ids up to {vocab_size - 1} do not fit uint16; expected uint32")
+    if chosen != np.uint16 and chosen != np.uint32:
+        raise ValueError(f"dtype of ids is {chosen}; expected uint32 or uint16")
+    return chosen
+
+
+class TextEncoder:
+    """A model behind a pattern: texts to ids, as lists and arrays.
+
+    `matcher` says in each call which special tokens are ids, and which are refused.
+    """
+
+    def __init__(self, model: Model, pattern: Pattern) -> None:
+        self.splitter = TextSplitter(pattern)
+        self.encoder = Encoder(model, self.splitter.compiled)
+        self._open_tail = pattern.open_tail
+
+    def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
+        """Return the ids of a text as a list."""
+        if matcher is not None:
+            ids: list[int] = []
+            for piece in matcher.checked_pieces(text_bytes(text)):
+                if isinstance(piece, int):
+                    ids.append(piece)
+                else:
+                    ids += self.to_list(piece)
+            return ids
+        if self.splitter.compiled is not None and len(text) < _THREAD_WORTH:
+            return self.encoder.encode_list(text)
+        return self.encoder.to_list(self.to_array(text))
+
+    def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
+        """Return the ids of a text as uint32[n]."""
+        if matcher is not None:
+            parts = (
+                np.array([piece], np.uint32) if isinstance(piece, int) else self.to_array(piece, threads=threads)
+                for piece in matcher.checked_pieces(text_bytes(text))
+            )
+            return np.concatenate([np.empty(0, np.uint32), *parts])
+        if self.splitter.compiled is None:
+            batches = self.splitter.batches(text_bytes(text))
+            return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
+        if len(text) < _THREAD_WORTH or thread_count(threads) == 1:
+            return self.encoder.encode_array(text)
+        spans = list(pairwise(self.encoder.cuts(text, _CHUNK).tolist()))
+        return _in_parts(
+            self.encoder.bound([text]),
+            lambda parts, number: self.encoder.encode_part(text, *spans[number], parts, number),
+            len(spans),
+            threads,
+        )
+
+    def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
+        """Return the ids of each text as a list."""
+        threads = _threads_for(texts, threads)
+        if matcher is not None or self.splitter.compiled is None:
+            return list(imap(lambda text: self.to_list(text, matcher), texts, threads))
+        if thread_count(threads) == 1:
+            return self.encoder.encode_lists(texts, 0, len(texts))
+        groups = imap(lambda group: self.encoder.encode_lists(texts, *group), _groups(texts), threads)
+        return list(chain.from_iterable(groups))
+
+    def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
+        """Return the ids of each text in one array."""
+        threads = _threads_for(texts, threads)
+        if matcher is not None or self.splitter.compiled is None:
+            return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads))
+        groups = _groups(texts)
+        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+        ids = _in_parts(
+            self.encoder.bound(texts),
+            lambda parts, number: self.encoder.encode_rows(texts, *groups[number], offsets[1:], parts, number),
+            len(groups),
+            threads,
+        )
+        np.cumsum(offsets, out=offsets)
+        return Ragged(ids, offsets)
+
+    def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
+        """Yield the ids of the joined chunks."""
+        for piece in pieces(chunks, self.splitter.cut, self._open_tail, matcher):
+            if isinstance(piece, int):
+                yield piece
+            else:
+                yield from self.encoder.to_list(self.encoder.encode_given(*piece))
+
+
+def _in_parts(room: int, encode: Callable[[Parts, int], None], count: int, threads: int | None) -> Ids:
+    """Have parts 0 to `count` encoded, and return the ids of all."""
+    parts = Parts(room)
+
+    def run(number: int) -> None:
+        try:
+            encode(parts, number)
+        except BaseException:
+            parts.fail()
+            raise
+
+    for _ in imap(run, range(count), threads):
+        pass
+    return parts.taken()
+
+
+def _groups(texts: list[Text]) -> list[tuple[int, int]]:
+    """Cut a batch into runs of about _CHUNK characters."""
+    ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
+    marks = np.searchsorted(ends, np.arange(_CHUNK, int(ends[-1]) if len(ends) else 0, _CHUNK)) + 1
+    return list(pairwise(sorted({0, *marks.tolist(), len(texts)})))
+
+
+def _threads_for(texts: list[Text], threads: int | None) -> int | None:
+    return 1 if threads is None and sum(map(len, texts)) < _THREAD_WORTH else threads

@@ -1,0 +1,47 @@
+"""Results of threads, one behind another in the order of their parts."""
+
+from __future__ import annotations
+
+from threading import Condition
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Parts:
+    """Room for ids that parts of a work fill in turn, whichever thread has which.
+
+    `ids`: uint32, as many as there can be at most; memory that nobody writes to costs nothing.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.ids = np.empty(room, dtype=np.uint32)
+        self._end = self._turn = 0
+        self._failed = False
+        self._changed = Condition()
+
+    def place(self, number: int, count: int) -> int:
+        """Wait for the parts before `number`, and return where `count` ids of this one go.
+
+        Raises `RuntimeError` when another part has failed.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._turn == number or self._failed)
+            if self._failed:
+                raise RuntimeError("another part of this work failed")
+            start = self._end
+            self._end += count
+            self._turn += 1
+            self._changed.notify_all()
+            return start
+
+    def fail(self) -> None:
+        """Let nobody wait for a part that will not come."""
+        with self._changed:
+            self._failed = True
+            self._changed.notify_all()
+
+    def taken(self) -> npt.NDArray[np.uint32]:
+        """Return the ids of all parts and give back the rest of the room."""
+        self.ids.resize(self._end, refcheck=False)
+        return self.ids

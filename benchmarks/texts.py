@@ -1,0 +1,101 @@
+"""The texts of a benchmark: corpora read from files, worst cases made here, documents cut from either."""
+
+from __future__ import annotations
+
+import base64
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+_BLOCK = 1 << 20
+
+
+def _repeated(unit: str) -> Callable[[int], bytes]:
+    data = unit.encode()
+    return lambda size: (data * (size // len(data) + 1))[:size]
+
+
+def _code_points(first: int, last: int) -> Callable[[int], bytes]:
+    def make(size: int) -> bytes:
+        points = np.random.default_rng(4).integers(first, last, size, dtype=np.uint32, endpoint=True)
+        return points.astype("<u4").tobytes().decode("utf-32-le").encode()[:size]
+
+    return make
+
+
+def _base64(size: int) -> bytes:
+    return base64.b64encode(np.random.default_rng(4).bytes(size))[:size]
+
+
+def _emoji(size: int) -> bytes:
+    """Families, professions and flags, joined by U+200D or with a skin tone, in random order."""
+    joined = ["👨‍👩‍👧‍👦", "👩🏽‍🚀", "🏳️‍🌈", "🧑🏿‍🤝‍🧑🏻", "❤️‍🔥", "👩‍❤️‍💋‍👨"]
+    order = np.random.default_rng(4).integers(0, len(joined), size // 8)
+    return "".join(joined[index] for index in order).encode()[:size]
+
+
+def _random_bytes(size: int) -> bytes:
+    return np.random.default_rng(4).bytes(size).decode("utf-8", "replace").encode()[:size]
+
+
+#: Texts on which a tokenizer may go quadratic, by name; each takes its size in bytes.
+WORST: dict[str, Callable[[int], bytes]] = {
+    "one-letter": _repeated("a"),
+    "blanks": _repeated(" "),
+    "newlines": _repeated("\n"),
+    "one-cjk": _repeated("中"),
+    "random-cjk": _code_points(0x4E00, 0x9FFF),
+    "random-letters": _code_points(ord("a"), ord("z")),
+    "base64": _base64,
+    "emoji": _emoji,
+    "random-bytes": _random_bytes,
+}
+
+
+def read(corpus: str, size: int | None) -> bytes:
+    """Return the text of a file, of a corpus beside the checkout by its name (`en`), or of a worst case.
+
+    `size` cuts it, at the end of a character, so that every library sees the same text; a worst case is as
+    large as asked for, 1 MB by default.
+    """
+    if corpus in WORST:
+        data = WORST[corpus](size or 1_000_000)
+    else:
+        path = Path(corpus)
+        if not path.exists():
+            path = SHARED / "corpora" / f"{corpus}.txt.xz"
+        if not path.exists():
+            names = ", ".join(WORST)
+            raise SystemExit(f"no corpus {corpus}: expected a file, a name in {path.parent} or one of {names}")
+        data = _head(path, size)
+    return data.decode("utf-8", "ignore").encode()
+
+
+def _head(path: Path, size: int | None) -> bytes:
+    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
+        if size is None:
+            return file.read()
+        parts = []
+        while size > 0 and (part := file.read(min(size, _BLOCK))):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def documents(text: str, size: int = 2000) -> list[str]:
+    """Cut a text at line ends into documents of at least `size` bytes each; a long line is a document."""
+    *lines, last = text.split("\n")
+    found: list[str] = []
+    document: list[str] = []
+    length = 0
+    for line in [*(line + "\n" for line in lines), last]:
+        document.append(line)
+        length += len(line.encode())
+        if length >= size:
+            found.append("".join(document))
+            document, length = [], 0
+    rest = "".join(document)
+    return [*found, rest] if rest else found

@@ -1,0 +1,91 @@
+/* The BPE model: which neighbours merge, in which order, and the merging of one unit of text.
+ *
+ * Merging takes the lowest rank first, the leftmost of equals (Sennrich et al., 2016, "Neural Machine Translation
+ * of Rare Words with Subword Units").  Merges come as a list (HF tokenizers), or any two neighbours merge whose
+ * concatenation is a token, the lowest id first (tiktoken).
+ *
+ * Whatever surrounds a token t, no merge crosses its ends until it is made, and the lowest of all pairs that lies
+ * inside is the lowest inside; so the steps inside are those of merging t alone.  Hence t is made by one pair or by
+ * none: its *live* merge.  bbpe_bpe_settle finds them, the shorter tokens first; by rank they are the whole table.
+ *
+ * Immutable once settled, read by any number of threads; what a call mutates is in a bbpe_bpe_work.  The struct owns
+ * what it points to. */
+#ifndef BBPE_BPE_H
+#define BBPE_BPE_H
+
+#include "heap.h"
+#include "pair_table.h"
+#include "pretoken_table.h"
+
+/* A flag beside the id in the value of `tokens`: merging its bytes alone makes the token. */
+#define BBPE_BPE_MADE ((uint64_t)1 << 32)
+
+/* No pair; above every rank. */
+#define BBPE_BPE_NONE UINT64_MAX
+
+enum { BBPE_BPE_SHORT = 32 }; /* up to here scanning for the minimum beats a heap */
+
+typedef struct {
+    uint32_t left, right;
+} bbpe_bpe_parts;
+
+typedef struct {
+    bbpe_pair_table merges;     /* pair of ids -> rank << 32 | id */
+    uint64_t *byte_pairs;       /* the same for the ids of two bytes, [first << 8 | second], or BBPE_BPE_NONE */
+    bbpe_pretoken_table tokens; /* bytes -> id, and BBPE_BPE_MADE */
+    uint32_t *lengths;          /* by id; 0 where there is no token */
+    bbpe_bpe_parts *parts;      /* by id: the pair of a token's live merge; of others undefined */
+    size_t id_count;
+    uint32_t byte_ids[256];
+    bool by_rank;         /* merges are what the tokens say, not a list */
+    bool whole_pretokens; /* a pretoken that is a token is that token, made or not */
+    size_t longest;       /* token, in bytes */
+    size_t longest_unmade;
+    size_t unmade_count; /* tokens of two bytes and more that no merge makes */
+} bbpe_bpe;
+
+/* What one call mutates while it merges; zeroed before use. */
+typedef struct {
+    uint32_t *slots;
+    size_t capacity;
+    bbpe_heap queue;
+    uint64_t *dead; /* bits: positions from which no tokens lead on */
+    size_t dead_capacity;
+} bbpe_bpe_work;
+
+/* An empty model for ids below `id_count`. */
+bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bool by_rank, bool whole_pretokens);
+void bbpe_bpe_free(bbpe_bpe *self);
+void bbpe_bpe_work_free(bbpe_bpe_work *self);
+
+/* Add a token, before any merge; all 256 single bytes must come. */
+bbpe_status bbpe_bpe_add_token(bbpe_bpe *self, uint32_t id, const uint8_t *bytes, size_t n);
+/* Add a merge of a list; of one that is listed twice the last rank counts. */
+bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id);
+/* Find the live merges; after it the model may be used. */
+bbpe_status bbpe_bpe_settle(bbpe_bpe *self);
+
+/* The rank << 32 | id that two neighbours merge into, or BBPE_BPE_NONE. */
+BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right) {
+    const uint64_t *value = bbpe_pair_table_find(&self->merges, bbpe_pair_key(left, right));
+    return value == NULL ? BBPE_BPE_NONE : *value;
+}
+
+/* Merge up to BBPE_BPE_SHORT bytes until `enough` symbols or no pair is left; writes n ids, of which so many as are
+ * returned count. */
+size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids);
+/* The same for any length by a heap over the symbols, O(n log n): the truth that faster ways must meet. */
+bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
+                                size_t enough, uint32_t *ids, size_t *count);
+
+/* Whether a unit of text is one token without merging; its id is written then.  `is_part`: it is not a whole pretoken
+ * but a part between cut points, for which whole_pretokens does not hold. */
+BBPE_INLINE bool bbpe_bpe_find(const bbpe_bpe *self, const uint8_t *text, size_t n, bool is_part, uint32_t *id) {
+    if (n > self->longest) return false;
+    const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&self->tokens, text, n);
+    if (token == NULL || !((token->value & BBPE_BPE_MADE) || (self->whole_pretokens && !is_part))) return false;
+    *id = (uint32_t)token->value;
+    return true;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* How a unit of text is merged. */
+#include "bpe.h"
+#include "symbols.h"
+
+void bbpe_bpe_work_free(bbpe_bpe_work *self) {
+    bbpe_memory_free(self->slots);
+    bbpe_heap_free(&self->queue);
+    bbpe_memory_free(self->dead);
+    memset(self, 0, sizeof *self);
+}
+
+size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids) {
+    uint64_t values[BBPE_BPE_SHORT + 1]; /* of the pair that begins at each symbol */
+    for (size_t i = 0; i < n; i++) ids[i] = self->byte_ids[text[i]];
+    for (size_t i = 1; i < n; i++) values[i - 1] = self->byte_pairs[text[i - 1] << 8 | text[i]];
+    while (n > enough) {
+        size_t at = 0;
+        uint64_t best = values[0];
+        for (size_t i = 1; i + 1 < n; i++)
+            if (values[i] < best) best = values[at = i];
+        if (best == BBPE_BPE_NONE) break;
+        n--;
+        ids[at] = (uint32_t)best;
+        for (size_t i = at + 1; i < n; i++) {
+            ids[i] = ids[i + 1];
+            values[i - 1] = values[i];
+        }
+        if (at > 0) values[at - 1] = bbpe_bpe_value(self, ids[at - 1], ids[at]);
+        if (at + 1 < n) values[at] = bbpe_bpe_value(self, ids[at], ids[at + 1]);
+    }
+    return n;
+}
+
+/* Queue the symbol at `left` and its right neighbour, if they merge. */
+static void push(const bbpe_bpe *self, bbpe_bpe_work *work, size_t left) {
+    const uint32_t left_id = work->slots[left], right_id = work->slots[left + self->lengths[left_id]];
+    if (right_id == BBPE_SYMBOLS_BORDER) return;
+    const uint64_t value = bbpe_bpe_value(self, left_id, right_id);
+    if (value == BBPE_BPE_NONE) return;
+    const bbpe_heap_item item = {value, left, bbpe_pair_key(left_id, right_id)};
+    bbpe_heap_push(&work->queue, item, bbpe_heap_less_plain, NULL);
+}
+
+static bbpe_status begin(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n) {
+    uint32_t *slots = bbpe_memory_reserve(work->slots, &work->capacity, n + 2, sizeof *slots);
+    if (slots == NULL) return BBPE_NO_MEMORY;
+    work->slots = slots;
+    work->queue.count = 0;
+    /* each merge takes a pair away and makes at most two */
+    if (bbpe_heap_reserve(&work->queue, 3 * n) != BBPE_OK) return BBPE_NO_MEMORY;
+    slots[0] = slots[n + 1] = BBPE_SYMBOLS_BORDER;
+    for (size_t p = 0; p < n; p++) slots[p + 1] = self->byte_ids[text[p]];
+    for (size_t p = 1; p < n; p++) push(self, work, p);
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
+                                size_t enough, uint32_t *ids, size_t *count) {
+    *count = 0;
+    if (n == 0) return BBPE_OK;
+    const bbpe_status status = begin(self, work, text, n);
+    if (status != BBPE_OK) return status;
+    uint32_t *slots = work->slots;
+    const uint32_t *lengths = self->lengths;
+    for (size_t symbols = n; symbols > enough && work->queue.count > 0;) {
+        const bbpe_heap_item item = bbpe_heap_pop(&work->queue, bbpe_heap_less_plain, NULL);
+        const size_t left = (size_t)item.tie;
+        if (slots[left] != (uint32_t)(item.payload >> 32)) continue;
+        const size_t right = left + lengths[slots[left]];
+        if (slots[right] != (uint32_t)item.payload) continue;
+        bbpe_symbols_splice(slots, left, right, right + lengths[slots[right]], (uint32_t)item.primary);
+        symbols--;
+        push(self, work, left);
+        if (slots[left - 1] != BBPE_SYMBOLS_BORDER) push(self, work, left - lengths[slots[left - 1]]);
+    }
+    for (size_t p = 1; p <= n; p += lengths[slots[p]]) ids[(*count)++] = slots[p];
+    return BBPE_OK;
+}

@@ -1,0 +1,122 @@
+#include "cache.h"
+
+#include "memory.h"
+
+bool bbpe_cache_budget_take(bbpe_cache_budget *self, uint64_t bytes) {
+    uint64_t used = BBPE_ATOMIC_LOAD(&self->used);
+    do {
+        const uint64_t limit = BBPE_ATOMIC_LOAD(&self->limit);
+        if (used > limit || bytes > limit - used) return false;
+    } while (!BBPE_ATOMIC_SWAP(&self->used, &used, used + bytes));
+    return true;
+}
+
+void bbpe_cache_budget_give(bbpe_cache_budget *self, uint64_t bytes) {
+    BBPE_ATOMIC_ADD(&self->used, (uint64_t)0 - bytes);
+}
+
+size_t bbpe_hot_cache_bytes(size_t entries, size_t slots) {
+    return entries * sizeof(bbpe_cache_entry) + slots * sizeof(bbpe_cache_slot);
+}
+
+bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots) {
+    bbpe_cache_entry *new_entries = bbpe_memory_table(entries, sizeof *new_entries);
+    bbpe_cache_slot *new_slots = bbpe_memory_table(slots, sizeof *new_slots);
+    if (new_entries == NULL || new_slots == NULL) {
+        bbpe_memory_free(new_entries);
+        bbpe_memory_free(new_slots);
+        return BBPE_NO_MEMORY;
+    }
+    *self = (bbpe_hot_cache){new_entries, entries - 1, new_slots, slots - 1};
+    return BBPE_OK;
+}
+
+void bbpe_hot_cache_free(bbpe_hot_cache *self) {
+    bbpe_memory_free(self->entries);
+    bbpe_memory_free(self->slots);
+    memset(self, 0, sizeof *self);
+}
+
+void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count) {
+    const size_t at = hash & self->mask;
+    self->entries[at ^ 1] = self->entries[at];
+    self->entries[at].key = key;
+    bbpe_cache_pack(ids, count, self->entries[at].ids);
+}
+
+void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
+                             const uint32_t *ids, size_t count) {
+    const size_t at = hash & self->slot_mask;
+    if (bbpe_cache_same(&self->slots[at].key, key)) return;
+    self->slots[at ^ 1] = self->slots[at];
+    self->slots[at].key = *key;
+    bbpe_cache_pack(ids, count, self->slots[at].ids);
+}
+
+size_t bbpe_shared_cache_bytes(size_t slots) {
+    return slots * sizeof(bbpe_cache_slot) + sizeof(uint64_t) * 65536 + sizeof(bbpe_shared_cache);
+}
+
+bbpe_shared_cache *bbpe_shared_cache_new(size_t slots) {
+    bbpe_shared_cache *self = bbpe_memory_zeroed(1, sizeof *self);
+    if (self == NULL) return NULL;
+    self->slots = bbpe_memory_table(slots, sizeof *self->slots);
+    self->characters = bbpe_memory_zeroed(65536, sizeof *self->characters);
+    self->mask = slots - 1;
+    self->owners = 1;
+    if (self->slots != NULL && self->characters != NULL) return self;
+    bbpe_shared_cache_drop(self);
+    return NULL;
+}
+
+void bbpe_shared_cache_hold(bbpe_shared_cache *self) {
+    BBPE_ATOMIC_ADD(&self->owners, 1);
+}
+
+bool bbpe_shared_cache_drop(bbpe_shared_cache *self) {
+    if (BBPE_ATOMIC_ADD(&self->owners, (uint32_t)-1) != 1) return false;
+    bbpe_memory_free(self->slots);
+    bbpe_memory_free(self->characters);
+    bbpe_memory_free(self);
+    return true;
+}
+
+/* A slot as it was at one moment; false when a thread was writing.  A reader that sees any new word, each written
+ * with release, sees the odd sequence that came before it too. */
+static bool read_slot(const bbpe_cache_slot *slot, bbpe_cache_slot *copy) {
+    const uint32_t sequence = BBPE_ATOMIC_ACQUIRE(&slot->sequence);
+    for (int i = 0; i < 4; i++) copy->key.words[i] = BBPE_ATOMIC_ACQUIRE(&slot->key.words[i]);
+    for (int i = 0; i < BBPE_CACHE_LONG_IDS; i++) copy->ids[i] = BBPE_ATOMIC_ACQUIRE(&slot->ids[i]);
+    return !(sequence & 1) && BBPE_ATOMIC_LOAD(&slot->sequence) == sequence;
+}
+
+size_t bbpe_shared_cache_find(const bbpe_shared_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
+                              uint32_t *ids) {
+    bbpe_cache_slot copy;
+    for (size_t way = 0; way < 2; way++) {
+        const bbpe_cache_slot *slot = self->slots + ((hash & self->mask) ^ way);
+        if (BBPE_ATOMIC_LOAD(&slot->key.words[0]) != key->words[0]) continue;
+        if (!read_slot(slot, &copy) || !bbpe_cache_same(&copy.key, key)) continue;
+        const size_t count = copy.ids[0] >> BBPE_CACHE_ID_BITS;
+        for (size_t i = 0; i < count; i++) ids[i] = copy.ids[i];
+        ids[0] &= BBPE_CACHE_ID_MASK;
+        return count;
+    }
+    return 0;
+}
+
+void bbpe_shared_cache_add(bbpe_shared_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
+                           const uint32_t *ids, size_t count) {
+    /* an empty place of the two, or else by a bit that the index does not use */
+    size_t at = hash & self->mask;
+    if (BBPE_ATOMIC_LOAD(&self->slots[at].ids[0]) != 0
+        && (BBPE_ATOMIC_LOAD(&self->slots[at ^ 1].ids[0]) == 0 || hash >> 63))
+        at ^= 1;
+    bbpe_cache_slot *slot = self->slots + at;
+    uint32_t sequence = BBPE_ATOMIC_LOAD(&slot->sequence), stored[BBPE_CACHE_LONG_IDS] = {0};
+    if ((sequence & 1) || !BBPE_ATOMIC_SWAP(&slot->sequence, &sequence, sequence + 1)) return;
+    bbpe_cache_pack(ids, count, stored);
+    for (int i = 0; i < 4; i++) BBPE_ATOMIC_RELEASE(&slot->key.words[i], key->words[i]);
+    for (int i = 0; i < BBPE_CACHE_LONG_IDS; i++) BBPE_ATOMIC_RELEASE(&slot->ids[i], stored[i]);
+    BBPE_ATOMIC_RELEASE(&slot->sequence, sequence + 2);
+}

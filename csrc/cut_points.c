@@ -1,0 +1,79 @@
+#include "cut_points.h"
+
+#include "memory.h"
+
+enum { LEAST_BITS = 16, MOST_BITS = 26, SPARSE = 16 }; /* at most one bit in so many is set */
+
+/* Set a bit; 1 when it is new. */
+static size_t set_bit(uint64_t *bits, size_t index) {
+    const uint64_t bit = (uint64_t)1 << (index % 64);
+    const size_t is_new = !(bits[index / 64] & bit);
+    bits[index / 64] |= bit;
+    return is_new;
+}
+
+static uint32_t pack(const uint8_t *bytes, size_t n) {
+    uint32_t packed = 0;
+    for (size_t i = 0; i < n; i++) packed |= (uint32_t)bytes[i] << (8 * i);
+    return packed;
+}
+
+/* A token that ends within the character that begins at `bytes`, of which it has n bytes. */
+static void add_partial(bbpe_cut_points *self, uint8_t before, const uint8_t *bytes, size_t n) {
+    if (bytes[0] < 0x80 || n > 1) {
+        set_bit(self->partial, bbpe_cut_points_partial(before, bytes[0], bytes[0] < 0x80 ? 0 : bytes[1]));
+        return;
+    }
+    for (unsigned second = 0x80; second < 0xC0; second++)
+        set_bit(self->partial, bbpe_cut_points_partial(before, bytes[0], (uint8_t)second));
+}
+
+/* Add the borders within a token; the number of bits of `whole` that are new. */
+static size_t add_token(bbpe_cut_points *self, const uint8_t *token, size_t n) {
+    size_t added = 0;
+    for (size_t p = 1; p < n; p++) {
+        if (bbpe_utf8_is_tail(token[p]) || ((token[p - 1] | token[p]) < 0x80)) continue;
+        const size_t right = bbpe_character_length(token[p]);
+        if (right == 0) continue; /* no text has it at a border of well-formed characters */
+        size_t start = p - 1;
+        while (start > 0 && bbpe_utf8_is_tail(token[start])) start--;
+        if (bbpe_utf8_is_tail(token[start]) || right > n - p)
+            add_partial(self, token[p - 1], token + p, n - p);
+        else if (p - start <= 4)
+            added += set_bit(self->whole,
+                             bbpe_cut_points_whole(self, pack(token + start, p - start), pack(token + p, right)));
+    }
+    return added;
+}
+
+static bbpe_status fill(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made, unsigned bits,
+                        size_t *added) {
+    bbpe_memory_free(self->whole);
+    self->shift = 64 - bits;
+    self->whole = bbpe_memory_zeroed((size_t)1 << (bits - 6), sizeof *self->whole);
+    *added = 0;
+    if (self->whole == NULL) return BBPE_NO_MEMORY;
+    for (size_t i = 0; i < tokens->count; i++)
+        if (tokens->entries[i].value & made)
+            *added += add_token(self, tokens->arena + tokens->entries[i].start, tokens->entries[i].length);
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_cut_points_init(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made) {
+    memset(self, 0, sizeof *self);
+    self->partial = bbpe_memory_zeroed((size_t)1 << (BBPE_CUT_POINTS_PARTIAL_BITS - 6), sizeof *self->partial);
+    bbpe_status status = self->partial == NULL ? BBPE_NO_MEMORY : BBPE_OK;
+    size_t added = 0;
+    unsigned bits = LEAST_BITS;
+    do {
+        status = status == BBPE_OK ? fill(self, tokens, made, bits, &added) : status;
+    } while (status == BBPE_OK && added > ((size_t)1 << bits) / SPARSE && (bits += 2) <= MOST_BITS);
+    if (status != BBPE_OK) bbpe_cut_points_free(self);
+    return status;
+}
+
+void bbpe_cut_points_free(bbpe_cut_points *self) {
+    bbpe_memory_free(self->whole);
+    bbpe_memory_free(self->partial);
+    memset(self, 0, sizeof *self);
+}

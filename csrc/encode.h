@@ -1,0 +1,104 @@
+/* Text -> ids: split into pretokens, look each up, merge what is new.
+ *
+ * A pretoken of up to 15 bytes is looked up whole.  One that has characters of three bytes and more is cut where the
+ * vocabulary proves that nothing merges (cut_points.h), and its units are looked up: so Chinese and Japanese, whose
+ * pretokens hardly ever repeat, are mostly single characters.  What no table knows is merged.
+ *
+ * A bbpe_encoder is shared by any number of threads and refers to its model and splitter; a bbpe_encode_state belongs
+ * to one call at a time. */
+#ifndef BBPE_ENCODE_H
+#define BBPE_ENCODE_H
+
+#include "bpe_match.h"
+#include "cache.h"
+#include "cut_points.h"
+#include "split.h"
+
+typedef struct {
+    const bbpe_bpe *model;
+    bbpe_bpe_match *match; /* made at the first long unit; read and written atomically */
+    bbpe_cut_points cuts;
+    bbpe_split_fill fill; /* NULL: the caller cuts the text */
+    bbpe_scheme scheme;
+    uint64_t long_bytes;  /* how many have been merged without the matcher; counted atomically */
+    bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
+    bool has_characters;  /* ids fit the 20 bits of bbpe_shared_cache.characters */
+} bbpe_encoder;
+
+enum { BBPE_ENCODE_FIRST_ENTRIES = 64, BBPE_ENCODE_FIRST_SLOTS = 16 };
+
+typedef struct {
+    bbpe_hot_cache hot;
+    bbpe_shared_cache *shared; /* or NULL */
+    bbpe_bpe_work work;
+    bbpe_status status;  /* the first failure of the call */
+    uint8_t *window;     /* a stretch of the text as UTF-8 */
+    size_t window_capacity;
+    uint32_t *ids;       /* where a caller may have ids written; bbpe_encode_state_reserve */
+    size_t ids_capacity;
+    uint64_t seen;       /* bytes of text so far */
+    uint64_t generation; /* the owner's mark */
+    bool is_grown;       /* `hot` is memory of its own, not the two tables below */
+    bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];
+    bbpe_cache_slot first_slots[BBPE_ENCODE_FIRST_SLOTS];
+} bbpe_encode_state;
+
+/* A text in memory: bytes of UTF-8 (unit_size 0), or a str's units of 1, 2 or 4 bytes. */
+typedef struct {
+    const void *units;
+    unsigned unit_size;
+} bbpe_encode_text;
+
+enum { BBPE_ENCODE_SLACK = 4 }; /* ids behind the last one that may be overwritten */
+
+/* `splitter` may be NULL.  The model must outlive the encoder. */
+bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme,
+                              bbpe_split_fill fill);
+void bbpe_encoder_free(bbpe_encoder *self);
+
+/* With the small tables that it holds itself. */
+void bbpe_encode_state_init(bbpe_encode_state *self);
+/* Go over to larger tables; the state takes part in owning `shared`, which may be NULL.  Without memory nothing
+ * changes. */
+void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots, bbpe_shared_cache *shared);
+void bbpe_encode_state_free(bbpe_encode_state *self);
+/* Room for `count` ids and BBPE_ENCODE_SLACK more in self->ids. */
+bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count);
+
+/* The ids of units [start, end) of a text as if it were all of it; there are at most bbpe_encode_bound, and `ids` has
+ * room for BBPE_ENCODE_SLACK more. */
+bbpe_status bbpe_encode_range(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                              size_t end, uint32_t *ids, size_t *count);
+/* Its two cases: n bytes of UTF-8, and units of 1, 2 or 4 bytes, a window at a time. */
+bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                             uint32_t *ids, size_t *count);
+bbpe_status bbpe_encode_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                              size_t end, uint32_t *ids, size_t *count);
+/* The same where the caller has cut n bytes of UTF-8 into `pretokens`, by their ends. */
+bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+                              const int64_t *ends, size_t pretokens, uint32_t *ids, size_t *count);
+/* More ids than so many units can have: a token is at least one byte. */
+BBPE_INLINE size_t bbpe_encode_bound(unsigned unit_size, size_t units) {
+    return unit_size == 0 ? units : unit_size == 1 ? 2 * units : unit_size == 2 ? 3 * units : 4 * units;
+}
+
+/* A place in [start, n) of units where the text may be cut so that the ids of both parts are those of the whole, or
+ * BBPE_SPLIT_NO_CUT; looks about `window` units far. */
+size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                       size_t n, size_t window);
+
+/* -- one unit at a time: encode_unit.c ------------------------------------------------------------------- */
+
+/* Write the ids of a unit and return the place behind the last one.  A failure is left in state->status. */
+uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                           bool is_part, uint32_t *ids);
+/* The same when the entry of a short unit holds another one. */
+uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids);
+/* A pretoken of any length and content: cut into units where it may be. */
+uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                               uint32_t *ids);
+/* A pretoken of more than 15 bytes without characters of three bytes at its beginning: looked up whole first. */
+uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                           uint32_t *ids);
+
+#endif

@@ -1,0 +1,98 @@
+/* Texts that are not UTF-8 in memory, and where a text may be cut. */
+#include "encode.h"
+#include "memory.h"
+#include "transcode.h"
+
+enum {
+    WINDOW = 1 << 15, /* bytes of a text at a time as UTF-8: they stay in the L2 cache beside the tables */
+    LOOK_BACK = 1 << 10, /* how far before the end of a window a cut is looked for first */
+    LEAST_ROOM = 16,  /* what transcoding asks for */
+};
+
+/* Where the text so far, window[0..n), may be cut; 0 when nowhere. */
+static size_t last_cut(const bbpe_scheme *scheme, const uint8_t *window, size_t n) {
+    for (size_t back = LOOK_BACK; back < 2 * n; back *= 8) {
+        const size_t from = back < n ? n - back : 1;
+        const size_t cut = bbpe_split_cut(scheme, window, from, n, n);
+        if (cut != BBPE_SPLIT_NO_CUT) return cut;
+    }
+    return 0;
+}
+
+static bool reserve_window(bbpe_encode_state *state, size_t need) {
+    uint8_t *window = bbpe_memory_reserve(state->window, &state->window_capacity, need, 1);
+    if (window == NULL) state->status = BBPE_NO_MEMORY;
+    else state->window = window;
+    return window != NULL;
+}
+
+bbpe_status bbpe_encode_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                              size_t end, uint32_t *ids, size_t *count) {
+    size_t used = 0, room = WINDOW;
+    *count = 0;
+    while (start < end && reserve_window(state, room)) {
+        used += bbpe_transcode_utf8(text.units, text.unit_size, start, end, &start, state->window + used, room - used);
+        const size_t cut = start == end ? used : last_cut(&self->scheme, state->window, used);
+        size_t found = 0;
+        if (bbpe_encode_utf8(self, state, state->window, cut, ids, &found) != BBPE_OK) break;
+        ids += found;
+        *count += found;
+        used -= cut;
+        memmove(state->window, state->window + cut, used);
+        room = used + LEAST_ROOM > WINDOW / 2 ? 2 * used + WINDOW : WINDOW; /* a pretoken that is longer than a window */
+    }
+    return state->status;
+}
+
+/* A letter between others of its kind, where a word may be cut though the pattern sees one pretoken. */
+static bool is_caseless(const bbpe_scheme *scheme, uint32_t set) {
+    return set & scheme->word & BBPE_SET_L & ~(BBPE_SET(UPPER) | BBPE_SET(LOWER));
+}
+
+/* A cut point inside a word.  In a pattern with cases the word must go on without any, or its end could move. */
+static size_t cut_in_word(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n) {
+    size_t cut = BBPE_SPLIT_NO_CUT, next;
+    bbpe_character left = {0, 0};
+    uint32_t before = 0;
+    for (size_t i = start; i < n; i = next) {
+        const uint32_t set = bbpe_uclass_at(text, i, n, &next);
+        bbpe_character right = {0, (unsigned)(next - i)};
+        memcpy(&right.bytes, text + i, right.length);
+        if (cut == BBPE_SPLIT_NO_CUT) {
+            if (left.length && is_caseless(&self->scheme, before) && is_caseless(&self->scheme, set)
+                && left.length + right.length > 2 && bbpe_cut_points_between(&self->cuts, left, right))
+                cut = i;
+        } else if (set & (BBPE_SET(UPPER) | BBPE_SET(LOWER))) {
+            cut = BBPE_SPLIT_NO_CUT;
+        }
+        if (cut != BBPE_SPLIT_NO_CUT && (!self->scheme.cased || !(set & self->scheme.word))) return cut;
+        left = right;
+        before = set;
+    }
+    return BBPE_SPLIT_NO_CUT;
+}
+
+/* Where UTF-8 may be cut at or behind `start`. */
+static size_t cut_utf8(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n, size_t window) {
+    const size_t cut = bbpe_split_cut(&self->scheme, text, start, n, window);
+    /* the parts of a word would be looked up as whole pretokens */
+    if (cut != BBPE_SPLIT_NO_CUT || self->has_wholes || self->scheme.han_run) return cut;
+    while (start < n && bbpe_utf8_is_tail(text[start])) start++;
+    return cut_in_word(self, text, start, n - start > window ? start + window : n);
+}
+
+size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                       size_t n, size_t window) {
+    if (text.unit_size == 0) return cut_utf8(self, text.units, start, n, window);
+    const size_t stop = n - start > window ? start + window : n;
+    size_t next = start;
+    state->status = BBPE_OK;
+    if (!reserve_window(state, bbpe_encode_bound(text.unit_size, stop - start) + LEAST_ROOM)) return BBPE_SPLIT_NO_CUT;
+    const size_t used = bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window,
+                                            state->window_capacity);
+    const size_t cut = used > LEAST_ROOM ? cut_utf8(self, state->window, LEAST_ROOM, used, used) : BBPE_SPLIT_NO_CUT;
+    if (cut == BBPE_SPLIT_NO_CUT) return cut;
+    /* as many units as fill the window up to the cut, which lies behind the half of a pair that may have begun it */
+    bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window, cut);
+    return next;
+}

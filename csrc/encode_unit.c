@@ -1,0 +1,194 @@
+/* One unit: the tables in turn, then merging. */
+#include "encode.h"
+
+#include "memory.h"
+
+/* Bytes of long units by the heap before the matcher pays, which takes as long to make as so many take to merge. */
+enum { MATCH_WORTH = 1 << 16 };
+
+/* The matcher, made when enough long units have come; NULL before, and when this vocabulary or memory forbids it. */
+static const bbpe_bpe_match *match_of(const bbpe_encoder *self, size_t n) {
+    bbpe_encoder *shared = (bbpe_encoder *)self; /* two words of it are atomic */
+    bbpe_bpe_match *match = BBPE_ATOMIC_ACQUIRE(&shared->match), *there = NULL;
+    if (match == NULL) {
+        if (BBPE_ATOMIC_ADD(&shared->long_bytes, n) + n < MATCH_WORTH) return NULL;
+        match = bbpe_memory_zeroed(1, sizeof *match);
+        if (match == NULL) return NULL;
+        if (bbpe_bpe_match_init(match, self->model) != BBPE_OK) match->is_exact = false;
+        if (!BBPE_ATOMIC_SWAP(&shared->match, &there, match)) { /* another thread was first */
+            bbpe_bpe_match_free(match);
+            bbpe_memory_free(match);
+            match = there;
+        }
+    }
+    return match->is_exact ? match : NULL;
+}
+
+/* Ids by the model alone. */
+static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                           bool is_part, uint32_t *ids) {
+    size_t count = 1;
+    if (bbpe_bpe_find(self->model, bytes, n, is_part, ids)) return 1;
+    if (n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(self->model, bytes, n, 1, ids);
+    const bbpe_bpe_match *match = match_of(self, n);
+    const bbpe_status status =
+        match != NULL ? bbpe_bpe_match_encode(match, self->model, &state->work, bytes, n, ids, &count)
+                      : bbpe_bpe_merge_long(self->model, &state->work, bytes, n, 1, ids, &count);
+    if (BBPE_LIKELY(status == BBPE_OK)) return count;
+    state->status = status;
+    return 0;
+}
+
+/* A unit that no hot table has: the shared one, then the model.  Both then remember it. */
+static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
+                            uint64_t hash, const uint8_t *bytes, size_t n, bool is_part, uint32_t *ids) {
+    if (state->shared != NULL) {
+        const size_t found = bbpe_shared_cache_find(state->shared, key, hash, ids);
+        if (found) return found;
+    }
+    const size_t count = encode_fresh(self, state, bytes, n, is_part, ids);
+    if (state->shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
+        bbpe_shared_cache_add(state->shared, key, hash, ids, count);
+    return count;
+}
+
+/* Long units, and short ones of more ids than an entry holds. */
+static uint32_t *put_long(const uint32_t *stored, uint32_t *ids) {
+    const size_t count = stored[0] >> BBPE_CACHE_ID_BITS;
+    for (size_t i = 0; i < count; i++) ids[i] = stored[i];
+    ids[0] &= BBPE_CACHE_ID_MASK;
+    return ids + count;
+}
+
+BBPE_NOINLINE uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
+                                           uint32_t *ids) {
+    const uint64_t hash = bbpe_cache_hash(key);
+    bbpe_cache_entry *first = state->hot.entries + (hash & state->hot.mask);
+    bbpe_cache_entry *second = state->hot.entries + ((hash & state->hot.mask) ^ 1);
+    if (second->key.lo == key.lo && second->key.hi == key.hi) {
+        const bbpe_cache_entry found = *second;
+        *second = *first;
+        *first = found;
+        return ids + bbpe_cache_put(found.ids, ids);
+    }
+    const bbpe_cache_long_key widened = bbpe_cache_widened(key);
+    const uint64_t long_hash = bbpe_cache_long_hash(&widened);
+    const uint32_t *stored = bbpe_hot_cache_find(&state->hot, &widened, long_hash);
+    if (stored != NULL) return put_long(stored, ids);
+    uint8_t bytes[16];
+    memcpy(bytes, &key.lo, 8);
+    memcpy(bytes + 8, &key.hi, 8);
+    const size_t n = bytes[15] & ~(unsigned)BBPE_CACHE_PART;
+    uint32_t made[BBPE_CACHE_SHORT + 1];
+    const size_t count =
+        encode_shared(self, state, &widened, long_hash, bytes, n, bytes[15] & BBPE_CACHE_PART, made);
+    if (count > 0 && count <= BBPE_CACHE_SHORT_IDS)
+        bbpe_hot_cache_add(&state->hot, key, hash, made, count);
+    else if (count > 0 && count <= BBPE_CACHE_LONG_IDS)
+        bbpe_hot_cache_add_long(&state->hot, &widened, long_hash, made, count);
+    for (size_t i = 0; i < count; i++) ids[i] = made[i];
+    return ids + count;
+}
+
+static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                                  bool is_part, uint32_t *ids) {
+    if (n > BBPE_CACHE_LONG) return ids + encode_fresh(self, state, bytes, n, is_part, ids);
+    const bbpe_cache_long_key key =
+        bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
+    const uint64_t hash = bbpe_cache_long_hash(&key);
+    const uint32_t *stored = bbpe_hot_cache_find(&state->hot, &key, hash);
+    if (stored != NULL) return put_long(stored, ids);
+    const size_t count = encode_shared(self, state, &key, hash, bytes, n, is_part, ids);
+    if (count > 0 && count <= BBPE_CACHE_LONG_IDS) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    return ids + count;
+}
+
+uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                           bool is_part, uint32_t *ids) {
+    if (n > BBPE_CACHE_SHORT) return encode_long_unit(self, state, bytes, n, is_part, ids);
+    bbpe_cache_key key = {0, 0};
+    memcpy(&key, bytes, n);
+    key.hi |= (uint64_t)(n | (is_part && self->has_wholes ? BBPE_CACHE_PART : 0)) << 56;
+    const bbpe_cache_entry *entry = state->hot.entries + (bbpe_cache_hash(key) & state->hot.mask);
+    if (BBPE_LIKELY(entry->key.lo == key.lo && entry->key.hi == key.hi)) return ids + bbpe_cache_put(entry->ids, ids);
+    return bbpe_encode_missed(self, state, key, ids);
+}
+
+/* The character at bytes[0..n); length 0 when it is not well-formed as far as cutting cares. */
+BBPE_INLINE bbpe_character character_at(const uint8_t *bytes, size_t n) {
+    bbpe_character c = {0, 0};
+    if (BBPE_LIKELY(n >= 4)) {
+        memcpy(&c.bytes, bytes, 4);
+        if (BBPE_LIKELY((c.bytes & 0xC0C0F0) == 0x8080E0)) return (bbpe_character){c.bytes & 0xFFFFFF, 3};
+    } else {
+        memcpy(&c.bytes, bytes, n);
+    }
+    const unsigned length = bbpe_character_length(bytes[0]);
+    if (length > n) return (bbpe_character){0, 0};
+    for (unsigned i = 1; i < length; i++)
+        if (!bbpe_utf8_is_tail(bytes[i])) return (bbpe_character){0, 0};
+    if (length < 4) c.bytes &= ((uint32_t)1 << (8 * length)) - 1;
+    return (bbpe_character){c.bytes, length};
+}
+
+/* A part that is one character of three bytes: its ids stand in a table by code point. */
+static uint32_t *encode_character(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes,
+                                  uint32_t packed, uint32_t *ids) {
+    const size_t point = (packed & 0x0F) << 12 | (packed >> 8 & 0x3F) << 6 | (packed >> 16 & 0x3F);
+    const uint64_t known = state->shared != NULL ? BBPE_ATOMIC_LOAD(state->shared->characters + point) : 0;
+    if (BBPE_LIKELY(known)) {
+        ids[0] = known & 0xFFFFF;
+        ids[1] = known >> 20 & 0xFFFFF;
+        ids[2] = known >> 40 & 0xFFFFF;
+        return ids + (known >> 60);
+    }
+    uint32_t *end = bbpe_encode_unit(self, state, bytes, 3, true, ids);
+    if (state->shared == NULL || !self->has_characters || end == ids) return end;
+    uint64_t made = (uint64_t)(end - ids) << 60;
+    for (int i = 0; i < end - ids; i++) made |= (uint64_t)ids[i] << (20 * i);
+    BBPE_ATOMIC_STORE(state->shared->characters + point, made);
+    return end;
+}
+
+/* Whether a pretoken is a token as a whole that merging does not make; its id is written then. */
+static bool is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, uint32_t *id) {
+    if (n > self->model->longest_unmade) return false;
+    const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&self->model->tokens, bytes, n);
+    if (token == NULL || (token->value & BBPE_BPE_MADE)) return false;
+    *id = (uint32_t)token->value;
+    return true;
+}
+
+uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                               uint32_t *ids) {
+    if (self->has_wholes && is_unmade(self, bytes, n, ids)) return ids + 1;
+    size_t unit = 0, at = 0;
+    bbpe_character left = character_at(bytes, n);
+    while (left.length && at + left.length < n) {
+        at += left.length;
+        const bbpe_character right = character_at(bytes + at, n - at);
+        if (right.length && (left.length | right.length) > 1 && bbpe_cut_points_between(&self->cuts, left, right)) {
+            if (left.length == 3 && at - unit == 3)
+                ids = encode_character(self, state, bytes + unit, left.bytes, ids);
+            else
+                ids = bbpe_encode_unit(self, state, bytes + unit, at - unit, true, ids);
+            unit = at;
+        }
+        left = right;
+    }
+    if (left.length == 3 && n - unit == 3) return encode_character(self, state, bytes + unit, left.bytes, ids);
+    return bbpe_encode_unit(self, state, bytes + unit, n - unit, unit > 0, ids);
+}
+
+uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                           uint32_t *ids) {
+    if (n > BBPE_CACHE_LONG) return bbpe_encode_pretoken(self, state, bytes, n, ids);
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
+    const uint64_t hash = bbpe_cache_long_hash(&key);
+    const uint32_t *stored = bbpe_hot_cache_find(&state->hot, &key, hash);
+    if (stored != NULL) return put_long(stored, ids);
+    uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
+    const size_t count = (size_t)(end - ids);
+    if (count > 0 && count <= BBPE_CACHE_LONG_IDS) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    return end;
+}

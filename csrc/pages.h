@@ -1,0 +1,17 @@
+/* Advice to the operating system about large outputs.
+ *
+ * Memory that was never touched comes page by page, and 4 KiB at a time that costs more than decoding into it:
+ * on a Zen 4 under Linux 2.7 GB/s, with huge pages 11.  Advice changes no content and may be ignored, so there
+ * is nothing to fail; where there is no such system call, nothing happens. */
+#ifndef BBPE_PAGES_H
+#define BBPE_PAGES_H
+
+#include "common.h"
+
+/* Smaller outputs come from memory that the process has used before. */
+#define BBPE_PAGES_WORTH ((size_t)2 << 20)
+
+/* Ask for huge pages in memory that is about to be filled from its beginning to its end. */
+void bbpe_pages_expect(void *memory, size_t size);
+
+#endif

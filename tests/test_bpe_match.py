@@ -1,0 +1,105 @@
+"""Merging by longest compatible tokens gives the ids of merging by rank, whatever the vocabulary."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bbpe import formats
+from bbpe.core.bpe import Model
+from bbpe.reference import by_ranks, merge
+
+
+def joined_tokens(rng: random.Random, letters: bytes) -> list[bytes]:
+    """The bytes, and tokens that are two earlier ones."""
+    tokens = [bytes((byte,)) for byte in range(256)]
+    parts = [bytes((letter,)) for letter in letters]
+    for _ in range(rng.randint(1, 25)):
+        token = b"".join(rng.choices(parts, k=2))
+        if len(token) <= 12 and token not in tokens:
+            parts.append(token)
+            tokens.append(token)
+    return tokens
+
+
+def any_tokens(rng: random.Random, letters: bytes) -> list[bytes]:
+    words = {bytes(rng.choices(letters, k=rng.randint(2, 6))) for _ in range(rng.randint(0, 40))}
+    return [bytes((byte,)) for byte in range(256)] + sorted(words)
+
+
+def splits(vocab: dict[int, bytes]) -> list[tuple[int, int, int]]:
+    """Every way to make a token of two."""
+    ids = {token: token_id for token_id, token in vocab.items()}
+    return [
+        (ids[token[:cut]], ids[token[cut:]], token_id)
+        for token_id, token in vocab.items()
+        for cut in range(1, len(token))
+        if token[:cut] in ids and token[cut:] in ids
+    ]
+
+
+def random_model(rng: random.Random, letters: bytes) -> Model:
+    tokens = rng.choice((joined_tokens, any_tokens))(rng, letters)
+    is_ordered = rng.random() < 0.5
+    if not is_ordered:
+        rng.shuffle(tokens)
+    vocab = dict(enumerate(tokens))
+    if rng.random() < 0.5:
+        return Model(vocab, None)
+    merges = [split for split in splits(vocab) if rng.random() < 0.7]
+    if not is_ordered:
+        rng.shuffle(merges)
+    return Model(vocab, merges)
+
+
+def short_texts(letters: bytes, longest: int) -> Iterator[bytes]:
+    for length in range(1, longest + 1):
+        yield from map(bytes, itertools.product(letters, repeat=length))
+
+
+@pytest.mark.parametrize(("letters", "longest"), [(b"ab", 7), (b"abc", 4), (b"abcd", 3)])
+def test_small_vocabularies(letters: bytes, longest: int) -> None:
+    rng = random.Random(len(letters))
+    for _ in range(40):
+        model = random_model(rng, letters)
+        long_texts = [bytes(rng.choices(letters, k=rng.randint(1, 200))) for _ in range(20)]
+        for text in itertools.chain(short_texts(letters, longest), long_texts):
+            assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long"), text
+
+
+def test_a_token_may_rank_below_its_parts() -> None:
+    """"abc" is made of "ab", which ranks above it: what is made, and when, no longer follows the ranks."""
+    tokens = [b"abc", b"cd", b"ab", b"da", b"bcd", b"cda"]
+    ranks = {token: rank for rank, token in enumerate([*tokens, *(bytes((byte,)) for byte in range(256))])}
+    model = Model({rank: token for token, rank in ranks.items()}, None)
+    for text in short_texts(b"abcd", 5):
+        assert model.encode_pretoken(text, how="match") == [ranks[token] for token in merge(text, by_ranks(ranks))]
+
+
+def worst_cases(rng: random.Random) -> Iterator[bytes]:
+    for letter in b"a \n=0":
+        yield bytes((letter,)) * 3001
+    for letters in (b"abcdefghijklmnopqrstuvwxyz", b"0123456789", bytes(range(256)), b"ab", b" \n\t\r"):
+        yield bytes(rng.choices(letters, k=3000))
+    yield b"".join(bytes((rng.randrange(128),)) * rng.randint(1, 60) for _ in range(100))
+
+
+FILES = [f"{name}.tiktoken" for name in ("gpt2", "cl100k_base", "o200k_base", "llama3", "qwen3_6")]
+
+
+@pytest.mark.parametrize("name", [*FILES, "gpt2.tokenizer.json", "deepseek_v3.tokenizer.json"])
+def test_real_vocabularies(
+    name: str, vocab_path: Callable[[str], Path], corpus: Callable[..., str]
+) -> None:
+    """One unit of all there is: no pattern splits it.  Those of llama3 and qwen3_6 have unmade tokens and tokens that
+    rank below their parts."""
+    spec = formats.load(vocab_path(name), pattern=None if name.endswith(".json") else "none")
+    model = Model(spec.vocab, spec.merges)
+    text = b"".join(
+        [*worst_cases(random.Random(5)), *(corpus(name, 30_000).encode() for name in ("en", "code", "zh", "multi"))]
+    )
+    assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long")
