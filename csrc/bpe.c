@@ -1,6 +1,15 @@
 /* Making a model: tokens, merges, and which of them happen. */
 #include "bpe.h"
 
+static void forget_numbers(bbpe_bpe *self) {
+    bbpe_merge_table_free(&self->table);
+    bbpe_memory_table_free(self->byte_pairs);
+    bbpe_memory_free(self->numbers);
+    bbpe_memory_free(self->ids);
+    self->byte_pairs = self->numbers = self->ids = NULL;
+    self->number_count = 0;
+}
+
 bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bool by_rank, bool whole_pretokens) {
     memset(self, 0, sizeof *self);
     self->id_count = id_count;
@@ -8,10 +17,9 @@ bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bool by_rank, bool wh
     self->whole_pretokens = whole_pretokens;
     self->lengths = bbpe_memory_zeroed(id_count, sizeof *self->lengths);
     self->parts = bbpe_memory_new(id_count, sizeof *self->parts);
-    self->byte_pairs = bbpe_memory_new(1 << 16, sizeof *self->byte_pairs);
     bbpe_status status = bbpe_pair_table_init(&self->merges, 0);
     if (status == BBPE_OK) status = bbpe_pretoken_table_init(&self->tokens);
-    if (!self->lengths || !self->parts || !self->byte_pairs) status = BBPE_NO_MEMORY;
+    if (!self->lengths || !self->parts) status = BBPE_NO_MEMORY;
     if (status != BBPE_OK) bbpe_bpe_free(self);
     return status;
 }
@@ -21,7 +29,7 @@ void bbpe_bpe_free(bbpe_bpe *self) {
     bbpe_pretoken_table_free(&self->tokens);
     bbpe_memory_free(self->lengths);
     bbpe_memory_free(self->parts);
-    bbpe_memory_free(self->byte_pairs);
+    forget_numbers(self);
     memset(self, 0, sizeof *self);
 }
 
@@ -43,15 +51,83 @@ bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, ui
     return BBPE_OK;
 }
 
-static void fill_byte_pairs(bbpe_bpe *self) {
-    if (self->merges.count == 0)
-        memset(self->byte_pairs, 0xFF, sizeof(uint64_t) << 16);
-    else
-        for (size_t i = 0; i < 1 << 16; i++)
-            self->byte_pairs[i] = bbpe_bpe_value(self, self->byte_ids[i >> 8], self->byte_ids[i & 255]);
+/* Give a token the next number. */
+static void number_token(bbpe_bpe *self, uint32_t id) {
+    self->numbers[id] = (uint32_t)self->number_count;
+    self->ids[self->number_count++] = id;
 }
 
-/* Numbers of the entries of `tokens`, the shorter tokens first; NULL without memory. */
+/* What makes the numbers of two symbols into that of a third. */
+static void add_numbered(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t id) {
+    const uint32_t a = self->numbers[left], b = self->numbers[right], made = self->numbers[id];
+    bbpe_merge_table_add(&self->table, a, b, made);
+    if ((a | b) < 256) self->byte_pairs[a << 8 | b] = made;
+}
+
+/* Arrays for so many tokens that merges make, and the numbers of bytes. */
+static bbpe_status begin_numbers(bbpe_bpe *self, size_t made, size_t merges) {
+    if (made >= ((size_t)1 << BBPE_MERGE_TABLE_BITS) - 256) return BBPE_TOO_LARGE;
+    self->numbers = bbpe_memory_new(self->id_count, sizeof *self->numbers);
+    self->ids = bbpe_memory_new(256 + made, sizeof *self->ids);
+    self->byte_pairs = bbpe_memory_table(1 << 16, sizeof *self->byte_pairs);
+    if (self->numbers == NULL || self->ids == NULL || self->byte_pairs == NULL) return BBPE_NO_MEMORY;
+    memset(self->numbers, 0xFF, self->id_count * sizeof *self->numbers);
+    memset(self->byte_pairs, 0xFF, sizeof *self->byte_pairs << 16);
+    for (int byte = 0; byte < 256; byte++) number_token(self, self->byte_ids[byte]);
+    return bbpe_merge_table_init(&self->table, merges);
+}
+
+/* Number the tokens that merges make in the order of ranks; false in *is_clear when one is made at two ranks. */
+static bbpe_status number_listed(bbpe_bpe *self, const bbpe_pair_table *merges, bool *is_clear) {
+    const bbpe_pair_slot *slot = merges->slots, *end = slot + merges->mask + 1;
+    uint64_t last = 0;
+    for (; slot < end; slot++)
+        if (slot->key != BBPE_PAIR_NONE && slot->value >> 32 > last) last = slot->value >> 32;
+    uint32_t *by_rank = bbpe_memory_new((size_t)last + 1, sizeof *by_rank);
+    if (by_rank == NULL) return BBPE_NO_MEMORY;
+    memset(by_rank, 0xFF, ((size_t)last + 1) * sizeof *by_rank);
+    for (slot = merges->slots; slot < end; slot++)
+        if (slot->key != BBPE_PAIR_NONE) by_rank[slot->value >> 32] = (uint32_t)slot->value;
+    bbpe_status status = begin_numbers(self, merges->count, merges->count);
+    *is_clear = true;
+    for (size_t rank = 0; rank <= last && status == BBPE_OK; rank++) {
+        if (by_rank[rank] == UINT32_MAX) continue;
+        if (self->numbers[by_rank[rank]] != UINT32_MAX) *is_clear = false;
+        number_token(self, by_rank[rank]);
+    }
+    for (slot = merges->slots; slot < end && status == BBPE_OK; slot++)
+        if (slot->key != BBPE_PAIR_NONE)
+            add_numbered(self, (uint32_t)(slot->key >> 32), (uint32_t)slot->key, (uint32_t)slot->value);
+    bbpe_memory_free(by_rank);
+    return status;
+}
+
+static bbpe_status number_by_id(bbpe_bpe *self) {
+    const bbpe_status status = begin_numbers(self, self->tokens.count, self->tokens.count);
+    for (size_t id = 0; id < self->id_count && status == BBPE_OK; id++)
+        if (self->lengths[id] > 1) number_token(self, (uint32_t)id);
+    return status;
+}
+
+/* Where a token is made by several listed merges, only the live ones are numbered. */
+static bbpe_status number_live(bbpe_bpe *self) {
+    bbpe_pair_table live;
+    bool is_clear;
+    bbpe_status status = bbpe_pair_table_init(&live, self->tokens.count);
+    if (status != BBPE_OK) return status;
+    for (size_t i = 0; i < self->tokens.count; i++) {
+        const bbpe_pretoken_entry *entry = self->tokens.entries + i;
+        if (entry->length < 2 || !(entry->value & BBPE_BPE_MADE)) continue;
+        const bbpe_bpe_parts parts = self->parts[(uint32_t)entry->value];
+        bbpe_pair_table_set(&live, bbpe_pair_key(parts.left, parts.right), bbpe_bpe_value(self, parts.left, parts.right));
+    }
+    forget_numbers(self);
+    status = number_listed(self, &live, &is_clear);
+    bbpe_pair_table_free(&live);
+    return status;
+}
+
+/* Entries of `tokens`, the shorter tokens first; NULL without memory. */
 static uint32_t *by_length(const bbpe_bpe *self) {
     const size_t n = self->tokens.count;
     uint32_t *order = bbpe_memory_new(n, sizeof *order);
@@ -69,13 +145,14 @@ static uint32_t *by_length(const bbpe_bpe *self) {
 }
 
 /* Look for the live merge of one token, when all shorter ones have theirs; `ids` has room for its bytes. */
-static bbpe_status settle_token(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretoken_entry *entry, uint32_t *ids) {
+static bbpe_status settle_token(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretoken_entry *entry, bool is_numbered,
+                                uint32_t *ids) {
     const uint32_t id = (uint32_t)entry->value;
     const uint8_t *bytes = self->tokens.arena + entry->start;
     bbpe_status status = BBPE_OK;
     size_t count;
     /* stop at two symbols: a listed merge of these would hide which they were */
-    if (entry->length <= BBPE_BPE_SHORT)
+    if (entry->length <= BBPE_BPE_SHORT && is_numbered)
         count = bbpe_bpe_merge_short(self, bytes, entry->length, 2, ids);
     else
         status = bbpe_bpe_merge_long(self, work, bytes, entry->length, 2, ids, &count);
@@ -88,23 +165,25 @@ static bbpe_status settle_token(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretok
     entry->value |= BBPE_BPE_MADE;
     self->parts[id] = (bbpe_bpe_parts){ids[0], ids[1]};
     if (!self->by_rank) return BBPE_OK;
-    if (entry->length == 2) self->byte_pairs[bytes[0] << 8 | bytes[1]] = (uint64_t)id << 32 | id;
+    add_numbered(self, ids[0], ids[1], id);
     return bbpe_bpe_add_merge(self, ids[0], ids[1], id, id);
 }
 
 bbpe_status bbpe_bpe_settle(bbpe_bpe *self) {
     uint32_t *order = by_length(self), *ids = bbpe_memory_new(self->longest, sizeof *ids);
     bbpe_bpe_work work = {0};
+    bool is_numbered = true;
     bbpe_status status = order != NULL && ids != NULL ? BBPE_OK : BBPE_NO_MEMORY;
     if (status == BBPE_OK && self->by_rank) status = bbpe_pair_table_reserve(&self->merges, self->tokens.count);
-    if (status == BBPE_OK) fill_byte_pairs(self);
+    if (status == BBPE_OK) status = self->by_rank ? number_by_id(self) : number_listed(self, &self->merges, &is_numbered);
     for (size_t i = 0; i < self->tokens.count && status == BBPE_OK; i++) {
         bbpe_pretoken_entry *entry = self->tokens.entries + order[i];
         if (entry->length == 1)
             entry->value |= BBPE_BPE_MADE;
         else if (entry->length > 1)
-            status = settle_token(self, &work, entry, ids);
+            status = settle_token(self, &work, entry, is_numbered, ids);
     }
+    if (status == BBPE_OK && !is_numbered) status = number_live(self);
     bbpe_bpe_work_free(&work);
     bbpe_memory_free(order);
     bbpe_memory_free(ids);

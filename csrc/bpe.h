@@ -14,6 +14,7 @@
 #define BBPE_BPE_H
 
 #include "heap.h"
+#include "merge_table.h"
 #include "pair_table.h"
 #include "pretoken_table.h"
 
@@ -31,7 +32,10 @@ typedef struct {
 
 typedef struct {
     bbpe_pair_table merges;     /* pair of ids -> rank << 32 | id */
-    uint64_t *byte_pairs;       /* the same for the ids of two bytes, [first << 8 | second], or BBPE_BPE_NONE */
+    bbpe_merge_table table;     /* the same by numbers in the order of ranks, for short units */
+    uint32_t *byte_pairs;       /* numbers that two bytes make, [first << 8 | second], or BBPE_MERGE_TABLE_NONE */
+    uint32_t *numbers, *ids;    /* id -> number; number -> id */
+    size_t number_count;
     bbpe_pretoken_table tokens; /* bytes -> id, and BBPE_BPE_MADE */
     uint32_t *lengths;          /* by id; 0 where there is no token */
     bbpe_bpe_parts *parts;      /* by id: the pair of a token's live merge; of others undefined */
@@ -62,7 +66,7 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self);
 bbpe_status bbpe_bpe_add_token(bbpe_bpe *self, uint32_t id, const uint8_t *bytes, size_t n);
 /* Add a merge of a list; of one that is listed twice the last rank counts. */
 bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id);
-/* Find the live merges; after it the model may be used. */
+/* Find the live merges; after it the model may be used.  BBPE_TOO_LARGE beyond 2^21 merges that make tokens. */
 bbpe_status bbpe_bpe_settle(bbpe_bpe *self);
 
 /* The rank << 32 | id that two neighbours merge into, or BBPE_BPE_NONE. */

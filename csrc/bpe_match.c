@@ -9,7 +9,7 @@ BBPE_INLINE size_t pair_bit(const bbpe_bpe_match *self, uint64_t key) {
 static bbpe_status note_pairs(bbpe_bpe_match *self, const bbpe_pair_table *merges) {
     size_t words = 1;
     for (self->pairs_shift = 64 - 6; words < merges->count / 8; words *= 2) self->pairs_shift--;
-    self->pairs = bbpe_memory_zeroed(words, sizeof *self->pairs);
+    self->pairs = bbpe_memory_table(words, sizeof *self->pairs);
     if (self->pairs == NULL) return BBPE_NO_MEMORY;
     for (size_t i = 0; i <= merges->mask; i++) {
         if (merges->slots[i].key == BBPE_PAIR_NONE) continue;
@@ -26,6 +26,17 @@ static uint32_t rank_of(uint64_t value) {
 
 static uint32_t max(uint32_t a, uint32_t b) {
     return a > b ? a : b;
+}
+
+/* The ranks of pairs of bytes. */
+static bbpe_status note_seams(bbpe_bpe_match *self, const bbpe_bpe *model) {
+    self->seams = bbpe_memory_table(1 << 16, sizeof *self->seams);
+    if (self->seams == NULL) return BBPE_NO_MEMORY;
+    for (size_t i = 0; i < 1 << 16; i++)
+        self->seams[i] = model->byte_pairs[i] == BBPE_MERGE_TABLE_NONE
+                             ? UINT32_MAX
+                             : rank_of(bbpe_bpe_value(model, model->byte_ids[i >> 8], model->byte_ids[i & 255]));
+    return BBPE_OK;
 }
 
 /* The ends of a token of two bytes and more, when those of its parts are known. */
@@ -60,8 +71,8 @@ static size_t by_length(const bbpe_bpe *model, uint32_t *ids, size_t *next) {
 static bbpe_status find_all_ends(bbpe_bpe_match *self, const bbpe_bpe *model) {
     uint32_t *ids = bbpe_memory_new(model->tokens.count, sizeof *ids);
     size_t *next = bbpe_memory_zeroed(model->longest + 2, sizeof *next);
-    self->left_ends = bbpe_memory_zeroed(model->id_count, sizeof *self->left_ends);
-    self->right_ends = bbpe_memory_zeroed(model->id_count, sizeof *self->right_ends);
+    self->left_ends = bbpe_memory_table(model->id_count, sizeof *self->left_ends);
+    self->right_ends = bbpe_memory_table(model->id_count, sizeof *self->right_ends);
     const bool fits = ids && next && self->left_ends && self->right_ends;
     for (int byte = 0; byte < 256 && fits; byte++) {
         const uint32_t id = model->byte_ids[byte];
@@ -79,6 +90,7 @@ bbpe_status bbpe_bpe_match_init(bbpe_bpe_match *self, const bbpe_bpe *model) {
     bbpe_status status = bbpe_trie_init(&self->trie, &model->tokens, BBPE_BPE_MADE, model->id_count);
     if (status == BBPE_OK) status = find_all_ends(self, model);
     if (status == BBPE_OK) status = note_pairs(self, &model->merges);
+    if (status == BBPE_OK) status = note_seams(self, model);
     if (status != BBPE_OK) bbpe_bpe_match_free(self);
     self->is_exact = status == BBPE_OK;
     return status;
@@ -86,9 +98,10 @@ bbpe_status bbpe_bpe_match_init(bbpe_bpe_match *self, const bbpe_bpe *model) {
 
 void bbpe_bpe_match_free(bbpe_bpe_match *self) {
     bbpe_trie_free(&self->trie);
-    bbpe_memory_free(self->left_ends);
-    bbpe_memory_free(self->right_ends);
-    bbpe_memory_free(self->pairs);
+    bbpe_memory_table_free(self->left_ends);
+    bbpe_memory_table_free(self->right_ends);
+    bbpe_memory_table_free(self->pairs);
+    bbpe_memory_table_free(self->seams);
     memset(self, 0, sizeof *self);
 }
 
@@ -142,7 +155,7 @@ bbpe_status bbpe_bpe_match_encode(const bbpe_bpe_match *self, const bbpe_bpe *mo
         bool fits = !(dead[end / 64] >> (end % 64) & 1);
         /* after two of a kind a third one is known to fit */
         if (fits && found > 0 && !(found > 1 && id == ids[found - 1] && id == ids[found - 2])) {
-            const uint32_t seam = rank_of(model->byte_pairs[text[position - 1] << 8 | text[position]]);
+            const uint32_t seam = self->seams[text[position - 1] << 8 | text[position]];
             fits = is_compatible(self, model, ids[found - 1], id, seam, is_last_longest);
         }
         if (fits) {

@@ -40,6 +40,7 @@ typedef struct {
     bbpe_trie trie; /* of the made tokens */
     bbpe_bpe_end *left_ends, *right_ends; /* by id */
     uint64_t *pairs;      /* bits by the hash of a pair: which may merge; most do not, and it fits the L2 cache */
+    uint32_t *seams;      /* the rank of two bytes that meet, [first << 8 | second] */
     unsigned pairs_shift; /* a hash >> this is the number of a bit */
 } bbpe_bpe_match;
 

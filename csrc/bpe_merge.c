@@ -10,24 +10,27 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self) {
 }
 
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids) {
-    uint64_t values[BBPE_BPE_SHORT + 1]; /* of the pair that begins at each symbol */
-    for (size_t i = 0; i < n; i++) ids[i] = self->byte_ids[text[i]];
-    for (size_t i = 1; i < n; i++) values[i - 1] = self->byte_pairs[text[i - 1] << 8 | text[i]];
+    uint32_t made[BBPE_BPE_SHORT + 1]; /* by the pair that begins at each symbol */
+    for (size_t i = 0; i < n; i++) ids[i] = text[i];
+    for (size_t i = 1; i < n; i++) made[i - 1] = self->byte_pairs[text[i - 1] << 8 | text[i]];
     while (n > enough) {
         size_t at = 0;
-        uint64_t best = values[0];
-        for (size_t i = 1; i + 1 < n; i++)
-            if (values[i] < best) best = values[at = i];
-        if (best == BBPE_BPE_NONE) break;
+        uint32_t best = made[0];
+        for (size_t i = 1; i + 1 < n; i++) {
+            at = made[i] < best ? i : at;
+            best = made[i] < best ? made[i] : best;
+        }
+        if (best == BBPE_MERGE_TABLE_NONE) break;
         n--;
-        ids[at] = (uint32_t)best;
+        ids[at] = best;
         for (size_t i = at + 1; i < n; i++) {
             ids[i] = ids[i + 1];
-            values[i - 1] = values[i];
+            made[i - 1] = made[i];
         }
-        if (at > 0) values[at - 1] = bbpe_bpe_value(self, ids[at - 1], ids[at]);
-        if (at + 1 < n) values[at] = bbpe_bpe_value(self, ids[at], ids[at + 1]);
+        if (at > 0) made[at - 1] = bbpe_merge_table_find(&self->table, ids[at - 1], best);
+        if (at + 1 < n) made[at] = bbpe_merge_table_find(&self->table, best, ids[at + 1]);
     }
+    for (size_t i = 0; i < n; i++) ids[i] = self->ids[ids[i]];
     return n;
 }
 

@@ -23,8 +23,8 @@ bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slo
     bbpe_cache_entry *new_entries = bbpe_memory_table(entries, sizeof *new_entries);
     bbpe_cache_slot *new_slots = bbpe_memory_table(slots, sizeof *new_slots);
     if (new_entries == NULL || new_slots == NULL) {
-        bbpe_memory_free(new_entries);
-        bbpe_memory_free(new_slots);
+        bbpe_memory_table_free(new_entries);
+        bbpe_memory_table_free(new_slots);
         return BBPE_NO_MEMORY;
     }
     *self = (bbpe_hot_cache){new_entries, entries - 1, new_slots, slots - 1};
@@ -32,16 +32,20 @@ bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slo
 }
 
 void bbpe_hot_cache_free(bbpe_hot_cache *self) {
-    bbpe_memory_free(self->entries);
-    bbpe_memory_free(self->slots);
+    bbpe_memory_table_free(self->entries);
+    bbpe_memory_table_free(self->slots);
     memset(self, 0, sizeof *self);
 }
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count) {
-    const size_t at = hash & self->mask;
-    self->entries[at ^ 1] = self->entries[at];
-    self->entries[at].key = key;
-    bbpe_cache_pack(ids, count, self->entries[at].ids);
+    bbpe_cache_entry *entry = bbpe_hot_cache_bucket(self, hash);
+    /* what came first is most often what is frequent; one in eight times it goes, so that nothing stays for ever */
+    if (entry[0].key.hi != 0 && (entry[1].key.hi == 0 || hash >> 61)) entry++;
+    entry->key = key;
+    if (count <= BBPE_CACHE_SHORT_IDS)
+        bbpe_cache_pack(ids, count, entry->ids);
+    else
+        entry->ids[0] = BBPE_CACHE_MANY;
 }
 
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
@@ -61,7 +65,7 @@ bbpe_shared_cache *bbpe_shared_cache_new(size_t slots) {
     bbpe_shared_cache *self = bbpe_memory_zeroed(1, sizeof *self);
     if (self == NULL) return NULL;
     self->slots = bbpe_memory_table(slots, sizeof *self->slots);
-    self->characters = bbpe_memory_zeroed(65536, sizeof *self->characters);
+    self->characters = bbpe_memory_table(65536, sizeof *self->characters);
     self->mask = slots - 1;
     self->owners = 1;
     if (self->slots != NULL && self->characters != NULL) return self;
@@ -75,8 +79,8 @@ void bbpe_shared_cache_hold(bbpe_shared_cache *self) {
 
 bool bbpe_shared_cache_drop(bbpe_shared_cache *self) {
     if (BBPE_ATOMIC_ADD(&self->owners, (uint32_t)-1) != 1) return false;
-    bbpe_memory_free(self->slots);
-    bbpe_memory_free(self->characters);
+    bbpe_memory_table_free(self->slots);
+    bbpe_memory_table_free(self->characters);
     bbpe_memory_free(self);
     return true;
 }

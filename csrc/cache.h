@@ -23,6 +23,8 @@ enum {
 
 #define BBPE_CACHE_ID_BITS 28
 #define BBPE_CACHE_ID_MASK (((uint32_t)1 << BBPE_CACHE_ID_BITS) - 1)
+/* The first stored id from here on means: more ids than an entry holds, found in a slot. */
+#define BBPE_CACHE_MANY ((uint32_t)15 << BBPE_CACHE_ID_BITS)
 
 typedef struct {
     uint64_t lo, hi;
@@ -43,7 +45,7 @@ typedef struct {
     bbpe_cache_long_key key;
 } bbpe_cache_slot;
 
-/* Zeroed tables of powers of two; neighbours i and i ^ 1 share what falls on either. */
+/* Zeroed tables of powers of two. */
 typedef struct {
     bbpe_cache_entry *entries;
     size_t mask;
@@ -121,8 +123,21 @@ BBPE_INLINE void bbpe_cache_pack(const uint32_t *ids, size_t count, uint32_t *st
     stored[0] |= (uint32_t)count << BBPE_CACHE_ID_BITS;
 }
 
+/* The two entries that a short unit may be in, in one cache line. */
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_bucket(const bbpe_hot_cache *self, uint64_t hash) {
+    return self->entries + (hash & self->mask & ~(uint64_t)1);
+}
+
+/* The entry of a bucket that has the key, or NULL; no branch chooses between the two. */
+BBPE_INLINE const bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_cache_entry *bucket, uint64_t lo, uint64_t hi) {
+    const uint64_t first = (bucket[0].key.lo ^ lo) | (bucket[0].key.hi ^ hi);
+    const uint64_t second = (bucket[1].key.lo ^ lo) | (bucket[1].key.hi ^ hi);
+    const bbpe_cache_entry *entry = bucket + (first != 0);
+    return BBPE_LIKELY(first == 0 || second == 0) ? entry : NULL;
+}
+
 /* The ids of a long unit, not unpacked, or NULL. */
-BBPE_INLINE const uint32_t *bbpe_hot_cache_find(const bbpe_hot_cache *self, const bbpe_cache_long_key *key,
+BBPE_INLINE const uint32_t *bbpe_hot_cache_find_long(const bbpe_hot_cache *self, const bbpe_cache_long_key *key,
                                                 uint64_t hash) {
     const size_t at = hash & self->slot_mask;
     if (bbpe_cache_same(&self->slots[at].key, key)) return self->slots[at].ids;
@@ -130,7 +145,7 @@ BBPE_INLINE const uint32_t *bbpe_hot_cache_find(const bbpe_hot_cache *self, cons
     return NULL;
 }
 
-/* Put first what is given, and the one that was there in its neighbour's place. */
+/* Put a new unit in its bucket.  More than four ids are only marked. */
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count);
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count);

@@ -48,9 +48,9 @@ static size_t add_token(bbpe_cut_points *self, const uint8_t *token, size_t n) {
 
 static bbpe_status fill(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made, unsigned bits,
                         size_t *added) {
-    bbpe_memory_free(self->whole);
+    bbpe_memory_table_free(self->whole);
     self->shift = 64 - bits;
-    self->whole = bbpe_memory_zeroed((size_t)1 << (bits - 6), sizeof *self->whole);
+    self->whole = bbpe_memory_table((size_t)1 << (bits - 6), sizeof *self->whole);
     *added = 0;
     if (self->whole == NULL) return BBPE_NO_MEMORY;
     for (size_t i = 0; i < tokens->count; i++)
@@ -61,7 +61,7 @@ static bbpe_status fill(bbpe_cut_points *self, const bbpe_pretoken_table *tokens
 
 bbpe_status bbpe_cut_points_init(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made) {
     memset(self, 0, sizeof *self);
-    self->partial = bbpe_memory_zeroed((size_t)1 << (BBPE_CUT_POINTS_PARTIAL_BITS - 6), sizeof *self->partial);
+    self->partial = bbpe_memory_table((size_t)1 << (BBPE_CUT_POINTS_PARTIAL_BITS - 6), sizeof *self->partial);
     bbpe_status status = self->partial == NULL ? BBPE_NO_MEMORY : BBPE_OK;
     size_t added = 0;
     unsigned bits = LEAST_BITS;
@@ -73,7 +73,7 @@ bbpe_status bbpe_cut_points_init(bbpe_cut_points *self, const bbpe_pretoken_tabl
 }
 
 void bbpe_cut_points_free(bbpe_cut_points *self) {
-    bbpe_memory_free(self->whole);
-    bbpe_memory_free(self->partial);
+    bbpe_memory_table_free(self->whole);
+    bbpe_memory_table_free(self->partial);
     memset(self, 0, sizeof *self);
 }

@@ -8,7 +8,6 @@
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 
-enum { AHEAD = 12 }; /* pretokens before a miss is met that its place in the shared table is prefetched */
 enum { BLOCK = 128 }; /* pretokens at a time: their keys and ends stay in the L1 cache; 512 lost 10 % on English */
 
 /* Key of a long pretoken on the stage: where it begins, and how long it is below this bit, which no length reaches. */
@@ -16,7 +15,7 @@ enum { BLOCK = 128 }; /* pretokens at a time: their keys and ends stay in the L1
 
 typedef struct {
     bbpe_cache_key key;
-    const bbpe_cache_entry *entry;
+    const bbpe_cache_entry *bucket;
 } staged;
 
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme,
@@ -69,84 +68,95 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
     return BBPE_OK;
 }
 
-BBPE_INLINE bool is_hit(const staged *unit) {
-    return !((unit->entry->key.lo ^ unit->key.lo) | (unit->entry->key.hi ^ unit->key.hi));
-}
-
-/* What the hot table does not have is looked for far away. */
-static BBPE_NOINLINE void prefetch_shared(const bbpe_encode_state *state, bbpe_cache_key key) {
-    if (state->shared == NULL || (key.hi & STAGED_LONG)) return;
-    const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-    BBPE_PREFETCH(state->shared->slots + (bbpe_cache_long_hash(&widened) & state->shared->mask));
-}
-
 /* Write the ids of what is staged. */
 BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
                            const staged *stage, size_t count, uint32_t *ids) {
-    for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count && BBPE_UNLIKELY(!is_hit(stage + i + AHEAD))) prefetch_shared(state, stage[i + AHEAD].key);
-        const bbpe_cache_key key = stage[i].key;
-        const bbpe_cache_entry *entry = stage[i].entry;
-        if (BBPE_LIKELY(is_hit(stage + i)))
+    for (const staged *unit = stage; unit < stage + count; unit++) {
+        const bbpe_cache_entry *entry = bbpe_hot_cache_find(unit->bucket, unit->key.lo, unit->key.hi);
+        if (BBPE_LIKELY(entry != NULL && entry->ids[0] < BBPE_CACHE_MANY))
             ids += bbpe_cache_put(entry->ids, ids);
-        else if (key.hi & STAGED_LONG)
-            ids = bbpe_encode_long(self, state, text + key.lo, (size_t)(key.hi & ~STAGED_LONG), ids);
+        else if (unit->key.hi & STAGED_LONG)
+            ids = bbpe_encode_long(self, state, text + unit->key.lo, (size_t)(unit->key.hi & ~STAGED_LONG), ids);
         else
-            ids = bbpe_encode_missed(self, state, key, ids);
+            ids = bbpe_encode_missed(self, state, unit->key, ids);
     }
     return ids;
 }
 
-/* Whether one of the 16 bytes is 0xE0 or more, the first of a character of three or four. */
-BBPE_INLINE bool has_wide(bbpe_cache_key key) {
-    const uint64_t lo = key.lo & key.lo << 1 & key.lo << 2, hi = key.hi & key.hi << 1 & key.hi << 2;
-    return (lo | hi) & 0x8080808080808080u;
+/* Whether one of the bytes is 0xE0 or more, the first of a character of three or four. */
+BBPE_INLINE bool has_wide(uint64_t a, uint64_t b) {
+    return ((a & a << 1 & a << 2) | (b & b << 1 & b << 2)) & 0x8080808080808080u;
 }
 
-/* Sixteen bytes of a text of n, or what there is. */
-BBPE_INLINE bbpe_cache_key load_key(const uint8_t *text, size_t start, size_t n) {
-    uint8_t end[16] = {0};
-    uint64_t lo, hi;
-    if (BBPE_UNLIKELY(start + 16 > n)) {
-        memcpy(end, text + start, n - start);
-        text = end;
-        start = 0;
+/* The same of a stretch of text of which 16 bytes more may be read. */
+static bool has_wide_text(const uint8_t *text, size_t n) {
+    uint64_t words[2], wide = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        memcpy(words, text + i, 16);
+        wide |= (words[0] & words[0] << 1 & words[0] << 2) | (words[1] & words[1] << 1 & words[1] << 2);
     }
-    memcpy(&lo, text + start, 8);
-    memcpy(&hi, text + start + 8, 8);
-    return (bbpe_cache_key){lo, hi};
+    return wide & 0x8080808080808080u;
 }
 
-/* All of the block's pretokens: keys first and their entries prefetched, then ids.  The text has n bytes. */
-static uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                              size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    staged stage[BLOCK];
-    size_t filled = 0;
-    for (size_t i = 0; i < count; i++) {
-        const size_t length = ends[i] - start;
-        const unsigned kept = length < 16 ? (unsigned)length : 16, more = kept > 8 ? kept - 8 : 0;
-        bbpe_cache_key key = load_key(text, start, n);
-        key.lo &= UINT64_MAX >> (8 * (8 - (kept - more)));
-        key.hi &= more ? UINT64_MAX >> (8 * (8 - more)) : 0;
-        if (BBPE_UNLIKELY(has_wide(key))) {
-            ids = emit(self, state, text, stage, filled, ids);
-            filled = 0;
+#define KEY_ROW(n)                                                                                     \
+    {                                                                                                  \
+        (n) >= 8 ? UINT64_MAX : ((uint64_t)1 << (8 * ((n) % 8))) - 1,                                  \
+            (n) >= 8 ? ((uint64_t)1 << (8 * ((n) % 8))) - 1 : 0, (uint64_t)(n) << 56                   \
+    }
+
+/* All of a block's pretokens: keys first and their entries prefetched, then ids.  The text has n bytes, of which 16
+ * can be read at every pretoken unless it `is_end`; `may_be_wide` if it has characters of three bytes. */
+BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                   size_t start, const size_t *ends, size_t count, uint32_t *ids, bool may_be_wide,
+                                   bool is_end) {
+    static const uint64_t rows[16][3] = {
+        KEY_ROW(0), KEY_ROW(1), KEY_ROW(2),  KEY_ROW(3),  KEY_ROW(4),  KEY_ROW(5),  KEY_ROW(6),  KEY_ROW(7),
+        KEY_ROW(8), KEY_ROW(9), KEY_ROW(10), KEY_ROW(11), KEY_ROW(12), KEY_ROW(13), KEY_ROW(14), KEY_ROW(15)};
+    const bbpe_hot_cache hot = state->hot;
+    staged stage[BLOCK], *unit = stage;
+    for (const size_t *end = ends; end < ends + count; start = *end++) {
+        const size_t length = *end - start;
+        uint64_t lo, hi;
+        if (is_end && start + 16 > n) {
+            uint64_t words[2] = {0, 0};
+            memcpy(words, text + start, n - start);
+            lo = words[0];
+            hi = words[1];
+        } else {
+            memcpy(&lo, text + start, 8);
+            memcpy(&hi, text + start + 8, 8);
+        }
+        if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT)) {
+            lo &= rows[length][0];
+            hi &= rows[length][1];
+        }
+        if (may_be_wide && has_wide(lo, hi)) {
+            ids = emit(self, state, text, stage, (size_t)(unit - stage), ids);
+            unit = stage;
             ids = bbpe_encode_pretoken(self, state, text + start, length, ids);
         } else if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT)) {
-            key.hi |= (uint64_t)length << 56;
-            const bbpe_cache_entry *entry = state->hot.entries + (bbpe_cache_hash(key) & state->hot.mask);
-            BBPE_PREFETCH(entry);
-            stage[filled].key.lo = key.lo;
-            stage[filled].key.hi = key.hi;
-            stage[filled++].entry = entry;
+            unit->key.lo = lo;
+            unit->key.hi = hi |= rows[length][2];
+            unit->bucket = bbpe_hot_cache_bucket(&hot, bbpe_cache_hash((bbpe_cache_key){lo, hi}));
+            BBPE_PREFETCH(unit->bucket);
+            unit++;
         } else {
-            stage[filled].key.lo = start;
-            stage[filled].key.hi = STAGED_LONG | length;
-            stage[filled++].entry = state->hot.entries;
+            unit->key.lo = start;
+            unit->key.hi = STAGED_LONG | length;
+            unit->bucket = hot.entries;
+            unit++;
         }
-        start = ends[i];
     }
-    return emit(self, state, text, stage, filled, ids);
+    return emit(self, state, text, stage, (size_t)(unit - stage), ids);
+}
+
+static uint32_t *encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                  size_t start, const size_t *ends, size_t count, uint32_t *ids) {
+    const size_t end = count ? ends[count - 1] : start;
+    if (end + 16 > n) return encode_block(self, state, text, n, start, ends, count, ids, true, true);
+    if (has_wide_text(text + start, end - start))
+        return encode_block(self, state, text, n, start, ends, count, ids, true, false);
+    return encode_block(self, state, text, n, start, ends, count, ids, false, false);
 }
 
 bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
@@ -156,7 +166,7 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
     state->seen += n;
     while (start < n && state->status == BBPE_OK) {
         const size_t found = self->fill(&self->scheme, text, start, n, ends, BLOCK);
-        out = encode_block(self, state, text, n, start, ends, found, out);
+        out = encode_pretokens(self, state, text, n, start, ends, found, out);
         start = ends[found - 1];
     }
     *count = (size_t)(out - ids);
@@ -174,7 +184,7 @@ bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state
         size_t found = 0, begin = start;
         for (; i < pretokens && found < BLOCK; i++)
             if ((size_t)given[i] != start) start = ends[found++] = (size_t)given[i];
-        out = encode_block(self, state, text, n, begin, ends, found, out);
+        out = encode_pretokens(self, state, text, n, begin, ends, found, out);
     }
     *count = (size_t)(out - ids);
     return state->status;

@@ -28,7 +28,8 @@ static const bbpe_bpe_match *match_of(const bbpe_encoder *self, size_t n) {
 static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
     size_t count = 1;
-    if (bbpe_bpe_find(self->model, bytes, n, is_part, ids)) return 1;
+    if (((self->has_wholes && !is_part) || n > BBPE_BPE_SHORT) && bbpe_bpe_find(self->model, bytes, n, is_part, ids))
+        return 1;
     if (n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(self->model, bytes, n, 1, ids);
     const bbpe_bpe_match *match = match_of(self, n);
     const bbpe_status status =
@@ -42,12 +43,12 @@ static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* A unit that no hot table has: the shared one, then the model.  Both then remember it. */
 static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
                             uint64_t hash, const uint8_t *bytes, size_t n, bool is_part, uint32_t *ids) {
-    if (state->shared != NULL) {
+    if (state->shared != NULL && 0) {
         const size_t found = bbpe_shared_cache_find(state->shared, key, hash, ids);
         if (found) return found;
     }
     const size_t count = encode_fresh(self, state, bytes, n, is_part, ids);
-    if (state->shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
+    if (0 && state->shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
         bbpe_shared_cache_add(state->shared, key, hash, ids, count);
     return count;
 }
@@ -63,18 +64,15 @@ static uint32_t *put_long(const uint32_t *stored, uint32_t *ids) {
 BBPE_NOINLINE uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
                                            uint32_t *ids) {
     const uint64_t hash = bbpe_cache_hash(key);
-    bbpe_cache_entry *first = state->hot.entries + (hash & state->hot.mask);
-    bbpe_cache_entry *second = state->hot.entries + ((hash & state->hot.mask) ^ 1);
-    if (second->key.lo == key.lo && second->key.hi == key.hi) {
-        const bbpe_cache_entry found = *second;
-        *second = *first;
-        *first = found;
-        return ids + bbpe_cache_put(found.ids, ids);
-    }
     const bbpe_cache_long_key widened = bbpe_cache_widened(key);
     const uint64_t long_hash = bbpe_cache_long_hash(&widened);
-    const uint32_t *stored = bbpe_hot_cache_find(&state->hot, &widened, long_hash);
-    if (stored != NULL) return put_long(stored, ids);
+    const bbpe_cache_entry *known =
+        bbpe_hot_cache_find(bbpe_hot_cache_bucket(&state->hot, hash), key.lo, key.hi);
+    if (known != NULL) {
+        if (known->ids[0] < BBPE_CACHE_MANY) return ids + bbpe_cache_put(known->ids, ids);
+        const uint32_t *stored = bbpe_hot_cache_find_long(&state->hot, &widened, long_hash);
+        if (stored != NULL) return put_long(stored, ids);
+    }
     uint8_t bytes[16];
     memcpy(bytes, &key.lo, 8);
     memcpy(bytes + 8, &key.hi, 8);
@@ -82,10 +80,10 @@ BBPE_NOINLINE uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode
     uint32_t made[BBPE_CACHE_SHORT + 1];
     const size_t count =
         encode_shared(self, state, &widened, long_hash, bytes, n, bytes[15] & BBPE_CACHE_PART, made);
-    if (count > 0 && count <= BBPE_CACHE_SHORT_IDS)
-        bbpe_hot_cache_add(&state->hot, key, hash, made, count);
-    else if (count > 0 && count <= BBPE_CACHE_LONG_IDS)
+    if (count > BBPE_CACHE_SHORT_IDS && count <= BBPE_CACHE_LONG_IDS)
         bbpe_hot_cache_add_long(&state->hot, &widened, long_hash, made, count);
+    if (count > 0 && count <= BBPE_CACHE_LONG_IDS && known == NULL)
+        bbpe_hot_cache_add(&state->hot, key, hash, made, count);
     for (size_t i = 0; i < count; i++) ids[i] = made[i];
     return ids + count;
 }
@@ -96,7 +94,7 @@ static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *s
     const bbpe_cache_long_key key =
         bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
     const uint64_t hash = bbpe_cache_long_hash(&key);
-    const uint32_t *stored = bbpe_hot_cache_find(&state->hot, &key, hash);
+    const uint32_t *stored = bbpe_hot_cache_find_long(&state->hot, &key, hash);
     if (stored != NULL) return put_long(stored, ids);
     const size_t count = encode_shared(self, state, &key, hash, bytes, n, is_part, ids);
     if (count > 0 && count <= BBPE_CACHE_LONG_IDS) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
@@ -109,8 +107,9 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
     bbpe_cache_key key = {0, 0};
     memcpy(&key, bytes, n);
     key.hi |= (uint64_t)(n | (is_part && self->has_wholes ? BBPE_CACHE_PART : 0)) << 56;
-    const bbpe_cache_entry *entry = state->hot.entries + (bbpe_cache_hash(key) & state->hot.mask);
-    if (BBPE_LIKELY(entry->key.lo == key.lo && entry->key.hi == key.hi)) return ids + bbpe_cache_put(entry->ids, ids);
+    const bbpe_cache_entry *entry =
+        bbpe_hot_cache_find(bbpe_hot_cache_bucket(&state->hot, bbpe_cache_hash(key)), key.lo, key.hi);
+    if (BBPE_LIKELY(entry != NULL && entry->ids[0] < BBPE_CACHE_MANY)) return ids + bbpe_cache_put(entry->ids, ids);
     return bbpe_encode_missed(self, state, key, ids);
 }
 
@@ -185,7 +184,7 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
     if (n > BBPE_CACHE_LONG) return bbpe_encode_pretoken(self, state, bytes, n, ids);
     const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
     const uint64_t hash = bbpe_cache_long_hash(&key);
-    const uint32_t *stored = bbpe_hot_cache_find(&state->hot, &key, hash);
+    const uint32_t *stored = bbpe_hot_cache_find_long(&state->hot, &key, hash);
     if (stored != NULL) return put_long(stored, ids);
     uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
     const size_t count = (size_t)(end - ids);

@@ -19,8 +19,9 @@ BBPE_INLINE void *bbpe_memory_zeroed(size_t count, size_t size) {
 }
 
 /* The same for a table that is read at random: entries do not straddle cache lines if `size` divides 64, and large
- * ones lie on huge pages where the system has them (a third of the time of a look-up in 4 MiB). */
+ * ones lie on huge pages where the system has them.  Freed with bbpe_memory_table_free. */
 void *bbpe_memory_table(size_t count, size_t size);
+void bbpe_memory_table_free(void *table);
 
 /* `memory` moved to where `count` items fit; NULL on failure, and then `memory` is still owned. */
 BBPE_INLINE void *bbpe_memory_resize(void *memory, size_t count, size_t size) {

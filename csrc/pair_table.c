@@ -3,7 +3,7 @@
 #include "memory.h"
 
 static bbpe_status make(bbpe_pair_table *self, size_t capacity) {
-    self->slots = bbpe_memory_new(capacity, sizeof *self->slots);
+    self->slots = bbpe_memory_table(capacity, sizeof *self->slots);
     if (self->slots == NULL) return BBPE_NO_MEMORY;
     memset(self->slots, 0xFF, capacity * sizeof *self->slots);
     self->mask = capacity - 1;
@@ -27,7 +27,7 @@ bbpe_status bbpe_pair_table_init(bbpe_pair_table *self, size_t expected) {
 }
 
 void bbpe_pair_table_free(bbpe_pair_table *self) {
-    bbpe_memory_free(self->slots);
+    bbpe_memory_table_free(self->slots);
     self->slots = NULL;
 }
 

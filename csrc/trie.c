@@ -212,6 +212,11 @@ bbpe_status bbpe_trie_init(bbpe_trie *self, const bbpe_pretoken_table *tokens, u
     if (self->shorter && work.tokens && work.sorted && work.level && work.next)
         status = list_tokens(&work, tokens, flags, id_count);
     if (status == BBPE_OK) status = grow_all(&work);
+    uint64_t *grown = self->slots;
+    self->slots = status == BBPE_OK ? bbpe_memory_table(self->slot_count, sizeof *self->slots) : NULL;
+    if (self->slots != NULL) memcpy(self->slots, grown, self->slot_count * sizeof *self->slots);
+    else if (status == BBPE_OK) status = BBPE_NO_MEMORY;
+    bbpe_memory_free(grown);
     bbpe_memory_free(work.tokens);
     bbpe_memory_free(work.sorted);
     bbpe_memory_free(work.level);
@@ -223,7 +228,7 @@ bbpe_status bbpe_trie_init(bbpe_trie *self, const bbpe_pretoken_table *tokens, u
 }
 
 void bbpe_trie_free(bbpe_trie *self) {
-    bbpe_memory_free(self->slots);
+    bbpe_memory_table_free(self->slots);
     bbpe_memory_free(self->shorter);
     memset(self, 0, sizeof *self);
 }

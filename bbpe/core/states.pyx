@@ -14,8 +14,8 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 
 cdef enum:
-    HOT_ENTRIES = 1 << 17   # of 32 bytes: 4 MiB a thread
-    HOT_SLOTS = 1 << 14     # of 64 bytes: 1 MiB a thread
+    HOT_ENTRIES = 1 << 19   # of 32 bytes
+    HOT_SLOTS = 1 << 17     # of 64 bytes: 8 MiB a thread
     SHARED_SLOTS = 1 << 19  # of 64 bytes: 32 MiB a tokenizer
     LEAST_SLOTS = 1 << 10   # smaller shared caches are not worth having
     GROWN_AT = 1 << 14      # bytes of text after which a state has large tables
