@@ -24,7 +24,7 @@
 /* No pair; above every rank. */
 #define BBPE_BPE_NONE UINT64_MAX
 
-enum { BBPE_BPE_SHORT = 32 }; /* up to here scanning for the minimum beats a heap */
+enum { BBPE_BPE_SHORT = 128 }; /* up to here scanning for the minimum beats a heap */
 
 typedef struct {
     uint32_t left, right;

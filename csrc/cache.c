@@ -38,9 +38,14 @@ void bbpe_hot_cache_free(bbpe_hot_cache *self) {
 }
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count) {
-    bbpe_cache_entry *entry = bbpe_hot_cache_bucket(self, hash);
+    bbpe_cache_entry *bucket = bbpe_hot_cache_bucket(self, hash), *next = bbpe_hot_cache_next(self, bucket);
+    bbpe_cache_entry *entry = bucket;
     /* what came first is most often what is frequent; one in eight times it goes, so that nothing stays for ever */
-    if (entry[0].key.hi != 0 && (entry[1].key.hi == 0 || hash >> 61)) entry++;
+    if (bucket[0].key.hi == 0) entry = bucket;
+    else if (bucket[1].key.hi == 0) entry = bucket + 1;
+    else if (next[0].key.hi == 0) entry = next;
+    else if (next[1].key.hi == 0) entry = next + 1;
+    else entry = hash >> 61 ? bucket + 1 : bucket;
     entry->key = key;
     if (count <= BBPE_CACHE_SHORT_IDS)
         bbpe_cache_pack(ids, count, entry->ids);
@@ -58,17 +63,16 @@ void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *ke
 }
 
 size_t bbpe_shared_cache_bytes(size_t slots) {
-    return slots * sizeof(bbpe_cache_slot) + sizeof(uint64_t) * 65536 + sizeof(bbpe_shared_cache);
+    return slots * sizeof(bbpe_cache_slot) + sizeof(bbpe_shared_cache);
 }
 
 bbpe_shared_cache *bbpe_shared_cache_new(size_t slots) {
     bbpe_shared_cache *self = bbpe_memory_zeroed(1, sizeof *self);
     if (self == NULL) return NULL;
     self->slots = bbpe_memory_table(slots, sizeof *self->slots);
-    self->characters = bbpe_memory_table(65536, sizeof *self->characters);
     self->mask = slots - 1;
     self->owners = 1;
-    if (self->slots != NULL && self->characters != NULL) return self;
+    if (self->slots != NULL) return self;
     bbpe_shared_cache_drop(self);
     return NULL;
 }
@@ -80,7 +84,6 @@ void bbpe_shared_cache_hold(bbpe_shared_cache *self) {
 bool bbpe_shared_cache_drop(bbpe_shared_cache *self) {
     if (BBPE_ATOMIC_ADD(&self->owners, (uint32_t)-1) != 1) return false;
     bbpe_memory_table_free(self->slots);
-    bbpe_memory_table_free(self->characters);
     bbpe_memory_free(self);
     return true;
 }

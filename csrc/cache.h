@@ -56,7 +56,6 @@ typedef struct {
 typedef struct {
     bbpe_cache_slot *slots;
     size_t mask;
-    uint64_t *characters; /* by code point below 2^16: three ids of 20 bits, how many above them; 0: not known yet */
     uint32_t owners;
 } bbpe_shared_cache;
 
@@ -126,6 +125,11 @@ BBPE_INLINE void bbpe_cache_pack(const uint32_t *ids, size_t count, uint32_t *st
 /* The two entries that a short unit may be in, in one cache line. */
 BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_bucket(const bbpe_hot_cache *self, uint64_t hash) {
     return self->entries + (hash & self->mask & ~(uint64_t)1);
+}
+
+/* The bucket that takes what does not fit into this one. */
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_next(const bbpe_hot_cache *self, const bbpe_cache_entry *bucket) {
+    return self->entries + (((size_t)(bucket - self->entries)) ^ 2);
 }
 
 /* The entry of a bucket that has the key, or NULL; no branch chooses between the two. */

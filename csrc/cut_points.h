@@ -35,7 +35,7 @@ typedef struct {
 bbpe_status bbpe_cut_points_init(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made);
 void bbpe_cut_points_free(bbpe_cut_points *self);
 
-/* The length of a character by its first byte, 0 for a byte that begins none. */
+/* The length of a character by its first byte; 0 for a byte that begins none. */
 BBPE_INLINE unsigned bbpe_character_length(uint8_t lead) {
     return lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
 }
@@ -48,16 +48,17 @@ BBPE_INLINE size_t bbpe_cut_points_partial(uint8_t before, uint8_t first, uint8_
     return (((uint32_t)before << 16 | (uint32_t)first << 8 | second) * 0x9E3779B1u) >> (32 - BBPE_CUT_POINTS_PARTIAL_BITS);
 }
 
-BBPE_INLINE bool bbpe_cut_points_bit(const uint64_t *bits, size_t index) {
-    return bits[index / 64] >> (index % 64) & 1;
+BBPE_INLINE uint64_t bbpe_cut_points_bit(const uint64_t *bits, size_t index) {
+    return bits[index / 64] >> (index % 64);
 }
 
 /* Whether two neighbouring characters, not both ASCII, may be parted. */
 BBPE_INLINE bool bbpe_cut_points_between(const bbpe_cut_points *self, bbpe_character left, bbpe_character right) {
     const uint8_t before = (uint8_t)(left.bytes >> (8 * (left.length - 1)));
-    return !bbpe_cut_points_bit(self->whole, bbpe_cut_points_whole(self, left.bytes, right.bytes))
-           && !bbpe_cut_points_bit(
-               self->partial, bbpe_cut_points_partial(before, (uint8_t)right.bytes, (uint8_t)(right.bytes >> 8)));
+    const uint64_t whole = bbpe_cut_points_bit(self->whole, bbpe_cut_points_whole(self, left.bytes, right.bytes));
+    const uint64_t partial = bbpe_cut_points_bit(
+        self->partial, bbpe_cut_points_partial(before, (uint8_t)right.bytes, (uint8_t)(right.bytes >> 8)));
+    return !((whole | partial) & 1);
 }
 
 #endif

@@ -11,12 +11,18 @@
 enum { BLOCK = 128 }; /* pretokens at a time: their keys and ends stay in the L1 cache; 512 lost 10 % on English */
 
 /* Key of a long pretoken on the stage: where it begins, and how long it is below this bit, which no length reaches. */
-#define STAGED_LONG ((uint64_t)1 << 63)
+#define STAGED_LONG ((uint64_t)1 << 62)
 
 typedef struct {
     bbpe_cache_key key;
     const bbpe_cache_entry *bucket;
 } staged;
+
+/* Units whose entries are on their way to the cache. */
+typedef struct {
+    size_t count;
+    staged units[BLOCK];
+} stage;
 
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill) {
@@ -25,7 +31,6 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const b
     self->fill = fill;
     if (scheme != NULL) self->scheme = *scheme;
     self->has_wholes = model->whole_pretokens && model->unmade_count > 0;
-    self->has_characters = model->id_count <= (size_t)1 << 20;
     return bbpe_cut_points_init(&self->cuts, &model->tokens, BBPE_BPE_MADE);
 }
 
@@ -69,9 +74,10 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
 }
 
 /* Write the ids of what is staged. */
-BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
-                           const staged *stage, size_t count, uint32_t *ids) {
-    for (const staged *unit = stage; unit < stage + count; unit++) {
+BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, stage *staging,
+                           uint32_t *ids) {
+    const staged *end = staging->units + staging->count;
+    for (const staged *unit = staging->units; unit < end; unit++) {
         const bbpe_cache_entry *entry = bbpe_hot_cache_find(unit->bucket, unit->key.lo, unit->key.hi);
         if (BBPE_LIKELY(entry != NULL && entry->ids[0] < BBPE_CACHE_MANY))
             ids += bbpe_cache_put(entry->ids, ids);
@@ -80,22 +86,8 @@ BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, c
         else
             ids = bbpe_encode_missed(self, state, unit->key, ids);
     }
+    staging->count = 0;
     return ids;
-}
-
-/* Whether one of the bytes is 0xE0 or more, the first of a character of three or four. */
-BBPE_INLINE bool has_wide(uint64_t a, uint64_t b) {
-    return ((a & a << 1 & a << 2) | (b & b << 1 & b << 2)) & 0x8080808080808080u;
-}
-
-/* The same of a stretch of text of which 16 bytes more may be read. */
-static bool has_wide_text(const uint8_t *text, size_t n) {
-    uint64_t words[2], wide = 0;
-    for (size_t i = 0; i < n; i += 16) {
-        memcpy(words, text + i, 16);
-        wide |= (words[0] & words[0] << 1 & words[0] << 2) | (words[1] & words[1] << 1 & words[1] << 2);
-    }
-    return wide & 0x8080808080808080u;
 }
 
 #define KEY_ROW(n)                                                                                     \
@@ -104,50 +96,151 @@ static bool has_wide_text(const uint8_t *text, size_t n) {
             (n) >= 8 ? ((uint64_t)1 << (8 * ((n) % 8))) - 1 : 0, (uint64_t)(n) << 56                   \
     }
 
+/* By length: which bytes of a key count, and the length where it stands in a key. */
+static const uint64_t key_rows[16][3] = {
+    KEY_ROW(0), KEY_ROW(1), KEY_ROW(2),  KEY_ROW(3),  KEY_ROW(4),  KEY_ROW(5),  KEY_ROW(6),  KEY_ROW(7),
+    KEY_ROW(8), KEY_ROW(9), KEY_ROW(10), KEY_ROW(11), KEY_ROW(12), KEY_ROW(13), KEY_ROW(14), KEY_ROW(15)};
+
+/* Put a short unit on the stage, of which 16 bytes may be read; it counts if `counts`. */
+BBPE_INLINE void put_on(stage *staging, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n, uint64_t flag,
+                        bool counts) {
+    uint64_t lo, hi;
+    staged *unit = staging->units + staging->count;
+    memcpy(&lo, bytes, 8);
+    memcpy(&hi, bytes + 8, 8);
+    unit->key.lo = lo &= key_rows[n][0];
+    unit->key.hi = hi = (hi & key_rows[n][1]) | key_rows[n][2] | flag;
+    unit->bucket = bbpe_hot_cache_bucket(hot, bbpe_cache_hash((bbpe_cache_key){lo, hi}));
+    BBPE_PREFETCH(unit->bucket);
+    staging->count += counts;
+}
+
+/* The character at bytes[0..n); length 0 when it is not well-formed as far as cutting cares. */
+BBPE_INLINE bbpe_character character_at(const uint8_t *bytes, size_t n) {
+    bbpe_character c = {0, 0};
+    if (BBPE_LIKELY(n >= 4)) {
+        memcpy(&c.bytes, bytes, 4);
+        if (BBPE_LIKELY((c.bytes & 0xC0C0F0) == 0x8080E0)) return (bbpe_character){c.bytes & 0xFFFFFF, 3};
+    } else {
+        memcpy(&c.bytes, bytes, n);
+    }
+    const unsigned length = bbpe_character_length(bytes[0]);
+    if (length > n) return (bbpe_character){0, 0};
+    for (unsigned i = 1; i < length; i++)
+        if (!bbpe_utf8_is_tail(bytes[i])) return (bbpe_character){0, 0};
+    if (length < 4) c.bytes &= ((uint32_t)1 << (8 * length)) - 1;
+    return (bbpe_character){c.bytes, length};
+}
+
+/* Whether a pretoken is a token as a whole that merging does not make; its id is written then. */
+static bool is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, uint32_t *id) {
+    if (n > self->model->longest_unmade) return false;
+    const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&self->model->tokens, bytes, n);
+    if (token == NULL || (token->value & BBPE_BPE_MADE)) return false;
+    *id = (uint32_t)token->value;
+    return true;
+}
+
+/* A pretoken text[start..end) of any length and content, cut into units where it may be.  Whether it may is a bit that
+ * nothing foretells, so a unit is put on the stage at every border, and stays there if it is one. */
+BBPE_INLINE uint32_t *cut_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                   size_t start, size_t end, stage *staging, uint32_t *ids) {
+    const bbpe_hot_cache hot = state->hot;
+    const uint64_t flag = self->has_wholes ? (uint64_t)BBPE_CACHE_PART << 56 : 0;
+    if (self->has_wholes) {
+        uint32_t id;
+        if (is_unmade(self, text + start, end - start, &id)) {
+            ids = emit(self, state, text, staging, ids);
+            *ids = id;
+            return ids + 1;
+        }
+    }
+    size_t unit = start, at = start;
+    for (bbpe_character left = character_at(text + at, n - at), right; left.length && at + left.length < end;
+         left = right) {
+        at += left.length;
+        right = character_at(text + at, n - at);
+        if (!right.length) break;
+        const bool is_cut = (left.length | right.length) > 1 && bbpe_cut_points_between(&self->cuts, left, right);
+        if (BBPE_LIKELY(at - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && staging->count < BLOCK)) {
+            put_on(staging, &hot, text + unit, at - unit, flag, is_cut);
+        } else if (is_cut) {
+            ids = emit(self, state, text, staging, ids);
+            ids = bbpe_encode_unit(self, state, text + unit, at - unit, true, ids);
+        }
+        unit = is_cut ? at : unit;
+    }
+    if (end - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && staging->count < BLOCK) {
+        put_on(staging, &hot, text + unit, end - unit, unit > start ? flag : 0, true);
+        return ids;
+    }
+    ids = emit(self, state, text, staging, ids);
+    return bbpe_encode_unit(self, state, text + unit, end - unit, unit > start, ids);
+}
+
+uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                               uint32_t *ids) {
+    stage staging;
+    staging.count = 0;
+    ids = cut_pretoken(self, state, bytes, n, 0, n, &staging, ids);
+    return emit(self, state, bytes, &staging, ids);
+}
+
+/* The highest bits of bytes of 0xE0 and more, the first of characters of three or four. */
+BBPE_INLINE uint64_t wide_bits(uint64_t bytes) {
+    return bytes & bytes << 1 & bytes << 2 & 0x8080808080808080u;
+}
+
+/* Whether there is one in the first 16 bytes of a pretoken, which may be read. */
+BBPE_INLINE bool starts_wide(const uint8_t *bytes, size_t n) {
+    uint64_t lo, hi;
+    memcpy(&lo, bytes, 8);
+    memcpy(&hi, bytes + 8, 8);
+    if (n < 16) {
+        lo &= key_rows[n][0];
+        hi &= key_rows[n][1];
+    }
+    return wide_bits(lo) | wide_bits(hi);
+}
+
+/* The same of a stretch of text of which 16 bytes more may be read. */
+static bool has_wide_text(const uint8_t *text, size_t n) {
+    uint64_t words[2], wide = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        memcpy(words, text + i, 16);
+        wide |= wide_bits(words[0]) | wide_bits(words[1]);
+    }
+    return wide;
+}
+
 /* All of a block's pretokens: keys first and their entries prefetched, then ids.  The text has n bytes, of which 16
  * can be read at every pretoken unless it `is_end`; `may_be_wide` if it has characters of three bytes. */
 BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                                    size_t start, const size_t *ends, size_t count, uint32_t *ids, bool may_be_wide,
                                    bool is_end) {
-    static const uint64_t rows[16][3] = {
-        KEY_ROW(0), KEY_ROW(1), KEY_ROW(2),  KEY_ROW(3),  KEY_ROW(4),  KEY_ROW(5),  KEY_ROW(6),  KEY_ROW(7),
-        KEY_ROW(8), KEY_ROW(9), KEY_ROW(10), KEY_ROW(11), KEY_ROW(12), KEY_ROW(13), KEY_ROW(14), KEY_ROW(15)};
     const bbpe_hot_cache hot = state->hot;
-    staged stage[BLOCK], *unit = stage;
+    stage staging;
+    staging.count = 0;
     for (const size_t *end = ends; end < ends + count; start = *end++) {
         const size_t length = *end - start;
-        uint64_t lo, hi;
         if (is_end && start + 16 > n) {
-            uint64_t words[2] = {0, 0};
-            memcpy(words, text + start, n - start);
-            lo = words[0];
-            hi = words[1];
-        } else {
-            memcpy(&lo, text + start, 8);
-            memcpy(&hi, text + start + 8, 8);
-        }
-        if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT)) {
-            lo &= rows[length][0];
-            hi &= rows[length][1];
-        }
-        if (may_be_wide && has_wide(lo, hi)) {
-            ids = emit(self, state, text, stage, (size_t)(unit - stage), ids);
-            unit = stage;
+            ids = emit(self, state, text, &staging, ids);
             ids = bbpe_encode_pretoken(self, state, text + start, length, ids);
-        } else if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT)) {
-            unit->key.lo = lo;
-            unit->key.hi = hi |= rows[length][2];
-            unit->bucket = bbpe_hot_cache_bucket(&hot, bbpe_cache_hash((bbpe_cache_key){lo, hi}));
-            BBPE_PREFETCH(unit->bucket);
-            unit++;
+        } else if (may_be_wide && starts_wide(text + start, length)) {
+            ids = cut_pretoken(self, state, text, n, start, *end, &staging, ids);
         } else {
-            unit->key.lo = start;
-            unit->key.hi = STAGED_LONG | length;
-            unit->bucket = hot.entries;
-            unit++;
+            if (may_be_wide && staging.count == BLOCK) ids = emit(self, state, text, &staging, ids);
+            if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT)) {
+                put_on(&staging, &hot, text + start, length, 0, true);
+            } else {
+                staged *unit = staging.units + staging.count++;
+                unit->key.lo = start;
+                unit->key.hi = STAGED_LONG | length;
+                unit->bucket = hot.entries;
+            }
         }
     }
-    return emit(self, state, text, stage, (size_t)(unit - stage), ids);
+    return emit(self, state, text, &staging, ids);
 }
 
 static uint32_t *encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,

@@ -22,7 +22,6 @@ typedef struct {
     bbpe_scheme scheme;
     uint64_t long_bytes;  /* how many have been merged without the matcher; counted atomically */
     bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
-    bool has_characters;  /* ids fit the 20 bits of bbpe_shared_cache.characters */
 } bbpe_encoder;
 
 enum { BBPE_ENCODE_FIRST_ENTRIES = 64, BBPE_ENCODE_FIRST_SLOTS = 16 };
@@ -94,7 +93,7 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
                            bool is_part, uint32_t *ids);
 /* The same when the entry of a short unit holds another one. */
 uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids);
-/* A pretoken of any length and content: cut into units where it may be. */
+/* A pretoken of any length and content: cut into units where it may be (encode.c). */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);
 /* A pretoken of more than 15 bytes without characters of three bytes at its beginning: looked up whole first. */

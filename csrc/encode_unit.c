@@ -3,8 +3,8 @@
 
 #include "memory.h"
 
-/* Bytes of long units by the heap before the matcher pays, which takes as long to make as so many take to merge. */
-enum { MATCH_WORTH = 1 << 16 };
+/* Bytes of long units before the matcher pays, which takes as long to make as so many take to merge. */
+enum { MATCH_WORTH = 1 << 18 };
 
 /* The matcher, made when enough long units have come; NULL before, and when this vocabulary or memory forbids it. */
 static const bbpe_bpe_match *match_of(const bbpe_encoder *self, size_t n) {
@@ -28,10 +28,10 @@ static const bbpe_bpe_match *match_of(const bbpe_encoder *self, size_t n) {
 static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
     size_t count = 1;
-    if (((self->has_wholes && !is_part) || n > BBPE_BPE_SHORT) && bbpe_bpe_find(self->model, bytes, n, is_part, ids))
+    if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(self->model, bytes, n, is_part, ids))
         return 1;
-    if (n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(self->model, bytes, n, 1, ids);
-    const bbpe_bpe_match *match = match_of(self, n);
+    const bbpe_bpe_match *match = n > BBPE_CACHE_LONG ? match_of(self, n) : NULL;
+    if (match == NULL && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(self->model, bytes, n, 1, ids);
     const bbpe_status status =
         match != NULL ? bbpe_bpe_match_encode(match, self->model, &state->work, bytes, n, ids, &count)
                       : bbpe_bpe_merge_long(self->model, &state->work, bytes, n, 1, ids, &count);
@@ -66,8 +66,9 @@ BBPE_NOINLINE uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode
     const uint64_t hash = bbpe_cache_hash(key);
     const bbpe_cache_long_key widened = bbpe_cache_widened(key);
     const uint64_t long_hash = bbpe_cache_long_hash(&widened);
-    const bbpe_cache_entry *known =
-        bbpe_hot_cache_find(bbpe_hot_cache_bucket(&state->hot, hash), key.lo, key.hi);
+    const bbpe_cache_entry *bucket = bbpe_hot_cache_bucket(&state->hot, hash);
+    const bbpe_cache_entry *known = bbpe_hot_cache_find(bucket, key.lo, key.hi);
+    if (known == NULL) known = bbpe_hot_cache_find(bbpe_hot_cache_next(&state->hot, bucket), key.lo, key.hi);
     if (known != NULL) {
         if (known->ids[0] < BBPE_CACHE_MANY) return ids + bbpe_cache_put(known->ids, ids);
         const uint32_t *stored = bbpe_hot_cache_find_long(&state->hot, &widened, long_hash);
@@ -111,72 +112,6 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
         bbpe_hot_cache_find(bbpe_hot_cache_bucket(&state->hot, bbpe_cache_hash(key)), key.lo, key.hi);
     if (BBPE_LIKELY(entry != NULL && entry->ids[0] < BBPE_CACHE_MANY)) return ids + bbpe_cache_put(entry->ids, ids);
     return bbpe_encode_missed(self, state, key, ids);
-}
-
-/* The character at bytes[0..n); length 0 when it is not well-formed as far as cutting cares. */
-BBPE_INLINE bbpe_character character_at(const uint8_t *bytes, size_t n) {
-    bbpe_character c = {0, 0};
-    if (BBPE_LIKELY(n >= 4)) {
-        memcpy(&c.bytes, bytes, 4);
-        if (BBPE_LIKELY((c.bytes & 0xC0C0F0) == 0x8080E0)) return (bbpe_character){c.bytes & 0xFFFFFF, 3};
-    } else {
-        memcpy(&c.bytes, bytes, n);
-    }
-    const unsigned length = bbpe_character_length(bytes[0]);
-    if (length > n) return (bbpe_character){0, 0};
-    for (unsigned i = 1; i < length; i++)
-        if (!bbpe_utf8_is_tail(bytes[i])) return (bbpe_character){0, 0};
-    if (length < 4) c.bytes &= ((uint32_t)1 << (8 * length)) - 1;
-    return (bbpe_character){c.bytes, length};
-}
-
-/* A part that is one character of three bytes: its ids stand in a table by code point. */
-static uint32_t *encode_character(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes,
-                                  uint32_t packed, uint32_t *ids) {
-    const size_t point = (packed & 0x0F) << 12 | (packed >> 8 & 0x3F) << 6 | (packed >> 16 & 0x3F);
-    const uint64_t known = state->shared != NULL ? BBPE_ATOMIC_LOAD(state->shared->characters + point) : 0;
-    if (BBPE_LIKELY(known)) {
-        ids[0] = known & 0xFFFFF;
-        ids[1] = known >> 20 & 0xFFFFF;
-        ids[2] = known >> 40 & 0xFFFFF;
-        return ids + (known >> 60);
-    }
-    uint32_t *end = bbpe_encode_unit(self, state, bytes, 3, true, ids);
-    if (state->shared == NULL || !self->has_characters || end == ids) return end;
-    uint64_t made = (uint64_t)(end - ids) << 60;
-    for (int i = 0; i < end - ids; i++) made |= (uint64_t)ids[i] << (20 * i);
-    BBPE_ATOMIC_STORE(state->shared->characters + point, made);
-    return end;
-}
-
-/* Whether a pretoken is a token as a whole that merging does not make; its id is written then. */
-static bool is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, uint32_t *id) {
-    if (n > self->model->longest_unmade) return false;
-    const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&self->model->tokens, bytes, n);
-    if (token == NULL || (token->value & BBPE_BPE_MADE)) return false;
-    *id = (uint32_t)token->value;
-    return true;
-}
-
-uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
-                               uint32_t *ids) {
-    if (self->has_wholes && is_unmade(self, bytes, n, ids)) return ids + 1;
-    size_t unit = 0, at = 0;
-    bbpe_character left = character_at(bytes, n);
-    while (left.length && at + left.length < n) {
-        at += left.length;
-        const bbpe_character right = character_at(bytes + at, n - at);
-        if (right.length && (left.length | right.length) > 1 && bbpe_cut_points_between(&self->cuts, left, right)) {
-            if (left.length == 3 && at - unit == 3)
-                ids = encode_character(self, state, bytes + unit, left.bytes, ids);
-            else
-                ids = bbpe_encode_unit(self, state, bytes + unit, at - unit, true, ids);
-            unit = at;
-        }
-        left = right;
-    }
-    if (left.length == 3 && n - unit == 3) return encode_character(self, state, bytes + unit, left.bytes, ids);
-    return bbpe_encode_unit(self, state, bytes + unit, n - unit, unit > 0, ids);
 }
 
 uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
