@@ -47,13 +47,11 @@ void bbpe_encode_state_init(bbpe_encode_state *self) {
                                  BBPE_ENCODE_FIRST_SLOTS - 1};
 }
 
-void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots, bbpe_shared_cache *shared) {
+void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {
     bbpe_hot_cache hot;
     if (self->is_grown || bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return;
     self->hot = hot;
     self->is_grown = true;
-    if (shared != NULL) bbpe_shared_cache_hold(shared);
-    self->shared = shared;
 }
 
 void bbpe_encode_state_free(bbpe_encode_state *self) {

@@ -28,7 +28,7 @@ enum { BBPE_ENCODE_FIRST_ENTRIES = 64, BBPE_ENCODE_FIRST_SLOTS = 16 };
 
 typedef struct {
     bbpe_hot_cache hot;
-    bbpe_shared_cache *shared; /* or NULL */
+    bbpe_shared_cache *shared; /* or NULL; the state is one of its owners */
     bbpe_bpe_work work;
     bbpe_status status;  /* the first failure of the call */
     uint8_t *window;     /* a stretch of the text as UTF-8 */
@@ -57,9 +57,8 @@ void bbpe_encoder_free(bbpe_encoder *self);
 
 /* With the small tables that it holds itself. */
 void bbpe_encode_state_init(bbpe_encode_state *self);
-/* Go over to larger tables; the state takes part in owning `shared`, which may be NULL.  Without memory nothing
- * changes. */
-void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots, bbpe_shared_cache *shared);
+/* Go over to larger tables; without memory nothing changes. */
+void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots);
 void bbpe_encode_state_free(bbpe_encode_state *self);
 /* Room for `count` ids and BBPE_ENCODE_SLACK more in self->ids. */
 bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count);

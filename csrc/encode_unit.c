@@ -43,12 +43,12 @@ static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* A unit that no hot table has: the shared one, then the model.  Both then remember it. */
 static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
                             uint64_t hash, const uint8_t *bytes, size_t n, bool is_part, uint32_t *ids) {
-    if (state->shared != NULL && 0) {
+    if (state->shared != NULL) {
         const size_t found = bbpe_shared_cache_find(state->shared, key, hash, ids);
         if (found) return found;
     }
     const size_t count = encode_fresh(self, state, bytes, n, is_part, ids);
-    if (0 && state->shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
+    if (state->shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
         bbpe_shared_cache_add(state->shared, key, hash, ids, count);
     return count;
 }

@@ -5,6 +5,27 @@
 
 #include "pages.h"
 
+#if defined(__linux__)
+void *bbpe_pages_new(size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void bbpe_pages_free(void *memory, size_t size) {
+    (void)munmap(memory, size);
+}
+#else
+void *bbpe_pages_new(size_t size) {
+    (void)size;
+    return NULL;
+}
+
+void bbpe_pages_free(void *memory, size_t size) {
+    (void)memory;
+    (void)size;
+}
+#endif
+
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
 #define PAGE 4096 /* advice about a part of a page of any size is refused, which is as good as none */
 

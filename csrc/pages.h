@@ -8,8 +8,15 @@
 
 #include "common.h"
 
+#define BBPE_PAGES_HUGE ((size_t)2 << 20)
+
+/* Zeroed pages of the system's, which take memory only where they are touched; NULL where there are none to be had.
+ * An allocator may hand out pages that were in use, and clear them all. */
+void *bbpe_pages_new(size_t size);
+void bbpe_pages_free(void *memory, size_t size);
+
 /* Smaller outputs come from memory that the process has used before. */
-#define BBPE_PAGES_WORTH ((size_t)2 << 20)
+#define BBPE_PAGES_WORTH BBPE_PAGES_HUGE
 
 /* Ask for huge pages in memory that is about to be filled from its beginning to its end. */
 void bbpe_pages_expect(void *memory, size_t size);

@@ -4,6 +4,9 @@ cdef extern from "cache.h" nogil:
     ctypedef struct bbpe_cache_budget:
         uint64_t limit, used
 
+    ctypedef struct bbpe_hot_cache:
+        size_t mask, slot_mask
+
     ctypedef struct bbpe_shared_cache:
         size_t mask
 
@@ -17,6 +20,7 @@ cdef extern from "cache.h" nogil:
 
 cdef extern from "atomic.h" nogil:
     uint64_t BBPE_ATOMIC_LOAD(uint64_t *place)
+    uint64_t BBPE_ATOMIC_ADD(uint64_t *place, uint64_t value)
     void BBPE_ATOMIC_STORE(uint64_t *place, uint64_t value)
     void *BBPE_ATOMIC_EXCHANGE(void **place, void *value)
     bint BBPE_ATOMIC_SWAP(void **place, void **expected, void *value)

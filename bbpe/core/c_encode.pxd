@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_bpe cimport bbpe_bpe
-from bbpe.core.c_cache cimport bbpe_shared_cache
+from bbpe.core.c_cache cimport bbpe_hot_cache, bbpe_shared_cache
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 
@@ -13,6 +13,7 @@ cdef extern from "encode.h" nogil:
         pass
 
     ctypedef struct bbpe_encode_state:
+        bbpe_hot_cache hot
         bbpe_shared_cache *shared
         uint32_t *ids
         uint64_t seen
@@ -27,7 +28,7 @@ cdef extern from "encode.h" nogil:
         bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme, bbpe_split_fill fill)
     void bbpe_encoder_free(bbpe_encoder *self)
     void bbpe_encode_state_init(bbpe_encode_state *self)
-    void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots, bbpe_shared_cache *shared)
+    void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)
     void bbpe_encode_state_free(bbpe_encode_state *self)
     bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count)
     bbpe_status bbpe_encode_range(

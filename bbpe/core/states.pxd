@@ -10,7 +10,7 @@ cdef enum:
 cdef class States:
     cdef void *idle[IDLE]
     cdef bbpe_shared_cache *shared
-    cdef uint64_t shared_bytes
+    cdef uint64_t grown  # states with large tables
     cdef uint64_t generation
     cdef object lock
 
@@ -18,5 +18,5 @@ cdef class States:
     cdef void give_back(self, bbpe_encode_state *state) noexcept
     cdef int _grow(self, bbpe_encode_state *state) except -1
     cdef void _free(self, bbpe_encode_state *state) noexcept
-    cdef int _make_shared(self) except -1
+    cdef int _share(self, bbpe_encode_state *state) except -1
     cdef int _drop_shared(self) except -1

@@ -4,9 +4,9 @@ from libc.stdint cimport uint64_t
 from threading import Lock
 
 from bbpe.core.c_cache cimport (
-    BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP, bbpe_cache_budget,
+    BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP, bbpe_cache_budget,
     bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_shared_cache_bytes,
-    bbpe_shared_cache_drop, bbpe_shared_cache_new,
+    bbpe_shared_cache_drop, bbpe_shared_cache_hold, bbpe_shared_cache_new,
 )
 from bbpe.core.c_encode cimport (
     bbpe_encode_state, bbpe_encode_state_free, bbpe_encode_state_grow, bbpe_encode_state_init,
@@ -14,10 +14,10 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 
 cdef enum:
-    HOT_ENTRIES = 1 << 19   # of 32 bytes
-    HOT_SLOTS = 1 << 17     # of 64 bytes: 8 MiB a thread
-    SHARED_SLOTS = 1 << 19  # of 64 bytes: 32 MiB a tokenizer
-    LEAST_SLOTS = 1 << 10   # smaller shared caches are not worth having
+    HOT_ENTRIES = 1 << 19   # of 32 bytes: 16 MiB for a call at a time
+    HOT_SLOTS = 1 << 17     # of 64 bytes: 8 MiB
+    LEAST_HALVINGS = 5      # with less room the tables are up to so many times halved
+    SHARED_SLOTS = 1 << 17  # of 64 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has large tables
 
 # The only thing of the process that changes.
@@ -39,8 +39,8 @@ def set_cache_limit(limit):
     BBPE_ATOMIC_STORE(&BUDGET.limit, limit)
 
 
-cdef uint64_t hot_bytes() noexcept:
-    return bbpe_hot_cache_bytes(HOT_ENTRIES, HOT_SLOTS)
+cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
+    return bbpe_hot_cache_bytes(state.hot.mask + 1, state.hot.slot_mask + 1) if state.is_grown else 0
 
 
 cdef class States:
@@ -72,6 +72,8 @@ cdef class States:
             state.generation = BBPE_ATOMIC_LOAD(&self.generation)
         if not state.is_grown and state.seen + coming >= GROWN_AT:
             self._grow(state)
+        elif state.is_grown and state.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
+            self._share(state)
         return state
 
     cdef void give_back(self, bbpe_encode_state *state) noexcept:
@@ -86,32 +88,36 @@ cdef class States:
 
     cdef int _grow(self, bbpe_encode_state *state) except -1:
         """Give a state large tables, as far as the budget has room."""
-        if not bbpe_cache_budget_take(&BUDGET, hot_bytes()):
-            return 0
-        with self.lock:
-            self._make_shared()
-            bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS, self.shared)
-        if not state.is_grown:
-            bbpe_cache_budget_give(&BUDGET, hot_bytes())
+        cdef uint64_t size
+        for halvings in range(LEAST_HALVINGS + 1):
+            entries, slots = HOT_ENTRIES >> halvings, HOT_SLOTS >> halvings
+            size = bbpe_hot_cache_bytes(entries, slots)
+            if not bbpe_cache_budget_take(&BUDGET, size):
+                continue
+            bbpe_encode_state_grow(state, entries, slots)
+            if state.is_grown:
+                BBPE_ATOMIC_ADD(&self.grown, 1)
+                return self._share(state) if BBPE_ATOMIC_LOAD(&self.grown) > 1 else 0
+            bbpe_cache_budget_give(&BUDGET, size)
         return 0
 
-    cdef int _make_shared(self) except -1:
-        cdef size_t slots = SHARED_SLOTS
-        cdef uint64_t size
-        while self.shared == NULL and slots >= LEAST_SLOTS:
-            size = bbpe_shared_cache_bytes(slots)
-            if bbpe_cache_budget_take(&BUDGET, size):
-                self.shared = bbpe_shared_cache_new(slots)
-                if self.shared != NULL:
-                    self.shared_bytes = size
-                    return 0
-                bbpe_cache_budget_give(&BUDGET, size)
-            slots //= 2
+    cdef int _share(self, bbpe_encode_state *state) except -1:
+        """Have a state take part in the shared cache, which one thread alone does not need."""
+        cdef uint64_t size = bbpe_shared_cache_bytes(SHARED_SLOTS)
+        with self.lock:
+            if self.shared == NULL and bbpe_cache_budget_take(&BUDGET, size):
+                self.shared = bbpe_shared_cache_new(SHARED_SLOTS)
+                if self.shared == NULL:
+                    bbpe_cache_budget_give(&BUDGET, size)
+            if self.shared != NULL and state.generation == self.generation:
+                bbpe_shared_cache_hold(self.shared)
+                state.shared = self.shared
         return 0
 
     cdef void _free(self, bbpe_encode_state *state) noexcept:
         if state.is_grown:
-            bbpe_cache_budget_give(&BUDGET, hot_bytes())
+            BBPE_ATOMIC_ADD(&self.grown, <uint64_t>-1)
+            bbpe_cache_budget_give(&BUDGET, hot_bytes(state))
         bbpe_encode_state_free(state)
         bbpe_memory_free(state)
 
@@ -119,9 +125,8 @@ cdef class States:
         # the bytes are given back though a call may still hold the cache for as long as it lasts
         if self.shared != NULL:
             bbpe_shared_cache_drop(self.shared)
-            bbpe_cache_budget_give(&BUDGET, self.shared_bytes)
+            bbpe_cache_budget_give(&BUDGET, bbpe_shared_cache_bytes(SHARED_SLOTS))
             self.shared = NULL
-            self.shared_bytes = 0
         return 0
 
     def clear(self):
@@ -142,6 +147,7 @@ cdef class States:
                 # a state is only looked at while it is ours
                 state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
                 if state != NULL:
-                    idle += hot_bytes() if state.is_grown else 0
+                    idle += hot_bytes(state)
                     self.give_back(state)
-            return self.shared_bytes, idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)
+            shared = bbpe_shared_cache_bytes(SHARED_SLOTS) if self.shared != NULL else 0
+            return shared, idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)
