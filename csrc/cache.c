@@ -37,29 +37,49 @@ void bbpe_hot_cache_free(bbpe_hot_cache *self) {
     memset(self, 0, sizeof *self);
 }
 
+static void store(bbpe_cache_entry *entry, const uint32_t *ids, size_t count) {
+    uint64_t words[2] = {0, 0};
+    uint32_t all = 0;
+    for (size_t i = 0; i < count; i++) all |= ids[i];
+    if (count <= BBPE_CACHE_FEW_IDS) {
+        for (size_t i = 0; i < count; i++) words[i / 2] |= (uint64_t)ids[i] << (32 * (i % 2));
+    } else if (count <= BBPE_CACHE_SHORT_IDS && all >> BBPE_CACHE_PACKED_BITS == 0) {
+        for (size_t i = 0; i < count; i++) words[i / 3] |= (uint64_t)ids[i] << (BBPE_CACHE_PACKED_BITS * (i % 3));
+    } else {
+        count = BBPE_CACHE_MANY;
+    }
+    words[1] |= (uint64_t)count << 60;
+    memcpy(entry->ids, words, sizeof words);
+}
+
+size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
+    const uint32_t mask = ((uint32_t)1 << BBPE_CACHE_PACKED_BITS) - 1;
+    uint64_t words[2];
+    memcpy(words, entry->ids, sizeof words);
+    const size_t count = (size_t)(words[1] >> 60);
+    for (size_t i = 0; i < count; i++) ids[i] = (uint32_t)(words[i / 3] >> (BBPE_CACHE_PACKED_BITS * (i % 3))) & mask;
+    return count;
+}
+
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count) {
     bbpe_cache_entry *bucket = bbpe_hot_cache_bucket(self, hash), *next = bbpe_hot_cache_next(self, bucket);
-    bbpe_cache_entry *entry = bucket;
     /* what came first is most often what is frequent; one in eight times it goes, so that nothing stays for ever */
+    bbpe_cache_entry *entry = bucket + (hash >> 61 != 0);
     if (bucket[0].key.hi == 0) entry = bucket;
     else if (bucket[1].key.hi == 0) entry = bucket + 1;
     else if (next[0].key.hi == 0) entry = next;
     else if (next[1].key.hi == 0) entry = next + 1;
-    else entry = hash >> 61 ? bucket + 1 : bucket;
     entry->key = key;
-    if (count <= BBPE_CACHE_SHORT_IDS)
-        bbpe_cache_pack(ids, count, entry->ids);
-    else
-        entry->ids[0] = BBPE_CACHE_MANY;
+    store(entry, ids, count);
 }
 
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count) {
-    const size_t at = hash & self->slot_mask;
-    if (bbpe_cache_same(&self->slots[at].key, key)) return;
-    self->slots[at ^ 1] = self->slots[at];
-    self->slots[at].key = *key;
-    bbpe_cache_pack(ids, count, self->slots[at].ids);
+    bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask), *next = self->slots + ((hash & self->slot_mask) ^ 1);
+    if (slot->counts != 0 && (next->counts == 0 || hash >> 61)) slot = next;
+    memcpy(slot->words, key->words, sizeof slot->words);
+    memcpy(slot->ids, ids, count * sizeof *ids);
+    slot->counts = key->length << 8 | (uint32_t)count;
 }
 
 size_t bbpe_shared_cache_bytes(size_t slots) {
@@ -92,8 +112,10 @@ bool bbpe_shared_cache_drop(bbpe_shared_cache *self) {
  * with release, sees the odd sequence that came before it too. */
 static bool read_slot(const bbpe_cache_slot *slot, bbpe_cache_slot *copy) {
     const uint32_t sequence = BBPE_ATOMIC_ACQUIRE(&slot->sequence);
-    for (int i = 0; i < 4; i++) copy->key.words[i] = BBPE_ATOMIC_ACQUIRE(&slot->key.words[i]);
-    for (int i = 0; i < BBPE_CACHE_LONG_IDS; i++) copy->ids[i] = BBPE_ATOMIC_ACQUIRE(&slot->ids[i]);
+    copy->counts = BBPE_ATOMIC_ACQUIRE(&slot->counts);
+    for (int i = 0; i < 6; i++) copy->words[i] = BBPE_ATOMIC_ACQUIRE(&slot->words[i]);
+    for (size_t i = 0; i < (copy->counts & 0xFF) && i < BBPE_CACHE_LONG_IDS; i++)
+        copy->ids[i] = BBPE_ATOMIC_ACQUIRE(&slot->ids[i]);
     return !(sequence & 1) && BBPE_ATOMIC_LOAD(&slot->sequence) == sequence;
 }
 
@@ -102,11 +124,10 @@ size_t bbpe_shared_cache_find(const bbpe_shared_cache *self, const bbpe_cache_lo
     bbpe_cache_slot copy;
     for (size_t way = 0; way < 2; way++) {
         const bbpe_cache_slot *slot = self->slots + ((hash & self->mask) ^ way);
-        if (BBPE_ATOMIC_LOAD(&slot->key.words[0]) != key->words[0]) continue;
-        if (!read_slot(slot, &copy) || !bbpe_cache_same(&copy.key, key)) continue;
-        const size_t count = copy.ids[0] >> BBPE_CACHE_ID_BITS;
-        for (size_t i = 0; i < count; i++) ids[i] = copy.ids[i];
-        ids[0] &= BBPE_CACHE_ID_MASK;
+        if (BBPE_ATOMIC_LOAD(&slot->words[0]) != key->words[0]) continue;
+        if (!read_slot(slot, &copy) || !bbpe_cache_slot_has(&copy, key)) continue;
+        const size_t count = copy.counts & 0xFF;
+        memcpy(ids, copy.ids, count * sizeof *ids);
         return count;
     }
     return 0;
@@ -116,14 +137,14 @@ void bbpe_shared_cache_add(bbpe_shared_cache *self, const bbpe_cache_long_key *k
                            const uint32_t *ids, size_t count) {
     /* an empty place of the two, or else by a bit that the index does not use */
     size_t at = hash & self->mask;
-    if (BBPE_ATOMIC_LOAD(&self->slots[at].ids[0]) != 0
-        && (BBPE_ATOMIC_LOAD(&self->slots[at ^ 1].ids[0]) == 0 || hash >> 63))
+    if (BBPE_ATOMIC_LOAD(&self->slots[at].counts) != 0
+        && (BBPE_ATOMIC_LOAD(&self->slots[at ^ 1].counts) == 0 || hash >> 63))
         at ^= 1;
     bbpe_cache_slot *slot = self->slots + at;
-    uint32_t sequence = BBPE_ATOMIC_LOAD(&slot->sequence), stored[BBPE_CACHE_LONG_IDS] = {0};
+    uint32_t sequence = BBPE_ATOMIC_LOAD(&slot->sequence);
     if ((sequence & 1) || !BBPE_ATOMIC_SWAP(&slot->sequence, &sequence, sequence + 1)) return;
-    bbpe_cache_pack(ids, count, stored);
-    for (int i = 0; i < 4; i++) BBPE_ATOMIC_RELEASE(&slot->key.words[i], key->words[i]);
-    for (int i = 0; i < BBPE_CACHE_LONG_IDS; i++) BBPE_ATOMIC_RELEASE(&slot->ids[i], stored[i]);
+    for (int i = 0; i < 6; i++) BBPE_ATOMIC_RELEASE(&slot->words[i], key->words[i]);
+    for (size_t i = 0; i < count; i++) BBPE_ATOMIC_RELEASE(&slot->ids[i], ids[i]);
+    BBPE_ATOMIC_RELEASE(&slot->counts, key->length << 8 | (uint32_t)count);
     BBPE_ATOMIC_RELEASE(&slot->sequence, sequence + 2);
 }

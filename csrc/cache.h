@@ -1,10 +1,10 @@
 /* What units of text encode to, remembered: a hot part for one thread, and one that a tokenizer's threads share.
  *
- * Keys are exact: the unit's bytes, zero-padded, and its length in the top byte, so a hit is never a guess.  Sizes are
- * fixed; a new entry replaces an old one.  Ids are below 2^28: the four bits above the first say how many there are.
+ * Keys are exact: the unit's bytes and its length, so a hit is never a guess.  Sizes are fixed; a new entry replaces an
+ * old one.
  *
- *   hot     32-byte entries of units up to 15 bytes and 4 ids; 64-byte slots of units up to 31 bytes and 7 ids
- *   shared  the same 64-byte slots for both, each under a sequence word: a reader that meets a writer sees nothing
+ *   hot     32-byte entries of units up to 15 bytes and 6 ids; 128-byte slots of units up to 47 bytes and 18 ids
+ *   shared  the same slots for both, each under a sequence word: a reader that meets a writer sees nothing
  *
  * What is evicted from a hot part is still found in the shared one, and threads learn from each other. */
 #ifndef BBPE_CACHE_H
@@ -14,35 +14,40 @@
 #include "hash.h"
 
 enum {
-    BBPE_CACHE_SHORT = 15, /* bytes of a unit in an entry */
-    BBPE_CACHE_LONG = 31,  /* bytes of a unit in a slot */
-    BBPE_CACHE_SHORT_IDS = 4,
-    BBPE_CACHE_LONG_IDS = 7,
-    BBPE_CACHE_PART = 0x80, /* beside the length: a part between cut points, not a whole pretoken */
+    BBPE_CACHE_SHORT = 15,     /* bytes of a unit in an entry */
+    BBPE_CACHE_LONG = 47,      /* bytes of a unit in a slot */
+    BBPE_CACHE_FEW_IDS = 4,    /* ids that stand in an entry as they are, below 2^28 */
+    BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
+    BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
+    BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot */
+    BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
 };
 
 #define BBPE_CACHE_ID_BITS 28
 #define BBPE_CACHE_ID_MASK (((uint32_t)1 << BBPE_CACHE_ID_BITS) - 1)
-/* The first stored id from here on means: more ids than an entry holds, found in a slot. */
-#define BBPE_CACHE_MANY ((uint32_t)15 << BBPE_CACHE_ID_BITS)
+#define BBPE_CACHE_PACKED_BITS 20
 
+/* Up to 15 bytes, zero-padded, and their number in the top byte. */
 typedef struct {
     uint64_t lo, hi;
 } bbpe_cache_key;
 
 typedef struct {
     bbpe_cache_key key; /* zero: empty */
-    uint32_t ids[BBPE_CACHE_SHORT_IDS];
+    uint32_t ids[4];    /* the number of ids stands in the four highest bits */
 } bbpe_cache_entry;
 
+/* A unit of 16 to 47 bytes as its first, middle and last 16, which overlap and miss none; or a short key and zeros. */
 typedef struct {
-    uint64_t words[4];
+    uint64_t words[6];
+    uint32_t length; /* with BBPE_CACHE_PART */
 } bbpe_cache_long_key;
 
 typedef struct {
+    uint64_t words[6];
     uint32_t sequence; /* odd while a thread writes; unused in a hot part */
+    uint32_t counts;   /* length << 8 | number of ids; 0: empty */
     uint32_t ids[BBPE_CACHE_LONG_IDS];
-    bbpe_cache_long_key key;
 } bbpe_cache_slot;
 
 /* Zeroed tables of powers of two. */
@@ -84,42 +89,40 @@ BBPE_INLINE uint64_t bbpe_cache_hash(bbpe_cache_key key) {
 }
 
 BBPE_INLINE uint64_t bbpe_cache_long_hash(const bbpe_cache_long_key *key) {
-    return bbpe_hash_two(bbpe_hash_two(key->words[0], key->words[1]) ^ key->words[2], key->words[3]);
+    const uint64_t *w = key->words;
+    const uint64_t h = bbpe_hash_two(bbpe_hash_two(w[0], w[1]) ^ w[2], w[3] ^ key->length);
+    return bbpe_hash_two(h ^ w[4], w[5]);
 }
 
-BBPE_INLINE bool bbpe_cache_same(const bbpe_cache_long_key *a, const bbpe_cache_long_key *b) {
-    return !((a->words[0] ^ b->words[0]) | (a->words[1] ^ b->words[1]) | (a->words[2] ^ b->words[2])
-             | (a->words[3] ^ b->words[3]));
-}
-
-/* The key of a unit of at most 31 bytes; `flag` is 0 or BBPE_CACHE_PART. */
+/* The key of a unit of 16 to 47 bytes; `flag` is 0 or BBPE_CACHE_PART. */
 BBPE_INLINE bbpe_cache_long_key bbpe_cache_long_key_of(const uint8_t *bytes, size_t n, unsigned flag) {
-    bbpe_cache_long_key key = {{0, 0, 0, 0}};
-    memcpy(key.words, bytes, n);
-    key.words[3] |= (uint64_t)(n | flag) << 56;
+    bbpe_cache_long_key key;
+    memcpy(key.words, bytes, 16);
+    memcpy(key.words + 2, bytes + (n - 16) / 2, 16);
+    memcpy(key.words + 4, bytes + n - 16, 16);
+    key.length = (uint32_t)n | flag;
     return key;
 }
 
-/* The key of a short unit among long ones, where the length of a long one stands. */
 BBPE_INLINE bbpe_cache_long_key bbpe_cache_widened(bbpe_cache_key key) {
-    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0}};
+    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0, 0, 0}, (uint32_t)(key.hi >> 56)};
 }
 
-/* Write ids that are stored with their number; returns how many.  Writes all four, whatever their number. */
+/* Write the ids of an entry that has at most four, all four whatever their number; returns how many. */
 BBPE_INLINE size_t bbpe_cache_put(const uint32_t *stored, uint32_t *ids) {
     uint64_t first, second;
     memcpy(&first, stored, 8);
     memcpy(&second, stored + 2, 8);
-    const size_t count = (uint32_t)first >> BBPE_CACHE_ID_BITS;
-    first &= 0xFFFFFFFF00000000u | BBPE_CACHE_ID_MASK;
     memcpy(ids, &first, 8);
+    const size_t count = (size_t)(second >> (32 + BBPE_CACHE_ID_BITS));
+    second &= ((uint64_t)BBPE_CACHE_ID_MASK << 32) | UINT32_MAX;
     memcpy(ids + 2, &second, 8);
     return count;
 }
 
-BBPE_INLINE void bbpe_cache_pack(const uint32_t *ids, size_t count, uint32_t *stored) {
-    for (size_t i = 0; i < count; i++) stored[i] = ids[i];
-    stored[0] |= (uint32_t)count << BBPE_CACHE_ID_BITS;
+/* Whether an entry's ids stand in it as they are. */
+BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
+    return entry->ids[3] < (uint32_t)(BBPE_CACHE_FEW_IDS + 1) << BBPE_CACHE_ID_BITS;
 }
 
 /* The two entries that a short unit may be in, in one cache line. */
@@ -140,24 +143,34 @@ BBPE_INLINE const bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_cache_entry *
     return BBPE_LIKELY(first == 0 || second == 0) ? entry : NULL;
 }
 
-/* The ids of a long unit, not unpacked, or NULL. */
-BBPE_INLINE const uint32_t *bbpe_hot_cache_find_long(const bbpe_hot_cache *self, const bbpe_cache_long_key *key,
-                                                uint64_t hash) {
-    const size_t at = hash & self->slot_mask;
-    if (bbpe_cache_same(&self->slots[at].key, key)) return self->slots[at].ids;
-    if (bbpe_cache_same(&self->slots[at ^ 1].key, key)) return self->slots[at ^ 1].ids;
-    return NULL;
+BBPE_INLINE bool bbpe_cache_slot_has(const bbpe_cache_slot *slot, const bbpe_cache_long_key *key) {
+    uint64_t differ = (slot->counts >> 8) ^ key->length;
+    for (int i = 0; i < 6; i++) differ |= slot->words[i] ^ key->words[i];
+    return differ == 0;
 }
 
-/* Put a new unit in its bucket.  More than four ids are only marked. */
+/* The slot of a unit in the hot part, or NULL. */
+BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache *self, const bbpe_cache_long_key *key,
+                                                            uint64_t hash) {
+    const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
+    if (bbpe_cache_slot_has(slot, key)) return slot;
+    slot = self->slots + ((hash & self->slot_mask) ^ 1);
+    return bbpe_cache_slot_has(slot, key) ? slot : NULL;
+}
+
+/* Write the 5 or 6 ids of an entry; returns how many. */
+size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids);
+
+/* Put a new unit in its bucket.  More ids than fit are only marked. */
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count);
+/* At most 18 ids. */
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count);
 
-/* Up to seven ids of a unit; returns how many, 0 when it is not there. */
+/* Up to 18 ids of a unit; returns how many, 0 when it is not there. */
 size_t bbpe_shared_cache_find(const bbpe_shared_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                               uint32_t *ids);
-/* 1 to 7 ids of a unit; another thread that writes to the same place wins. */
+/* 1 to 18 ids of a unit; another thread that writes to the same place wins. */
 void bbpe_shared_cache_add(bbpe_shared_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                            const uint32_t *ids, size_t count);
 

@@ -77,7 +77,7 @@ BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, c
     const staged *end = staging->units + staging->count;
     for (const staged *unit = staging->units; unit < end; unit++) {
         const bbpe_cache_entry *entry = bbpe_hot_cache_find(unit->bucket, unit->key.lo, unit->key.hi);
-        if (BBPE_LIKELY(entry != NULL && entry->ids[0] < BBPE_CACHE_MANY))
+        if (BBPE_LIKELY(entry != NULL && bbpe_cache_is_few(entry)))
             ids += bbpe_cache_put(entry->ids, ids);
         else if (unit->key.hi & STAGED_LONG)
             ids = bbpe_encode_long(self, state, text + unit->key.lo, (size_t)(unit->key.hi & ~STAGED_LONG), ids);

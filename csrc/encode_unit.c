@@ -53,38 +53,36 @@ static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, 
     return count;
 }
 
-/* Long units, and short ones of more ids than an entry holds. */
-static uint32_t *put_long(const uint32_t *stored, uint32_t *ids) {
-    const size_t count = stored[0] >> BBPE_CACHE_ID_BITS;
-    for (size_t i = 0; i < count; i++) ids[i] = stored[i];
-    ids[0] &= BBPE_CACHE_ID_MASK;
+static uint32_t *put_slot(const bbpe_cache_slot *slot, uint32_t *ids) {
+    const size_t count = slot->counts & 0xFF;
+    for (size_t i = 0; i < count; i++) ids[i] = slot->ids[i];
     return ids + count;
 }
 
 BBPE_NOINLINE uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
                                            uint32_t *ids) {
     const uint64_t hash = bbpe_cache_hash(key);
-    const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-    const uint64_t long_hash = bbpe_cache_long_hash(&widened);
     const bbpe_cache_entry *bucket = bbpe_hot_cache_bucket(&state->hot, hash);
     const bbpe_cache_entry *known = bbpe_hot_cache_find(bucket, key.lo, key.hi);
     if (known == NULL) known = bbpe_hot_cache_find(bbpe_hot_cache_next(&state->hot, bucket), key.lo, key.hi);
+    const bbpe_cache_long_key widened = bbpe_cache_widened(key);
+    const uint64_t long_hash = bbpe_cache_long_hash(&widened);
     if (known != NULL) {
-        if (known->ids[0] < BBPE_CACHE_MANY) return ids + bbpe_cache_put(known->ids, ids);
-        const uint32_t *stored = bbpe_hot_cache_find_long(&state->hot, &widened, long_hash);
-        if (stored != NULL) return put_long(stored, ids);
+        if (bbpe_cache_is_few(known)) return ids + bbpe_cache_put(known->ids, ids);
+        if (known->ids[3] >> BBPE_CACHE_ID_BITS != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(known, ids);
+        const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, long_hash);
+        if (slot != NULL) return put_slot(slot, ids);
     }
     uint8_t bytes[16];
     memcpy(bytes, &key.lo, 8);
     memcpy(bytes + 8, &key.hi, 8);
     const size_t n = bytes[15] & ~(unsigned)BBPE_CACHE_PART;
-    uint32_t made[BBPE_CACHE_SHORT + 1];
+    uint32_t made[BBPE_CACHE_LONG_IDS];
     const size_t count =
         encode_shared(self, state, &widened, long_hash, bytes, n, bytes[15] & BBPE_CACHE_PART, made);
-    if (count > BBPE_CACHE_SHORT_IDS && count <= BBPE_CACHE_LONG_IDS)
+    if (count > 0 && known == NULL) bbpe_hot_cache_add(&state->hot, key, hash, made, count);
+    if (count > BBPE_CACHE_SHORT_IDS || (count > BBPE_CACHE_FEW_IDS && self->model->id_count >> BBPE_CACHE_PACKED_BITS))
         bbpe_hot_cache_add_long(&state->hot, &widened, long_hash, made, count);
-    if (count > 0 && count <= BBPE_CACHE_LONG_IDS && known == NULL)
-        bbpe_hot_cache_add(&state->hot, key, hash, made, count);
     for (size_t i = 0; i < count; i++) ids[i] = made[i];
     return ids + count;
 }
@@ -95,8 +93,8 @@ static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *s
     const bbpe_cache_long_key key =
         bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
     const uint64_t hash = bbpe_cache_long_hash(&key);
-    const uint32_t *stored = bbpe_hot_cache_find_long(&state->hot, &key, hash);
-    if (stored != NULL) return put_long(stored, ids);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+    if (slot != NULL) return put_slot(slot, ids);
     const size_t count = encode_shared(self, state, &key, hash, bytes, n, is_part, ids);
     if (count > 0 && count <= BBPE_CACHE_LONG_IDS) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
     return ids + count;
@@ -110,7 +108,7 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
     key.hi |= (uint64_t)(n | (is_part && self->has_wholes ? BBPE_CACHE_PART : 0)) << 56;
     const bbpe_cache_entry *entry =
         bbpe_hot_cache_find(bbpe_hot_cache_bucket(&state->hot, bbpe_cache_hash(key)), key.lo, key.hi);
-    if (BBPE_LIKELY(entry != NULL && entry->ids[0] < BBPE_CACHE_MANY)) return ids + bbpe_cache_put(entry->ids, ids);
+    if (BBPE_LIKELY(entry != NULL && bbpe_cache_is_few(entry))) return ids + bbpe_cache_put(entry->ids, ids);
     return bbpe_encode_missed(self, state, key, ids);
 }
 
@@ -119,10 +117,12 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
     if (n > BBPE_CACHE_LONG) return bbpe_encode_pretoken(self, state, bytes, n, ids);
     const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
     const uint64_t hash = bbpe_cache_long_hash(&key);
-    const uint32_t *stored = bbpe_hot_cache_find_long(&state->hot, &key, hash);
-    if (stored != NULL) return put_long(stored, ids);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+    if (slot != NULL) return put_slot(slot, ids);
     uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
     const size_t count = (size_t)(end - ids);
-    if (count > 0 && count <= BBPE_CACHE_LONG_IDS) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    /* if it was not cut, it is there by now */
+    if (count > 0 && count <= BBPE_CACHE_LONG_IDS && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
+        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
     return end;
 }

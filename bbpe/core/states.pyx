@@ -15,9 +15,9 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 
 cdef enum:
     HOT_ENTRIES = 1 << 19   # of 32 bytes: 16 MiB for a call at a time
-    HOT_SLOTS = 1 << 17     # of 64 bytes: 8 MiB
+    HOT_SLOTS = 1 << 16     # of 128 bytes: 8 MiB
     LEAST_HALVINGS = 5      # with less room the tables are up to so many times halved
-    SHARED_SLOTS = 1 << 17  # of 64 bytes: 8 MiB a tokenizer
+    SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has large tables
 
 # The only thing of the process that changes.
