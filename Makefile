@@ -13,7 +13,7 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full lint strict sanitize sanitize-split neon clean
+.PHONY: demo test test-full lint strict sanitize sanitize-split sanitize-encode sanitize-threads neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -49,6 +49,21 @@ sanitize-split:
 	mkdir -p build/split
 	$(CC) $(SANITIZE) $(SPLIT) -o build/split/sanitized
 	for isa in scalar avx2 avx512 neon; do build/split/sanitized $$isa $(ROUNDS) || [ $$? -eq 3 ] || exit 1; done
+
+# merging, and the encoder with its caches: four threads under ThreadSanitizer, one under the others
+ENCODE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc $(wildcard csrc/*.c)
+SECONDS = 10
+sanitize-encode:
+	mkdir -p build/encode
+	$(CC) $(SANITIZE) $(ENCODE) tests/bpe_driver.c -o build/encode/bpe
+	build/encode/bpe fuzz 3000
+	$(CC) $(SANITIZE) $(ENCODE) tests/thread_driver.c -pthread -o build/encode/one
+	build/encode/one 1 $(SECONDS)
+
+sanitize-threads:
+	mkdir -p build/encode
+	$(CC) -fsanitize=thread -g -O1 $(ENCODE) tests/thread_driver.c -pthread -o build/encode/threads
+	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
 
 AARCH64_CC = aarch64-linux-gnu-gcc
 AARCH64_RUN = qemu-aarch64

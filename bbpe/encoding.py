@@ -137,7 +137,7 @@ def _in_parts(room: int, encode: Callable[[Parts, int], None], count: int, threa
         try:
             encode(parts, number)
         except BaseException:
-            parts.fail()
+            parts.fail(number)
             raise
 
     for _ in imap(run, range(count), threads):

@@ -9,6 +9,8 @@ order (Radford et al., 2019, "Language Models are Unsupervised Multitask Learner
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -28,6 +30,10 @@ _CHARS = [chr(point) for point in _PRINTABLE] + [chr(0x100 + i) for i in range(2
 _TO_CHAR = dict(zip(BYTE_ORDER, _CHARS, strict=True))
 _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
+#: Bytes by the code points of their characters, and 256 where there is none, as behind the last.
+_BYTES = np.full(max(_TO_BYTE) + 2, 256, dtype=np.uint16)
+_BYTES[[ord(char) for char in _CHARS]] = np.frombuffer(BYTE_ORDER, dtype=np.uint8)
+_BYTES.flags.writeable = False
 
 
 def bytes_to_alphabet(token: bytes) -> str:
@@ -49,6 +55,20 @@ def alphabet_to_bytes(text: str) -> bytes:
         stray = next(char for char in text if char not in _ALPHABET)
         raise ValueError(f"{stray!r} (U+{ord(stray):04X}) is not in the byte alphabet")
     return text.translate(_TO_BYTE).encode("latin-1")
+
+
+def alphabet_to_tokens(texts: Sequence[str]) -> list[bytes]:
+    r"""Read many tokens at once; `ValueError` when a character of one is outside the byte alphabet.
+
+    >>> alphabet_to_tokens(["Ġa", "Ċ"])
+    [b' a', b'\n']
+    """
+    points = np.frombuffer("".join(texts).encode("utf-16-le"), dtype="<u2")
+    numbers = _BYTES.take(points, mode="clip")
+    if (numbers > 0xFF).any():
+        raise ValueError("a character is not in the byte alphabet")
+    data = numbers.astype(np.uint8).tobytes()
+    return [data[end - len(text) : end] for text, end in zip(texts, accumulate(map(len, texts)), strict=True)]
 
 
 def well_formed(text: str) -> str:

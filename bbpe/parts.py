@@ -17,28 +17,28 @@ class Parts:
     def __init__(self, room: int) -> None:
         self.ids = np.empty(room, dtype=np.uint32)
         self._end = self._turn = 0
-        self._failed = False
+        self._failed = 1 << 62  # the first part that has
         self._changed = Condition()
 
     def place(self, number: int, count: int) -> int:
         """Wait for the parts before `number`, and return where `count` ids of this one go.
 
-        Raises `RuntimeError` when another part has failed.
+        Raises `RuntimeError` when one of these has failed.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._turn == number or self._failed)
-            if self._failed:
-                raise RuntimeError("another part of this work failed")
+            self._changed.wait_for(lambda: self._turn == number or self._failed < number)
+            if self._turn != number:
+                raise RuntimeError("an earlier part of this work failed")
             start = self._end
             self._end += count
             self._turn += 1
             self._changed.notify_all()
             return start
 
-    def fail(self) -> None:
-        """Let nobody wait for a part that will not come."""
+    def fail(self, number: int) -> None:
+        """Let nobody wait for a part that will not come; the parts before it do not, and so go on."""
         with self._changed:
-            self._failed = True
+            self._failed = min(self._failed, number)
             self._changed.notify_all()
 
     def taken(self) -> npt.NDArray[np.uint32]:

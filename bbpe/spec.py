@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from .core.token_table import MAX_ID
 from .errors import VocabularyError
 from .patterns import Pattern
+from .vocab import Vocab
 
-#: The highest id. Arrays are indexed by id, so an absurd one in a broken file must not reserve gigabytes.
-MAX_ID = 2**28 - 1
+__all__ = ["MAX_ID", "TokenizerSpec", "make_spec", "vocab_of_ranks"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class TokenizerSpec:
     added_tokens: Mapping[str, int] = field(default_factory=dict)
     whole_pretokens: bool = False
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Keep the vocabulary as one that nobody can write to."""
+        if not isinstance(self.vocab, Vocab):
+            object.__setattr__(self, "vocab", Vocab(self.vocab))
 
     @property
     def vocab_size(self) -> int:
@@ -73,27 +79,21 @@ def make_spec(
     byte without a token, and a merge whose parts or result have no id; `TypeError` on ids that are no int,
     tokens that are no bytes, and special tokens that are no str.
     """
+    if not isinstance(vocab, Mapping):
+        raise TypeError(f"a vocabulary maps int to bytes; it is not {type(vocab).__name__}")
     for tokens in (special_tokens, added_tokens):
         if tokens is not None and not isinstance(tokens, Mapping):
             raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
     special, added = dict(special_tokens or {}), dict(added_tokens or {})
     _check_specials(special, added)
     ordinary = _without_specials(vocab, {**added, **special})
-    ids: dict[bytes, int] = {}
-    for token_id, token in ordinary.items():
-        if type(token_id) is not int or not isinstance(token, bytes):
-            raise TypeError(f"a vocabulary maps int to bytes; found {token_id!r}: {token!r}")
-        if not 0 <= token_id <= MAX_ID:
-            raise VocabularyError(f"token {token!r} has id {token_id}; expected 0 to {MAX_ID}")
-        if ids.setdefault(token, token_id) != token_id:
-            raise VocabularyError(f"token {token!r} has two ids, {ids[token]} and {token_id}; expected one")
-    missing = [byte for byte in range(256) if bytes((byte,)) not in ids]
+    missing = [byte for byte in range(256) if not ordinary.has_token(bytes((byte,)))]
     if missing:
         raise VocabularyError(
             f"{len(missing)} single bytes have no token, the first is 0x{missing[0]:02X}; "
             "a byte-level vocabulary has a token for each of the 256 bytes"
         )
-    triples = None if merges is None else tuple(_merge_ids(merges, ids))
+    triples = None if merges is None else tuple(_merge_ids(merges, ordinary))
     return TokenizerSpec(ordinary, triples, pattern, special, added, whole_pretokens, name)
 
 
@@ -106,16 +106,18 @@ def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
     return vocab
 
 
-def _without_specials(vocab: Mapping[int, bytes], specials: Mapping[str, int]) -> dict[int, bytes]:
-    ordinary = dict(vocab)
+def _without_specials(vocab: Mapping[int, bytes], specials: Mapping[str, int]) -> Vocab:
+    shared = set()
     for text, token_id in specials.items():
-        token = ordinary.get(token_id)
+        token = vocab.get(token_id)
         if token is None:
             continue
         if token != text.encode("utf-8", "surrogatepass"):
             raise VocabularyError(f"special token {text!r} and token {token!r} have the same id {token_id}")
-        del ordinary[token_id]
-    return ordinary
+        shared.add(token_id)
+    if shared:
+        vocab = {token_id: token for token_id, token in vocab.items() if token_id not in shared}
+    return vocab if isinstance(vocab, Vocab) else Vocab(vocab)
 
 
 def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> None:
@@ -134,10 +136,11 @@ def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> Non
         raise VocabularyError(f"{min(both)!r} is both a special and an added token; expected one of them")
 
 
-def _merge_ids(merges: Iterable[tuple[bytes, bytes]], ids: Mapping[bytes, int]) -> Iterable[tuple[int, int, int]]:
+def _merge_ids(merges: Iterable[tuple[bytes, bytes]], vocab: Vocab) -> Iterable[tuple[int, int, int]]:
+    id_of = vocab.id_of
     for number, (left, right) in enumerate(merges):
         try:
-            yield ids[left], ids[right], ids[left + right]
+            yield id_of(left), id_of(right), id_of(left + right)
         except KeyError as missing:
             if not (isinstance(left, bytes) and isinstance(right, bytes)):
                 raise TypeError(f"merge {number} is of {left!r} and {right!r}; expected bytes") from None

@@ -43,7 +43,7 @@ class Tokenizer:
             token_id: text.encode("utf-8", "surrogatepass")
             for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())
         }
-        values["_token_bytes"] = TokenBytes({**spec.vocab, **specials})
+        values["_token_bytes"] = TokenBytes(spec.vocab, specials)
         values["_specials"] = SpecialTokens(spec.special_tokens, spec.added_tokens)
 
     spec: TokenizerSpec

@@ -78,6 +78,22 @@ BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_
 /* Merge up to BBPE_BPE_SHORT bytes until `enough` symbols or no pair is left; writes n ids, of which so many as are
  * returned count. */
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids);
+/* Units of at most 16 bytes that are merged in turns: while one waits for memory the others go on. */
+enum { BBPE_BPE_LANES = 8, BBPE_BPE_LANE = 16 };
+
+typedef struct {
+    uint32_t symbols[BBPE_BPE_LANE + 1]; /* ids at last */
+    uint32_t made[BBPE_BPE_LANE + 1];    /* by the pair that begins at each symbol */
+    size_t count;
+    size_t changed; /* the last symbol that was made, whose pairs are to be looked up; or BBPE_BPE_LANE */
+    bool is_done;
+} bbpe_bpe_lane;
+
+/* Put up to 16 bytes into a lane. */
+void bbpe_bpe_lane_begin(const bbpe_bpe *self, bbpe_bpe_lane *lane, const uint8_t *text, size_t n);
+/* Merge all lanes, as bbpe_bpe_merge_short does one; their symbols become ids. */
+void bbpe_bpe_merge_lanes(const bbpe_bpe *self, bbpe_bpe_lane *lanes, size_t count, size_t enough);
+
 /* The same for any length by a heap over the symbols, O(n log n): the truth that faster ways must meet. */
 bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
                                 size_t enough, uint32_t *ids, size_t *count);

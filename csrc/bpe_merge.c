@@ -34,6 +34,54 @@ size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n,
     return n;
 }
 
+void bbpe_bpe_lane_begin(const bbpe_bpe *self, bbpe_bpe_lane *lane, const uint8_t *text, size_t n) {
+    for (size_t i = 0; i < n; i++) lane->symbols[i] = text[i];
+    for (size_t i = 1; i < n; i++) lane->made[i - 1] = self->byte_pairs[text[i - 1] << 8 | text[i]];
+    lane->count = n;
+    lane->changed = BBPE_BPE_LANE;
+    lane->is_done = false;
+}
+
+/* One merge of a lane; what its new pairs make is looked up in its next turn. */
+static void take_turn(const bbpe_bpe *self, bbpe_bpe_lane *lane, size_t enough) {
+    uint32_t *symbols = lane->symbols, *made = lane->made;
+    size_t at = lane->changed, n = lane->count;
+    if (at != BBPE_BPE_LANE) {
+        if (at > 0) made[at - 1] = bbpe_merge_table_find(&self->table, symbols[at - 1], symbols[at]);
+        if (at + 1 < n) made[at] = bbpe_merge_table_find(&self->table, symbols[at], symbols[at + 1]);
+    }
+    uint32_t best = BBPE_MERGE_TABLE_NONE;
+    for (size_t i = 0; i + 1 < n; i++) {
+        at = made[i] < best ? i : at;
+        best = made[i] < best ? made[i] : best;
+    }
+    if (best == BBPE_MERGE_TABLE_NONE || n <= enough) {
+        for (size_t i = 0; i < n; i++) symbols[i] = self->ids[symbols[i]];
+        lane->is_done = true;
+        return;
+    }
+    lane->count = --n;
+    lane->changed = at;
+    symbols[at] = best;
+    for (size_t i = at + 1; i < n; i++) {
+        symbols[i] = symbols[i + 1];
+        made[i - 1] = made[i];
+    }
+    if (at > 0) bbpe_merge_table_prefetch(&self->table, symbols[at - 1], best);
+    if (at + 1 < n) bbpe_merge_table_prefetch(&self->table, best, symbols[at + 1]);
+}
+
+void bbpe_bpe_merge_lanes(const bbpe_bpe *self, bbpe_bpe_lane *lanes, size_t count, size_t enough) {
+    for (size_t left = count; left > 0;) {
+        left = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (lanes[i].is_done) continue;
+            take_turn(self, lanes + i, enough);
+            left += !lanes[i].is_done;
+        }
+    }
+}
+
 /* Queue the symbol at `left` and its right neighbour, if they merge. */
 static void push(const bbpe_bpe *self, bbpe_bpe_work *work, size_t left) {
     const uint32_t left_id = work->slots[left], right_id = work->slots[left + self->lengths[left_id]];

@@ -49,12 +49,13 @@ static bool is_caseless(const bbpe_scheme *scheme, uint32_t set) {
     return set & scheme->word & BBPE_SET_L & ~(BBPE_SET(UPPER) | BBPE_SET(LOWER));
 }
 
-/* A cut point inside a word.  In a pattern with cases the word must go on without any, or its end could move. */
-static size_t cut_in_word(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n) {
+/* A cut point inside a word, looking up to `stop`.  In a pattern with cases the word must go on without any, or its
+ * end could move. */
+static size_t cut_in_word(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t stop, size_t n) {
     size_t cut = BBPE_SPLIT_NO_CUT, next;
     bbpe_character left = {0, 0};
     uint32_t before = 0;
-    for (size_t i = start; i < n; i = next) {
+    for (size_t i = start; i < stop; i = next) {
         const uint32_t set = bbpe_uclass_at(text, i, n, &next);
         bbpe_character right = {0, (unsigned)(next - i)};
         memcpy(&right.bytes, text + i, right.length);
@@ -74,11 +75,12 @@ static size_t cut_in_word(const bbpe_encoder *self, const uint8_t *text, size_t 
 
 /* Where UTF-8 may be cut at or behind `start`. */
 static size_t cut_utf8(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n, size_t window) {
+    const size_t stop = n - start > window ? start + window : n;
     const size_t cut = bbpe_split_cut(&self->scheme, text, start, n, window);
     /* the parts of a word would be looked up as whole pretokens */
     if (cut != BBPE_SPLIT_NO_CUT || self->has_wholes || self->scheme.han_run) return cut;
     while (start < n && bbpe_utf8_is_tail(text[start])) start++;
-    return cut_in_word(self, text, start, n - start > window ? start + window : n);
+    return cut_in_word(self, text, start, stop, n);
 }
 
 size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
@@ -90,7 +92,9 @@ size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_
     if (!reserve_window(state, bbpe_encode_bound(text.unit_size, stop - start) + LEAST_ROOM)) return BBPE_SPLIT_NO_CUT;
     const size_t used = bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window,
                                             state->window_capacity);
-    const size_t cut = used > LEAST_ROOM ? cut_utf8(self, state->window, LEAST_ROOM, used, used) : BBPE_SPLIT_NO_CUT;
+    const size_t unsure = stop < n ? 3 : 0; /* the last character may be the half of a pair */
+    if (used <= LEAST_ROOM + unsure) return BBPE_SPLIT_NO_CUT;
+    const size_t cut = cut_utf8(self, state->window, LEAST_ROOM, used, used - unsure - LEAST_ROOM);
     if (cut == BBPE_SPLIT_NO_CUT) return cut;
     /* as many units as fill the window up to the cut, which lies behind the half of a pair that may have begun it */
     bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window, cut);

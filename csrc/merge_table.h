@@ -29,6 +29,13 @@ BBPE_INLINE uint64_t bbpe_merge_table_hash(uint64_t pair) {
     return pair * 0x9E3779B97F4A7C15u;
 }
 
+/* Fetch what finding will look at. */
+BBPE_INLINE void bbpe_merge_table_prefetch(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
+    const uint64_t hash = bbpe_merge_table_hash((uint64_t)left << BBPE_MERGE_TABLE_BITS | right);
+    BBPE_PREFETCH(self->bits + (hash >> self->bits_shift) / 64);
+    BBPE_PREFETCH(self->slots + (hash >> self->shift));
+}
+
 /* What two symbols make, or BBPE_MERGE_TABLE_NONE. */
 BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
     const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);

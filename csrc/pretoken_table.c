@@ -28,8 +28,7 @@ static uint32_t *slot_of(const bbpe_pretoken_table *self, const uint8_t *bytes, 
     }
 }
 
-static bbpe_status grow_index(bbpe_pretoken_table *self) {
-    const size_t mask = self->mask * 2 + 1;
+static bbpe_status grow_index(bbpe_pretoken_table *self, size_t mask) {
     uint32_t *index = bbpe_memory_zeroed(mask + 1, sizeof *index);
     if (index == NULL) return BBPE_NO_MEMORY;
     for (size_t e = 0; e < self->count; e++) {
@@ -41,6 +40,38 @@ static bbpe_status grow_index(bbpe_pretoken_table *self) {
     bbpe_memory_free(self->index);
     self->index = index;
     self->mask = mask;
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_pretoken_table_reserve(bbpe_pretoken_table *self, size_t strings, size_t bytes) {
+    if (strings > UINT32_MAX - 1 - self->count || bytes > SIZE_MAX / 2 - self->arena_used) return BBPE_TOO_LARGE;
+    /* one more, so that the arrays exist even when there is nothing to hold */
+    bbpe_pretoken_entry *entries =
+        bbpe_memory_reserve(self->entries, &self->entries_capacity, self->count + strings + 1, sizeof *entries);
+    if (entries == NULL) return BBPE_NO_MEMORY;
+    self->entries = entries;
+    uint8_t *arena = bbpe_memory_reserve(self->arena, &self->arena_capacity, self->arena_used + bytes + 1, 1);
+    if (arena == NULL) return BBPE_NO_MEMORY;
+    self->arena = arena;
+    size_t mask = self->mask;
+    while (mask / 2 < self->count + strings) mask = mask * 2 + 1;
+    return mask == self->mask ? BBPE_OK : grow_index(self, mask);
+}
+
+bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_pretoken_table *other) {
+    *self = *other;
+    self->entries = bbpe_memory_new(other->count, sizeof *self->entries);
+    self->entries_capacity = other->count;
+    self->arena = bbpe_memory_new(other->arena_used + 1, 1);
+    self->arena_capacity = other->arena_used + 1;
+    self->index = bbpe_memory_new(other->mask + 1, sizeof *self->index);
+    if (self->entries == NULL || self->arena == NULL || self->index == NULL) {
+        bbpe_pretoken_table_free(self);
+        return BBPE_NO_MEMORY;
+    }
+    if (other->count) memcpy(self->entries, other->entries, other->count * sizeof *self->entries);
+    if (other->arena_used) memcpy(self->arena, other->arena, other->arena_used);
+    memcpy(self->index, other->index, (other->mask + 1) * sizeof *self->index);
     return BBPE_OK;
 }
 
@@ -60,7 +91,7 @@ bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *by
     }
     if (n >= UINT32_MAX || self->count >= UINT32_MAX - 1) return BBPE_TOO_LARGE;
     if (self->count >= (self->mask + 1) / 2) {
-        const bbpe_status status = grow_index(self);
+        const bbpe_status status = grow_index(self, self->mask * 2 + 1);
         if (status != BBPE_OK) return status;
         slot = slot_of(self, bytes, n, hash);
     }

@@ -28,6 +28,10 @@ typedef struct {
 
 bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self);
 void bbpe_pretoken_table_free(bbpe_pretoken_table *self);
+/* Room for further strings of so many bytes together: adding these moves nothing. */
+bbpe_status bbpe_pretoken_table_reserve(bbpe_pretoken_table *self, size_t strings, size_t bytes);
+/* Make `self`, which is not initialised, a table of the same strings and values. */
+bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_pretoken_table *other);
 /* The entry of a byte string, added with value 0 when it is new; the pointer holds until the next add.
  * BBPE_TOO_LARGE beyond 2^32 - 2 entries or a string of 4 GiB. */
 bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *bytes, size_t n,

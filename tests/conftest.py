@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from published import PUBLISHED, RANK_FILES
 from strings import adversarial_strings
 
 import bbpe
@@ -89,3 +91,24 @@ def processes() -> Iterator[Executor]:
     """Processes for slow peers that hold the interpreter lock; started when something is submitted."""
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as executor:
         yield executor
+
+
+@pytest.fixture(scope="session")
+def real(vocab_path: Callable[[str], Path]) -> Callable[[str], bbpe.Tokenizer]:
+    """`real("o200k_base")`: a published tokenizer."""
+    return cache(lambda name: bbpe.load(vocab_path(RANK_FILES.get(name, name))))
+
+
+@pytest.fixture(scope="session")
+def tiktoken_of(real: Callable[[str], bbpe.Tokenizer]) -> Callable[[str], Any]:
+    """`tiktoken_of("o200k_base")`: the same ranks, special tokens and regex in tiktoken."""
+    tiktoken = pytest.importorskip("tiktoken")
+
+    def make(name: str) -> Any:
+        tok = real(name)
+        pat_str = PUBLISHED.get(tok.pattern, tok.spec.pattern.steps[0])
+        return tiktoken.Encoding(
+            name, pat_str=pat_str, mergeable_ranks=tok.ranks, special_tokens=tok.special_tokens
+        )
+
+    return cache(make)

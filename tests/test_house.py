@@ -14,6 +14,7 @@ LAYERS = [
     {"errors", "scheme"},
     {"core"},
     {"normalize", "progress", "clauses", "recogniser", "patterns"},
+    {"vocab"},
     {"spec"},
     {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference"},
@@ -26,10 +27,10 @@ LAYERS = [
 ]
 C_LAYERS = [
     {"common"},
-    {"pages", "atomic", "id_array", "hash", "utf8", "symbols", "uclass_table"},
+    {"pages", "atomic", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64"},
     {"memory"},
-    {"uclass", "pair_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"},
-    {"split_scheme", "bpe", "cut_points", "trie"},
+    {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"},
+    {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match"},
     {"split_masks", "split_fill", "split_cut", "split_vector32", "encode"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},

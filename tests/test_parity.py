@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from functools import cache
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from published import RANK_FILES, same_ids
 from strings import adversarial_strings, byte_soups
 
 import bbpe
@@ -16,56 +18,10 @@ from bbpe.core.bpe import Model
 from bbpe.reference import SlowTokenizer
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
-RANK_FILES = {
-    "gpt2": "gpt2.tiktoken",
-    "p50k_base": "p50k_base.tiktoken",
-    "cl100k_base": "cl100k_base.tiktoken",
-    "o200k_base": "o200k_base.tiktoken",
-    "llama3": "llama3.tiktoken",
-    "qwen": "qwen.tiktoken",
-    "qwen3_6": "qwen3_6.tiktoken",
-}
-# the regexes as tiktoken itself has them, where they are spelled unlike ours
-PUBLISHED = {
-    "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
-    "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-}
-
-
-@pytest.fixture(scope="session")
-def real(vocab_path: Callable[[str], Path]) -> Callable[[str], bbpe.Tokenizer]:
-    """`real("o200k_base")`: a published tokenizer."""
-    return cache(lambda name: bbpe.load(vocab_path(RANK_FILES.get(name, name))))
-
-
-@pytest.fixture(scope="session")
-def tiktoken_of(real: Callable[[str], bbpe.Tokenizer]) -> Callable[[str], Any]:
-    """`tiktoken_of("o200k_base")`: the same ranks, special tokens and regex in tiktoken."""
-    tiktoken = pytest.importorskip("tiktoken")
-
-    def make(name: str) -> Any:
-        tok = real(name)
-        pat_str = PUBLISHED.get(tok.pattern, tok.spec.pattern.steps[0])
-        return tiktoken.Encoding(
-            name, pat_str=pat_str, mergeable_ranks=tok.ranks, special_tokens=tok.special_tokens
-        )
-
-    return cache(make)
 
 
 def token_bytes(tok: bbpe.Tokenizer) -> list[bytes]:
     return [token for token in tok.spec.vocab.values() if len(token) > 1]
-
-
-def same_ids(tok: bbpe.Tokenizer, text: str, expected: list[int]) -> None:
-    """Compare, and on a difference show the first place instead of a megabyte."""
-    ids = tok.encode(text)
-    if ids != expected:
-        at = next((i for i, pair in enumerate(zip(ids, expected, strict=False)) if pair[0] != pair[1]), None)
-        around = slice(0, 20) if at is None else slice(max(at - 3, 0), at + 5)
-        ours, theirs = (b"|".join(map(tok.id_to_token, some[around])) for some in (ids, expected))
-        pytest.fail(f"token {at}: {ours!r}, expected {theirs!r} of {text[:200]!r}")
 
 
 def compare_with_tiktoken(tok: bbpe.Tokenizer, peer: Any, texts: list[str]) -> None:
@@ -105,6 +61,40 @@ def test_2_mb_and_20_000_hard_strings_as_tiktoken(
     compare_with_tiktoken(
         tok, peer, adversarial_strings(20_000, seed=11, tokens=token_bytes(tok), surrogates=True)
     )
+
+
+def slices_at_line_ends(text: str, size: int = 1 << 20) -> Iterator[str]:
+    """Pieces that no pattern splits unlike the whole: behind something, a line end, and before a letter."""
+    start = 0
+    for cut in re.finditer(r"(?<=\S\n)(?=[^\W\d_])", text):
+        if cut.start() - start >= size:
+            yield text[start : cut.start()]
+            start = cut.start()
+    yield text[start:]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("source", CORPORA)
+def test_whole_corpora_as_tiktoken(
+    source: str,
+    real: Callable[[str], bbpe.Tokenizer],
+    tiktoken_of: Callable[[str], Any],
+    corpus: Callable[..., str],
+) -> None:
+    """Every byte with every rank file, ours in one call, with the threads that it takes."""
+    text = corpus(source)
+    slices = list(slices_at_line_ends(text))
+    assert len(slices) > 4
+    for name in RANK_FILES:
+        tok, peer, at = real(name), tiktoken_of(name), 0
+        ids = tok.encode_to_numpy(text)
+        for piece in slices:
+            expected = np.array(peer.encode_ordinary(piece), dtype=np.uint32)
+            if not np.array_equal(ids[at : at + len(expected)], expected):
+                same_ids(tok, piece, expected.tolist())
+                pytest.fail(f"{name}: the ids of a piece are right, those in the whole text are not: {piece[:80]!r}")
+            at += len(expected)
+        assert at == len(ids), name
 
 
 @pytest.mark.parametrize("name", RANK_FILES)

@@ -3,14 +3,17 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from bbpe.core.c_bpe cimport (
-    BBPE_BPE_MADE, BBPE_BPE_SHORT, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_add_token, bbpe_bpe_free, bbpe_bpe_init,
+    BBPE_BPE_MADE, BBPE_BPE_SHORT, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_free, bbpe_bpe_init,
     bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
     bbpe_bpe_merge_short, bbpe_bpe_settle, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
 )
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
+from bbpe.core.c_pretoken_table cimport (
+    bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
+)
 from bbpe.core.status cimport check
+from bbpe.core.token_table cimport TokenTable
 
 
 cdef int match(
@@ -26,6 +29,23 @@ cdef int match(
         bbpe_bpe_match_free(&matcher)
 
 
+cdef int add_tokens(bbpe_bpe *model, const bbpe_pretoken_table *tokens) except -1:
+    """Add tokens to a model that has none: the table as it is, without looking its strings up again."""
+    cdef const bbpe_pretoken_entry *entry
+    cdef bbpe_pretoken_table copy
+    cdef size_t i
+    check(bbpe_pretoken_table_copy(&copy, tokens))
+    bbpe_pretoken_table_free(&model.tokens)
+    model.tokens = copy
+    for i in range(tokens.count):
+        entry = tokens.entries + i
+        model.lengths[entry.value] = entry.length
+        model.longest = max(model.longest, <size_t>entry.length)
+        if entry.length == 1:
+            model.byte_ids[tokens.arena[entry.start]] = <uint32_t>entry.value
+    return 0
+
+
 cdef class Model:
     """Tokens and merges; immutable, shared by any number of threads.
 
@@ -34,12 +54,11 @@ cdef class Model:
     """
 
     def __cinit__(self, vocab, merges, *, bint whole_pretokens=False):
+        cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef uint32_t rank = 0
-        cdef bytes token
         cdef bbpe_status status
-        check(bbpe_bpe_init(&self.c, 1 + <size_t>max(vocab, default=0), merges is None, whole_pretokens))
-        for token_id, token in vocab.items():
-            check(bbpe_bpe_add_token(&self.c, token_id, <const uint8_t *>token, <size_t>len(token)))
+        check(bbpe_bpe_init(&self.c, tokens.c.id_count, merges is None, whole_pretokens))
+        add_tokens(&self.c, &tokens.c.tokens)
         for left, right, token_id in merges or ():
             check(bbpe_bpe_add_merge(&self.c, left, right, rank, token_id))
             rank += 1

@@ -13,8 +13,11 @@ cdef extern from "bpe.h" nogil:
 
     ctypedef struct bbpe_bpe:
         bbpe_pretoken_table tokens
+        uint32_t *lengths
         bbpe_bpe_parts *parts
         size_t id_count
+        uint32_t byte_ids[256]
+        size_t longest
         bint whole_pretokens
 
     ctypedef struct bbpe_bpe_work:
@@ -23,7 +26,6 @@ cdef extern from "bpe.h" nogil:
     bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bint by_rank, bint whole_pretokens)
     void bbpe_bpe_free(bbpe_bpe *self)
     void bbpe_bpe_work_free(bbpe_bpe_work *self)
-    bbpe_status bbpe_bpe_add_token(bbpe_bpe *self, uint32_t id, const uint8_t *bytes, size_t n)
     bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id)
     bbpe_status bbpe_bpe_settle(bbpe_bpe *self)
     uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right)

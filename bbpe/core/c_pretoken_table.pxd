@@ -16,6 +16,7 @@ cdef extern from "pretoken_table.h" nogil:
 
     bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self)
     void bbpe_pretoken_table_free(bbpe_pretoken_table *self)
+    bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_pretoken_table *other)
     bbpe_status bbpe_pretoken_table_add(
         bbpe_pretoken_table *self, const uint8_t *bytes, size_t n, bbpe_pretoken_entry **entry)
     const bbpe_pretoken_entry *bbpe_pretoken_table_find(

@@ -131,7 +131,7 @@ cdef class Encoder:
         from 0 to its end, in units of a str or bytes."""
         cdef text_view view
         cdef bbpe_encode_state *state
-        cdef size_t at
+        cdef size_t at, cut
         places = [0]
         if self.splitter is None:
             raise ValueError("this encoder has no splitter that could tell where to cut")
@@ -141,11 +141,10 @@ cdef class Encoder:
             at = chunk
             while view.length > chunk and at < view.length - chunk // 2:
                 with nogil:
-                    at = bbpe_encode_cut(&self.c, state, view.text, at, view.length, chunk)
-                if at == BBPE_SPLIT_NO_CUT:
-                    at = places[len(places) - 1] + 2 * chunk
-                    continue
-                places.append(at)
+                    cut = bbpe_encode_cut(&self.c, state, view.text, at, view.length, chunk)
+                if cut != BBPE_SPLIT_NO_CUT:
+                    places.append(cut)
+                    at = cut
                 at += chunk
             places.append(view.length)
         finally:

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from bbpe.core.c_id_array cimport bbpe_id_array
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pages cimport bbpe_pages_expect
+from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
 from bbpe.core.c_token_bytes cimport (
     bbpe_text_size, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
     bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure, bbpe_token_bytes_set,
@@ -12,6 +13,7 @@ from bbpe.core.c_token_bytes cimport (
 from bbpe.core.c_token_text cimport bbpe_text_unit, bbpe_token_text_fill
 from bbpe.core.id_source cimport IdSource
 from bbpe.core.status cimport check
+from bbpe.core.token_table cimport TokenTable
 
 from functools import partial
 
@@ -56,17 +58,27 @@ cdef inline bint _fits(const bbpe_text_size *size, uint32_t seen) noexcept nogil
 
 
 cdef class TokenBytes:
-    """The bytes of every id, special tokens too; immutable, shared by any number of threads."""
+    """The bytes of every id of a vocabulary and of special tokens; immutable, shared by any number of threads."""
 
     cdef bbpe_token_bytes table
 
-    def __cinit__(self, vocab):
+    def __cinit__(self, vocab, specials=None):
+        cdef bint is_table = isinstance(vocab, TokenTable)
+        cdef TokenTable tokens = vocab if is_table else TokenTable({})
+        cdef dict others = dict(specials or {}) if is_table else {**vocab, **(specials or {})}
+        cdef const bbpe_pretoken_table *table = &tokens.c.tokens
+        cdef size_t id_count = tokens.c.id_count, arena = 0, i
         cdef bytes token
-        cdef size_t arena = 0
-        for token in vocab.values():
+        for token_id, token in others.items():
             arena += bbpe_token_bytes_arena(len(token))
-        check(bbpe_token_bytes_init(&self.table, 1 + <size_t>max(vocab) if vocab else 0, arena))
-        for token_id, token in vocab.items():
+            id_count = max(id_count, 1 + <size_t>token_id)
+        for i in range(table.count):
+            arena += bbpe_token_bytes_arena(table.entries[i].length)
+        check(bbpe_token_bytes_init(&self.table, id_count, arena))
+        for i in range(table.count):
+            bbpe_token_bytes_set(&self.table, <size_t>table.entries[i].value, table.arena + table.entries[i].start,
+                                 table.entries[i].length)
+        for token_id, token in others.items():
             bbpe_token_bytes_set(
                 &self.table, <size_t>token_id, <const uint8_t *>PyBytes_AS_STRING(token), len(token))
 

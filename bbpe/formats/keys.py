@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..normalize import alphabet_to_bytes, bytes_to_alphabet
+from ..normalize import alphabet_to_bytes, alphabet_to_tokens, bytes_to_alphabet
 from ..patterns import Pattern
 from ..spec import TokenizerSpec, make_spec
 from .known import check_special_tokens, pattern_of, rank_text, recognise
@@ -22,6 +23,13 @@ class MergeKeys:
     pairs: Sequence[tuple[str, str]]
     path: StrPath
     place: Callable[[int], str]
+
+    def using(self, keys: set[str]) -> set[str]:
+        """Return those of a few keys that are parts or results of merges."""
+        if not keys:
+            return set()
+        made = {key for left, right in self.pairs if (key := left + right) in keys}
+        return made.union(keys.intersection(chain.from_iterable(self.pairs)))
 
 
 def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = None) -> dict[str, int]:
@@ -42,8 +50,12 @@ def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = 
 
 def tokens_of(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> dict[str, bytes]:
     """Return the bytes of keys; `VocabularyError` on one outside the byte alphabet."""
-    tokens: dict[str, bytes] = {}
-    for key in keys:
+    listed = list(keys)
+    try:
+        return dict(zip(listed, alphabet_to_tokens(listed), strict=True))
+    except ValueError:
+        tokens: dict[str, bytes] = {}  # one of them is wrong
+    for key in listed:
         try:
             tokens[key] = alphabet_to_bytes(key)
         except ValueError as error:
@@ -61,7 +73,7 @@ def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[b
     Raises `VocabularyError` with the place of a merge whose parts or result are no tokens.
     """
     for number, (left, right) in enumerate(merges.pairs):
-        if left not in tokens or right not in tokens or left + right not in tokens:
+        if left + right not in tokens or left not in tokens or right not in tokens:
             missing = next(key for key in (left, right, left + right) if key not in tokens)
             raise VocabularyError(
                 f"merge of {left!r} and {right!r}: {missing!r} has no id; "
@@ -69,8 +81,10 @@ def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[b
                 path=merges.path,
                 place=merges.place(number),
             )
-    last = list(dict.fromkeys(reversed(merges.pairs)))
-    return [(tokens[left], tokens[right]) for left, right in reversed(last)]
+    last: Iterable[tuple[str, str]] = merges.pairs
+    if len(set(last)) < len(merges.pairs):
+        last = reversed(dict.fromkeys(reversed(merges.pairs)))
+    return [(tokens[left], tokens[right]) for left, right in last]
 
 
 def read_merges(path: StrPath) -> MergeKeys:

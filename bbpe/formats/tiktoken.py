@@ -16,6 +16,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, read_bytes, write_atomic
 from ..patterns import Pattern
 from ..spec import MAX_ID, TokenizerSpec, make_spec
+from ..vocab import Vocab
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import ranks_of
 from .reading import about
@@ -40,11 +41,10 @@ def load(
     """
     special = check_special_tokens(special_tokens)
     data = read_bytes(path)
-    vocab = _parse(data, path)
+    vocab, is_canonical = _read(data, path)
     known = None
     if pattern is None or special is None or name is None:
-        # a file in order is its own canonical text
-        known = recognise(data) or recognise(rank_text(vocab))
+        known = recognise(data if is_canonical else rank_text(vocab))
     if special is None:
         special = {} if known is None else dict(known.special_tokens)
     with about(path):
@@ -68,7 +68,14 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     write_atomic(path, rank_text({token_id: token for token, token_id in ranks_of(spec).items()}))
 
 
+def _read(data: bytes, path: StrPath) -> tuple[Mapping[int, bytes], bool]:
+    """Return the vocabulary of a rank file, and whether the file is its canonical text."""
+    read = Vocab.of_rank_text(data)
+    return (_parse(data, path), False) if read is None else read
+
+
 def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
+    """Read line by line what is out of the ordinary, and say what is wrong where it stands."""
     vocab: dict[int, bytes] = {}
     count = 0
     for number, line in enumerate(data.split(b"\n"), 1):

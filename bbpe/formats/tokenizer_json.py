@@ -182,10 +182,15 @@ def _model(model: Fields, specials: Mapping[str, int]) -> tuple[dict[int, bytes]
 def _merges(model: Fields) -> MergeKeys:
     pairs: list[tuple[str, str]] = []
     for number, merge in enumerate(model.take_type("merges", list)):
-        parts = merge.split(" ") if type(merge) is str else merge
-        if type(parts) is not list or len(parts) != 2 or not all(type(part) is str and part for part in parts):
+        if type(merge) is str:
+            left, _, right = merge.partition(" ")
+            is_pair = left and right and " " not in right
+        else:
+            is_pair = type(merge) is list and len(merge) == 2 and all(type(part) is str and part for part in merge)
+            left, right = merge if is_pair else ("", "")
+        if not is_pair:
             model.refuse(f'found {shown(merge)}; expected "a b" or ["a", "b"]', f"merges[{number}]")
-        pairs.append((parts[0], parts[1]))
+        pairs.append((left, right))
     return MergeKeys(pairs, model.path, lambda number: model.at(f"merges[{number}]"))
 
 
@@ -195,8 +200,7 @@ def _check_specials(model: Fields, keys: Mapping[str, int], merges: MergeKeys, s
     for text in both:
         if keys[text] != specials[text]:
             model.refuse(f"token {text!r} has id {keys[text]} here and {specials[text]} in added_tokens", "vocab")
-    used = {key for pair in merges.pairs for key in (*pair, "".join(pair))} if both else set()
-    ordinary = sorted(text for text in both if text in used or len(text.encode("utf-8", "replace")) == 1)
+    ordinary = sorted({text for text in both if len(text.encode("utf-8", "replace")) == 1} | merges.using(both))
     if ordinary:
         raise VocabularyError(
             f"{ordinary[0]!r} is an added token and an ordinary one that merges use; expected one of the two",

@@ -1,0 +1,124 @@
+"""Ids to bytes in a few arrays (csrc/vocab.h): what a vocabulary keeps, and models are made of."""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from cpython.number cimport PyIndex_Check
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry, bbpe_pretoken_table_find
+from bbpe.core.c_rank_file cimport (
+    BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, bbpe_rank_file_kind, bbpe_rank_file_read,
+)
+from bbpe.core.c_vocab cimport (
+    BBPE_VOCAB_MAX_ID, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init,
+    bbpe_vocab_reserve,
+)
+from bbpe.core.status cimport check
+
+from operator import index
+
+from bbpe.errors import VocabularyError
+
+MAX_ID = BBPE_VOCAB_MAX_ID
+
+
+cdef inline bytes token_of(TokenTable table, const bbpe_pretoken_entry *entry):
+    return PyBytes_FromStringAndSize(<const char *>table.c.tokens.arena + entry.start, entry.length)
+
+
+cdef class TokenTable:
+    """Ids and bytes of tokens, in order; immutable, shared by any number of threads.
+
+    `vocab` maps ids to bytes.  `TypeError` on anything else, `VocabularyError` on an id out of range and on two ids of
+    one token.
+    """
+
+    def __cinit__(self, vocab):
+        cdef size_t room = 0
+        check(bbpe_vocab_init(&self.c))
+        for token in vocab.values():
+            room += <size_t>len(token) if isinstance(token, bytes) else 0
+        check(bbpe_vocab_reserve(&self.c, len(vocab), room))
+        for token_id, token in vocab.items():
+            self._add(token_id, token)
+        check(bbpe_vocab_index(&self.c))
+
+    def __dealloc__(self):
+        bbpe_vocab_free(&self.c)
+
+    cdef int _add(self, token_id, token) except -1:
+        cdef int overflow = 0
+        cdef uint32_t found = 0
+        if type(token_id) is not int or not isinstance(token, bytes):
+            raise TypeError(f"a vocabulary maps int to bytes; found {token_id!r}: {token!r}")
+        cdef int64_t number = PyLong_AsLongLongAndOverflow(token_id, &overflow)
+        if overflow or not 0 <= number <= <int64_t>BBPE_VOCAB_MAX_ID:
+            raise VocabularyError(f"token {token!r} has id {token_id}; expected 0 to {MAX_ID}")
+        check(bbpe_vocab_add(
+            &self.c, <uint32_t>number, <const uint8_t *>PyBytes_AS_STRING(token), <size_t>len(token), &found))
+        if found != <uint32_t>number:
+            raise VocabularyError(f"token {token!r} has two ids, {found} and {token_id}; expected one")
+        return 0
+
+    @classmethod
+    def of_rank_text(cls, bytes text not None):
+        """The tokens of the text of a rank file, and whether its lines are canonical and in order of ids; None when the
+        text is out of the ordinary or wrong."""
+        cdef TokenTable table = cls({})
+        cdef bbpe_rank_file_kind kind = BBPE_RANK_FILE_UNUSUAL
+        cdef const uint8_t *data = text
+        cdef size_t n = len(text)
+        cdef bbpe_status status
+        with nogil:
+            status = bbpe_rank_file_read(data, n, &table.c, &kind)
+        check(status)
+        return None if kind == BBPE_RANK_FILE_UNUSUAL else (table, kind == BBPE_RANK_FILE_CANONICAL)
+
+    cdef const bbpe_pretoken_entry *_entry(self, key) except? NULL:
+        """The entry of an id, or NULL."""
+        cdef int overflow = 0
+        if not PyIndex_Check(key):
+            return NULL
+        cdef int64_t number = PyLong_AsLongLongAndOverflow(index(key), &overflow)
+        if overflow or number < 0:
+            return NULL
+        return bbpe_vocab_get(&self.c, <size_t>number)
+
+    def __len__(self):
+        return self.c.tokens.count
+
+    def __contains__(self, token_id):
+        return self._entry(token_id) != NULL
+
+    def __getitem__(self, token_id):
+        cdef const bbpe_pretoken_entry *entry = self._entry(token_id)
+        if entry == NULL:
+            raise KeyError(token_id)
+        return token_of(self, entry)
+
+    def __iter__(self):
+        cdef size_t i
+        return iter([self.c.tokens.entries[i].value for i in range(self.c.tokens.count)])
+
+    def id_of(self, token):
+        """The id of bytes; `KeyError` when no token has them."""
+        cdef const bbpe_pretoken_entry *entry = NULL
+        if isinstance(token, bytes):
+            entry = bbpe_pretoken_table_find(
+                &self.c.tokens, <const uint8_t *>PyBytes_AS_STRING(token), <size_t>len(token))
+        if entry == NULL:
+            raise KeyError(token)
+        return entry.value
+
+    def has_token(self, bytes token not None):
+        """Whether there is a token of these bytes."""
+        return bbpe_pretoken_table_find(&self.c.tokens, <const uint8_t *>PyBytes_AS_STRING(token),
+                                        <size_t>len(token)) != NULL
+
+    def pairs(self):
+        """Ids and bytes, in order."""
+        cdef size_t i
+        return [
+            (self.c.tokens.entries[i].value, token_of(self, self.c.tokens.entries + i))
+            for i in range(self.c.tokens.count)
+        ]

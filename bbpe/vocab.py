@@ -1,0 +1,67 @@
+"""The vocabulary of a tokenizer: ids to the bytes of ordinary tokens, as an immutable mapping."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+
+from .core.token_table import TokenTable
+
+
+class Vocab(TokenTable, Mapping[int, bytes]):
+    """Ids to bytes, in the order of a file or mapping; immutable, equal to any mapping of the same items.
+
+    The bytes stand in one block of memory; `bytes` objects are made when they are asked for, so that
+    100,000 tokens are there at once.
+
+    Raises `TypeError` on ids that are no int and tokens that are no bytes, `VocabularyError` on an id out of
+    range and on two ids of one token.
+
+    >>> vocab = Vocab({7: b"the", 2: b"a"})
+    >>> vocab[7], list(vocab), vocab == {2: b"a", 7: b"the"}, vocab.id_of(b"a")
+    (b'the', [7, 2], True, 2)
+    """
+
+    __slots__ = ()
+
+    def items(self) -> ItemsView[int, bytes]:
+        """Return a view of the ids and their bytes, in order."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[bytes]:
+        """Return a view of the bytes, in order."""
+        return _Values(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return len(self) == len(other) and dict(self.pairs()) == dict(other.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Vocab], tuple[dict[int, bytes]]]:
+        return type(self), (dict(self.pairs()),)
+
+    def __repr__(self) -> str:
+        return f"Vocab({dict(self.pairs())!r})"
+
+
+class _Items(ItemsView[int, bytes]):
+    """Items made all at once, not looked up one by one."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        super().__init__(vocab)
+        self._vocab = vocab
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        return iter(self._vocab.pairs())
+
+
+class _Values(ValuesView[bytes]):
+    """Values made all at once."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        super().__init__(vocab)
+        self._vocab = vocab
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter([token for _, token in self._vocab.pairs()])

@@ -1,0 +1,263 @@
+"""What calls remember never changes an id, and the memory for it is counted and given back."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import pickle
+import random
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from strings import adversarial_strings, byte_soups
+
+import bbpe
+from bbpe.core.bpe import Model
+from bbpe.patterns import get_pattern
+
+ROOM = 1 << 30
+
+
+@pytest.fixture
+def limit() -> Iterator[Callable[[int], None]]:
+    """`limit(n)` sets the limit of all caches; ample at first, as it was when the test is over."""
+    before = bbpe.train_from_iterator(["a"], 256).cache_info().limit
+    bbpe.set_cache_limit(ROOM)
+    yield bbpe.set_cache_limit
+    bbpe.set_cache_limit(before)
+
+
+def fresh(tok: bbpe.Tokenizer) -> bbpe.Tokenizer:
+    """The same without anything remembered."""
+    return bbpe.Tokenizer(tok.spec)
+
+
+def lines_ids(model: Model, lines: Sequence[bytes]) -> list[int]:
+    """The ids of lines that are a pretoken each, and so are their ends."""
+    end = model.encode_pretoken(b"\n")
+    return [token_id for line in lines for token_id in (*model.encode_pretoken(line), *end)]
+
+
+def words(rng: random.Random, count: int, letters: str = "etaoinshrdlu", longest: int = 15) -> list[bytes]:
+    return ["".join(rng.choices(letters, k=rng.randint(1, longest))).encode() for _ in range(count)]
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", "llama3", "deepseek_v3", "whitespace"])
+def test_order_and_state_change_nothing(
+    pattern: str, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    tok, rng = fresh(tok_of(pattern)), random.Random(71)
+    texts: list[str | bytes] = [*adversarial_strings(250, seed=72, surrogates=True), *byte_soups(100, seed=73)]
+    expected = [fresh(tok).encode(text) for text in texts[:20]]
+    expected += [tok.encode(text) for text in texts[20:]]
+    order = list(range(len(texts)))
+    for room in (ROOM, 0, 30 << 20, ROOM):
+        limit(room)
+        tok.clear_cache()
+        for _ in range(2):
+            for at in order:
+                assert tok.encode(texts[at]) == expected[at], texts[at]
+            rng.shuffle(order)
+
+
+@pytest.mark.parametrize("room", [0, ROOM])
+@pytest.mark.parametrize("count", [20_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+def test_more_pretokens_than_a_cache_holds(
+    count: int, room: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    limit(room)
+    tok, rng = fresh(tok_of("gpt2")), random.Random(74)
+    model = tok._encoder.encoder.model
+    lines = words(rng, count, longest=8)
+    expected = np.array(lines_ids(model, lines), np.uint32)
+    for _ in range(3):
+        assert np.array_equal(tok.encode_to_numpy(b"\n".join([*lines, b""]), threads=1), expected)
+    often = rng.choices(lines[:300], k=count // 10) + words(rng, count // 10)
+    rng.shuffle(often)
+    assert tok.encode(b"\n".join([*often, b""])) == lines_ids(model, often)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 14, 15, 16, 17, 23, 24, 30, 31, 32, 33, 46, 47, 48, 64])
+def test_units_of_every_size(size: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
+    """Words, and runs of bytes that are no characters, one token each or nearly so."""
+    tok, rng = fresh(tok_of("gpt2")), random.Random(size)
+    model = tok._encoder.encoder.model
+    kinds = [b"etaoinshr", b"ABCDEFGHIJKLMNOPQ", b"0123456789", bytes(range(0x80, 0xC0)), b"\xfe\xff\x80\xf8"]
+    for room in (0, ROOM):
+        limit(room)
+        for alphabet in kinds:
+            lines = [bytes(rng.choices(alphabet, k=size)) for _ in range(40)]
+            # neighbours in a cache: the same bytes but for the last ones, and zeros behind
+            lines += [line[:-1] + bytes(rng.choices(alphabet)) for line in lines[:20]]
+            lines += [line[: rng.randint(1, size)] for line in lines[:20]]
+            for again in range(3):
+                some = rng.choices(lines, k=2_000 if again else 100)
+                assert tok.encode(b"\n".join([*some, b""])) == lines_ids(model, some), alphabet
+
+
+def test_zeros_are_bytes_too(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
+    tok, rng = fresh(tok_of("gpt2")), random.Random(75)
+    model = tok._encoder.encoder.model
+    lines = [bytes(rng.choices(b"\0\x01!", k=rng.randint(1, 34))) for _ in range(400)]
+    for _ in range(3):
+        assert tok.encode(b"\n".join([*lines, b""])) == lines_ids(model, lines)
+
+
+@pytest.mark.parametrize("count", range(1, 21))
+def test_units_of_every_number_of_ids(count: int, limit: Callable[[int], None]) -> None:
+    """`count` tokens of one or two letters, of a vocabulary in which nothing else merges."""
+    rng = random.Random(76)
+    tokens = [bytes((byte,)) for byte in range(256)] + [bytes(pair) for pair in itertools.product(b"abc", b"xyz")]
+    # ids with high bits, and the ends of what an id can be
+    ids = [0, (1 << 20) - 1, 1 << 20, (1 << 21) + 5][count % 4 :][:2]
+    ids += [token_id for token_id in range(1, 400) if token_id not in ids][: len(tokens) - len(ids)]
+    tok = bbpe.Tokenizer.from_ranks(dict(zip(reversed(tokens), ids, strict=True)), pattern="gpt2")
+    model = tok._encoder.encoder.model
+    for room in (0, ROOM):
+        limit(room)
+        lines = [b"".join(rng.choices([b"a", b"b", b"c", *tokens[256:]], k=count)) for _ in range(150)]
+        for _ in range(4):
+            some = rng.choices(lines, k=1_000)
+            assert tok.encode(b"\n".join([*some, b""])) == lines_ids(model, some)
+
+
+UNITS = (2, 3, 4, 6, 9)
+
+
+def joined(letters: str, units: int) -> str:
+    """Pairs of the first two letters with the third one between."""
+    return letters[2].join([letters[:2]] * units)
+
+
+def whole_and_part_tokens(letters: str) -> dict[bytes, int]:
+    """Tokens; the joined ones are whole pretokens only: pairs go before what joins them to the third letter."""
+    tokens = [bytes((byte,)) for byte in range(256)]
+    for char in (*letters, "あ"):
+        tokens += [char.encode()[:2], char.encode()]
+    one, two, three = letters
+    tokens += [text.encode() for text in (one + two, two + three, three + one)]
+    tokens += [joined(letters, units).encode() for units in UNITS]
+    return {token: token_id for token_id, token in enumerate(dict.fromkeys(tokens))}
+
+
+@pytest.mark.parametrize("wholes_first", [False, True])
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("letters", ["éюя", "中文語"])
+def test_a_part_and_a_whole_of_the_same_bytes(
+    letters: str, units: int, wholes_first: bool, limit: Callable[[int], None]
+) -> None:
+    """From 10 to 78 bytes: each kind of cache, and none."""
+    whole = joined(letters, units)
+    ranks = whole_and_part_tokens(letters)
+    merged = [ranks[part.encode()] for part in whole.replace(letters[2], f" {letters[2]} ").split()]
+    tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2")
+    assert tok._encoder.encoder.model.encode_pretoken(whole.encode(), "long") == merged
+    kana, end = ranks["あ".encode()], ranks[b"\n"]
+    alone, inside = ([ranks[whole.encode()], end], [kana, *merged, kana, end])
+    for room in (0, ROOM):
+        limit(room)
+        tok = fresh(tok)
+        for count in (1, 2, 2_000):
+            for is_whole in (wholes_first, not wholes_first):
+                text = f"{whole}\n" if is_whole else f"あ{whole}あ\n"
+                assert tok.encode(text * count) == (alone if is_whole else inside) * count
+        assert tok.encode(f"{whole}\nあ{whole}あ\n" * 1_000) == (alone + inside) * 1_000
+
+
+# -- memory -----------------------------------------------------------------------------------------------------
+
+
+def test_caches_add_up_and_are_given_back(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    gc.collect()
+    before = tok_of("gpt2").cache_info().process
+    toks = [fresh(tok_of(pattern)) for pattern in ("gpt2", "cl100k", "o200k")]
+    assert [tok.cache_info().tokenizer for tok in toks] == [0, 0, 0]
+    for tok in toks:
+        tok.encode("some words in a row " * 20_000)
+    each = [tok.cache_info().tokenizer for tok in toks]
+    assert min(each) > 1 << 20
+    assert toks[0].cache_info().process == before + sum(each)
+    toks[1].clear_cache()
+    assert toks[1].cache_info().tokenizer == 0
+    assert toks[0].cache_info().process == before + each[0] + each[2]
+    toks[1].encode("some words in a row " * 20_000)
+    assert toks[1].cache_info().tokenizer == each[1]
+    del toks, tok
+    gc.collect()
+    assert tok_of("gpt2").cache_info().process == before
+
+
+def test_the_limit_holds(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
+    gc.collect()
+    before = tok_of("gpt2").cache_info().process
+    text = "some words in a row " * 20_000
+    for room in (0, 1 << 20, 30 << 20, 64 << 20):
+        limit(before + room)
+        toks = [fresh(tok_of("gpt2")) for _ in range(3)]
+        assert len({tuple(tok.encode(text)) for tok in toks}) == 1
+        info = toks[0].cache_info()
+        assert info.process <= info.limit == before + room
+        del toks
+        gc.collect()
+    limit(0)
+    toks = [fresh(tok_of("gpt2"))]
+    toks[0].encode(text)
+    assert toks[0].cache_info().tokenizer == 0
+    with pytest.raises(ValueError, match="-1"):
+        limit(-1)
+
+
+def test_a_pickle_holds_no_cache(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = fresh(tok_of("cl100k"))
+    size = len(pickle.dumps(tok))
+    ids = tok.encode("some words and 文字 in a row " * 20_000)
+    assert len(pickle.dumps(tok)) == size
+    again = pickle.loads(pickle.dumps(tok))
+    assert again.cache_info().tokenizer == 0
+    assert again.encode("some words and 文字 in a row " * 20_000) == ids
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork_while_a_thread_encodes(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = fresh(tok_of("cl100k"))
+    text = "".join(adversarial_strings(300, seed=77)) * 4
+    expected = fresh(tok).encode(text)
+    stop, begun = threading.Event(), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            tok.encode(text)
+            begun.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    try:
+        for _ in range(5):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
+                signal.alarm(30)  # rather than wait for a lock for ever
+                os._exit(0 if tok.encode(text) == expected and tok.encode_batch([text] * 3)[2] == expected else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_changed_pattern_shares_nothing(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """Two tokenizers of one vocabulary, in turns."""
+    one = fresh(tok_of("gpt2"))
+    other = bbpe.Tokenizer(replace(one.spec, pattern=get_pattern("cl100k")))
+    texts = adversarial_strings(60, seed=78)
+    expected = [(fresh(one).encode(text), fresh(other).encode(text)) for text in texts]
+    assert [(one.encode(text), other.encode(text)) for text in texts] == expected

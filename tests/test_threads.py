@@ -1,0 +1,271 @@
+"""Threads give the ids that one gives, in order, and an error reaches the caller."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from split_cases import SCHEMES
+from strings import adversarial_strings, byte_soups
+
+import bbpe
+from bbpe import encoding
+from bbpe.parts import Parts
+
+Text = str | bytes
+
+LETTERS = ["中文漢字", "あいうえおカタ", "中あ한ªʰ", "中中中中文Xx", "あいxyZ", "漢\u0301字ǅ", "Xxあ\u3099一'sS", "aé"]
+LETTERS += ["中"]
+BEFORE = ["", "b", "B", "bB", " ", "'", "7"]
+BEHIND = ["", "Abc", "abc", "'s", "'re 1", " Z", "。"]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads for any text that is longer than a few words."""
+    monkeypatch.setattr(encoding, "_THREAD_WORTH", 200)
+    monkeypatch.setattr(encoding, "_CHUNK", 97)
+
+
+def long_words(rng: random.Random, n: int) -> Iterator[str]:
+    """Text without blanks: caseless runs, and cases among them."""
+    for _ in range(n):
+        run = "".join(rng.choices(rng.choice(LETTERS), k=rng.randint(100, 900)))
+        yield rng.choice(BEFORE) + run + rng.choice(BEHIND)
+
+
+def texts_of(rng: random.Random, n: int) -> Iterator[Text]:
+    strings = adversarial_strings(30 * n, seed=rng.randrange(1 << 20), surrogates=True)
+    soups = byte_soups(10 * n, seed=rng.randrange(1 << 20))
+    for at in range(n):
+        yield "".join(strings[30 * at : 30 * at + 30])
+        yield b"".join(soups[10 * at : 10 * at + 10])
+    yield from long_words(rng, 4 * n)
+    yield from (text.encode() for text in long_words(rng, 4 * n))
+
+
+def check_cuts(tok: bbpe.Tokenizer, text: Text, chunks: Sequence[int] = (50, 97, 300, 1000)) -> int:
+    """Encode the parts of a text apart; returns how many there were."""
+    parts = 0
+    expected = tok.encode(text)
+    for chunk in chunks:
+        places = tok._encoder.encoder.cuts(text, chunk).tolist()
+        assert (places[0], places[-1]) == (0, len(text))
+        ids: list[int] = []
+        for start, end in pairwise(places):
+            assert end - start >= min(chunk, len(text)) or end == len(text), places
+            ids += tok.encode(text[start:end])
+            parts += 1
+        if ids != expected:
+            cuts = [at for at in places[1:-1] if tok.encode(text[:at]) + tok.encode(text[at:]) != expected]
+            around = [(at, text[max(0, at - 20) : at], text[at : at + 20]) for at in cuts[:3]]
+            pytest.fail(f"chunk {chunk}, wrong cuts {around} of {text[:60]!r}, {len(text)} long")
+    return parts
+
+
+@pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.full)])
+@pytest.mark.parametrize("pattern", SCHEMES)
+def test_parts_have_the_ids_of_the_whole(
+    pattern: str, rounds: int, tok_of: Callable[[str], bbpe.Tokenizer]
+) -> None:
+    tok, rng = tok_of(pattern), random.Random(91)
+    assert sum(check_cuts(tok, text) for text in texts_of(rng, rounds)) > 40 * rounds
+
+
+def cased_word_tokenizer(pattern: str) -> bbpe.Tokenizer:
+    """Tokens of whole characters, and some that join a caseless letter to one with case."""
+    tokens = dict.fromkeys(bytes((byte,)) for byte in range(256))
+    for text in ("あ", "中", "𠀀", "ab", "abc", "中Ab", "中a", "あA"):
+        data = text.encode()
+        tokens.update(dict.fromkeys(data[:end] for end in range(2, len(data) + 1)))
+    merges = [(token[:-1], token[-1:]) for token in tokens if len(token) > 1]
+    return bbpe.Tokenizer.from_merges(dict(enumerate(tokens)), merges, pattern=pattern)
+
+
+@pytest.mark.parametrize("pattern", SCHEMES)
+def test_where_a_word_goes_on_behind_what_was_looked_at(pattern: str) -> None:
+    """Cases far behind decide where a cased word ends, so a cut must not believe that it ends where looking does."""
+    tok = cased_word_tokenizer(pattern)
+    for before, behind in itertools.product(("b", "B", ""), ("Abc", "abc", "")):
+        text = before + "あ中" * 60 + behind
+        for same in (text, text.encode(), text.replace("あ", "😀あ"), text.replace("あ", "\ud840\udc00")):
+            check_cuts(tok, same, range(20, 120, 3))
+
+
+@pytest.mark.parametrize("unit", ["a", "中", " ", "\n", "1", "!", "aB"])
+def test_text_that_cannot_be_cut(unit: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """Looking for a cut ends, and costs no more than the text is long."""
+    for pattern in ("gpt2", "o200k"):
+        tok = tok_of(pattern)
+        for text in (unit * 3_000, unit * 3_000 + " word", unit.encode() * 3_000):
+            check_cuts(tok, text, (10, 999, 1_000, 2_900, 2_999, 3_000, 9_000))
+
+
+@pytest.mark.parametrize("size", [25_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "llama3", "deepseek_v3.tokenizer.json"])
+def test_parts_of_real_text(
+    name: str, size: int, real: Callable[[str], bbpe.Tokenizer], corpus: Callable[..., str]
+) -> None:
+    tok = real(name)
+    for source in ("en", "code", "ja", "zh", "multi"):
+        text = corpus(source, size)
+        for same in (text, text.encode(), text.replace(" ", "").replace("\n", "")):
+            check_cuts(tok, same, (100, 5_000))
+    dense = "".join(char for char in corpus("zh", size) if char.isalpha())
+    parts = check_cuts(tok, dense, (1_000,))
+    assert parts > len(dense) / 2_000 or tok.spec.whole_pretokens or "deepseek" in name
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", "llama3", "deepseek_v3", "whitespace"])
+def test_one_text(pattern: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok, rng = tok_of(pattern), random.Random(92)
+    for text in texts_of(rng, 2):
+        expected = tok.encode(text)
+        for threads in (1, 2, 5):
+            ids = tok.encode_to_numpy(text, threads=threads)
+            assert ids.dtype == np.uint32
+            assert ids.tolist() == expected
+
+
+def shapes(rng: random.Random) -> dict[str, list[Text]]:
+    strings: list[Text] = [*adversarial_strings(400, seed=93, surrogates=True), *byte_soups(50, seed=94)]
+    giant = "".join(adversarial_strings(600, seed=95))
+    return {
+        "empty": ["", b"", "", bytearray()] * 50,  # type: ignore[list-item]
+        "one": [giant],
+        "a giant among small ones": [*strings[:30], giant, *strings[30:60], giant.encode(), ""],
+        "tiny": ["".join(rng.choices("ab é中 ", k=rng.randint(0, 6))) for _ in range(100_000)],
+        "mixed": [*strings, "", *strings[::-1]],
+        "none": [],
+    }
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("shape", ["empty", "one", "a giant among small ones", "tiny", "mixed", "none"])
+def test_batches(shape: str, tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
+    if shape == "tiny":
+        monkeypatch.setattr(encoding, "_CHUNK", 20_000)
+    tok = tok_of("cl100k")
+    texts = shapes(random.Random(96))[shape]
+    expected = [tok.encode(text) for text in texts]
+    for threads in (None, 1, 2, 5):
+        assert tok.encode_batch(texts, threads=threads) == expected
+        ragged = tok.encode_batch_to_numpy(texts, threads=threads)
+        assert ragged.offsets.tolist() == [0, *np.cumsum([len(ids) for ids in expected], dtype=np.int64).tolist()]
+        assert ragged.ids.tolist() == [token_id for ids in expected for token_id in ids]
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("threads", [None, 1, 2, 5])
+@pytest.mark.parametrize("bad", [3, None, ["a"], np.zeros(3, np.int64), memoryview(b"abcd")[::2]])
+def test_what_is_no_text_is_refused_from_any_thread(
+    bad: Any, threads: int | None, tok_of: Callable[[str], bbpe.Tokenizer]
+) -> None:
+    tok = tok_of("gpt2")
+    good = ["some words in a row " * 20] * 50
+    for at in (0, 1, 25, 50):
+        texts = [*good[:at], bad, *good[at:]]
+        for method in (tok.encode_batch, tok.encode_batch_to_numpy):
+            with pytest.raises(TypeError):
+                method(texts, threads=threads)
+    assert len(tok.encode_batch(good, threads=threads)) == 50
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("failing", [0, 1, 7, 29])
+def test_the_error_of_a_part_is_the_one_that_is_raised(failing: int, threads: int) -> None:
+    """The parts before it wait or not: nobody hangs, and nobody hides it."""
+
+    def encode(parts: Parts, number: int) -> None:
+        if number == failing:
+            raise MemoryError(f"part {number}")
+        time.sleep(0.002 * (number % 3))
+        at = parts.place(number, 2)
+        parts.ids[at : at + 2] = number
+
+    with pytest.raises(MemoryError, match=f"part {failing}"):
+        encoding._in_parts(100, encode, 30, threads)
+
+
+def test_parts_arrive_in_any_order() -> None:
+    rng = random.Random(97)
+    waits = [rng.random() / 500 for _ in range(40)]
+
+    def encode(parts: Parts, number: int) -> None:
+        time.sleep(waits[number])
+        at = parts.place(number, number % 4)
+        parts.ids[at : at + number % 4] = number
+
+    expected = [number for number in range(40) for _ in range(number % 4)]
+    for threads in (1, 2, 5):
+        assert encoding._in_parts(100, encode, 40, threads).tolist() == expected
+
+
+def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a pool for a short text")
+
+    monkeypatch.setattr("bbpe.parallel.ThreadPoolExecutor", refuse)
+    for pattern in ("gpt2", "whitespace"):
+        tok = tok_of(pattern)
+        for text in ("", "some twenty letters.", "中文" * 1_000, b"bytes"):
+            ids = tok.encode(text)
+            assert tok.encode_to_numpy(text).tolist() == tok.encode(text, allowed_special="all") == ids
+            assert tok.encode_batch([text] * 3) == [ids] * 3
+            assert tok.encode_batch_to_numpy([text])[0].tolist() == ids
+            assert list(tok.encode_iterable([text])) == ids
+            assert tok.decode(ids) == tok.decode_batch([ids])[0]
+
+
+@pytest.mark.parametrize("seconds", [1.0, pytest.param(20.0, marks=pytest.mark.full)])
+def test_eight_threads_share_a_tokenizer_and_its_caches(
+    seconds: float, tok_of: Callable[[str], bbpe.Tokenizer]
+) -> None:
+    """Room for the caches of one thread or two, which one more thread clears again and again."""
+    tok = bbpe.Tokenizer(tok_of("cl100k").spec)
+    strings = adversarial_strings(400, seed=98)
+    texts: list[Text] = ["".join(strings[at : at + 8]) for at in range(0, 400, 8)]
+    texts += [*byte_soups(50, seed=99), *long_words(random.Random(100), 20)]
+    expected = [tok.encode(text) for text in texts]
+    tok.clear_cache()
+    before = tok.cache_info()
+    until = time.monotonic() + seconds
+
+    def work(number: int) -> int:
+        rng, done = random.Random(number), 0
+        while time.monotonic() < until:
+            at = rng.randrange(len(texts))
+            assert tok.encode(texts[at]) == expected[at]
+            assert tok.encode_to_numpy(texts[at]).tolist() == expected[at]
+            several = [rng.randrange(len(texts)) for _ in range(4)]
+            assert tok.encode_batch([texts[at] for at in several], threads=1) == [expected[at] for at in several]
+            done += 1
+        return done
+
+    def clear() -> int:
+        while time.monotonic() < until:
+            tok.clear_cache()
+            info = tok.cache_info()
+            assert 0 <= info.tokenizer <= info.process
+            time.sleep(0.01)
+        return 1
+
+    bbpe.set_cache_limit(before.process + (80 << 20))
+    try:
+        with ThreadPoolExecutor(9) as pool:
+            running = [pool.submit(work, number) for number in range(8)] + [pool.submit(clear)]
+            assert all(future.result() for future in running)
+    finally:
+        bbpe.set_cache_limit(before.limit)
+    tok.clear_cache()
+    assert tok.cache_info().process == before.process
+    assert threading.active_count() < 50
