@@ -22,7 +22,7 @@ from .splitting import TextSplitter
 from .streaming import pieces
 
 #: Text of less than this, in characters or bytes, is not worth a thread.
-_THREAD_WORTH = 1 << 20
+THREAD_WORTH = 1 << 20
 #: What one task of a thread encodes: more would wait for the last one, less for each other.
 _CHUNK = 1 << 19
 
@@ -58,6 +58,8 @@ class TextEncoder:
         self.splitter = TextSplitter(pattern)
         self.encoder = Encoder(model, self.splitter.compiled)
         self._open_tail = pattern.open_tail
+        #: `to_list` of a text of less than THREAD_WORTH without special tokens; None where a regex splits.
+        self.encode_short = None if self.splitter.compiled is None else self.encoder.encode_list
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
@@ -69,7 +71,7 @@ class TextEncoder:
                 else:
                     ids += self.to_list(piece)
             return ids
-        if self.splitter.compiled is not None and len(text) < _THREAD_WORTH:
+        if self.splitter.compiled is not None and len(text) < THREAD_WORTH:
             return self.encoder.encode_list(text)
         return self.encoder.to_list(self.to_array(text))
 
@@ -84,7 +86,7 @@ class TextEncoder:
         if self.splitter.compiled is None:
             batches = self.splitter.batches(text_bytes(text))
             return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
-        if len(text) < _THREAD_WORTH or thread_count(threads) == 1:
+        if len(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
         spans = list(pairwise(self.encoder.cuts(text, _CHUNK).tolist()))
         return _in_parts(
@@ -153,4 +155,4 @@ def _groups(texts: list[Text]) -> list[tuple[int, int]]:
 
 
 def _threads_for(texts: list[Text], threads: int | None) -> int | None:
-    return 1 if threads is None and sum(map(len, texts)) < _THREAD_WORTH else threads
+    return 1 if threads is None and sum(map(len, texts)) < THREAD_WORTH else threads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -14,13 +14,16 @@ from . import corpus, formats
 from .core.bpe import Model
 from .core.ids import TokenBytes
 from .decoding import Ids, Rows, decode_rows, run_with
-from .encoding import CacheInfo, TextEncoder, id_dtype
+from .encoding import THREAD_WORTH, CacheInfo, TextEncoder, id_dtype
 from .errors import SpecialTokenError
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .ragged import Ragged
 from .spec import TokenizerSpec, make_spec, vocab_of_ranks
 from .specials import END_OF_TEXT, Selection, SpecialTokens
+
+# the one empty tuple, so that the usual call is known by it
+_NOTHING: tuple[str, ...] = ()
 
 
 class Tokenizer:
@@ -39,15 +42,16 @@ class Tokenizer:
         values["spec"] = spec
         model = Model(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens)
         values["_encoder"] = TextEncoder(model, spec.pattern)
-        specials = {
-            token_id: text.encode("utf-8", "surrogatepass")
-            for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())
-        }
-        values["_token_bytes"] = TokenBytes(spec.vocab, specials)
-        values["_specials"] = SpecialTokens(spec.special_tokens, spec.added_tokens)
+        named = (*spec.special_tokens.items(), *spec.added_tokens.items())
+        others = {token_id: text.encode("utf-8", "surrogatepass") for text, token_id in named}
+        values["_token_bytes"] = TokenBytes(spec.vocab, others)
+        values["_specials"] = specials = SpecialTokens(spec.special_tokens, spec.added_tokens)
+        # a short text takes less time than asking what to look for in it
+        values["_encode_short"] = self._encoder.encode_short if specials.matcher() is None else None
 
     spec: TokenizerSpec
     _encoder: TextEncoder
+    _encode_short: Callable[[Text], list[int]] | None
     _token_bytes: TokenBytes
     _specials: SpecialTokens
 
@@ -90,7 +94,9 @@ class Tokenizer:
 
     # -- encoding ------------------------------------------------------------------------------------
 
-    def encode(self, text: Text, *, allowed_special: Selection = (), disallowed_special: Selection = ()) -> list[int]:
+    def encode(
+        self, text: Text, *, allowed_special: Selection = _NOTHING, disallowed_special: Selection = _NOTHING
+    ) -> list[int]:
         """Return the ids of a text.
 
         Special tokens in the text are plain text unless allowed: `"all"` or a set of them.  One that is
@@ -101,6 +107,9 @@ class Tokenizer:
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
+        is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING
+        if is_plain and self._encode_short is not None and len(text) < THREAD_WORTH:
+            return self._encode_short(text)
         return self._encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: Text) -> list[int]:

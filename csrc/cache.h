@@ -158,6 +158,13 @@ BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache
     return bbpe_cache_slot_has(slot, key) ? slot : NULL;
 }
 
+BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, const uint8_t *bytes, size_t n) {
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
+    const bbpe_cache_slot *slot = self->slots + (bbpe_cache_long_hash(&key) & self->slot_mask);
+    BBPE_PREFETCH(slot);
+    BBPE_PREFETCH(slot->ids + 2);
+}
+
 /* Write the 5 or 6 ids of an entry; returns how many. */
 size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids);
 

@@ -71,27 +71,6 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
     return BBPE_OK;
 }
 
-/* Merge a unit that is not known and the next such ones together, and remember them. */
-static BBPE_NOINLINE void learn(const bbpe_encoder *self, bbpe_encode_state *state, const staged *unit,
-                                const staged *end) {
-    bbpe_bpe_lane lanes[BBPE_BPE_LANES];
-    const staged *units[BBPE_BPE_LANES];
-    size_t count = 0;
-    for (; unit < end && count < BBPE_BPE_LANES; unit++) {
-        const bbpe_cache_key key = unit->key;
-        uint8_t bytes[16];
-        if ((key.hi & STAGED_LONG) || bbpe_hot_cache_find(unit->bucket, key.lo, key.hi) != NULL
-            || bbpe_hot_cache_find(bbpe_hot_cache_next(&state->hot, unit->bucket), key.lo, key.hi) != NULL)
-            continue;
-        memcpy(bytes, &key.lo, 8);
-        memcpy(bytes + 8, &key.hi, 8);
-        units[count] = unit;
-        bbpe_bpe_lane_begin(self->model, lanes + count++, bytes, bytes[15] & ~(unsigned)BBPE_CACHE_PART);
-    }
-    bbpe_bpe_merge_lanes(self->model, lanes, count, 1);
-    for (size_t i = 0; i < count; i++) bbpe_encode_learned(self, state, units[i]->key, lanes[i].symbols, lanes[i].count);
-}
-
 /* Write the ids of what is staged. */
 BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, stage *staging,
                            uint32_t *ids) {
@@ -102,11 +81,8 @@ BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, c
             ids += bbpe_cache_put(entry->ids, ids);
         else if (unit->key.hi & STAGED_LONG)
             ids = bbpe_encode_long(self, state, text + unit->key.lo, (size_t)(unit->key.hi & ~STAGED_LONG), ids);
-        else {
-            /* a whole pretoken may be a token that merging does not make, and other threads may know more */
-            if (entry == NULL && !self->has_wholes && state->shared == NULL) learn(self, state, unit, end);
+        else
             ids = bbpe_encode_missed(self, state, unit->key, ids);
-        }
     }
     staging->count = 0;
     return ids;
@@ -256,6 +232,7 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
                 put_on(&staging, &hot, text + start, length, 0, true);
             } else {
                 staged *unit = staging.units + staging.count++;
+                if (length <= BBPE_CACHE_LONG) bbpe_hot_cache_prefetch_long(&hot, text + start, length);
                 unit->key.lo = start;
                 unit->key.hi = STAGED_LONG | length;
                 unit->bucket = hot.entries;

@@ -92,9 +92,6 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
                            bool is_part, uint32_t *ids);
 /* The same when the entry of a short unit holds another one. */
 uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids);
-/* Remember the ids of a short unit in the hot tables. */
-void bbpe_encode_learned(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, const uint32_t *ids,
-                         size_t count);
 /* A pretoken of any length and content: cut into units where it may be (encode.c). */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);

@@ -80,22 +80,11 @@ BBPE_NOINLINE uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode
     uint32_t made[BBPE_CACHE_LONG_IDS];
     const size_t count =
         encode_shared(self, state, &widened, long_hash, bytes, n, bytes[15] & BBPE_CACHE_PART, made);
-    if (count > 0) bbpe_encode_learned(self, state, key, made, count);
+    if (count > 0 && known == NULL) bbpe_hot_cache_add(&state->hot, key, hash, made, count);
+    if (count > BBPE_CACHE_SHORT_IDS || (count > BBPE_CACHE_FEW_IDS && self->model->id_count >> BBPE_CACHE_PACKED_BITS))
+        bbpe_hot_cache_add_long(&state->hot, &widened, long_hash, made, count);
     for (size_t i = 0; i < count; i++) ids[i] = made[i];
     return ids + count;
-}
-
-void bbpe_encode_learned(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, const uint32_t *ids,
-                         size_t count) {
-    const uint64_t hash = bbpe_cache_hash(key);
-    const bbpe_cache_entry *bucket = bbpe_hot_cache_bucket(&state->hot, hash);
-    if (bbpe_hot_cache_find(bucket, key.lo, key.hi) == NULL
-        && bbpe_hot_cache_find(bbpe_hot_cache_next(&state->hot, bucket), key.lo, key.hi) == NULL)
-        bbpe_hot_cache_add(&state->hot, key, hash, ids, count);
-    if (count <= BBPE_CACHE_FEW_IDS) return;
-    if (count <= BBPE_CACHE_SHORT_IDS && self->model->id_count >> BBPE_CACHE_PACKED_BITS == 0) return;
-    const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-    bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
 }
 
 static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
