@@ -3,3 +3,5 @@ cdef extern from "common.h" nogil:
         BBPE_OK
         BBPE_NO_MEMORY
         BBPE_TOO_LARGE
+
+    void BBPE_PREFETCH(const void *place)

@@ -174,7 +174,7 @@ cdef class Encoder:
     def encode_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, parts,
                     size_t number):
         """Encode texts[start:end), put their ids behind those of the parts before, and their numbers in `lengths`."""
-        cdef bbpe_encode_state *state = self.states.borrow(end - start)
+        cdef bbpe_encode_state *state = self.states.borrow(units_of(texts, start, end))
         cdef size_t counts[GROUP]
         cdef size_t count, i, total = 0
         try:
@@ -190,7 +190,7 @@ cdef class Encoder:
 
     def encode_lists(self, list texts not None, size_t start, size_t end):
         """The ids of texts[start:end) as lists of int."""
-        cdef bbpe_encode_state *state = self.states.borrow(end - start)
+        cdef bbpe_encode_state *state = self.states.borrow(units_of(texts, start, end))
         cdef size_t counts[GROUP]
         cdef size_t count, i, done
         rows = []
@@ -246,6 +246,14 @@ cdef class Encoder:
         finally:
             for i in range(opened):
                 text_close(&views[i])
+
+
+cdef size_t units_of(list texts, size_t start, size_t end) except? 0:
+    """How long texts[start:end) are together, in characters or bytes."""
+    cdef size_t total = 0
+    for i in range(start, end):
+        total += len(texts[i])
+    return total
 
 
 cdef int put(parts, size_t number, const uint32_t *ids, size_t count) except -1:
