@@ -71,7 +71,7 @@ class TextEncoder:
                 else:
                     ids += self.to_list(piece)
             return ids
-        if self.splitter.compiled is not None and len(text) < THREAD_WORTH:
+        if self.splitter.compiled is not None and _length([text]) < THREAD_WORTH:
             return self.encoder.encode_list(text)
         return self.encoder.to_list(self.to_array(text))
 
@@ -86,7 +86,7 @@ class TextEncoder:
         if self.splitter.compiled is None:
             batches = self.splitter.batches(text_bytes(text))
             return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
-        if len(text) < THREAD_WORTH or thread_count(threads) == 1:
+        if _length([text]) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
         spans = list(pairwise(self.encoder.cuts(text, _CHUNK).tolist()))
         return _in_parts(
@@ -155,4 +155,13 @@ def _groups(texts: list[Text]) -> list[tuple[int, int]]:
 
 
 def _threads_for(texts: list[Text], threads: int | None) -> int | None:
-    return 1 if threads is None and sum(map(len, texts)) < THREAD_WORTH else threads
+    return 1 if threads is None and _length(texts) < THREAD_WORTH else threads
+
+
+def _length(texts: list[Text]) -> int:
+    """Return the characters and bytes of texts together; `TypeError` on what is no text."""
+    try:
+        return sum(map(len, texts))
+    except TypeError:
+        kind = next(type(text).__name__ for text in texts if not hasattr(text, "__len__"))
+        raise TypeError(f"a text is str or bytes-like, not {kind}") from None

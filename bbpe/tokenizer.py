@@ -108,7 +108,7 @@ class Tokenizer:
         ([256], 3)
         """
         is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING
-        if is_plain and self._encode_short is not None and len(text) < THREAD_WORTH:
+        if is_plain and self._encode_short is not None and isinstance(text, str) and len(text) < THREAD_WORTH:
             return self._encode_short(text)
         return self._encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
 

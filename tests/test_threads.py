@@ -17,7 +17,7 @@ from split_cases import SCHEMES
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe import encoding
+from bbpe import encoding, tokenizer
 from bbpe.parts import Parts
 
 Text = str | bytes
@@ -31,7 +31,8 @@ BEHIND = ["", "Abc", "abc", "'s", "'re 1", " Z", "。"]
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads for any text that is longer than a few words."""
-    monkeypatch.setattr(encoding, "_THREAD_WORTH", 200)
+    monkeypatch.setattr(encoding, "THREAD_WORTH", 200)
+    monkeypatch.setattr(tokenizer, "THREAD_WORTH", 200)
     monkeypatch.setattr(encoding, "_CHUNK", 97)
 
 

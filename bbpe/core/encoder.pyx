@@ -249,10 +249,11 @@ cdef class Encoder:
 
 
 cdef size_t units_of(list texts, size_t start, size_t end) except? 0:
-    """How long texts[start:end) are together, in characters or bytes."""
+    """How long texts[start:end) are together, in characters or bytes; what is no text is refused later."""
     cdef size_t total = 0
     for i in range(start, end):
-        total += len(texts[i])
+        text = texts[i]
+        total += len(text) if isinstance(text, (str, bytes)) else 1
     return total
 
 
