@@ -31,12 +31,16 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const b
     self->fill = fill;
     if (scheme != NULL) self->scheme = *scheme;
     self->has_wholes = model->whole_pretokens && model->unmade_count > 0;
-    return bbpe_cut_points_init(&self->cuts, &model->tokens, BBPE_BPE_MADE);
+    bbpe_status status = bbpe_cut_points_init(&self->cuts, &model->tokens, BBPE_BPE_MADE);
+    /* 20 ms for 100,000 tokens, which a first text would have to wait for */
+    if (status == BBPE_OK) status = bbpe_bpe_match_init(&self->match, model);
+    if (status == BBPE_TOO_LARGE) return BBPE_OK;
+    if (status != BBPE_OK) bbpe_encoder_free(self);
+    return status;
 }
 
 void bbpe_encoder_free(bbpe_encoder *self) {
-    if (self->match != NULL) bbpe_bpe_match_free(self->match);
-    bbpe_memory_free(self->match);
+    bbpe_bpe_match_free(&self->match);
     bbpe_cut_points_free(&self->cuts);
     memset(self, 0, sizeof *self);
 }

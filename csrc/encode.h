@@ -16,11 +16,10 @@
 
 typedef struct {
     const bbpe_bpe *model;
-    bbpe_bpe_match *match; /* made at the first long unit; read and written atomically */
+    bbpe_bpe_match match; /* not exact, and not used, when an id is too large for it */
     bbpe_cut_points cuts;
     bbpe_split_fill fill; /* NULL: the caller cuts the text */
     bbpe_scheme scheme;
-    uint64_t long_bytes;  /* how many have been merged without the matcher; counted atomically */
     bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
 } bbpe_encoder;
 

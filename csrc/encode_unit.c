@@ -3,38 +3,17 @@
 
 #include "memory.h"
 
-/* Bytes of long units before the matcher pays, which takes as long to make as so many take to merge. */
-enum { MATCH_WORTH = 1 << 18 };
-
-/* The matcher, made when enough long units have come; NULL before, and when this vocabulary or memory forbids it. */
-static const bbpe_bpe_match *match_of(const bbpe_encoder *self, size_t n) {
-    bbpe_encoder *shared = (bbpe_encoder *)self; /* two words of it are atomic */
-    bbpe_bpe_match *match = BBPE_ATOMIC_ACQUIRE(&shared->match), *there = NULL;
-    if (match == NULL) {
-        if (BBPE_ATOMIC_ADD(&shared->long_bytes, n) + n < MATCH_WORTH) return NULL;
-        match = bbpe_memory_zeroed(1, sizeof *match);
-        if (match == NULL) return NULL;
-        if (bbpe_bpe_match_init(match, self->model) != BBPE_OK) match->is_exact = false;
-        if (!BBPE_ATOMIC_SWAP(&shared->match, &there, match)) { /* another thread was first */
-            bbpe_bpe_match_free(match);
-            bbpe_memory_free(match);
-            match = there;
-        }
-    }
-    return match->is_exact ? match : NULL;
-}
-
 /* Ids by the model alone. */
 static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
     size_t count = 1;
     if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(self->model, bytes, n, is_part, ids))
         return 1;
-    const bbpe_bpe_match *match = n > BBPE_CACHE_LONG ? match_of(self, n) : NULL;
-    if (match == NULL && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(self->model, bytes, n, 1, ids);
+    const bool is_matched = self->match.is_exact && n > BBPE_CACHE_LONG;
+    if (!is_matched && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(self->model, bytes, n, 1, ids);
     const bbpe_status status =
-        match != NULL ? bbpe_bpe_match_encode(match, self->model, &state->work, bytes, n, ids, &count)
-                      : bbpe_bpe_merge_long(self->model, &state->work, bytes, n, 1, ids, &count);
+        is_matched ? bbpe_bpe_match_encode(&self->match, self->model, &state->work, bytes, n, ids, &count)
+                   : bbpe_bpe_merge_long(self->model, &state->work, bytes, n, 1, ids, &count);
     if (BBPE_LIKELY(status == BBPE_OK)) return count;
     state->status = status;
     return 0;
