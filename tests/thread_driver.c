@@ -2,8 +2,8 @@
  *
  *     thread_driver THREADS SECONDS
  *
- * Each round has a vocabulary, a pattern and texts of its own, and a new encoder, so that the threads race for the
- * matcher of long units too.  Tables are tiny and letters few: nearly every write to the shared cache meets another.
+ * Each round has a vocabulary, a pattern and texts of its own, long units among them, and a new encoder.  Tables are tiny
+ * and letters few: nearly every write to the shared cache meets another.
  * Then the cache alone, where what is found tells whether it was torn, and the budget.  Meant for ThreadSanitizer,
  * and with one thread for AddressSanitizer: texts and ids stand in memory of their size. */
 #define _POSIX_C_SOURCE 200809L
