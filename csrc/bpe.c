@@ -60,6 +60,7 @@ static void number_token(bbpe_bpe *self, uint32_t id) {
 /* What makes the numbers of two symbols into that of a third. */
 static void add_numbered(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t id) {
     const uint32_t a = self->numbers[left], b = self->numbers[right], made = self->numbers[id];
+    if (a == UINT32_MAX || b == UINT32_MAX) return; /* what nothing makes merges with nothing */
     bbpe_merge_table_add(&self->table, a, b, made);
     if ((a | b) < 256) self->byte_pairs[a << 8 | b] = made;
 }

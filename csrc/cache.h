@@ -158,6 +158,7 @@ BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache
     return bbpe_cache_slot_has(slot, key) ? slot : NULL;
 }
 
+/* Fetch what finding a unit of 16 to 47 bytes will look at. */
 BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, const uint8_t *bytes, size_t n) {
     const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
     const bbpe_cache_slot *slot = self->slots + (bbpe_cache_long_hash(&key) & self->slot_mask);

@@ -49,7 +49,7 @@ typedef struct {
 
 enum { BBPE_ENCODE_SLACK = 4 }; /* ids behind the last one that may be overwritten */
 
-/* `splitter` may be NULL.  The model must outlive the encoder. */
+/* `scheme` and `fill` may be NULL.  The model must outlive the encoder. */
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill);
 void bbpe_encoder_free(bbpe_encoder *self);

@@ -22,8 +22,6 @@ cdef int match(
     cdef bbpe_bpe_match matcher
     check(bbpe_bpe_match_init(&matcher, model))
     try:
-        if not matcher.is_exact:
-            raise ValueError("'match' does not merge by this vocabulary")
         return check(bbpe_bpe_match_encode(&matcher, model, work, data, n, ids, count))
     finally:
         bbpe_bpe_match_free(&matcher)
@@ -91,7 +89,7 @@ cdef class Model:
     def encode_pretoken(self, bytes pretoken not None, str how not None="auto"):
         """The ids of one pretoken by merging alone.
 
-        `how`: "short" (up to 32 bytes), "long" or "match" names one of the three ways, which give the same ids;
+        `how`: "short" (up to 128 bytes), "long" or "match" names one of the three ways, which give the same ids;
         `ValueError` when that one cannot.
         """
         cdef bbpe_bpe_work work
