@@ -37,7 +37,8 @@ void bbpe_hot_cache_free(bbpe_hot_cache *self) {
     memset(self, 0, sizeof *self);
 }
 
-static void store(bbpe_cache_entry *entry, const uint32_t *ids, size_t count) {
+bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count) {
+    bbpe_cache_entry entry = {key, {0, 0, 0, 0}};
     uint64_t words[2] = {0, 0};
     uint32_t all = 0;
     for (size_t i = 0; i < count; i++) all |= ids[i];
@@ -49,7 +50,8 @@ static void store(bbpe_cache_entry *entry, const uint32_t *ids, size_t count) {
         count = BBPE_CACHE_MANY;
     }
     words[1] |= (uint64_t)count << 60;
-    memcpy(entry->ids, words, sizeof words);
+    memcpy(entry.ids, words, sizeof words);
+    return entry;
 }
 
 size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
@@ -61,16 +63,16 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
     return count;
 }
 
-void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count) {
-    bbpe_cache_entry *bucket = bbpe_hot_cache_bucket(self, hash), *next = bbpe_hot_cache_next(self, bucket);
-    /* what came first is most often what is frequent; one in eight times it goes, so that nothing stays for ever */
-    bbpe_cache_entry *entry = bucket + (hash >> 61 != 0);
-    if (bucket[0].key.hi == 0) entry = bucket;
-    else if (bucket[1].key.hi == 0) entry = bucket + 1;
-    else if (next[0].key.hi == 0) entry = next;
-    else if (next[1].key.hi == 0) entry = next + 1;
-    entry->key = key;
-    store(entry, ids, count);
+void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
+    const uint64_t hash = bbpe_cache_hash(entry->key);
+    const size_t home = hash & self->mask;
+    for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
+        bbpe_cache_entry *place = self->entries + (home ^ way);
+        if (place->key.hi != 0 && !bbpe_cache_entry_has(place, entry->key)) continue;
+        *place = *entry;
+        return;
+    }
+    self->entries[home ^ hash >> 61] = *entry;
 }
 
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,

@@ -20,6 +20,7 @@ enum {
     BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
     BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
     BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot */
+    BBPE_CACHE_WAYS = 8,       /* entries that a short unit may be in: number `home` ^ 0 to 7, the first free one */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
 };
 
@@ -125,22 +126,25 @@ BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
     return entry->ids[3] < (uint32_t)(BBPE_CACHE_FEW_IDS + 1) << BBPE_CACHE_ID_BITS;
 }
 
-/* The two entries that a short unit may be in, in one cache line. */
-BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_bucket(const bbpe_hot_cache *self, uint64_t hash) {
-    return self->entries + (hash & self->mask & ~(uint64_t)1);
+/* The entry where a short unit is looked for first. */
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_home(const bbpe_hot_cache *self, uint64_t hash) {
+    return self->entries + (hash & self->mask);
 }
 
-/* The bucket that takes what does not fit into this one. */
-BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_next(const bbpe_hot_cache *self, const bbpe_cache_entry *bucket) {
-    return self->entries + (((size_t)(bucket - self->entries)) ^ 2);
+BBPE_INLINE bool bbpe_cache_entry_has(const bbpe_cache_entry *entry, bbpe_cache_key key) {
+    return ((entry->key.lo ^ key.lo) | (entry->key.hi ^ key.hi)) == 0;
 }
 
-/* The entry of a bucket that has the key, or NULL; no branch chooses between the two. */
-BBPE_INLINE const bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_cache_entry *bucket, uint64_t lo, uint64_t hi) {
-    const uint64_t first = (bucket[0].key.lo ^ lo) | (bucket[0].key.hi ^ hi);
-    const uint64_t second = (bucket[1].key.lo ^ lo) | (bucket[1].key.hi ^ hi);
-    const bbpe_cache_entry *entry = bucket + (first != 0);
-    return BBPE_LIKELY(first == 0 || second == 0) ? entry : NULL;
+/* The entry of a short unit, at its home or nearby, or NULL. */
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_hot_cache *self, const bbpe_cache_entry *home,
+                                                  bbpe_cache_key key) {
+    const size_t at = (size_t)(home - self->entries);
+    for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
+        bbpe_cache_entry *entry = self->entries + (at ^ way);
+        if (bbpe_cache_entry_has(entry, key)) return entry;
+        if (entry->key.hi == 0) return NULL; /* no unit has had to go further */
+    }
+    return NULL;
 }
 
 BBPE_INLINE bool bbpe_cache_slot_has(const bbpe_cache_slot *slot, const bbpe_cache_long_key *key) {
@@ -169,8 +173,10 @@ BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, const 
 /* Write the 5 or 6 ids of an entry; returns how many. */
 size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids);
 
-/* Put a new unit in its bucket.  More ids than fit are only marked. */
-void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash, const uint32_t *ids, size_t count);
+/* An entry of a unit's ids; more than fit are only marked. */
+bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count);
+/* Put an entry among those of its home. */
+void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
 /* At most 18 ids. */
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count);

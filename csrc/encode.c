@@ -1,5 +1,5 @@
 /* Blocks of pretokens, and the states that calls borrow. */
-#include "encode.h"
+#include "encode_stage.h"
 
 #include "memory.h"
 
@@ -7,22 +7,6 @@
 /* a vector made of two words just stored waits for both to reach the cache: half of all time went there */
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
-
-enum { BLOCK = 128 }; /* pretokens at a time: their keys and ends stay in the L1 cache; 512 lost 10 % on English */
-
-/* Key of a long pretoken on the stage: where it begins, and how long it is below this bit, which no length reaches. */
-#define STAGED_LONG ((uint64_t)1 << 62)
-
-typedef struct {
-    bbpe_cache_key key;
-    const bbpe_cache_entry *bucket;
-} staged;
-
-/* Units whose entries are on their way to the cache. */
-typedef struct {
-    size_t count;
-    staged units[BLOCK];
-} stage;
 
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill) {
@@ -75,48 +59,6 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
     return BBPE_OK;
 }
 
-/* Write the ids of what is staged. */
-BBPE_INLINE uint32_t *emit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, stage *staging,
-                           uint32_t *ids) {
-    const staged *end = staging->units + staging->count;
-    for (const staged *unit = staging->units; unit < end; unit++) {
-        const bbpe_cache_entry *entry = bbpe_hot_cache_find(unit->bucket, unit->key.lo, unit->key.hi);
-        if (BBPE_LIKELY(entry != NULL && bbpe_cache_is_few(entry)))
-            ids += bbpe_cache_put(entry->ids, ids);
-        else if (unit->key.hi & STAGED_LONG)
-            ids = bbpe_encode_long(self, state, text + unit->key.lo, (size_t)(unit->key.hi & ~STAGED_LONG), ids);
-        else
-            ids = bbpe_encode_missed(self, state, unit->key, ids);
-    }
-    staging->count = 0;
-    return ids;
-}
-
-#define KEY_ROW(n)                                                                                     \
-    {                                                                                                  \
-        (n) >= 8 ? UINT64_MAX : ((uint64_t)1 << (8 * ((n) % 8))) - 1,                                  \
-            (n) >= 8 ? ((uint64_t)1 << (8 * ((n) % 8))) - 1 : 0, (uint64_t)(n) << 56                   \
-    }
-
-/* By length: which bytes of a key count, and the length where it stands in a key. */
-static const uint64_t key_rows[16][3] = {
-    KEY_ROW(0), KEY_ROW(1), KEY_ROW(2),  KEY_ROW(3),  KEY_ROW(4),  KEY_ROW(5),  KEY_ROW(6),  KEY_ROW(7),
-    KEY_ROW(8), KEY_ROW(9), KEY_ROW(10), KEY_ROW(11), KEY_ROW(12), KEY_ROW(13), KEY_ROW(14), KEY_ROW(15)};
-
-/* Put a short unit on the stage, of which 16 bytes may be read; it counts if `counts`. */
-BBPE_INLINE void put_on(stage *staging, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n, uint64_t flag,
-                        bool counts) {
-    uint64_t lo, hi;
-    staged *unit = staging->units + staging->count;
-    memcpy(&lo, bytes, 8);
-    memcpy(&hi, bytes + 8, 8);
-    unit->key.lo = lo &= key_rows[n][0];
-    unit->key.hi = hi = (hi & key_rows[n][1]) | key_rows[n][2] | flag;
-    unit->bucket = bbpe_hot_cache_bucket(hot, bbpe_cache_hash((bbpe_cache_key){lo, hi}));
-    BBPE_PREFETCH(unit->bucket);
-    staging->count += counts;
-}
-
 /* The character at bytes[0..n); length 0 when it is not well-formed as far as cutting cares. */
 BBPE_INLINE bbpe_character character_at(const uint8_t *bytes, size_t n) {
     bbpe_character c = {0, 0};
@@ -146,13 +88,13 @@ static bool is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, 
 /* A pretoken text[start..end) of any length and content, cut into units where it may be.  Whether it may is a bit that
  * nothing foretells, so a unit is put on the stage at every border, and stays there if it is one. */
 BBPE_INLINE uint32_t *cut_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                   size_t start, size_t end, stage *staging, uint32_t *ids) {
+                                   size_t start, size_t end, bbpe_stage *stage, uint32_t *ids) {
     const bbpe_hot_cache hot = state->hot;
     const uint64_t flag = self->has_wholes ? (uint64_t)BBPE_CACHE_PART << 56 : 0;
     if (self->has_wholes) {
         uint32_t id;
         if (is_unmade(self, text + start, end - start, &id)) {
-            ids = emit(self, state, text, staging, ids);
+            ids = bbpe_stage_emit(stage, self, state, text, ids);
             *ids = id;
             return ids + 1;
         }
@@ -164,28 +106,28 @@ BBPE_INLINE uint32_t *cut_pretoken(const bbpe_encoder *self, bbpe_encode_state *
         right = character_at(text + at, n - at);
         if (!right.length) break;
         const bool is_cut = (left.length | right.length) > 1 && bbpe_cut_points_between(&self->cuts, left, right);
-        if (BBPE_LIKELY(at - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && staging->count < BLOCK)) {
-            put_on(staging, &hot, text + unit, at - unit, flag, is_cut);
+        if (BBPE_LIKELY(at - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && stage->count < BBPE_STAGE)) {
+            bbpe_stage_put(stage, &hot, text + unit, at - unit, flag, is_cut);
         } else if (is_cut) {
-            ids = emit(self, state, text, staging, ids);
+            ids = bbpe_stage_emit(stage, self, state, text, ids);
             ids = bbpe_encode_unit(self, state, text + unit, at - unit, true, ids);
         }
         unit = is_cut ? at : unit;
     }
-    if (end - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && staging->count < BLOCK) {
-        put_on(staging, &hot, text + unit, end - unit, unit > start ? flag : 0, true);
+    if (end - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && stage->count < BBPE_STAGE) {
+        bbpe_stage_put(stage, &hot, text + unit, end - unit, unit > start ? flag : 0, true);
         return ids;
     }
-    ids = emit(self, state, text, staging, ids);
+    ids = bbpe_stage_emit(stage, self, state, text, ids);
     return bbpe_encode_unit(self, state, text + unit, end - unit, unit > start, ids);
 }
 
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids) {
-    stage staging;
-    staging.count = 0;
-    ids = cut_pretoken(self, state, bytes, n, 0, n, &staging, ids);
-    return emit(self, state, bytes, &staging, ids);
+    bbpe_stage stage;
+    stage.count = stage.new_count = 0;
+    ids = cut_pretoken(self, state, bytes, n, 0, n, &stage, ids);
+    return bbpe_stage_emit(&stage, self, state, bytes, ids);
 }
 
 /* The highest bits of bytes of 0xE0 and more, the first of characters of three or four. */
@@ -199,8 +141,8 @@ BBPE_INLINE bool starts_wide(const uint8_t *bytes, size_t n) {
     memcpy(&lo, bytes, 8);
     memcpy(&hi, bytes + 8, 8);
     if (n < 16) {
-        lo &= key_rows[n][0];
-        hi &= key_rows[n][1];
+        lo &= bbpe_stage_low[n];
+        hi &= bbpe_stage_high[n];
     }
     return wide_bits(lo) | wide_bits(hi);
 }
@@ -221,29 +163,24 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
                                    size_t start, const size_t *ends, size_t count, uint32_t *ids, bool may_be_wide,
                                    bool is_end) {
     const bbpe_hot_cache hot = state->hot;
-    stage staging;
-    staging.count = 0;
+    bbpe_stage stage;
+    stage.count = stage.new_count = 0;
     for (const size_t *end = ends; end < ends + count; start = *end++) {
         const size_t length = *end - start;
         if (is_end && start + 16 > n) {
-            ids = emit(self, state, text, &staging, ids);
+            ids = bbpe_stage_emit(&stage, self, state, text, ids);
             ids = bbpe_encode_pretoken(self, state, text + start, length, ids);
         } else if (may_be_wide && starts_wide(text + start, length)) {
-            ids = cut_pretoken(self, state, text, n, start, *end, &staging, ids);
+            ids = cut_pretoken(self, state, text, n, start, *end, &stage, ids);
         } else {
-            if (may_be_wide && staging.count == BLOCK) ids = emit(self, state, text, &staging, ids);
-            if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT)) {
-                put_on(&staging, &hot, text + start, length, 0, true);
-            } else {
-                staged *unit = staging.units + staging.count++;
-                if (length <= BBPE_CACHE_LONG) bbpe_hot_cache_prefetch_long(&hot, text + start, length);
-                unit->key.lo = start;
-                unit->key.hi = STAGED_LONG | length;
-                unit->bucket = hot.entries;
-            }
+            if (may_be_wide && stage.count == BBPE_STAGE) ids = bbpe_stage_emit(&stage, self, state, text, ids);
+            if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT))
+                bbpe_stage_put(&stage, &hot, text + start, length, 0, true);
+            else
+                bbpe_stage_put_long(&stage, &hot, text, start, length);
         }
     }
-    return emit(self, state, text, &staging, ids);
+    return bbpe_stage_emit(&stage, self, state, text, ids);
 }
 
 static uint32_t *encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
@@ -257,11 +194,11 @@ static uint32_t *encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *s
 
 bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                              uint32_t *ids, size_t *count) {
-    size_t ends[BLOCK], start = 0;
+    size_t ends[BBPE_STAGE], start = 0;
     uint32_t *out = ids;
     state->seen += n;
     while (start < n && state->status == BBPE_OK) {
-        const size_t found = self->fill(&self->scheme, text, start, n, ends, BLOCK);
+        const size_t found = self->fill(&self->scheme, text, start, n, ends, BBPE_STAGE);
         out = encode_pretokens(self, state, text, n, start, ends, found, out);
         start = ends[found - 1];
     }
@@ -271,14 +208,14 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
 
 bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
                               const int64_t *given, size_t pretokens, uint32_t *ids, size_t *count) {
-    size_t ends[BLOCK], start = 0;
+    size_t ends[BBPE_STAGE], start = 0;
     const size_t n = pretokens ? (size_t)given[pretokens - 1] : 0;
     uint32_t *out = ids;
     state->status = BBPE_OK;
     state->seen += n;
     for (size_t i = 0; i < pretokens && state->status == BBPE_OK;) {
         size_t found = 0, begin = start;
-        for (; i < pretokens && found < BLOCK; i++)
+        for (; i < pretokens && found < BBPE_STAGE; i++)
             if ((size_t)given[i] != start) start = ends[found++] = (size_t)given[i];
         out = encode_pretokens(self, state, text, n, begin, ends, found, out);
     }

@@ -89,8 +89,12 @@ size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_
 /* Write the ids of a unit and return the place behind the last one.  A failure is left in state->status. */
 uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids);
-/* The same when the entry of a short unit holds another one. */
-uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids);
+/* The same of a short unit whose ids do not stand in its entry as they are. */
+uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
+                           uint32_t *ids);
+/* The entries of short units that no table has; `count` is at most BBPE_BPE_LANES. */
+void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_key *keys, size_t count,
+                     bbpe_cache_entry *entries);
 /* A pretoken of any length and content: cut into units where it may be (encode.c). */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);

@@ -1,5 +1,5 @@
 /* One unit: the tables in turn, then merging. */
-#include "encode.h"
+#include "encode_stage.h"
 
 #include "memory.h"
 
@@ -38,31 +38,102 @@ static uint32_t *put_slot(const bbpe_cache_slot *slot, uint32_t *ids) {
     return ids + count;
 }
 
-BBPE_NOINLINE uint32_t *bbpe_encode_missed(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
-                                           uint32_t *ids) {
-    const uint64_t hash = bbpe_cache_hash(key);
-    const bbpe_cache_entry *bucket = bbpe_hot_cache_bucket(&state->hot, hash);
-    const bbpe_cache_entry *known = bbpe_hot_cache_find(bucket, key.lo, key.hi);
-    if (known == NULL) known = bbpe_hot_cache_find(bbpe_hot_cache_next(&state->hot, bucket), key.lo, key.hi);
-    const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-    const uint64_t long_hash = bbpe_cache_long_hash(&widened);
-    if (known != NULL) {
-        if (bbpe_cache_is_few(known)) return ids + bbpe_cache_put(known->ids, ids);
-        if (known->ids[3] >> BBPE_CACHE_ID_BITS != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(known, ids);
-        const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, long_hash);
-        if (slot != NULL) return put_slot(slot, ids);
-    }
+/* A short unit as it stood in the text. */
+typedef struct {
     uint8_t bytes[16];
-    memcpy(bytes, &key.lo, 8);
-    memcpy(bytes + 8, &key.hi, 8);
-    const size_t n = bytes[15] & ~(unsigned)BBPE_CACHE_PART;
-    uint32_t made[BBPE_CACHE_LONG_IDS];
-    const size_t count =
-        encode_shared(self, state, &widened, long_hash, bytes, n, bytes[15] & BBPE_CACHE_PART, made);
-    if (count > 0 && known == NULL) bbpe_hot_cache_add(&state->hot, key, hash, made, count);
-    if (count > BBPE_CACHE_SHORT_IDS || (count > BBPE_CACHE_FEW_IDS && self->model->id_count >> BBPE_CACHE_PACKED_BITS))
-        bbpe_hot_cache_add_long(&state->hot, &widened, long_hash, made, count);
-    for (size_t i = 0; i < count; i++) ids[i] = made[i];
+    size_t n;
+    bool is_part;
+} short_unit;
+
+static short_unit unit_of(bbpe_cache_key key) {
+    short_unit unit;
+    memcpy(unit.bytes, &key.lo, 8);
+    memcpy(unit.bytes + 8, &key.hi, 8);
+    unit.n = unit.bytes[15] & ~(unsigned)BBPE_CACHE_PART;
+    unit.is_part = unit.bytes[15] & BBPE_CACHE_PART;
+    return unit;
+}
+
+/* The entry of a new short unit; what does not fit into it goes to a slot. */
+static bbpe_cache_entry entry_of(bbpe_encode_state *state, bbpe_cache_key key, const uint32_t *ids, size_t count) {
+    const bbpe_cache_entry entry = bbpe_cache_entry_of(key, ids, count);
+    if (entry.ids[3] >> BBPE_CACHE_ID_BITS == BBPE_CACHE_MANY) {
+        const bbpe_cache_long_key widened = bbpe_cache_widened(key);
+        bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
+    }
+    return entry;
+}
+
+/* The ids of a short unit if they are known without merging, or 0. */
+static size_t find_known(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
+                         const short_unit *unit, uint32_t *ids) {
+    if (self->has_wholes && !unit->is_part && bbpe_bpe_find(self->model, unit->bytes, unit->n, false, ids)) return 1;
+    if (state->shared == NULL) return 0;
+    const bbpe_cache_long_key widened = bbpe_cache_widened(key);
+    return bbpe_shared_cache_find(state->shared, &widened, bbpe_cache_long_hash(&widened), ids);
+}
+
+void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_key *keys, size_t count,
+                     bbpe_cache_entry *entries) {
+    bbpe_bpe_lane lanes[BBPE_BPE_LANES];
+    size_t places[BBPE_BPE_LANES], used = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t ids[BBPE_CACHE_LONG_IDS];
+        const short_unit unit = unit_of(keys[i]);
+        const size_t known = find_known(self, state, keys[i], &unit, ids);
+        if (known > 0) {
+            entries[i] = entry_of(state, keys[i], ids, known);
+        } else {
+            bbpe_bpe_lane_begin(self->model, lanes + used, unit.bytes, unit.n);
+            places[used++] = i;
+        }
+    }
+    bbpe_bpe_merge_lanes(self->model, lanes, used, 1);
+    for (size_t i = 0; i < used; i++) {
+        const bbpe_cache_key key = keys[places[i]];
+        entries[places[i]] = entry_of(state, key, lanes[i].symbols, lanes[i].count);
+        if (state->shared == NULL) continue;
+        const bbpe_cache_long_key widened = bbpe_cache_widened(key);
+        bbpe_shared_cache_add(state->shared, &widened, bbpe_cache_long_hash(&widened), lanes[i].symbols, lanes[i].count);
+    }
+}
+
+void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t away) {
+    static const bbpe_cache_entry long_entry = {{0, 0}, {0, 0, 0, UINT32_MAX}};
+    bbpe_cache_key keys[BBPE_BPE_LANES];
+    size_t waiting = 0;
+    for (size_t k = 0; k < away; k++) {
+        const size_t i = self->away[k];
+        if (self->keys[i].hi & BBPE_STAGE_LONG) {
+            self->entries[i] = &long_entry;
+            continue;
+        }
+        const bbpe_cache_entry *entry = bbpe_hot_cache_find(&state->hot, self->entries[i], self->keys[i]);
+        if (entry == NULL) {
+            keys[waiting++] = self->keys[i];
+            entry = self->news + self->new_count + waiting - 1;
+        }
+        self->entries[i] = entry;
+        if (waiting == BBPE_BPE_LANES) {
+            bbpe_encode_new(encoder, state, keys, waiting, self->news + self->new_count);
+            self->new_count += waiting;
+            waiting = 0;
+        }
+    }
+    bbpe_encode_new(encoder, state, keys, waiting, self->news + self->new_count);
+    self->new_count += waiting;
+}
+
+BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
+                                         const bbpe_cache_entry *entry, uint32_t *ids) {
+    if (entry->ids[3] >> BBPE_CACHE_ID_BITS != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(entry, ids);
+    const bbpe_cache_long_key widened = bbpe_cache_widened(entry->key);
+    const uint64_t hash = bbpe_cache_long_hash(&widened);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, hash);
+    if (slot != NULL) return put_slot(slot, ids);
+    const short_unit unit = unit_of(entry->key);
+    const size_t count = encode_shared(self, state, &widened, hash, unit.bytes, unit.n, unit.is_part, ids);
+    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &widened, hash, ids, count);
     return ids + count;
 }
 
@@ -86,9 +157,14 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
     memcpy(&key, bytes, n);
     key.hi |= (uint64_t)(n | (is_part && self->has_wholes ? BBPE_CACHE_PART : 0)) << 56;
     const bbpe_cache_entry *entry =
-        bbpe_hot_cache_find(bbpe_hot_cache_bucket(&state->hot, bbpe_cache_hash(key)), key.lo, key.hi);
-    if (BBPE_LIKELY(entry != NULL && bbpe_cache_is_few(entry))) return ids + bbpe_cache_put(entry->ids, ids);
-    return bbpe_encode_missed(self, state, key, ids);
+        bbpe_hot_cache_find(&state->hot, bbpe_hot_cache_home(&state->hot, bbpe_cache_hash(key)), key);
+    bbpe_cache_entry fresh;
+    if (entry == NULL) {
+        bbpe_encode_new(self, state, &key, 1, &fresh);
+        bbpe_hot_cache_add(&state->hot, &fresh);
+        entry = &fresh;
+    }
+    return bbpe_cache_is_few(entry) ? ids + bbpe_cache_put(entry->ids, ids) : bbpe_encode_many(self, state, entry, ids);
 }
 
 uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,

@@ -23,7 +23,7 @@ bbpe_split_fill bbpe_split_select(const bbpe_scheme *scheme, bbpe_isa isa) {
     const size_t row = find_row(scheme);
 #ifdef BBPE_HAS_X86
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
-    const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
     if (avx512 && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX512)) return bbpe_split_avx512(row);
     if (avx2 && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX2)) return bbpe_split_avx2(row);
 #endif

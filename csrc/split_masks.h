@@ -294,16 +294,18 @@ BBPE_INLINE bool masks_know(const bbpe_scheme scheme) {
            && (scheme.apart == 0 || (scheme.apart == BBPE_SET_N && !scheme.end_first && !scheme.han_run));
 }
 
+#ifndef masks_write
 /* Write the places of the bits, eight at a time: the branches are then foreseeable. */
 BBPE_INLINE size_t masks_write(uint64_t starts, size_t start, size_t *ends) {
     const unsigned count = (unsigned)__builtin_popcountll(starts);
     for (unsigned k = 0; k < count; k += 8)
         for (unsigned j = 0; j < 8; j++) {
-            ends[k + j] = start + (starts ? (unsigned)__builtin_ctzll(starts) : 0);
+            *ends++ = start + (unsigned)__builtin_ctzll(starts | (uint64_t)1 << 63); /* a place behind the last is any */
             starts &= starts - 1;
         }
     return count;
 }
+#endif
 
 BBPE_INLINE bbpe_masks masks_load(const uint8_t *text, size_t start, size_t n) {
     uint64_t high;
