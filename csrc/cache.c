@@ -75,6 +75,13 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     self->entries[home ^ hash >> 61] = *entry;
 }
 
+void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
+    const bbpe_cache_entry moved = *entry;
+    bbpe_cache_entry *home = bbpe_hot_cache_home(self, bbpe_cache_hash(moved.key));
+    self->entries[entry - self->entries] = *home;
+    *home = moved;
+}
+
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count) {
     bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask), *next = self->slots + ((hash & self->slot_mask) ^ 1);

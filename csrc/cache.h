@@ -175,6 +175,9 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids);
 
 /* An entry of a unit's ids; more than fit are only marked. */
 bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count);
+/* Let an entry change places with the one at its home.  Done for one of those found away now and then, it leaves at
+ * home what is more frequent. */
+void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
 /* Put an entry among those of its home. */
 void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
 /* At most 18 ids. */

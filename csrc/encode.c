@@ -125,7 +125,7 @@ BBPE_INLINE uint32_t *cut_pretoken(const bbpe_encoder *self, bbpe_encode_state *
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids) {
     bbpe_stage stage;
-    stage.count = stage.new_count = 0;
+    bbpe_stage_clear(&stage);
     ids = cut_pretoken(self, state, bytes, n, 0, n, &stage, ids);
     return bbpe_stage_emit(&stage, self, state, bytes, ids);
 }
@@ -164,7 +164,7 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
                                    bool is_end) {
     const bbpe_hot_cache hot = state->hot;
     bbpe_stage stage;
-    stage.count = stage.new_count = 0;
+    bbpe_stage_clear(&stage);
     for (const size_t *end = ends; end < ends + count; start = *end++) {
         const size_t length = *end - start;
         if (is_end && start + 16 > n) {

@@ -112,6 +112,8 @@ void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_
         if (entry == NULL) {
             keys[waiting++] = self->keys[i];
             entry = self->news + self->new_count + waiting - 1;
+        } else if (entry != self->entries[i]) {
+            self->stray = entry;
         }
         self->entries[i] = entry;
         if (waiting == BBPE_BPE_LANES) {
@@ -120,7 +122,7 @@ void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_
             waiting = 0;
         }
     }
-    bbpe_encode_new(encoder, state, keys, waiting, self->news + self->new_count);
+    if (waiting > 0) bbpe_encode_new(encoder, state, keys, waiting, self->news + self->new_count);
     self->new_count += waiting;
 }
 
