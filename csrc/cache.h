@@ -131,14 +131,18 @@ BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_home(const bbpe_hot_cache *self, ui
     return self->entries + (hash & self->mask);
 }
 
+/* The other entry in its cache line. */
+BBPE_INLINE const bbpe_cache_entry *bbpe_cache_entry_beside(const bbpe_cache_entry *entry) {
+    return (const bbpe_cache_entry *)((uintptr_t)entry ^ sizeof *entry);
+}
+
 BBPE_INLINE bool bbpe_cache_entry_has(const bbpe_cache_entry *entry, bbpe_cache_key key) {
     return ((entry->key.lo ^ key.lo) | (entry->key.hi ^ key.hi)) == 0;
 }
 
 /* The entry of a short unit, at its home or nearby, or NULL. */
-BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_hot_cache *self, const bbpe_cache_entry *home,
-                                                  bbpe_cache_key key) {
-    const size_t at = (size_t)(home - self->entries);
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_hot_cache *self, bbpe_cache_key key) {
+    const size_t at = bbpe_cache_hash(key) & self->mask;
     for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
         bbpe_cache_entry *entry = self->entries + (at ^ way);
         if (bbpe_cache_entry_has(entry, key)) return entry;

@@ -99,20 +99,15 @@ void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, const b
 }
 
 void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t away) {
-    static const bbpe_cache_entry long_entry = {{0, 0}, {0, 0, 0, UINT32_MAX}};
     bbpe_cache_key keys[BBPE_BPE_LANES];
     size_t waiting = 0;
     for (size_t k = 0; k < away; k++) {
         const size_t i = self->away[k];
-        if (self->keys[i].hi & BBPE_STAGE_LONG) {
-            self->entries[i] = &long_entry;
-            continue;
-        }
-        const bbpe_cache_entry *entry = bbpe_hot_cache_find(&state->hot, self->entries[i], self->keys[i]);
+        const bbpe_cache_entry *entry = bbpe_hot_cache_find(&state->hot, self->keys[i]);
         if (entry == NULL) {
             keys[waiting++] = self->keys[i];
             entry = self->news + self->new_count + waiting - 1;
-        } else if (entry != self->entries[i]) {
+        } else {
             self->stray = entry;
         }
         self->entries[i] = entry;
@@ -159,7 +154,7 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
     memcpy(&key, bytes, n);
     key.hi |= (uint64_t)(n | (is_part && self->has_wholes ? BBPE_CACHE_PART : 0)) << 56;
     const bbpe_cache_entry *entry =
-        bbpe_hot_cache_find(&state->hot, bbpe_hot_cache_home(&state->hot, bbpe_cache_hash(key)), key);
+        bbpe_hot_cache_find(&state->hot, key);
     bbpe_cache_entry fresh;
     if (entry == NULL) {
         bbpe_encode_new(self, state, &key, 1, &fresh);

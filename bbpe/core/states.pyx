@@ -11,7 +11,7 @@ from bbpe.core.c_cache cimport (
 from bbpe.core.c_encode cimport (
     bbpe_encode_state, bbpe_encode_state_free, bbpe_encode_state_grow, bbpe_encode_state_init,
 )
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_memory cimport bbpe_memory_table, bbpe_memory_table_free
 
 cdef enum:
     HOT_ENTRIES = 1 << 19   # of 32 bytes: 16 MiB for a call at a time
@@ -65,7 +65,7 @@ cdef class States:
                 if state != NULL:
                     break
         if state == NULL:
-            state = <bbpe_encode_state *>bbpe_memory_new(1, sizeof(bbpe_encode_state))
+            state = <bbpe_encode_state *>bbpe_memory_table(1, sizeof(bbpe_encode_state))
             if state == NULL:
                 raise MemoryError("bbpe could not allocate memory")
             bbpe_encode_state_init(state)
@@ -119,7 +119,7 @@ cdef class States:
             BBPE_ATOMIC_ADD(&self.grown, <uint64_t>-1)
             bbpe_cache_budget_give(&BUDGET, hot_bytes(state))
         bbpe_encode_state_free(state)
-        bbpe_memory_free(state)
+        bbpe_memory_table_free(state)
 
     cdef int _drop_shared(self) except -1:
         # the bytes are given back though a call may still hold the cache for as long as it lasts
