@@ -165,6 +165,7 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
     const bbpe_hot_cache hot = state->hot;
     bbpe_stage stage;
     bbpe_stage_clear(&stage);
+#pragma GCC unroll 2
     for (const size_t *end = ends; end < ends + count; start = *end++) {
         const size_t length = *end - start;
         if (is_end && start + 16 > n) {

@@ -76,11 +76,13 @@ BBPE_INLINE uint32_t *bbpe_stage_emit(bbpe_stage *self, const bbpe_encoder *enco
     const size_t count = self->count;
     const bbpe_stage_long *next_long = self->longs;
     size_t away = 0;
+#pragma GCC unroll 4
     for (size_t i = 0; i < count; i++) {
         self->away[away] = (uint8_t)i;
         away += !bbpe_cache_entry_has(self->entries[i], self->keys[i]);
     }
     if (BBPE_UNLIKELY(away > 0)) bbpe_stage_find(self, encoder, state, away);
+#pragma GCC unroll 4
     for (size_t i = 0; i < count; i++) {
         const bbpe_cache_entry *entry = self->entries[i];
         if (BBPE_LIKELY(bbpe_cache_is_few(entry))) {
