@@ -10,9 +10,9 @@
 
 enum { BBPE_STAGE = 128 }; /* units: all of it stays in the L1 cache; 512 lost 10 % on English */
 
-/* Where a pretoken of more than 15 bytes stands. */
+/* Where a pretoken of more than 15 bytes stands in the text, and how many units are before it. */
 typedef struct {
-    size_t start, n;
+    size_t start, n, before;
 } bbpe_stage_long;
 
 typedef struct {
@@ -26,12 +26,12 @@ typedef struct {
 } bbpe_stage;
 
 BBPE_INLINE void bbpe_stage_clear(bbpe_stage *self) {
-    self->count = self->new_count = self->long_count = 0;
-    self->stray = NULL;
+    self->count = self->long_count = 0;
 }
 
-/* Find the entries of the units in self->away, or make them (encode_unit.c). */
+/* Find the entries of the units in self->away, or make them; then put these into the cache (encode_unit.c). */
 void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t away);
+void bbpe_stage_learn(bbpe_stage *self, bbpe_encode_state *state);
 
 #define BBPE_STAGE_LOW(n) ((n) >= 8 ? UINT64_MAX : ((uint64_t)1 << (8 * ((n) % 8))) - 1)
 #define BBPE_STAGE_HIGH(n) ((n) >= 8 ? ((uint64_t)1 << (8 * ((n) % 8))) - 1 : 0)
@@ -41,9 +41,6 @@ void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_
 /* By length: which bytes of a key count. */
 static const uint64_t bbpe_stage_low[16] = BBPE_STAGE_ROW(BBPE_STAGE_LOW);
 static const uint64_t bbpe_stage_high[16] = BBPE_STAGE_ROW(BBPE_STAGE_HIGH);
-
-/* What stands for a long pretoken on the stage: a key that no short unit has, and more ids than an entry holds. */
-static const bbpe_cache_entry bbpe_stage_long_entry = {{0, UINT64_MAX}, {0, 0, 0, UINT32_MAX}};
 
 /* Put a short unit on the stage, of which 16 bytes may be read; it counts if `counts`. */
 BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
@@ -65,37 +62,43 @@ BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, con
 BBPE_INLINE void bbpe_stage_put_long(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *text, size_t start,
                                      size_t n) {
     if (n <= BBPE_CACHE_LONG) bbpe_hot_cache_prefetch_long(hot, text + start, n);
-    self->keys[self->count] = bbpe_stage_long_entry.key;
-    self->entries[self->count++] = &bbpe_stage_long_entry;
-    self->longs[self->long_count++] = (bbpe_stage_long){start, n};
+    self->longs[self->long_count++] = (bbpe_stage_long){start, n, self->count};
 }
 
-/* Write the ids of what is staged. */
-BBPE_INLINE uint32_t *bbpe_stage_emit(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state,
-                                      const uint8_t *text, uint32_t *ids) {
-    const size_t count = self->count;
-    const bbpe_stage_long *next_long = self->longs;
+/* Write the ids of short units, then learn what was new. */
+BBPE_INLINE uint32_t *bbpe_stage_emit_units(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state,
+                                            size_t from, size_t to, uint32_t *ids) {
     size_t away = 0;
 #pragma GCC unroll 4
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = from; i < to; i++) {
         self->away[away] = (uint8_t)i;
         away += !bbpe_cache_entry_has(self->entries[i], self->keys[i]);
     }
     if (BBPE_UNLIKELY(away > 0)) bbpe_stage_find(self, encoder, state, away);
 #pragma GCC unroll 4
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = from; i < to; i++) {
         const bbpe_cache_entry *entry = self->entries[i];
-        if (BBPE_LIKELY(bbpe_cache_is_few(entry))) {
+        if (BBPE_LIKELY(bbpe_cache_is_few(entry)))
             ids += bbpe_cache_put(entry->ids, ids);
-        } else if (entry == &bbpe_stage_long_entry) {
-            ids = bbpe_encode_long(encoder, state, text + next_long->start, next_long->n, ids);
-            next_long++;
-        } else {
+        else
             ids = bbpe_encode_many(encoder, state, entry, ids);
-        }
     }
-    for (size_t i = 0; i < self->new_count; i++) bbpe_hot_cache_add(&state->hot, self->news + i);
-    if (self->stray != NULL) bbpe_hot_cache_lead_home(&state->hot, self->stray);
+    if (BBPE_UNLIKELY(away > 0)) bbpe_stage_learn(self, state);
+    return ids;
+}
+
+/* Write the ids of what is staged. */
+BBPE_INLINE uint32_t *bbpe_stage_emit(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state,
+                                      const uint8_t *text, uint32_t *ids) {
+    size_t from = 0;
+    for (size_t k = 0;; k++) {
+        const bbpe_stage_long *next = self->longs + k;
+        const size_t to = k < self->long_count ? next->before : self->count;
+        ids = bbpe_stage_emit_units(self, encoder, state, from, to, ids);
+        if (k == self->long_count) break;
+        ids = bbpe_encode_long(encoder, state, text + next->start, next->n, ids); /* may learn too: entries move */
+        from = to;
+    }
     bbpe_stage_clear(self);
     return ids;
 }

@@ -101,6 +101,8 @@ void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, const b
 void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t away) {
     bbpe_cache_key keys[BBPE_BPE_LANES];
     size_t waiting = 0;
+    self->new_count = 0;
+    self->stray = NULL;
     for (size_t k = 0; k < away; k++) {
         const size_t i = self->away[k];
         const bbpe_cache_entry *entry = bbpe_hot_cache_find(&state->hot, self->keys[i]);
@@ -119,6 +121,11 @@ void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_
     }
     if (waiting > 0) bbpe_encode_new(encoder, state, keys, waiting, self->news + self->new_count);
     self->new_count += waiting;
+}
+
+void bbpe_stage_learn(bbpe_stage *self, bbpe_encode_state *state) {
+    for (size_t i = 0; i < self->new_count; i++) bbpe_hot_cache_add(&state->hot, self->news + i);
+    if (self->stray != NULL) bbpe_hot_cache_lead_home(&state->hot, self->stray);
 }
 
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
