@@ -92,9 +92,8 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* The same of a short unit whose ids do not stand in its entry as they are. */
 uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                            uint32_t *ids);
-/* The entries of short units that no table has; `count` is at most BBPE_BPE_LANES. */
-void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_key *keys, size_t count,
-                     bbpe_cache_entry *entries);
+/* The entry of a short unit that the hot table does not have. */
+void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, bbpe_cache_entry *entry);
 /* A pretoken of any length and content: cut into units where it may be (encode.c). */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);

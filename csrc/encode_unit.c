@@ -54,73 +54,32 @@ static short_unit unit_of(bbpe_cache_key key) {
     return unit;
 }
 
-/* The entry of a new short unit; what does not fit into it goes to a slot. */
-static bbpe_cache_entry entry_of(bbpe_encode_state *state, bbpe_cache_key key, const uint32_t *ids, size_t count) {
-    const bbpe_cache_entry entry = bbpe_cache_entry_of(key, ids, count);
-    if (entry.ids[3] >> BBPE_CACHE_ID_BITS == BBPE_CACHE_MANY) {
-        const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-        bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
-    }
-    return entry;
-}
-
-/* The ids of a short unit if they are known without merging, or 0. */
-static size_t find_known(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
-                         const short_unit *unit, uint32_t *ids) {
-    if (self->has_wholes && !unit->is_part && bbpe_bpe_find(self->model, unit->bytes, unit->n, false, ids)) return 1;
-    if (state->shared == NULL) return 0;
+void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
+                     bbpe_cache_entry *entry) {
+    uint32_t ids[BBPE_CACHE_LONG_IDS];
+    const short_unit unit = unit_of(key);
     const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-    return bbpe_shared_cache_find(state->shared, &widened, bbpe_cache_long_hash(&widened), ids);
-}
-
-void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_key *keys, size_t count,
-                     bbpe_cache_entry *entries) {
-    bbpe_bpe_lane lanes[BBPE_BPE_LANES];
-    size_t places[BBPE_BPE_LANES], used = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t ids[BBPE_CACHE_LONG_IDS];
-        const short_unit unit = unit_of(keys[i]);
-        const size_t known = find_known(self, state, keys[i], &unit, ids);
-        if (known > 0) {
-            entries[i] = entry_of(state, keys[i], ids, known);
-        } else {
-            bbpe_bpe_lane_begin(self->model, lanes + used, unit.bytes, unit.n);
-            places[used++] = i;
-        }
-    }
-    bbpe_bpe_merge_lanes(self->model, lanes, used, 1);
-    for (size_t i = 0; i < used; i++) {
-        const bbpe_cache_key key = keys[places[i]];
-        entries[places[i]] = entry_of(state, key, lanes[i].symbols, lanes[i].count);
-        if (state->shared == NULL) continue;
-        const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-        bbpe_shared_cache_add(state->shared, &widened, bbpe_cache_long_hash(&widened), lanes[i].symbols, lanes[i].count);
-    }
+    const uint64_t hash = state->shared != NULL ? bbpe_cache_long_hash(&widened) : 0;
+    const size_t count = encode_shared(self, state, &widened, hash, unit.bytes, unit.n, unit.is_part, ids);
+    *entry = bbpe_cache_entry_of(key, ids, count);
+    if (entry->ids[3] >> BBPE_CACHE_ID_BITS == BBPE_CACHE_MANY)
+        bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
 }
 
 void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t away) {
-    bbpe_cache_key keys[BBPE_BPE_LANES];
-    size_t waiting = 0;
     self->new_count = 0;
     self->stray = NULL;
     for (size_t k = 0; k < away; k++) {
         const size_t i = self->away[k];
         const bbpe_cache_entry *entry = bbpe_hot_cache_find(&state->hot, self->keys[i]);
-        if (entry == NULL) {
-            keys[waiting++] = self->keys[i];
-            entry = self->news + self->new_count + waiting - 1;
-        } else {
+        if (entry != NULL) {
             self->stray = entry;
+        } else {
+            bbpe_encode_new(encoder, state, self->keys[i], self->news + self->new_count);
+            entry = self->news + self->new_count++;
         }
         self->entries[i] = entry;
-        if (waiting == BBPE_BPE_LANES) {
-            bbpe_encode_new(encoder, state, keys, waiting, self->news + self->new_count);
-            self->new_count += waiting;
-            waiting = 0;
-        }
     }
-    if (waiting > 0) bbpe_encode_new(encoder, state, keys, waiting, self->news + self->new_count);
-    self->new_count += waiting;
 }
 
 void bbpe_stage_learn(bbpe_stage *self, bbpe_encode_state *state) {
@@ -164,7 +123,7 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
         bbpe_hot_cache_find(&state->hot, key);
     bbpe_cache_entry fresh;
     if (entry == NULL) {
-        bbpe_encode_new(self, state, &key, 1, &fresh);
+        bbpe_encode_new(self, state, key, &fresh);
         bbpe_hot_cache_add(&state->hot, &fresh);
         entry = &fresh;
     }
