@@ -32,7 +32,7 @@ C_LAYERS = [
     {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"},
     {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match"},
-    {"split_masks", "split_fill", "split_cut", "split_vector32", "encode"},
+    {"split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]

@@ -83,6 +83,22 @@ def test_more_pretokens_than_a_cache_holds(
     assert tok.encode(b"\n".join([*often, b""])) == lines_ids(model, often)
 
 
+@pytest.mark.parametrize("room", [0, ROOM])
+def test_entries_stay_while_a_block_waits(
+    room: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    """A long word, cut into units that are learned at once, between words whose entries are known already."""
+    limit(room)
+    rng, tok = random.Random(78), fresh(tok_of("gpt2"))
+    model = tok._encoder.encoder.model
+    short = words(rng, 4_000, longest=9)
+    for _ in range(6):
+        long = ["".join(rng.choices("\u0430\u0431\u044f\u3042\u4e2d\u00e9", k=24)).encode() for _ in range(2_000)]
+        lines = rng.choices(short, k=20_000) + rng.choices(long, k=2_500) + words(rng, 500, longest=40)
+        rng.shuffle(lines)
+        assert tok.encode(b"\n".join([*lines, b""])) == lines_ids(model, lines)
+
+
 @pytest.mark.parametrize("size", [1, 7, 8, 14, 15, 16, 17, 23, 24, 30, 31, 32, 33, 46, 47, 48, 64])
 def test_units_of_every_size(size: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
     """Words, and runs of bytes that are no characters, one token each or nearly so."""
