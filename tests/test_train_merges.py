@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from bbpe import reference
 from bbpe.core.count import PretokenTable
-from bbpe.core.train import Trainer
+from bbpe.core.train import Trainer, merge_memory
 from bbpe.normalize import BYTE_ORDER
 from bbpe.patterns import get_pattern
 from bbpe.splitting import TextSplitter
@@ -108,3 +110,39 @@ def test_a_trainer_wants_256_bytes() -> None:
         Trainer(
             PretokenTable(), bytes(255), merge_limit=1, tie_break="ids", min_frequency=1, max_token_length=9
         )
+
+
+GROWTH = """
+import random, sys
+from bbpe.core.count import PretokenTable
+from bbpe.core.train import Trainer, merge_memory
+from bbpe.normalize import BYTE_ORDER
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
+
+letters, words, length, limit = map(int, sys.argv[1:])
+rng = random.Random(0)
+table = PretokenTable()
+for i in range(words):
+    table.add(bytes(rng.randrange(letters) for _ in range(length)), 1 + 2000 // (i + 1))
+before = peak()
+options = {"tie_break": "ids", "min_frequency": 1, "max_token_length": 100}
+trainer = Trainer(table, BYTE_ORDER, merge_limit=limit, **options)
+while not trainer.step(1 << 20):
+    pass
+print(peak() - before, merge_memory(table.pretoken_bytes, len(table), limit))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("shape", [(4, 40_000, 50, 100), (200, 40_000, 50, 30_000), (2, 10, 100_000, 4_000)], ids=str)
+def test_memory_stays_below_the_estimate(shape: tuple[int, ...]) -> None:
+    command = [sys.executable, "-c", GROWTH, *map(str, shape)]
+    grown, estimate = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert 0 < grown < estimate
+
+
+def test_the_estimate_grows_with_all_that_matters() -> None:
+    assert merge_memory(10**9, 10**7, 1000) > merge_memory(10**8, 10**7, 1000) > merge_memory(10**8, 10**6, 1000)
+    assert merge_memory(10**8, 10**6, 10**6) > merge_memory(10**8, 10**6, 1000)
