@@ -264,7 +264,8 @@ bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_tab
     stage.count = stage.long_bytes = 0;
     for (size_t i = 0; i < other->count && status == BBPE_OK; i++) {
         size_t n;
-        if (i + 2 * STAGED < other->count) BBPE_PREFETCH(other->slots + order[i + 2 * STAGED]);
+        if (i + 32 < other->count) bbpe_count_table_prefetch(other, order[i + 32]);
+        if (i + 16 < other->count) bbpe_count_table_prefetch_bytes(other, order[i + 16]);
         const uint8_t *bytes = bbpe_count_table_bytes(other, order[i], &n);
         status = add_one(self, &stage, bytes, n, 16, &other->slots[order[i]].count, BBPE_COUNT_LONGEST);
     }
@@ -276,4 +277,9 @@ bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_tab
 void bbpe_count_table_order(const bbpe_count_table *self, size_t *order) {
     for (size_t i = 0; i <= self->mask; i++)
         if (self->slots[i].number) order[self->slots[i].number - 1] = i;
+}
+
+void bbpe_count_table_counts(const bbpe_count_table *self, uint64_t *counts) {
+    for (size_t i = 0; i <= self->mask; i++)
+        if (self->slots[i].number) counts[self->slots[i].number - 1] = self->slots[i].count;
 }

@@ -49,8 +49,21 @@ bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, si
 /* Add the counts of another table, in its order. */
 bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other);
 
-/* Write the numbers of the slots in the order of first appearance, `count` of them. */
+/* Write the numbers of the slots in the order of first appearance, `count` of them, or the counts. */
 void bbpe_count_table_order(const bbpe_count_table *self, size_t *order);
+void bbpe_count_table_counts(const bbpe_count_table *self, uint64_t *counts);
+
+/* Fetch a slot that is looked at soon, and then what it points to. */
+BBPE_INLINE void bbpe_count_table_prefetch(const bbpe_count_table *self, size_t slot) {
+    BBPE_PREFETCH(self->slots + slot);
+}
+
+BBPE_INLINE void bbpe_count_table_prefetch_bytes(const bbpe_count_table *self, size_t slot) {
+    const bbpe_count_slot *found = self->slots + slot;
+    if (found->hi < BBPE_COUNT_LONG) return;
+    BBPE_PREFETCH(self->arena + found->place * BBPE_COUNT_STEP);
+    BBPE_PREFETCH(self->arena + found->place * BBPE_COUNT_STEP + 64);
+}
 
 /* The bytes of the pretoken in a slot, valid until the table changes. */
 BBPE_INLINE const uint8_t *bbpe_count_table_bytes(const bbpe_count_table *self, size_t slot, size_t *n) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "count_table.h"
+#include "memory.h"
 #include "train.h"
 
 static uint64_t state = 88172645463325252u;
@@ -28,20 +29,20 @@ static void fill(bbpe_count_table *table) {
     must(bbpe_count_table_init(table), "init");
     for (uint64_t i = 0; i < words; i++) {
         const size_t n = (size_t)next(next(8) ? 20 : 200);
-        uint8_t *text = malloc(n ? n : 1);
+        uint8_t *text = bbpe_memory_new(n, 1);
         if (text == NULL) exit(1);
         for (size_t k = 0; k < n; k++) text[k] = (uint8_t)next(letters);
         const size_t ends[2] = {n / 3, n};
         const uint64_t times[2] = {1 + next(1 + next(100)), 1};
         must(bbpe_count_table_add(table, text, n, 0, ends, next(2) ? times : NULL, 2, (size_t)longest, &cut), "add");
-        free(text);
+        bbpe_memory_free(text);
     }
 }
 
 static uint64_t learn(const bbpe_count_table *table, bbpe_train_options options, uint64_t visits) {
     uint8_t byte_order[256];
     bbpe_train train;
-    size_t *order = malloc((table->count + 1) * sizeof *order);
+    size_t *order = bbpe_memory_new(table->count, sizeof *order);
     if (order == NULL) exit(1);
     for (unsigned i = 0; i < 256; i++) byte_order[i] = (uint8_t)(255 - i);
     must(bbpe_train_init(&train, table->count, table->bytes, byte_order, options), "init");
@@ -56,7 +57,7 @@ static uint64_t learn(const bbpe_count_table *table, bbpe_train_options options,
     uint64_t sum = train.merge_count;
     for (size_t i = 0; i < train.merge_count; i++) sum = bbpe_hash_u64(sum ^ train.merges[i]);
     bbpe_train_free(&train);
-    free(order);
+    bbpe_memory_free(order);
     return sum;
 }
 

@@ -20,4 +20,7 @@ cdef extern from "count_table.h" nogil:
         const uint64_t *times, size_t n, size_t longest, uint64_t *cut)
     bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other)
     void bbpe_count_table_order(const bbpe_count_table *self, size_t *order)
+    void bbpe_count_table_counts(const bbpe_count_table *self, uint64_t *counts)
+    void bbpe_count_table_prefetch(const bbpe_count_table *self, size_t slot)
+    void bbpe_count_table_prefetch_bytes(const bbpe_count_table *self, size_t slot)
     const uint8_t *bbpe_count_table_bytes(const bbpe_count_table *self, size_t slot, size_t *n)

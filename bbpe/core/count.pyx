@@ -7,8 +7,9 @@ import numpy as np
 
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_count_table cimport (
-    bbpe_count_table_add, bbpe_count_table_bytes, bbpe_count_table_copy, bbpe_count_table_free, bbpe_count_table_init,
-    bbpe_count_table_memory, bbpe_count_table_order, bbpe_count_table_update,
+    bbpe_count_table_add, bbpe_count_table_bytes, bbpe_count_table_copy, bbpe_count_table_counts, bbpe_count_table_free,
+    bbpe_count_table_init, bbpe_count_table_memory, bbpe_count_table_order, bbpe_count_table_prefetch,
+    bbpe_count_table_prefetch_bytes, bbpe_count_table_update,
 )
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
@@ -145,6 +146,9 @@ cdef class PretokenTable:
         cdef size_t used = 0
         with nogil:
             for i in range(count):
+                if i + 32 < count:
+                    bbpe_count_table_prefetch(&self.table, slots[i + 32])
+                    bbpe_count_table_prefetch_bytes(&self.table, slots[i + 16])
                 pretoken = bbpe_count_table_bytes(&self.table, slots[i], &n)
                 if n:
                     memcpy(&data_of[used], pretoken, n)
@@ -165,12 +169,11 @@ cdef class PretokenTable:
 
     def counts(self):
         """The counts alone, uint64[n]."""
-        cdef const size_t[::1] slots = self.order()
-        cdef size_t i
         result = np.empty(self.table.count, dtype=np.uint64)
         cdef uint64_t[::1] out = result
-        for i in range(self.table.count):
-            out[i] = self.table.slots[slots[i]].count
+        if self.table.count:
+            with nogil:
+                bbpe_count_table_counts(&self.table, &out[0])
         return result
 
     def scale(self, double weight):

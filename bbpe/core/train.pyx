@@ -4,7 +4,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
-from bbpe.core.c_count_table cimport bbpe_count_table_bytes
+from bbpe.core.c_count_table cimport (
+    bbpe_count_table_bytes, bbpe_count_table_prefetch, bbpe_count_table_prefetch_bytes,
+)
 from bbpe.core.c_train cimport (
     BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add, bbpe_train_free, bbpe_train_init,
     bbpe_train_options, bbpe_train_step, c_bool,
@@ -32,7 +34,8 @@ cdef class Trainer:
     ):
         if len(byte_order) != 256:
             raise ValueError(f"byte_order has {len(byte_order)} bytes; expected 256")
-        _check_sizes(table)
+        counts = table.counts()
+        _check_sizes(table, counts)
         cdef bbpe_train_options options = bbpe_train_options(
             ties=TIE_RULES[tie_break],
             merge_limit=merge_limit,
@@ -42,7 +45,7 @@ cdef class Trainer:
         )
         cdef const uint8_t *bytes_of = byte_order
         check(bbpe_train_init(&self.learner, table.table.count, table.table.bytes, bytes_of, options))
-        self._lay_out(table)
+        self._lay_out(table, counts)
 
     def __dealloc__(self):
         bbpe_train_free(&self.learner)
@@ -75,9 +78,8 @@ cdef class Trainer:
         check(status)
         return done
 
-    cdef int _lay_out(self, PretokenTable table) except -1:
+    cdef int _lay_out(self, PretokenTable table, counts) except -1:
         """Add all pretokens."""
-        counts = table.counts()
         # "first" needs the text's own order; the others take one that makes few segments: by count, but for huge ones
         if self.learner.options.ties == BBPE_TRAIN_FIRST:
             order = np.arange(len(counts), dtype=np.int64)
@@ -86,9 +88,12 @@ cdef class Trainer:
         cdef const size_t[::1] slots = table.order()[order]
         cdef const uint8_t *pretoken
         cdef bbpe_status status = BBPE_OK
-        cdef size_t i, n
+        cdef size_t i, n, count = table.table.count
         with nogil:
-            for i in range(table.table.count):
+            for i in range(count):
+                if i + 32 < count:
+                    bbpe_count_table_prefetch(&table.table, slots[i + 32])
+                    bbpe_count_table_prefetch_bytes(&table.table, slots[i + 16])
                 pretoken = bbpe_count_table_bytes(&table.table, slots[i], &n)
                 status = bbpe_train_add(&self.learner, pretoken, n, <int64_t>table.table.slots[slots[i]].count)
                 if status != BBPE_OK:
@@ -108,14 +113,13 @@ def merge_memory(size_t table_bytes, size_t pretokens, size_t merge_limit):
     return 24 * (table_bytes + pretokens) + 250 * merge_limit + (24 << 20)
 
 
-cdef int _check_sizes(PretokenTable table) except -1:
+cdef int _check_sizes(PretokenTable table, counts) except -1:
     """Refuse what 32-bit positions and 64-bit weights cannot hold."""
     cdef size_t symbols = table.table.bytes + table.table.count + 2
     if symbols >= 2**32:
         raise OverflowError(
             f"the unique pretokens have {symbols} bytes with their ends; expected less than {2**32}: "
             "train on a sample of the text, or cut long pretokens")
-    counts = table.counts()
     if len(counts) and int(counts.max()) * max(int(table.table.bytes), 1) >= 2**63:
         weighted = sum(count * len(pretoken) for pretoken, count in table.items())
         if weighted >= 2**63:
