@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe import reference, training
+from bbpe import reference
+from bbpe import settings as count_settings
 from bbpe.normalize import BYTE_ORDER, alphabet_to_bytes
 from bbpe.progress import Progress
 
@@ -169,7 +170,7 @@ def test_regions_and_threads_change_nothing(document: str, tie_break: str, monke
         expected = reference.train(parts, 300, **options)
         for threads in (1, 4):
             with monkeypatch.context() as patch:
-                patch.setattr(training, "_REGION", size)
+                patch.setattr(count_settings, "_BLOCK", size)
                 tok = bbpe.train_from_iterator(texts, 300, document=document, threads=threads, **options)
             assert tok.merges == expected, (size, threads)
 

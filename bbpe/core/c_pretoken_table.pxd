@@ -10,9 +10,10 @@ cdef extern from "pretoken_table.h" nogil:
 
     ctypedef struct bbpe_pretoken_table:
         bbpe_pretoken_entry *entries
-        size_t count
+        size_t count, entries_capacity
         uint8_t *arena
-        size_t arena_used
+        size_t arena_used, arena_capacity
+        size_t mask
 
     bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self)
     void bbpe_pretoken_table_free(bbpe_pretoken_table *self)

@@ -7,5 +7,6 @@ from bbpe.core.split cimport Splitter
 
 cdef class PretokenTable:
     cdef bbpe_pretoken_table table
+    cdef readonly size_t cut
     cdef bbpe_status _count(self, const uint8_t *pretoken, size_t n, uint64_t times) noexcept nogil
-    cdef bbpe_status _count_region(self, Splitter splitter, const uint8_t *text, size_t *start, size_t n, size_t stop) noexcept nogil
+    cdef bbpe_status _count_region(self, Splitter splitter, const uint8_t *text, size_t *start, size_t n, size_t stop, size_t longest) noexcept nogil

@@ -1,7 +1,8 @@
 """Counting pretokens: the only step of training whose cost grows with the corpus."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.math cimport rint
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr
+from libc.string cimport memchr, memcpy
 
 import numpy as np
 
@@ -48,9 +49,10 @@ cdef class PretokenTable:
                     break
         check(status)
 
-    def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, bint by_line):
+    def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, bint by_line, size_t longest=0):
         """Count the pretokens of data[start:stop] that are split as one text, or line by line.
 
+        With `longest`, a pretoken of more bytes is counted as pieces of so many; `cut` says how many were.
         Returns where the next call goes on: at most about 8 MiB are done at a time, so that Ctrl-C is heard.
         """
         cdef Py_buffer view
@@ -71,9 +73,44 @@ cdef class PretokenTable:
                         newline = <const uint8_t *>memchr(text + start, c'\n', stop - start)
                         if newline != NULL:
                             end = <size_t>(newline - text) + 1
-                    status = self._count_region(splitter, text, &start, end, pause)
+                    status = self._count_region(splitter, text, &start, end, pause, longest)
             check(status)
             return start
+        finally:
+            PyBuffer_Release(&view)
+
+    def count_spans(
+        self, data, const int64_t[::1] starts not None, const int64_t[::1] ends not None, Splitter splitter not None,
+        bint by_line, size_t longest=0,
+    ):
+        """Count the pretokens of the texts data[starts[i]:ends[i]], int64[n] each; options as in `count_text`."""
+        cdef Py_buffer view
+        cdef bbpe_status status = BBPE_OK
+        cdef const uint8_t *text
+        cdef const uint8_t *newline
+        cdef size_t start, stop, end
+        cdef Py_ssize_t i
+        if starts.shape[0] != ends.shape[0]:
+            raise ValueError(f"{starts.shape[0]} starts and {ends.shape[0]} ends; expected one of each a text")
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            for i in range(starts.shape[0]):
+                if not 0 <= starts[i] <= ends[i] <= view.len:
+                    raise ValueError(f"{starts[i]}:{ends[i]} is not within the texts of {view.len} bytes")
+            text = <const uint8_t *>view.buf
+            with nogil:
+                for i in range(starts.shape[0]):
+                    start, stop = <size_t>starts[i], <size_t>ends[i]
+                    while start < stop and status == BBPE_OK:
+                        end = stop
+                        if by_line:
+                            newline = <const uint8_t *>memchr(text + start, c'\n', stop - start)
+                            if newline != NULL:
+                                end = <size_t>(newline - text) + 1
+                        status = self._count_region(splitter, text, &start, end, end, longest)
+                    if status != BBPE_OK:
+                        break
+            check(status)
         finally:
             PyBuffer_Release(&view)
 
@@ -116,6 +153,75 @@ cdef class PretokenTable:
             out[i] = self.table.entries[i].value
         return result
 
+    def arrays(self):
+        """All pretokens in the order of first appearance: (uint8[total], int64[n + 1] offsets, uint64[n] counts)."""
+        cdef size_t i, n = self.table.count
+        cdef int64_t at = 0
+        cdef const bbpe_pretoken_entry *entry
+        data, offsets = np.empty(self.table.arena_used, dtype=np.uint8), np.empty(n + 1, dtype=np.int64)
+        counts = np.empty(n, dtype=np.uint64)
+        cdef uint8_t[::1] bytes_out = data
+        cdef int64_t[::1] offsets_out = offsets
+        cdef uint64_t[::1] counts_out = counts
+        with nogil:
+            for i in range(n):
+                entry = self.table.entries + i
+                offsets_out[i], counts_out[i] = at, entry.value
+                if entry.length:
+                    memcpy(&bytes_out[at], self.table.arena + entry.start, entry.length)
+                at += entry.length
+            offsets_out[n] = at
+        return data, offsets, counts
+
+    def add_arrays(
+        self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None,
+        const uint64_t[::1] counts not None,
+    ):
+        """Add pretokens data[offsets[i]:offsets[i + 1]] times counts[i], in their order; shapes as in `arrays`."""
+        cdef bbpe_status status = BBPE_OK
+        cdef Py_ssize_t i, n = counts.shape[0]
+        cdef const uint8_t *text = &data[0] if data.shape[0] else NULL
+        if offsets.shape[0] != n + 1 or (n and not 0 <= offsets[0] <= offsets[n] <= data.shape[0]):
+            raise ValueError(f"{offsets.shape[0]} offsets for {n} counts and {data.shape[0]} bytes do not fit together")
+        with nogil:
+            for i in range(n):
+                if offsets[i] > offsets[i + 1]:
+                    status = BBPE_TOO_LARGE
+                else:
+                    status = self._count(text + offsets[i], <size_t>(offsets[i + 1] - offsets[i]), counts[i])
+                if status != BBPE_OK:
+                    break
+        check(status)
+
+    def scale(self, double weight):
+        """A new table of the counts times `weight`, rounded half to even, at least 1 where there was one."""
+        cdef PretokenTable result = PretokenTable()
+        cdef bbpe_status status = BBPE_OK
+        cdef const bbpe_pretoken_entry *entry
+        cdef size_t i
+        cdef double product
+        with nogil:
+            for i in range(self.table.count):
+                entry = self.table.entries + i
+                product = rint(<double>entry.value * weight)
+                if product >= 18446744073709551616.0:
+                    status = BBPE_TOO_LARGE
+                    break
+                status = result._count(
+                    self.table.arena + entry.start, entry.length, max(<uint64_t>product, <uint64_t>1) if entry.value else 0)
+                if status != BBPE_OK:
+                    break
+        check(status)
+        return result
+
+    @property
+    def nbytes(self):
+        """Bytes of memory that the table holds."""
+        return (
+            self.table.entries_capacity * sizeof(bbpe_pretoken_entry) + self.table.arena_capacity
+            + (self.table.mask + 1) * sizeof(uint32_t)
+        )
+
     cdef bbpe_status _count(self, const uint8_t *pretoken, size_t n, uint64_t times) noexcept nogil:
         cdef bbpe_pretoken_entry *entry
         cdef bbpe_status status = bbpe_pretoken_table_add(&self.table, pretoken, n, &entry)
@@ -125,7 +231,7 @@ cdef class PretokenTable:
             entry.value += times
         return status
 
-    cdef bbpe_status _count_region(self, Splitter splitter, const uint8_t *text, size_t *start, size_t n, size_t stop) noexcept nogil:
+    cdef bbpe_status _count_region(self, Splitter splitter, const uint8_t *text, size_t *start, size_t n, size_t stop, size_t longest) noexcept nogil:
         """Count from `*start` on; stops at n, the end of the region, or soon after `stop`."""
         cdef size_t ends[BLOCK]
         cdef size_t found, i
@@ -133,6 +239,13 @@ cdef class PretokenTable:
         while start[0] < n and start[0] < stop:
             found = splitter.fill(&splitter.row, text, start[0], n, ends, BLOCK)
             for i in range(found):
+                if longest and ends[i] - start[0] > longest:
+                    self.cut += 1
+                    while ends[i] - start[0] > longest:
+                        status = self._count(text + start[0], longest, 1)
+                        if status != BBPE_OK:
+                            return status
+                        start[0] += longest
                 status = self._count(text + start[0], ends[i] - start[0], 1)
                 if status != BBPE_OK:
                     return status

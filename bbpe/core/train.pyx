@@ -137,6 +137,11 @@ cdef class Trainer:
         bbpe_memory_free(self.found)
         bbpe_memory_free(self.merged)
 
+    @staticmethod
+    def merge_memory(table_bytes, pretokens, merge_limit):
+        """An upper estimate of the bytes that merging unique pretokens of so many bytes takes."""
+        return 24 * table_bytes + 12 * pretokens + 64 * merge_limit + (8 << 20)
+
     def merges(self):
         """The merges so far: uint32[n, 2], the ids of their left and right parts."""
         result = np.empty((self.merge_count, 2), dtype=np.uint32)

@@ -1,0 +1,168 @@
+"""Counts of chunks, by several workers, in bounded memory: kept in tables, and written out when these are full.
+
+Each worker counts into a table of its own, and each chunk has a number, so the place of a pretoken's first
+appearance is known without being stored: tables keep the order in which they grew.  A run is what the tables
+held when they were full: rows (pretoken, count, place) in a Parquet file, a row group for each part of the hash
+space.  In the end each part is summed by itself, and its rows go, in the order of their places, to buckets,
+which one behind another hold the whole in the order of first appearance.  No step holds more than the tables did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from .core.count import PretokenTable
+from .core.rows import hashes, sum_rows
+from .rowfiles import Counts, Rows, RunReader, writing
+
+#: Places number the rows of a chunk below this bit, and the chunks above it.
+_WITHIN = 32
+#: Parts of the hash space, and buckets of places, at least.
+_LEAST_PARTS = 8
+_MOST_PARTS = 1024
+
+
+@dataclass
+class Lane:
+    """A table that one worker fills, and how long it was when each chunk began."""
+
+    table: PretokenTable = field(default_factory=PretokenTable)
+    chunks: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+    def begin(self, chunk: int) -> PretokenTable:
+        """Return the table for counting a chunk; numbers rise from call to call."""
+        length = len(self.table)
+        if self.lengths and self.lengths[-1] == length:
+            self.chunks[-1] = chunk  # the chunk before brought nothing new
+        else:
+            self.chunks.append(chunk)
+            self.lengths.append(length)
+        return self.table
+
+    def rows(self) -> Rows:
+        """Return what the table holds, with places."""
+        data, offsets, counts = self.table.arrays()
+        starts = np.array(self.lengths, np.int64)
+        numbers = np.arange(len(counts), dtype=np.int64)
+        begun = np.searchsorted(starts, numbers, "right") - 1
+        chunks = np.array(self.chunks, np.uint64)[begun]
+        within = (numbers - starts[begun]).astype(np.uint64)
+        return Rows(data, offsets, counts, (chunks << np.uint64(_WITHIN)) | within)
+
+
+def joined(lanes: Sequence[Lane]) -> PretokenTable:
+    """Add up tables into one, in the order of first appearance."""
+    filled = [lane for lane in lanes if len(lane.table)]
+    if len(filled) < 2:
+        return filled[0].table if filled else PretokenTable()
+    slices = []
+    for lane in filled:
+        data, offsets, counts = lane.table.arrays()
+        for i, (chunk, start) in enumerate(zip(lane.chunks, lane.lengths, strict=True)):
+            stop = lane.lengths[i + 1] if i + 1 < len(lane.lengths) else len(counts)
+            slices.append((chunk, data, offsets[start : stop + 1], counts[start:stop]))
+        lane.table = PretokenTable()  # its memory is needed for the sum
+    result = PretokenTable()
+    for _, data, offsets, counts in sorted(slices, key=lambda part: part[0]):
+        result.add_arrays(data, offsets, counts)
+    return result
+
+
+def parts_for(size: int | None, room: int) -> int:
+    """Return how many parts of the hash space keep each below `room` bytes, for a corpus of `size` bytes."""
+    parts = _LEAST_PARTS
+    # even a text where no pretoken comes twice makes fewer bytes of rows than it has
+    while parts < _MOST_PARTS and (64 if size is None else 2 * size // max(room, 1)) > parts:
+        parts *= 2
+    return parts
+
+
+def write_run(path: Path, lane: Lane, parts: int) -> tuple[int, int]:
+    """Write what a lane holds to a run file and empty it; returns the number of rows, and the bytes of pretokens."""
+    rows = lane.rows()
+    lane.table, lane.chunks, lane.lengths = PretokenTable(), [], []
+    # the low bits place a pretoken in tables, so parts take the high ones
+    part_of = (hashes(rows.data, rows.offsets) >> np.uint64(32)) % np.uint64(parts)
+    order = np.argsort(part_of.astype(np.uint16), kind="stable")
+    ends = np.searchsorted(part_of[order], np.arange(parts + 1, dtype=np.uint64))
+    with writing(path, places=True) as file:
+        for part in range(parts):
+            file.write(rows.take(order[ends[part] : ends[part + 1]]))
+    return len(rows), rows.data.nbytes
+
+
+def merged(runs: Sequence[Path], parts: int, folder: Path, room: int) -> Iterator[Rows]:
+    """Add up runs, and yield the rows of the sum in the order of their places; `folder` is for files in between.
+
+    Each time a part is done, a batch without rows comes, so that the caller can tell that it goes on.
+    """
+    files: list[Path] = []
+    boundaries: Counts | None = None
+    for part in range(parts):
+        rows = _summed(runs, part, room)
+        if boundaries is None:
+            boundaries = _quantiles(rows, parts)
+        path = folder / f"part-{part:04}.parquet"
+        _write_buckets(path, rows, boundaries)
+        files.append(path)
+        yield rows.slice(0, 0)
+    if boundaries is None:
+        return
+    readers = [RunReader(path) for path in files]
+    try:
+        for bucket in range(len(boundaries) + 1):
+            yield _in_order(Rows.join([reader.group(bucket) for reader in readers]))
+    finally:
+        for reader, path in zip(readers, files, strict=True):
+            reader.close()
+            path.unlink(missing_ok=True)
+
+
+def _in_order(rows: Rows) -> Rows:
+    assert rows.places is not None
+    if (rows.places[1:] > rows.places[:-1]).all():
+        return rows
+    return rows.take(np.argsort(rows.places, kind="stable").astype(np.int64))
+
+
+def _summed(runs: Iterable[Path], part: int, room: int) -> Rows:
+    held: list[Rows] = []
+    size = 0
+    for run in runs:
+        reader = RunReader(run)
+        held.append(reader.group(part))
+        reader.close()
+        size += held[-1].data.nbytes + 24 * len(held[-1])
+        if size > room // 2:
+            held = [_sum(held)]
+            size = 0
+    return _sum(held)
+
+
+def _sum(held: list[Rows]) -> Rows:
+    rows = _in_order(Rows.join(held)) if held else Rows.join([])
+    firsts, sums = sum_rows(rows.data, rows.offsets, rows.counts)
+    unique = rows.take(firsts)
+    return Rows(unique.data, unique.offsets, sums, unique.places)
+
+
+def _quantiles(rows: Rows, buckets: int) -> Counts:
+    """Return the places that divide all rows about evenly; the rows of one part are a fair sample of all."""
+    assert rows.places is not None
+    if len(rows) < buckets:
+        return np.empty(0, np.uint64)
+    return rows.places[np.arange(1, buckets) * len(rows) // buckets]
+
+
+def _write_buckets(path: Path, rows: Rows, boundaries: Counts) -> None:
+    assert rows.places is not None
+    ends = [0, *np.searchsorted(rows.places, boundaries).tolist(), len(rows)]
+    with writing(path, places=True) as file:
+        for start, stop in pairwise(ends):
+            file.write(rows.slice(start, stop))
