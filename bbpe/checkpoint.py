@@ -83,7 +83,7 @@ class Checkpoint:
     def save(self, state: State) -> None:
         """Write where to go on."""
         record = {"version": _VERSION, "identity": self._identity, "state": asdict(state)}
-        write_atomic(self._path, json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        write_atomic(self._path, json.dumps(record).encode())
 
 
 def _difference(key: str, theirs: Any, mine: Any) -> str:

@@ -52,7 +52,6 @@ class Chunk:
     texts: int = 0
     left_out: int = 0
     skipped: int = 0
-    files: int = 0
     size: int = 0
     given: bool = False
     ends_text: bool = True
@@ -81,10 +80,9 @@ class _Small:
     parts: list[bytes | memoryview] = field(default_factory=list)
     size: int = 0
     left_out: int = 0
-    files: int = 0
 
     def clear(self) -> None:
-        self.parts, self.size, self.left_out, self.files = [], 0, 0, 0
+        self.parts, self.size, self.left_out = [], 0, 0
 
 
 class _Pending:
@@ -149,12 +147,10 @@ class Cutter:
             whole = place.byte == 0 and event.last and event.complete
             if not chosen:
                 small.left_out += event.last
-                small.files += event.last
                 continue
             if whole and not pending.size and len(event.data) <= self._rules.block and not self._sampled_lines:
                 small.parts.append(event.data)
                 small.size += len(event.data)
-                small.files += 1
                 if small.size >= self._rules.block:
                     yield self._shared(small, Place(place.source + 1), event.read)
                 continue
@@ -176,19 +172,17 @@ class Cutter:
     def _shared(self, small: _Small, place: Place, read: int) -> Chunk:
         ends = np.cumsum([len(part) for part in small.parts], dtype=np.int64)
         data = small.parts[0] if len(small.parts) == 1 else b"".join(small.parts)
-        chunk = Chunk(
-            data, ends, place, read, len(ends), small.left_out, files=small.files, size=len(data)
-        )
+        chunk = Chunk(data, ends, place, read, len(ends), small.left_out, size=len(data))
         small.clear()
         return chunk
 
     def _part(self, data: memoryview, place: Place, event: Texts) -> Chunk:
         ends, ended = np.array([len(data)], np.int64), event.last and event.complete
         if self._sampled_lines:
-            return self._whole(Texts(data, ends, True, event.read), place, files=int(ended))
-        return Chunk(data, ends, place, event.read, int(ended), files=int(ended), size=len(data), ends_text=ended)
+            return self._whole(Texts(data, ends, True, event.read), place)
+        return Chunk(data, ends, place, event.read, int(ended), size=len(data), ends_text=ended)
 
-    def _whole(self, event: Texts, place: Place, files: int = 0) -> Chunk:
+    def _whole(self, event: Texts, place: Place) -> Chunk:
         """Make a chunk of whole texts, less what the sample leaves out."""
         data, ends = event.data, event.ends
         assert ends is not None
@@ -202,7 +196,7 @@ class Cutter:
             kept = np.flatnonzero(self._in_sample(hashes(array, offsets))).astype(np.int64)
             array, offsets = take(array, offsets, kept)
             data, ends = array.data, offsets[1:]
-        return Chunk(data, ends, place, event.read, len(ends), count - len(ends), event.skipped, files, size)
+        return Chunk(data, ends, place, event.read, len(ends), count - len(ends), event.skipped, size)
 
     def _divided(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield a chunk of whole texts in several when it is much too large, as one long text makes it."""
@@ -264,14 +258,14 @@ class Cutter:
         if tail is None or not chosen:
             data = b"".join(blocks())
             ends = np.array([len(data)] if chosen else [], np.int64)
-            yield Chunk(data, ends, after, read, len(ends), 1 - len(ends), files=1, size=size)
+            yield Chunk(data, ends, after, read, len(ends), 1 - len(ends), size=size)
             return
         for piece in pieces(blocks(), self._splitter.cut, tail, matcher):
             data, ends = (b"", np.empty(0, np.int64)) if isinstance(piece, int) else piece
             # what is pending stands in no chunk yet, so nobody can go on from here
             yield Chunk(data, ends, None, read, size=size, given=True, ends_text=False)
             size = 0
-        yield Chunk(b"", np.empty(0, np.int64), after, read, 1, files=1, size=size, given=True)
+        yield Chunk(b"", np.empty(0, np.int64), after, read, 1, size=size, given=True)
 
     def cut(self, data: bytes, first: int) -> int:
         """Find the last place, from `first` on, where a text that goes on may be cut; 0: there is none."""

@@ -71,7 +71,8 @@ class CountRun:
                 self._count_all()
             if not self._runs:
                 self._state = replace(self._state, summary=self._state.summary + self._workers.drain())
-                return self._told(counts_of(self._join(), self._settings.kind, self._state.summary))
+                summary = replace(self._state.summary, files=self._job.files)
+                return self._told(counts_of(self._join(), self._settings.kind, summary))
             self._flush()
             self._save(self._state.place, ended=True)
             return self._told(self._merge())
@@ -215,7 +216,7 @@ class CountRun:
     def _merge(self) -> PretokenCounts:
         """Add up the runs: into a table, or into a file when memory is bounded."""
         assert self._folder is not None
-        kind, summary = self._settings.kind, self._state.summary
+        kind, summary = self._settings.kind, replace(self._state.summary, files=self._job.files)
         steps, step = 2 * self._parts, 0
 
         def batches() -> Iterator[Rows]:

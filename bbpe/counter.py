@@ -37,9 +37,7 @@ class ChunkCounter:
             else:
                 cut_here, dropped = self._count_by_regex(table, data, starts, ends)
         documents = self._lines(chunk) if rules.by_line else chunk.texts
-        return Summary(
-            chunk.files, documents, chunk.size, 0, 0, chunk.left_out, chunk.skipped, specials, cut_here, dropped
-        )
+        return Summary(0, documents, chunk.size, 0, 0, chunk.left_out, chunk.skipped, specials, cut_here, dropped)
 
     def _lines(self, chunk: Chunk) -> int:
         if not len(chunk.data):

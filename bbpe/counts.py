@@ -244,7 +244,7 @@ class PretokenCounts:
     def metadata(self) -> str:
         """Return what a saved file says of the counts, as JSON."""
         record = {"version": _VERSION, **self.kind.as_json(), "summary": asdict(self.summary)}
-        return json.dumps(record, ensure_ascii=False)
+        return json.dumps(record)
 
     @property
     def nbytes(self) -> int:

@@ -39,6 +39,8 @@ class Job(Protocol):
 
     #: The bytes of all sources, as they lie on the disk; `None` when that is not known.
     total: int | None
+    #: How many files there are.
+    files: int
 
     def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each source, from a place on; `read` of texts counts from the first."""
@@ -58,6 +60,7 @@ class Files:
         self._sizes = [path.stat().st_size for path in paths]
         self._bases = list(accumulate(self._sizes, initial=0))
         self.total: int | None = self._bases[-1]
+        self.files = len(paths)
 
     def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each file, from a place on."""
@@ -117,6 +120,7 @@ class Iterated:
     """The texts of an iterable."""
 
     total: int | None = None
+    files = 0
 
     def __init__(self, texts: Iterable[Text], block: int) -> None:
         self._texts, self._block = texts, block

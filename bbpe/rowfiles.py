@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,7 @@ class Writer:
     def close(self) -> None:
         """Write the end of the file."""
         self._writer.close()
+        self._pa.default_memory_pool().release_unused()
 
 
 @contextmanager
@@ -123,7 +124,13 @@ def writing(
     """Open a Parquet file for rows; it is there whole when the block ends, or not at all."""
     with replacing(path) as file:
         writer = Writer(file, places=places, metadata=metadata)
-        yield writer
+        try:
+            yield writer
+        except BaseException:
+            # what is left over would close itself later, when the file is gone
+            with suppress(Exception):
+                writer.close()
+            raise
         writer.close()
 
 
@@ -153,8 +160,8 @@ class RunReader:
     def group(self, number: int) -> Rows:
         """Return the rows of a group."""
         table = self._file.read_row_group(number, use_threads=False)
-        pretokens = table.column("pretoken").combine_chunks()
-        return _rows(pretokens, _numbers(table.column("count")), _numbers(table.column("place")))
+        rows = _rows(table.column("pretoken"), _numbers(table.column("count")), _numbers(table.column("place")))
+        return Rows.join([rows])  # a copy, so that arrow's memory can go back
 
     def close(self) -> None:
         """Close the file."""

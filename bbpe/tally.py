@@ -23,7 +23,7 @@ from .rowfiles import Counts, Rows, RunReader, writing
 #: Places number the rows of a chunk below this bit, and the chunks above it.
 _WITHIN = 32
 #: Parts of the hash space, and buckets of places, at least.
-_LEAST_PARTS = 8
+_LEAST_PARTS = 16
 _MOST_PARTS = 1024
 
 
@@ -45,15 +45,16 @@ class Lane:
             self.lengths.append(length)
         return self.table
 
-    def rows(self) -> Rows:
-        """Return what the table holds, with places."""
+    def emptied(self) -> Rows:
+        """Return what the table holds, with places, and begin a new one."""
         data, offsets, counts = self.table.arrays()
-        starts = np.array(self.lengths, np.int64)
-        numbers = np.arange(len(counts), dtype=np.int64)
-        begun = np.searchsorted(starts, numbers, "right") - 1
-        chunks = np.array(self.chunks, np.uint64)[begun]
-        within = (numbers - starts[begun]).astype(np.uint64)
-        return Rows(data, offsets, counts, (chunks << np.uint64(_WITHIN)) | within)
+        starts, chunks = self.lengths, self.chunks
+        self.table, self.chunks, self.lengths = PretokenTable(), [], []
+        places = np.empty(len(counts), np.uint64)
+        for chunk, start, stop in zip(chunks, starts, [*starts[1:], len(counts)], strict=True):
+            first = chunk << _WITHIN
+            places[start:stop] = np.arange(first, first + stop - start, dtype=np.uint64)
+        return Rows(data, offsets, counts, places)
 
 
 def joined(lanes: Sequence[Lane]) -> PretokenTable:
@@ -77,23 +78,24 @@ def joined(lanes: Sequence[Lane]) -> PretokenTable:
 def parts_for(size: int | None, room: int) -> int:
     """Return how many parts of the hash space keep each below `room` bytes, for a corpus of `size` bytes."""
     parts = _LEAST_PARTS
-    # even a text where no pretoken comes twice makes fewer bytes of rows than it has
-    while parts < _MOST_PARTS and (64 if size is None else 2 * size // max(room, 1)) > parts:
+    # summing takes up to eight times the rows of a part, which are fewer bytes than the text
+    while parts < _MOST_PARTS and (64 if size is None else 8 * size // max(room, 1)) > parts:
         parts *= 2
     return parts
 
 
 def write_run(path: Path, lane: Lane, parts: int) -> tuple[int, int]:
     """Write what a lane holds to a run file and empty it; returns the number of rows, and the bytes of pretokens."""
-    rows = lane.rows()
-    lane.table, lane.chunks, lane.lengths = PretokenTable(), [], []
+    rows = lane.emptied()
+    part_of = hashes(rows.data, rows.offsets)
     # the low bits place a pretoken in tables, so parts take the high ones
-    part_of = (hashes(rows.data, rows.offsets) >> np.uint64(32)) % np.uint64(parts)
-    order = np.argsort(part_of.astype(np.uint16), kind="stable")
-    ends = np.searchsorted(part_of[order], np.arange(parts + 1, dtype=np.uint64))
+    part_of >>= np.uint64(32)
+    part_of %= np.uint64(parts)
+    small = part_of.astype(np.uint16)
+    del part_of
     with writing(path, places=True) as file:
         for part in range(parts):
-            file.write(rows.take(order[ends[part] : ends[part + 1]]))
+            file.write(rows.take(np.flatnonzero(small == part)))
     return len(rows), rows.data.nbytes
 
 
@@ -139,14 +141,17 @@ def _summed(runs: Iterable[Path], part: int, room: int) -> Rows:
         held.append(reader.group(part))
         reader.close()
         size += held[-1].data.nbytes + 24 * len(held[-1])
-        if size > room // 2:
+        if size > room // 4:
             held = [_sum(held)]
             size = 0
     return _sum(held)
 
 
 def _sum(held: list[Rows]) -> Rows:
-    rows = _in_order(Rows.join(held)) if held else Rows.join([])
+    """Add up equal rows, and forget what is held."""
+    rows = Rows.join(held)
+    held.clear()
+    rows = _in_order(rows)
     firsts, sums = sum_rows(rows.data, rows.offsets, rows.counts)
     unique = rows.take(firsts)
     return Rows(unique.data, unique.offsets, sums, unique.places)
