@@ -54,6 +54,7 @@ class Checkpoint:
         Raises `CorpusError` naming the file when it is of another count, saying what differs, or broken.
         """
         if not self._path.exists():
+            self._tidy(())
             return State()
         try:
             record = json.loads(self._path.read_bytes())
@@ -78,7 +79,15 @@ class Checkpoint:
         for run in found.runs:
             if not (self.folder / run).is_file():
                 raise CorpusError(f"{self.folder / run}: a file of the checkpoint is gone; delete the folder")
+        self._tidy(found.runs)
         return found
+
+    def _tidy(self, runs: tuple[str, ...]) -> None:
+        """Delete what a killed process left over."""
+        for pattern in ("run-*.parquet", "part-*.parquet", ".*.tmp"):
+            for path in self.folder.glob(pattern):
+                if path.name not in runs:
+                    path.unlink(missing_ok=True)
 
     def save(self, state: State) -> None:
         """Write where to go on."""

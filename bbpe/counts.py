@@ -30,8 +30,8 @@ class Summary:
     """What counting read, and what it left out: nothing is dropped without a number here.
 
     `files` and `documents` read, their `bytes`; `pretokens` counted, `unique` ones of them.  `left_out`: documents that
-    the sample left out; `skipped`: records without text (null); `special_tokens` found, which separate and are
-    not counted; `cut`: pretokens longer than `max_pretoken_bytes`; `dropped`: bytes between pretokens, of patterns
+    the sample left out; `skipped`: records without text (null); `special_tokens_found`, which separate and
+    are not counted; `cut`: pretokens longer than `max_pretoken_bytes`; `dropped`: bytes between pretokens, of patterns
     that drop them.
     """
 
@@ -42,7 +42,7 @@ class Summary:
     unique: int = 0
     left_out: int = 0
     skipped: int = 0
-    special_tokens: int = 0
+    special_tokens_found: int = 0
     cut: int = 0
     dropped: int = 0
 
@@ -55,7 +55,7 @@ class Summary:
         for number, what in (
             (self.left_out, "documents left out by the sample"),
             (self.skipped, "records without text skipped"),
-            (self.special_tokens, "special tokens"),
+            (self.special_tokens_found, "special tokens"),
             (self.cut, "pretokens cut"),
             (self.dropped, "bytes between pretokens dropped"),
         ):
