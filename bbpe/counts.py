@@ -8,8 +8,9 @@ import math
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -135,6 +136,9 @@ class PretokenCounts:
     def __init__(self, store: PretokenTable | _Spilled, kind: Kind, summary: Summary) -> None:
         self._store, self.kind, self.summary = store, kind, summary
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (list(self.batches()), self.kind, self.summary)
+
     def __repr__(self) -> str:
         return f"<PretokenCounts of {self.kind.pattern.name or 'a regex'}: {self.summary}>"
 
@@ -212,20 +216,14 @@ class PretokenCounts:
         different = self.kind.differences(other.kind)
         if different:
             raise ValueError(f"counts of different kinds cannot be added up: {', '.join(different)}")
-        table = PretokenTable()
-        for counts in (self, other):
-            for rows in counts.batches():
-                table.add_arrays(rows.data, rows.offsets, rows.counts)
+        table = _table_of(chain(self.batches(), other.batches()))
         return counts_of(table, self.kind, self.summary + other.summary)
 
     def table(self) -> PretokenTable:
         """Return the counts as the table that training takes; it must not be changed."""
         if isinstance(self._store, PretokenTable):
             return self._store
-        table = PretokenTable()
-        for rows in self.batches():
-            table.add_arrays(rows.data, rows.offsets, rows.counts)
-        return table
+        return _table_of(self.batches())
 
     def pretoken_bytes(self) -> int:
         """Return how many bytes the unique pretokens have."""
@@ -276,6 +274,17 @@ def counts_of(table: PretokenTable, kind: Kind, summary: Summary) -> PretokenCou
     return PretokenCounts(table, kind, replace(summary, pretokens=total, unique=len(table)))
 
 
+def _restore(batches: list[Rows], kind: Kind, summary: Summary) -> PretokenCounts:
+    return PretokenCounts(_table_of(batches), kind, summary)
+
+
+def _table_of(batches: Iterable[Rows]) -> PretokenTable:
+    table = PretokenTable()
+    for rows in batches:
+        table.add_arrays(rows.data, rows.offsets, rows.counts)
+    return table
+
+
 def spilled_counts(path: Path, kind: Kind, summary: Summary) -> PretokenCounts:
     """Return counts that lie in a file of rows in order; the folder of the file is deleted with them."""
     return PretokenCounts(_Spilled(path), kind, summary)
@@ -313,10 +322,7 @@ def load_counts(
         different = kind.differences(asked)
         if different:
             raise ValueError(f"{path}: the file and the arguments differ: {', '.join(different)}")
-    table = PretokenTable()
-    for rows in read_rows(path):
-        table.add_arrays(rows.data, rows.offsets, rows.counts)
-    return counts_of(table, kind, summary)
+    return counts_of(_table_of(read_rows(path)), kind, summary)
 
 
 def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[Kind, Summary]:

@@ -73,6 +73,10 @@ class ProgressBar:
         if self._painter is None:
             raise RuntimeError("a ProgressBar draws only inside its with block")
         now = time.monotonic()
+        if progress.note and not progress.done:
+            # nothing to draw yet: what is going to be done
+            self._painter.tell(f"{progress.phase}  {progress.note}")
+            return
         if progress.phase != self._last.phase:
             self._end_phase(self._painter)
             # a phase may first report when it is well on its way: it began where the one before ended

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -350,3 +353,34 @@ def test_a_count_beyond_64_bits_is_refused() -> None:
 def test_bad_arguments(options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         bbpe.count_from_iterator(["text"], **{"pattern": "gpt2", **options})
+
+
+# -- whole corpora -------------------------------------------------------------------------------------
+
+BOUNDED = """
+import resource, sys
+import bbpe
+
+*files, limit, output = sys.argv[1:]
+counts = bbpe.count(files, pattern="gpt2", max_memory=limit or None)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+counts.save(output)
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kB on Linux")
+def test_five_corpora_within_256_mb(corpus: Callable[..., str], tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    files = []
+    for name in ("code", "en", "ja", "multi", "zh"):
+        files.append(tmp_path / f"{name}.txt")
+        files[-1].write_text(corpus(name), newline="")
+    peaks = {}
+    for limit in ("", "256MB"):
+        command = [sys.executable, "-c", BOUNDED, *map(str, files), limit, str(tmp_path / f"{limit}.parquet")]
+        environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        peaks[limit] = int(done.stdout)
+    assert peaks["256MB"] <= 300_000
+    assert (tmp_path / ".parquet").read_bytes() == (tmp_path / "256MB.parquet").read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,14 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert record["document"] == "line"
     assert record["summary"]["bytes"] == counts.summary.bytes
     assert record["summary"]["pretokens"] == counts.total == 8
+
+
+def test_counts_travel_between_processes() -> None:
+    counts = counts_of(TEXTS, special_tokens=["<s>"])
+    again = pickle.loads(pickle.dumps(counts))
+    assert again == counts
+    assert (again.kind, again.summary) == (counts.kind, counts.summary)
+    assert list(again + counts) == [(pretoken, 2 * count) for pretoken, count in counts]
 
 
 @pytest.mark.parametrize("pattern", ["o200k", "clip", "whitespace", r"\d+|\D", ("[0-9]", "[a-z]+")])
