@@ -25,13 +25,14 @@ _VERSION = 1
 class State:
     """How far a count is: the place, the number of the next chunk, what was read, and the runs that hold it.
 
-    `ended`: nothing is left to read.
+    `parts`: of the hash space, in each run; 0 before the first.  `ended`: nothing is left to read.
     """
 
     place: Place = field(default_factory=Place)
     chunk: int = 0
     summary: Summary = field(default_factory=Summary)
     runs: tuple[str, ...] = ()
+    parts: int = 0
     ended: bool = False
 
 
@@ -66,6 +67,7 @@ class Checkpoint:
                 state["chunk"],
                 Summary(**state["summary"]),
                 tuple(state["runs"]),
+                state["parts"],
                 state["ended"],
             )
         except (ValueError, KeyError, TypeError) as error:

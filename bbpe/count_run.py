@@ -24,7 +24,7 @@ from .errors import CorpusError
 from .jobs import Files, Job, Part, count_part
 from .parallel import apart, submit_all
 from .progress import Progress
-from .rowfiles import Rows, pyarrow_parquet, regrouped, writing
+from .rowfiles import Counts, Rows, pyarrow_parquet, regrouped, writing
 from .settings import Settings
 from .sources import Reading
 from .tally import joined, merged, parts_for, write_run
@@ -65,14 +65,15 @@ class CountRun:
             self._workers = stack.enter_context(Workers(self._rules, self._threads))
             self._checkpoint: Checkpoint | None = None
             self._folder = self._made_folder(stack)
-            self._parts = parts_for(self._job.total, self._room)
+            self._parts = self._state.parts or parts_for(self._job.total, self._room)
             self._plan()
             if not self._state.ended:
                 self._count_all()
             if not self._runs:
                 self._state = replace(self._state, summary=self._state.summary + self._workers.drain())
                 summary = replace(self._state.summary, files=self._job.files)
-                return self._told(counts_of(self._join(), self._settings.kind, summary))
+                table, places = self._join()
+                return self._told(counts_of(table, self._settings.kind, summary, places))
             self._flush()
             self._save(self._state.place, ended=True)
             return self._told(self._merge())
@@ -193,7 +194,7 @@ class CountRun:
         total = self._job.total
         self._report(Progress("count", min(self._read, total) if total is not None else self._read, total, "bytes"))
 
-    def _join(self) -> PretokenTable:
+    def _join(self) -> tuple[PretokenTable, Counts | None]:
         lanes = self._workers.lanes
         return joined(lanes) if len(lanes) == 1 else apart(partial(joined, lanes))
 
@@ -209,7 +210,8 @@ class CountRun:
                 self._runs.append(path)
 
     def _save(self, place: Place, *, ended: bool = False) -> None:
-        self._state = replace(self._state, place=place, runs=tuple(run.name for run in self._runs), ended=ended)
+        runs = tuple(run.name for run in self._runs)
+        self._state = replace(self._state, place=place, runs=runs, parts=self._parts, ended=ended)
         if self._checkpoint is not None:
             self._checkpoint.save(self._state)
 

@@ -14,10 +14,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from .core.count import PretokenTable
 from .errors import CorpusError
 from .patterns import Pattern, get_pattern
-from .rowfiles import ROWS, Rows, metadata_of, read_rows, regrouped, writing
+from .rowfiles import ROWS, Counts, Rows, metadata_of, read_rows, regrouped, writing
 
 Document: TypeAlias = Literal["file", "line"]
 
@@ -133,8 +135,11 @@ class PretokenCounts:
     [(b'a', 2), (b' b', 2), (b' a', 2)]
     """
 
-    def __init__(self, store: PretokenTable | _Spilled, kind: Kind, summary: Summary) -> None:
-        self._store, self.kind, self.summary = store, kind, summary
+    def __init__(
+        self, store: PretokenTable | _Spilled, kind: Kind, summary: Summary, places: Counts | None = None
+    ) -> None:
+        # places: where each pretoken of a table appeared first, when the table is in another order
+        self._store, self._places, self.kind, self.summary = store, places, kind, summary
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (list(self.batches()), self.kind, self.summary)
@@ -184,8 +189,9 @@ class PretokenCounts:
         if isinstance(self._store, _Spilled):
             yield from read_rows(self._store.path)
             return
-        data, offsets, counts = self._store.arrays()
-        whole = Rows(data, offsets, counts)
+        whole = Rows(*self._store.arrays())
+        if self._places is not None:
+            whole = whole.take(np.argsort(self._places).astype(np.int64))
         for start in range(0, len(whole), ROWS):
             yield whole.slice(start, min(start + ROWS, len(whole)))
 
@@ -208,7 +214,8 @@ class PretokenCounts:
             raise TypeError(f"a weight is a number, not {type(weight).__name__}")
         if not (weight > 0 and math.isfinite(weight)):
             raise ValueError(f"a weight is {weight}; expected more than 0, and finite")
-        return counts_of(self.table().scale(float(weight)), self.kind, self.summary)
+        table = self.table(in_order=False).scale(float(weight))
+        return counts_of(table, self.kind, self.summary, self._places)
 
     def __add__(self, other: PretokenCounts) -> PretokenCounts:
         if not isinstance(other, PretokenCounts):
@@ -219,9 +226,12 @@ class PretokenCounts:
         table = _table_of(chain(self.batches(), other.batches()))
         return counts_of(table, self.kind, self.summary + other.summary)
 
-    def table(self) -> PretokenTable:
-        """Return the counts as the table that training takes; it must not be changed."""
-        if isinstance(self._store, PretokenTable):
+    def table(self, *, in_order: bool = True) -> PretokenTable:
+        """Return the counts as the table that training takes; it must not be changed.
+
+        Any order will do unless it is to be `in_order`.
+        """
+        if isinstance(self._store, PretokenTable) and not (in_order and self._places is not None):
             return self._store
         return _table_of(self.batches())
 
@@ -266,12 +276,14 @@ def kind_of(
     return Kind(chosen, tuple(special_tokens), document, max_pretoken_bytes, chosen.unicode_version)
 
 
-def counts_of(table: PretokenTable, kind: Kind, summary: Summary) -> PretokenCounts:
+def counts_of(
+    table: PretokenTable, kind: Kind, summary: Summary, places: Counts | None = None
+) -> PretokenCounts:
     """Return counts that lie in a table; the summary's totals are taken from it."""
     numbers = table.counts()
     # exact where the sum passes 64 bits
     total = int((numbers & 0xFFFFFFFF).sum()) + (int((numbers >> 32).sum()) << 32)
-    return PretokenCounts(table, kind, replace(summary, pretokens=total, unique=len(table)))
+    return PretokenCounts(table, kind, replace(summary, pretokens=total, unique=len(table)), places)
 
 
 def _restore(batches: list[Rows], kind: Kind, summary: Summary) -> PretokenCounts:

@@ -74,11 +74,15 @@ class Files:
         """Yield ranges of plain files, cut where they may be, and other files whole; small ones together."""
         ranges: list[Range] = []
         held = 0
+        if start.text:
+            # within records: the rest of the file travels as texts
+            number, texts = next(self.sources(start))
+            for chunk in Cutter(rules).chunks([(number, texts)], start):
+                yield Part((), (replace(chunk, data=bytes(chunk.data)),), chunk.place, chunk.read)
+            start = Place(start.source + 1)
         for number in range(start.source, len(self._paths)):
             path = self._paths[number]
             at = start.byte if number == start.source else 0
-            if number == start.source and start.text:
-                raise AssertionError("a part ends with its file or in a plain one")
             for stop in self._cuts(number, at, rules, size):
                 ranges.append((path, at, stop))
                 yield Part(tuple(ranges), (), Place(number, 0, stop), self._bases[number] + stop)

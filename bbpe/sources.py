@@ -30,6 +30,8 @@ from .rowfiles import buffers_of, pyarrow_parquet
 BLOCK = 1 << 20
 #: Rows of a Parquet file that are read at once.
 _ROWS = 512
+#: Compressed bytes of a zstandard file that are decompressed at once, at most.
+_ZSTD_MOST = 1 << 11
 _BROKEN = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 
 
@@ -242,15 +244,16 @@ class _Zstandard(io.RawIOBase):
         self._make = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
         self._failure = zstandard.ZstdError
         self._file, self._frame, self._rest, self._ready = file, None, b"", memoryview(b"")
+        self._step = 64
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            # little at a time: a kilobyte may stand for megabytes
-            block = self._rest or self._file.read(1 << 13)
-            self._rest = b""
+            # little at a time: the package returns all that it stands for, and 4 bytes may be 128 KiB
+            block, self._rest = self._rest[: self._step], self._rest[self._step :]
+            block = block or self._file.read(self._step)
             if not block:
                 if self._frame is not None:
                     raise EOFError("the compressed data ends within a frame")
@@ -260,7 +263,8 @@ class _Zstandard(io.RawIOBase):
                 self._ready = memoryview(frame.decompress(block))
             except self._failure as error:
                 raise ValueError(str(error)) from error
-            self._frame, self._rest = (None, frame.unused_data) if frame.eof else (frame, b"")
+            self._frame, self._rest = (None, frame.unused_data + self._rest) if frame.eof else (frame, self._rest)
+            self._step = min(2 * self._step, _ZSTD_MOST) if len(self._ready) < BLOCK else max(self._step // 2, 64)
         size = min(len(buffer), len(self._ready))
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]

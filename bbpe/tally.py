@@ -45,34 +45,36 @@ class Lane:
             self.lengths.append(length)
         return self.table
 
-    def emptied(self) -> Rows:
-        """Return what the table holds, with places, and begin a new one."""
-        data, offsets, counts = self.table.arrays()
-        starts, chunks = self.lengths, self.chunks
-        self.table, self.chunks, self.lengths = PretokenTable(), [], []
-        places = np.empty(len(counts), np.uint64)
-        for chunk, start, stop in zip(chunks, starts, [*starts[1:], len(counts)], strict=True):
+    def places(self) -> Counts:
+        """Return the place of each pretoken of the table, rising."""
+        places = np.empty(len(self.table), np.uint64)
+        stops = [*self.lengths[1:], len(self.table)]
+        for chunk, start, stop in zip(self.chunks, self.lengths, stops, strict=True):
             first = chunk << _WITHIN
             places[start:stop] = np.arange(first, first + stop - start, dtype=np.uint64)
-        return Rows(data, offsets, counts, places)
+        return places
+
+    def emptied(self) -> Rows:
+        """Return what the table holds, with places, and begin a new one."""
+        rows = Rows(*self.table.arrays(), self.places())
+        self.table, self.chunks, self.lengths = PretokenTable(), [], []
+        return rows
 
 
-def joined(lanes: Sequence[Lane]) -> PretokenTable:
-    """Add up tables into one, in the order of first appearance."""
-    filled = [lane for lane in lanes if len(lane.table)]
-    if len(filled) < 2:
-        return filled[0].table if filled else PretokenTable()
-    slices = []
-    for lane in filled:
-        data, offsets, counts = lane.table.arrays()
-        for i, (chunk, start) in enumerate(zip(lane.chunks, lane.lengths, strict=True)):
-            stop = lane.lengths[i + 1] if i + 1 < len(lane.lengths) else len(counts)
-            slices.append((chunk, data, offsets[start : stop + 1], counts[start:stop]))
-        lane.table = PretokenTable()  # its memory is needed for the sum
-    result = PretokenTable()
-    for _, data, offsets, counts in sorted(slices, key=lambda part: part[0]):
-        result.add_arrays(data, offsets, counts)
-    return result
+def joined(lanes: Sequence[Lane]) -> tuple[PretokenTable, Counts | None]:
+    """Add up tables into the largest one of them; also the places of its pretokens, or None if they are in order."""
+    largest, *others = sorted(lanes, key=lambda lane: -len(lane.table))
+    others = [lane for lane in others if len(lane.table)]
+    if not others:
+        return largest.table, None
+    table, places = largest.table, largest.places()
+    for lane in others:
+        theirs = lane.places()
+        numbers = table.update(lane.table)
+        places = np.concatenate([places, np.full(len(table) - len(places), 2**64 - 1, np.uint64)])
+        places[numbers] = np.minimum(places[numbers], theirs)
+        lane.table = PretokenTable()
+    return table, places
 
 
 def parts_for(size: int | None, room: int) -> int:

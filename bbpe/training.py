@@ -269,7 +269,7 @@ def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
 def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
     def make() -> Trainer:
         return Trainer(
-            counts.table(),
+            counts.table(in_order=plan.tie_break == "first"),
             BYTE_ORDER,
             merge_limit=plan.merge_limit,
             tie_break=plan.tie_break,

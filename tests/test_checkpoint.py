@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe import count_run
+from bbpe import budget, count_run
 from bbpe import settings as count_settings
 from bbpe.progress import Progress
 
@@ -128,6 +128,23 @@ def test_a_count_by_regex_goes_on(corpus_folder: Path, tmp_path: Path) -> None:
         assert found.summary == right.summary
 
 
+def test_another_way_may_go_on(corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads, memory and executors may change from one start to the next."""
+    right = bbpe.count(corpus_folder, pattern="gpt2")
+    options: dict[str, Any] = {"pattern": "gpt2", "checkpoint": tmp_path / "c"}
+    with pytest.raises(KilledError):
+        bbpe.count(corpus_folder, **options, progress=killed_after(3))
+    monkeypatch.setattr(budget.Budget, "of", classmethod(lambda cls, limit, buffers: cls(1 << 40, 2000)))
+    with pytest.raises(KilledError):
+        bbpe.count(corpus_folder, **options, max_memory="4GB", threads=2, progress=killed_after(4))
+    place = json.loads((tmp_path / "c" / "state.json").read_bytes())["state"]["place"]
+    assert place["text"] > 0  # within a file of records
+    with ThreadPoolExecutor(2) as executor:
+        found = bbpe.count(corpus_folder, **options, executor=executor)
+    assert found == right
+    assert found.summary == right.summary
+
+
 def test_a_checkpoint_of_something_else_is_refused(corpus_folder: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {"pattern": "gpt2", "checkpoint": tmp_path / "c"}
     bbpe.count(corpus_folder, **options)
@@ -180,7 +197,7 @@ counts.save(output)
 )
 def test_kill_at_random_moments(memory: str, kills: int, tmp_path: Path) -> None:
     rng = random.Random(f"kill {memory}")
-    (tmp_path / "a.txt").write_text(text(1, 2_000_000))
+    (tmp_path / "a.txt").write_text(text(1, 500_000 * kills))
     right = tmp_path / "right.parquet"
     bbpe.count(tmp_path / "a.txt", pattern="gpt2").save(right)
     output = tmp_path / "found.parquet"

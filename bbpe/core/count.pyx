@@ -37,17 +37,26 @@ cdef class PretokenTable:
         check(self._count(pretoken, len(pretoken), times))
 
     def update(self, PretokenTable other not None):
-        """Add all counts of another table, in its order."""
+        """Add all counts of another table, in its order; returns the number that each of them has here, int64[n]."""
         cdef bbpe_status status = BBPE_OK
         cdef const bbpe_pretoken_entry *entry
+        cdef bbpe_pretoken_entry *mine
         cdef size_t i
+        numbers = np.empty(other.table.count, dtype=np.int64)
+        cdef int64_t[::1] out = numbers
         with nogil:
             for i in range(other.table.count):
                 entry = other.table.entries + i
-                status = self._count(other.table.arena + entry.start, entry.length, entry.value)
+                status = bbpe_pretoken_table_add(&self.table, other.table.arena + entry.start, entry.length, &mine)
                 if status != BBPE_OK:
                     break
+                if mine.value + entry.value < mine.value:
+                    status = BBPE_TOO_LARGE
+                    break
+                mine.value += entry.value
+                out[i] = mine - self.table.entries
         check(status)
+        return numbers
 
     def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, bint by_line, size_t longest=0):
         """Count the pretokens of data[start:stop] that are split as one text, or line by line.
