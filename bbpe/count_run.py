@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TypeAlias
 
 from .budget import Budget, shown
@@ -57,11 +58,13 @@ class CountRun:
             self._budget = Budget.of(settings.max_memory, buffers=buffers)
         self._state, self._runs = State(), list[Path]()
         self._read = 0
+        self._stopped = Event()
         self._saved = time.monotonic()
 
     def run(self) -> PretokenCounts:
         """Count all of it."""
         with ExitStack() as stack:
+            stack.callback(self._stopped.set)
             self._workers = stack.enter_context(Workers(self._rules, self._threads))
             self._checkpoint: Checkpoint | None = None
             self._folder = self._made_folder(stack)
@@ -205,7 +208,7 @@ class CountRun:
         for lane in self._workers.lanes:
             if len(lane.table):
                 path = self._folder / f"run-{len(self._runs):05}.parquet"
-                unique, size = apart(partial(write_run, path, lane, self._parts))
+                unique, size = apart(partial(write_run, path, lane, self._parts, self._stopped))
                 self._largest = max(self._largest, (unique, size))
                 self._runs.append(path)
 

@@ -76,10 +76,11 @@ def submit_all(
             future.cancel()
 
 
-def apart(work: Callable[[], Result]) -> Result:
+def apart(work: Callable[[], Result], *, abandon: bool = False) -> Result:
     """Return `work()`, done in a thread, so that Ctrl-C is heard although the work is one long call into C.
 
-    The work then goes on to its end, which nobody sees.
+    The work then goes on to its end, which nobody sees but the interpreter, which waits for it before it exits.  With
+    `abandon` it does not; only work that is all C may be left like that, since C++ would not survive it.
 
     >>> apart(lambda: 1 + 1)
     2
@@ -92,6 +93,5 @@ def apart(work: Callable[[], Result]) -> Result:
         except BaseException as error:
             future.set_exception(error)
 
-    # a daemon: the interpreter does not wait for it either
-    Thread(target=run, daemon=True).start()
+    Thread(target=run, daemon=abandon).start()
     return future.result()

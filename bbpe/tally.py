@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 
@@ -86,8 +87,11 @@ def parts_for(size: int | None, room: int) -> int:
     return parts
 
 
-def write_run(path: Path, lane: Lane, parts: int) -> tuple[int, int]:
-    """Write what a lane holds to a run file and empty it; returns the number of rows, and the bytes of pretokens."""
+def write_run(path: Path, lane: Lane, parts: int, stopped: Event) -> tuple[int, int]:
+    """Write what a lane holds to a run file and empty it; returns the number of rows, and the bytes of pretokens.
+
+    Raises `InterruptedError` soon after `stopped` is set.
+    """
     rows = lane.emptied()
     part_of = hashes(rows.data, rows.offsets)
     # the low bits place a pretoken in tables, so parts take the high ones
@@ -97,6 +101,8 @@ def write_run(path: Path, lane: Lane, parts: int) -> tuple[int, int]:
     del part_of
     with writing(path, places=True) as file:
         for part in range(parts):
+            if stopped.is_set():
+                raise InterruptedError(f"{path} was not finished")
             file.write(rows.take(np.flatnonzero(small == part)))
     return len(rows), rows.data.nbytes
 

@@ -277,7 +277,7 @@ def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
             max_token_length=plan.max_token_length,
         )
 
-    return apart(make)
+    return apart(make, abandon=True)
 
 
 def _reserved(plan: _Plan, size: int) -> list[str]:

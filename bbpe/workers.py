@@ -32,13 +32,13 @@ class Workers:
         self._error: BaseException | None = None
         self._queues = [_Queue(lane) for lane in self.lanes] if threads > 1 else []
         for queue in self._queues:
-            # a daemon: after Ctrl-C nobody waits for a chunk to end
-            Thread(target=self._work, args=(queue,), daemon=True).start()
+            Thread(target=self._work, args=(queue,)).start()
 
     def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, *error: object) -> None:
+        # nobody waits for the chunks that are being counted, but for the interpreter when it exits
         for queue in self._queues:
             queue.stopped = True
             queue.items.put(None)
