@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from . import corpus
 from .budget import parse_bytes, resident_bytes, shown
 from .core.count import PretokenTable
-from .core.train import TIE_RULES, Trainer
+from .core.train import TIE_RULES, Trainer, merge_memory
 from .counting import Report, count_files, count_texts, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError, MemoryLimitError
@@ -233,7 +233,7 @@ def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int
     if plan.max_memory is None:
         return
     # the table itself stays, at up to 56 bytes a pretoken besides its own
-    need = Trainer.merge_memory(pretoken_bytes, pretokens, plan.merge_limit) + pretoken_bytes + 56 * pretokens
+    need = merge_memory(pretoken_bytes, pretokens, plan.merge_limit) + pretoken_bytes + 56 * pretokens
     base = resident_bytes() - held
     if base + need <= plan.max_memory:
         return

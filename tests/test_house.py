@@ -34,9 +34,10 @@ C_LAYERS = [
     {"common"},
     {"pages", "atomic", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64"},
     {"memory"},
-    {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"},
-    {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file"},
-    {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match"},
+    {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
+    | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
+    {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file", "train"},
+    {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"},
     {"split_masks", "split_fill", "split_cut", "split_vector32", "encode"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},

@@ -10,10 +10,9 @@ cdef extern from "pretoken_table.h" nogil:
 
     ctypedef struct bbpe_pretoken_table:
         bbpe_pretoken_entry *entries
-        size_t count, entries_capacity
+        size_t count
         uint8_t *arena
-        size_t arena_used, arena_capacity
-        size_t mask
+        size_t arena_used
 
     bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self)
     void bbpe_pretoken_table_free(bbpe_pretoken_table *self)
