@@ -44,8 +44,8 @@ class ChunkCounter:
             return chunk.texts
         array = np.frombuffer(chunk.data, np.uint8)
         last = chunk.ends[np.diff(chunk.ends, prepend=0) > 0] - 1
-        open_ends = int((array[last] != 0x0A).sum()) if chunk.ends_text else 0
-        return int((array == 0x0A).sum()) + open_ends
+        open_ends = np.count_nonzero(array[last] != 0x0A) if chunk.ends_text else 0
+        return int(np.count_nonzero(array == 0x0A) + open_ends)
 
     def _count_by_regex(
         self, table: PretokenTable, data: bytes | memoryview, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]

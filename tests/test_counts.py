@@ -279,3 +279,7 @@ def test_texts_are_gathered_up_to_a_limit() -> None:
     data, ends = gather(texts, 100, text_bytes)
     assert (data, ends.tolist()) == (b"xyzq\xf0\x9f\x98\x80", [3, 3, 4, 8])
     assert gather(texts, 100, text_bytes)[1].tolist() == []
+    large = b"x" * 50
+    for texts in (iter(["", large]), iter(["", large.decode()]), iter(["", memoryview(large)])):
+        data, ends = gather(texts, 10, text_bytes)
+        assert (data, ends.tolist()) == (large, [0, 50])

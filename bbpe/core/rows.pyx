@@ -55,6 +55,13 @@ def gather(texts, size_t limit, convert):
                     view = text
                     n = view.shape[0]
                     source = &view[0] if n else NULL
+            if used == 0 and n >= limit:
+                # a large text is worth no second copy
+                if not PyBytes_CheckExact(text):
+                    text = PyBytes_FromStringAndSize(<const char *>source, n)
+                result = np.zeros(count + 1, dtype=np.int64)
+                result[count] = n
+                return text, result
             grown = bbpe_memory_reserve(data, &capacity, used + n + 1, 1)  # one more: never NULL
             if grown == NULL:
                 raise MemoryError("bbpe could not allocate memory")
