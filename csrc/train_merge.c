@@ -21,7 +21,10 @@ static bbpe_status splice_all(bbpe_train *self, size_t slot, uint32_t token) {
     size_t segment = 0;
     for (uint32_t i = list.first; i < list.born; i++) {
         const uint32_t p = list.positions[i];
-        if (BBPE_LIKELY(list.born - i > AHEAD)) BBPE_PREFETCH(slots + list.positions[i + AHEAD]);
+        if (BBPE_LIKELY(list.born - i > AHEAD)) { /* the ids beside a pair often lie on the next line */
+            BBPE_PREFETCH(slots + list.positions[i + AHEAD] - 1);
+            BBPE_PREFETCH(slots + list.positions[i + AHEAD] + length);
+        }
         if (slots[p] != left || slots[p + left_length] != right) continue;
         segment = bbpe_segments_find(&self->weights, p, segment);
         const int64_t weight = self->weights.counts[segment];

@@ -15,8 +15,8 @@ from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
 
 cdef enum:
-    BLOCK = 256
-    LEAST = 64  # places that a splitter needs
+    BLOCK = 512  # ends at a time
+    LEAST = 64   # room that the splitter wants for ends
 
 
 cdef class PretokenTable:
@@ -96,13 +96,15 @@ cdef class PretokenTable:
         cdef bbpe_status status = BBPE_OK
         cdef const uint8_t *text
         cdef const uint8_t *newline
-        cdef size_t pause, end
+        cdef size_t pause, end, begun, found = 0
+        cdef size_t ends[BLOCK]
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if stop > <size_t>view.len or start > stop:
                 raise ValueError(f"{start}:{stop} is not within the text of {view.len} bytes")
             text = <const uint8_t *>view.buf
             pause = min(stop, start + (8 << 20))
+            begun = start
             with nogil:
                 while start < pause and status == BBPE_OK:
                     end = stop
@@ -110,7 +112,18 @@ cdef class PretokenTable:
                         newline = <const uint8_t *>memchr(text + start, c'\n', stop - start)
                         if newline != NULL:
                             end = <size_t>(newline - text) + 1
-                    status = self._count_region(splitter, text, <size_t>view.len, &start, end, pause, longest)
+                    # ends of many lines are gathered, as counting is quicker the more there are
+                    while start < end and start < pause and status == BBPE_OK:
+                        found += splitter.fill(&splitter.row, text, start, end, ends + found, BLOCK - found)
+                        start = ends[found - 1]
+                        if found > BLOCK - LEAST:
+                            status = bbpe_count_table_add(
+                                &self.table, text, <size_t>view.len, begun, ends, NULL, found, longest, &self.pieces)
+                            begun = start
+                            found = 0
+                if status == BBPE_OK:
+                    status = bbpe_count_table_add(
+                        &self.table, text, <size_t>view.len, begun, ends, NULL, found, longest, &self.pieces)
             check(status)
             return start
         finally:
@@ -261,21 +274,6 @@ cdef class PretokenTable:
             with nogil:
                 bbpe_count_table_order(&self.table, &out[0])
         return order
-
-    cdef bbpe_status _count_region(
-        self, Splitter splitter, const uint8_t *text, size_t size, size_t *start, size_t n, size_t stop, size_t longest
-    ) noexcept nogil:
-        """Count from `*start` on; stops at n, the end of the region, or soon after `stop`."""
-        cdef size_t ends[BLOCK]
-        cdef size_t found
-        cdef bbpe_status status
-        while start[0] < n and start[0] < stop:
-            found = splitter.fill(&splitter.row, text, start[0], n, ends, BLOCK)
-            status = bbpe_count_table_add(&self.table, text, size, start[0], ends, NULL, found, longest, &self.pieces)
-            if status != BBPE_OK:
-                return status
-            start[0] = ends[found - 1]
-        return BBPE_OK
 
 
 cdef int _check_ascending(const int64_t[::1] ends, size_t size) except -1:
