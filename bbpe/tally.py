@@ -170,7 +170,8 @@ def _quantiles(rows: Rows, buckets: int) -> Counts:
     assert rows.places is not None
     if len(rows) < buckets:
         return np.empty(0, np.uint64)
-    return rows.places[np.arange(1, buckets) * len(rows) // buckets]
+    boundaries: Counts = rows.places[np.arange(1, buckets) * len(rows) // buckets]
+    return boundaries
 
 
 def _write_buckets(path: Path, rows: Rows, boundaries: Counts) -> None:
