@@ -8,8 +8,18 @@
 
 from .compat.classic import BBPETokenizer
 from .core.states import set_cache_limit
+from .counting import count, count_from_iterator
+from .counts import PretokenCounts, Summary, load_counts
 from .encoding import CacheInfo
-from .errors import BBPEError, CorpusError, PatternError, SpecialTokenError, TokenIdError, VocabularyError
+from .errors import (
+    BBPEError,
+    CorpusError,
+    MemoryLimitError,
+    PatternError,
+    SpecialTokenError,
+    TokenIdError,
+    VocabularyError,
+)
 from .ragged import Ragged
 from .splitting import split, split_spans
 from .tokenizer import Tokenizer, load
@@ -20,13 +30,19 @@ __all__ = [
     "BBPETokenizer",
     "CacheInfo",
     "CorpusError",
+    "MemoryLimitError",
     "PatternError",
+    "PretokenCounts",
     "Ragged",
     "SpecialTokenError",
+    "Summary",
     "TokenIdError",
     "Tokenizer",
     "VocabularyError",
+    "count",
+    "count_from_iterator",
     "load",
+    "load_counts",
     "set_cache_limit",
     "split",
     "split_spans",

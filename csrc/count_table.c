@@ -25,6 +25,7 @@ typedef struct {
     size_t long_bytes; /* of the long ones, in the arena */
     staged items[STAGED];
     uint64_t times[STAGED]; /* unless each occurs once */
+    int64_t *numbers;       /* where the number of each of these goes, or NULL */
 } block;
 
 /* The bytes of a key that are a pretoken's, by its length. */
@@ -194,6 +195,7 @@ BBPE_INLINE bbpe_status flush(bbpe_count_table *self, block *stage, const bool h
                 break;
             }
         }
+        if (has_times && stage->numbers) *stage->numbers++ = (int64_t)slot->number - 1;
     }
     stage->count = stage->long_bytes = 0;
     return BBPE_OK;
@@ -234,6 +236,7 @@ BBPE_INLINE bbpe_status add_all(bbpe_count_table *self, const uint8_t *text, siz
                                 const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut) {
     block stage;
     stage.count = stage.long_bytes = 0;
+    stage.numbers = NULL;
     const size_t most = longest ? longest : BBPE_COUNT_LONGEST;
     for (size_t i = 0; i < n; i++) {
         const size_t length = ends[i] - start;
@@ -255,13 +258,14 @@ bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, si
                  : add_all(self, text, size, start, ends, NULL, n, longest, cut);
 }
 
-bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other) {
+bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers) {
     size_t *order = bbpe_memory_new(other->count, sizeof *order);
     if (order == NULL) return BBPE_NO_MEMORY;
     bbpe_count_table_order(other, order);
     bbpe_status status = BBPE_OK;
     block stage;
     stage.count = stage.long_bytes = 0;
+    stage.numbers = numbers;
     for (size_t i = 0; i < other->count && status == BBPE_OK; i++) {
         size_t n;
         if (i + 32 < other->count) bbpe_count_table_prefetch(other, order[i + 32]);

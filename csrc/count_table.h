@@ -46,8 +46,9 @@ size_t bbpe_count_table_memory(const bbpe_count_table *self);
 bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, size_t size, size_t start,
                                  const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut);
 
-/* Add the counts of another table, in its order. */
-bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other);
+/* Add the counts of another table, in its order; the number that each of them has here, from 0, goes to `numbers`, unless
+ * that is NULL. */
+bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers);
 
 /* Write the numbers of the slots in the order of first appearance, `count` of them, or the counts. */
 void bbpe_count_table_order(const bbpe_count_table *self, size_t *order);

@@ -66,7 +66,7 @@ static void round_of(unsigned round) {
     fill(&table);
     must(bbpe_count_table_copy(&copy, &table), "copy");
     must(bbpe_count_table_init(&sum), "init");
-    must(bbpe_count_table_update(&sum, &copy), "update");
+    must(bbpe_count_table_update(&sum, &copy, NULL), "update");
     bbpe_count_table_free(&copy);
     for (int ties = 0; ties < 3; ties++) {
         bbpe_train_options options = {(bbpe_train_ties)ties, (size_t)next(500), (int64_t)(1 + next(3)), UINT32_MAX, 1};

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 
 from bbpe.errors import BBPEError
 
-from . import decode, demo, encode, inspect, train
+from . import count, counts, decode, demo, encode, inspect, train
 
 #: The subcommands, in the order of the help text.
-COMMANDS = (demo.COMMAND, train.COMMAND, encode.COMMAND, decode.COMMAND, inspect.COMMAND)
+COMMANDS = (
+    demo.COMMAND, train.COMMAND, count.COMMAND, counts.COMMAND, encode.COMMAND, decode.COMMAND, inspect.COMMAND
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
-    except (BBPEError, ValueError, ImportError, OSError) as error:
+    except (BBPEError, ValueError, OverflowError, ImportError, OSError) as error:
         sys.stderr.write(f"bbpe: error: {_in_one_line(error)}\n")
         return 1
     return status

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 
@@ -18,7 +18,7 @@ cdef extern from "count_table.h" nogil:
     bbpe_status bbpe_count_table_add(
         bbpe_count_table *self, const uint8_t *text, size_t size, size_t start, const size_t *ends,
         const uint64_t *times, size_t n, size_t longest, uint64_t *cut)
-    bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other)
+    bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers)
     void bbpe_count_table_order(const bbpe_count_table *self, size_t *order)
     void bbpe_count_table_counts(const bbpe_count_table *self, uint64_t *counts)
     void bbpe_count_table_prefetch(const bbpe_count_table *self, size_t slot)

@@ -74,14 +74,17 @@ cdef class PretokenTable:
         check(status)
 
     def update(self, PretokenTable other not None):
-        """Add all counts of another table, in its order."""
+        """Add all counts of another table, in its order; returns the number that each of them has here, int64[n]."""
         cdef bbpe_status status
         if other is self:
             other = self.scale(1)
+        numbers = np.empty(other.table.count, dtype=np.int64)
+        cdef int64_t[::1] out = numbers
         with nogil:
-            status = bbpe_count_table_update(&self.table, &other.table)
+            status = bbpe_count_table_update(&self.table, &other.table, &out[0] if other.table.count else NULL)
             self.pieces += other.pieces
         check(status)
+        return numbers
 
     def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, bint by_line, size_t longest=0):
         """Count the pretokens of data[start:stop] that are split as one text, or line by line.
@@ -123,6 +126,55 @@ cdef class PretokenTable:
                         &self.table, text, <size_t>view.len, begun, ends, NULL, found, longest, &self.pieces)
             check(status)
             return start
+        finally:
+            PyBuffer_Release(&view)
+
+    def count_spans(
+        self, data, const int64_t[::1] starts not None, const int64_t[::1] ends not None, Splitter splitter not None,
+        bint by_line, size_t longest=0,
+    ):
+        """Count the pretokens of the texts data[starts[i]:ends[i]], int64[n] each; options as in `count_text`."""
+        cdef Py_buffer view
+        cdef bbpe_status status = BBPE_OK
+        cdef const uint8_t *text
+        cdef const uint8_t *newline
+        cdef size_t found[BLOCK]
+        cdef size_t start, stop, end, first = 0, filled = 0
+        cdef Py_ssize_t i
+        if starts.shape[0] != ends.shape[0]:
+            raise ValueError(f"{starts.shape[0]} starts and {ends.shape[0]} ends; expected one of each a text")
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            for i in range(starts.shape[0]):
+                if not 0 <= starts[i] <= ends[i] <= view.len:
+                    raise ValueError(f"{starts[i]}:{ends[i]} is not within the texts of {view.len} bytes")
+            text = <const uint8_t *>view.buf
+            with nogil:
+                for i in range(starts.shape[0]):
+                    start, stop = <size_t>starts[i], <size_t>ends[i]
+                    end = start
+                    while start < stop and status == BBPE_OK:
+                        if start == end:
+                            end = stop
+                            if by_line:
+                                newline = <const uint8_t *>memchr(text + start, c'\n', stop - start)
+                                if newline != NULL:
+                                    end = <size_t>(newline - text) + 1
+                        # small texts share a block: it is counted when it is full, or when there is a gap
+                        if BLOCK - filled < LEAST or (filled and found[filled - 1] != start):
+                            status = bbpe_count_table_add(
+                                &self.table, text, <size_t>view.len, first, found, NULL, filled, longest, &self.pieces)
+                            filled = 0
+                        if filled == 0:
+                            first = start
+                        filled += splitter.fill(&splitter.row, text, start, end, found + filled, BLOCK - filled)
+                        start = found[filled - 1]
+                    if status != BBPE_OK:
+                        break
+                if status == BBPE_OK and filled:
+                    status = bbpe_count_table_add(
+                        &self.table, text, <size_t>view.len, first, found, NULL, filled, longest, &self.pieces)
+            check(status)
         finally:
             PyBuffer_Release(&view)
 
