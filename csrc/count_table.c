@@ -217,6 +217,29 @@ BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *
     *item = (staged){lo, hi, hash, bytes};
 }
 
+/* Put pretokens of 1 to 15 bytes on the stage, of each of which 16 can be read, as far as there is room and no other one
+ * comes; returns how many. */
+BBPE_INLINE size_t put_short(const bbpe_count_table *self, block *stage, const uint8_t *text, size_t size, size_t start,
+                             const size_t *ends, size_t n) {
+    const size_t room = STAGED - stage->count, most = n < room ? n : room;
+    staged *item = stage->items + stage->count;
+    size_t i = 0;
+    for (; i < most; i++, item++) {
+        const size_t length = ends[i] - start;
+        if (BBPE_UNLIKELY(length - 1 >= BBPE_COUNT_INLINE || size - start < 16)) break;
+        uint64_t lo, hi;
+        memcpy(&lo, text + start, 8);
+        memcpy(&hi, text + start + 8, 8);
+        item->lo = lo &= MASKS[length][0];
+        item->hi = hi = (hi & MASKS[length][1]) | (uint64_t)length << 56;
+        item->hash = bbpe_hash_two(lo, hi);
+        BBPE_PREFETCH(self->slots + (item->hash & self->mask));
+        start = ends[i];
+    }
+    stage->count += i;
+    return i;
+}
+
 /* One pretoken, as a whole or as pieces. */
 BBPE_INLINE bbpe_status add_one(bbpe_count_table *self, block *stage, const uint8_t *bytes, size_t n, size_t room,
                                 const uint64_t *times, size_t most) {
@@ -239,6 +262,16 @@ BBPE_INLINE bbpe_status add_all(bbpe_count_table *self, const uint8_t *text, siz
     stage.numbers = NULL;
     const size_t most = longest ? longest : BBPE_COUNT_LONGEST;
     for (size_t i = 0; i < n; i++) {
+        if (times == NULL && most >= BBPE_COUNT_INLINE) {
+            const size_t put_here = put_short(self, &stage, text, size, start, ends + i, n - i);
+            i += put_here;
+            if (put_here > 0) start = ends[i - 1];
+            if (stage.count == STAGED) {
+                const bbpe_status status = flush(self, &stage, false);
+                if (status != BBPE_OK) return status;
+            }
+            if (i == n) break;
+        }
         const size_t length = ends[i] - start;
         if (length == 0 && times == NULL) continue;
         if (BBPE_UNLIKELY(length > most)) {
