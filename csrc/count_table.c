@@ -136,19 +136,17 @@ static bbpe_status grow(bbpe_count_table *self, size_t capacity) {
     return BBPE_OK;
 }
 
-/* Room for all that is staged, should it be new. */
-static bbpe_status reserve(bbpe_count_table *self, const block *stage) {
-    if (stage->count > UINT32_MAX - 1 - self->count
-        || stage->long_bytes > UINT32_MAX * BBPE_COUNT_STEP - self->arena_used)
+/* Room for so many more pretokens, of which the long ones take `bytes` of the arena. */
+static bbpe_status reserve(bbpe_count_table *self, size_t count, size_t bytes) {
+    if (count > UINT32_MAX - 1 - self->count || bytes > UINT32_MAX * BBPE_COUNT_STEP - self->arena_used)
         return BBPE_TOO_LARGE;
-    if (stage->long_bytes) {
-        void *arena =
-            bbpe_memory_reserve(self->arena, &self->arena_capacity, self->arena_used + stage->long_bytes, 1);
+    if (bytes) {
+        void *arena = bbpe_memory_reserve(self->arena, &self->arena_capacity, self->arena_used + bytes, 1);
         if (arena == NULL) return BBPE_NO_MEMORY;
         self->arena = arena;
     }
     size_t capacity = self->mask + 1;
-    while (capacity / 8 * 5 < self->count + stage->count) capacity *= 2;
+    while (capacity / 8 * 5 < self->count + count) capacity *= 2;
     return capacity == self->mask + 1 ? BBPE_OK : grow(self, capacity);
 }
 
@@ -176,7 +174,7 @@ static void fetch_long(const bbpe_count_table *self, const block *stage) {
 
 /* Count all that is staged. */
 BBPE_INLINE bbpe_status flush(bbpe_count_table *self, block *stage, const bool has_times) {
-    const bbpe_status status = reserve(self, stage);
+    const bbpe_status status = reserve(self, stage->count, stage->long_bytes); /* should all of it be new */
     if (status != BBPE_OK) return status;
     if (stage->long_bytes) fetch_long(self, stage);
     for (size_t i = 0; i < stage->count; i++) {
@@ -291,23 +289,72 @@ bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, si
                  : add_all(self, text, size, start, ends, NULL, n, longest, cut);
 }
 
-bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers) {
-    size_t *order = bbpe_memory_new(other->count, sizeof *order);
-    if (order == NULL) return BBPE_NO_MEMORY;
-    bbpe_count_table_order(other, order);
-    bbpe_status status = BBPE_OK;
-    block stage;
-    stage.count = stage.long_bytes = 0;
-    stage.numbers = numbers;
-    for (size_t i = 0; i < other->count && status == BBPE_OK; i++) {
-        size_t n;
-        if (i + 32 < other->count) bbpe_count_table_prefetch(other, order[i + 32]);
-        if (i + 16 < other->count) bbpe_count_table_prefetch_bytes(other, order[i + 16]);
-        const uint8_t *bytes = bbpe_count_table_bytes(other, order[i], &n);
-        status = add_one(self, &stage, bytes, n, 16, &other->slots[order[i]].count, BBPE_COUNT_LONGEST);
+/* The slot of `self` that has what one of `other` has, or the empty one where it would be put. */
+static bbpe_count_slot *find_same(const bbpe_count_table *self, const bbpe_count_table *other,
+                                  const bbpe_count_slot *wanted) {
+    const staged item = {wanted->lo, wanted->hi, 0, other->arena + wanted->place * BBPE_COUNT_STEP};
+    for (size_t i = hash_of(wanted->lo, wanted->hi) & self->mask;; i = (i + 1) & self->mask) {
+        bbpe_count_slot *slot = self->slots + i;
+        if (slot->number == 0) return slot;
+        if (slot->lo != wanted->lo || slot->hi != wanted->hi) continue;
+        if (wanted->hi < BBPE_COUNT_LONG || is_same_long(self, slot, &item)) return slot;
     }
-    if (status == BBPE_OK) status = flush(self, &stage, true);
-    bbpe_memory_free(order);
+}
+
+/* Add the counts that `self` has already; of the others the numbers are -1, and they take so many bytes of the arena. */
+static bbpe_status add_known(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers, size_t *bytes) {
+    *bytes = 0;
+    for (size_t i = 0; i <= other->mask; i++) {
+        const bbpe_count_slot *theirs = other->slots + i;
+        if (theirs->number == 0) continue;
+        bbpe_count_slot *ours = find_same(self, other, theirs);
+        numbers[theirs->number - 1] = (int64_t)ours->number - 1;
+        if (ours->number == 0) {
+            *bytes += theirs->hi < BBPE_COUNT_LONG ? 0 : arena_size((size_t)(theirs->hi - BBPE_COUNT_LONG));
+            continue;
+        }
+        if (ours->count > UINT64_MAX - theirs->count) return BBPE_TOO_LARGE;
+        ours->count += theirs->count;
+    }
+    return BBPE_OK;
+}
+
+/* Put in those whose numbers are `first` and above; there is room. */
+static void add_new(bbpe_count_table *self, const bbpe_count_table *other, const int64_t *numbers, int64_t first) {
+    for (size_t i = 0; i <= other->mask; i++) {
+        if (i + 24 <= other->mask && other->slots[i + 24].number) {
+            BBPE_PREFETCH(numbers + other->slots[i + 24].number - 1);
+            bbpe_count_table_prefetch_bytes(other, i + 24);
+        }
+        const bbpe_count_slot *theirs = other->slots + i;
+        if (theirs->number == 0 || numbers[theirs->number - 1] < first) continue;
+        const staged item = {theirs->lo, theirs->hi, 0, other->arena + theirs->place * BBPE_COUNT_STEP};
+        size_t to = hash_of(theirs->lo, theirs->hi) & self->mask;
+        while (self->slots[to].number) to = (to + 1) & self->mask;
+        insert(self, self->slots + to, &item, theirs->count);
+        self->slots[to].number = (uint32_t)numbers[theirs->number - 1] + 1;
+    }
+}
+
+/* Both tables are walked in the order of their slots, which is nearly the same for equal hashes, so that memory is read in
+ * its order; in the order of first appearance Chinese took ten times as long. */
+static bbpe_status update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers) {
+    const size_t first = self->count;
+    size_t bytes, next = first;
+    bbpe_status status = add_known(self, other, numbers, &bytes);
+    if (status != BBPE_OK) return status;
+    for (size_t i = 0; i < other->count; i++)
+        if (numbers[i] < 0) numbers[i] = (int64_t)next++;
+    status = reserve(self, next - first, bytes);
+    if (status == BBPE_OK) add_new(self, other, numbers, (int64_t)first);
+    return status;
+}
+
+bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers) {
+    int64_t *own = numbers != NULL ? NULL : bbpe_memory_new(other->count, sizeof *own);
+    if (numbers == NULL && own == NULL) return BBPE_NO_MEMORY;
+    const bbpe_status status = update(self, other, numbers != NULL ? numbers : own);
+    bbpe_memory_free(own);
     return status;
 }
 
