@@ -203,8 +203,11 @@ def test_merges_identical_to_hf(name: str, corpus: Callable[..., str]) -> None:
     same_as_hf(corpus(name, 1_000_000), 3_000)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("name", "size"), [("en", 128), ("code", 32), ("multi", 32), ("ja", 128), ("zh", 32)])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [pytest.param(name, 32, marks=pytest.mark.full) for name in ("en", "code", "multi", "ja", "zh")]
+    + [pytest.param(name, 128, marks=pytest.mark.long) for name in ("en", "ja")],
+)
 def test_merges_identical_to_hf_on_whole_corpora(name: str, size: int, corpus: Callable[..., str]) -> None:
     """`size` thousand tokens; a smaller vocabulary has the first of the same merges."""
     same_as_hf(corpus(name), size * 1_000)
