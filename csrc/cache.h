@@ -131,11 +131,6 @@ BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_home(const bbpe_hot_cache *self, ui
     return self->entries + (hash & self->mask);
 }
 
-/* The other entry in its cache line. */
-BBPE_INLINE const bbpe_cache_entry *bbpe_cache_entry_beside(const bbpe_cache_entry *entry) {
-    return (const bbpe_cache_entry *)((uintptr_t)entry ^ sizeof *entry);
-}
-
 BBPE_INLINE bool bbpe_cache_entry_has(const bbpe_cache_entry *entry, bbpe_cache_key key) {
     return ((entry->key.lo ^ key.lo) | (entry->key.hi ^ key.hi)) == 0;
 }
