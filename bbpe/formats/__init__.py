@@ -18,7 +18,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..patterns import Pattern
 from ..spec import TokenizerSpec
-from . import gpt2_files, tekken, tiktoken, tokenizer_json, vocab_txt
+from . import gguf, gpt2_files, tekken, tiktoken, tokenizer_json, vocab_txt
 from .ranks import merges_of, ranks_of
 from .reading import about
 
@@ -62,11 +62,11 @@ FORMATS: dict[str, Format] = {
     "gpt2": _row("vocab.json with merges.txt", gpt2_files),
     "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
     "tekken": _row("a tekken.json", tekken),
+    "gguf": _row("a GGUF model", gguf),
 }
 
 # What is known and not read, by how it begins.
 _REFUSED = {
-    "a GGUF model": re.compile(rb"GGUF"),
     "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
 }
 
@@ -127,8 +127,8 @@ def load(
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
     """Write a spec in a format, or in the one that the path's suffix says.
 
-    `.json` is "huggingface", or "tekken" for one with "tekken" in its name, and `.tiktoken` is "tiktoken"; a
-    folder, or a path without a suffix, is "gpt2".
+    `.json` is "huggingface", or "tekken" for one with "tekken" in its name, `.tiktoken` is "tiktoken" and `.gguf`
+    is "gguf"; a folder, or a path without a suffix, is "gpt2".
 
     Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
     `OSError` when the file cannot be written.
@@ -170,7 +170,7 @@ def format_of(path: Path) -> str:
         return "gpt2"
     if path.suffix == ".json" and "tekken" in path.name:
         return "tekken"
-    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken"}
+    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf"}
     if path.suffix not in by_suffix:
         raise VocabularyError(
             f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "
