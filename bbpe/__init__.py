@@ -9,6 +9,7 @@
 from .compat.classic import BBPETokenizer
 from .core.states import set_cache_limit
 from .encoding import CacheInfo
+from .encodings import encoding_for_model, get_encoding
 from .errors import BBPEError, CorpusError, PatternError, SpecialTokenError, TokenIdError, VocabularyError
 from .ragged import Ragged
 from .splitting import split, split_spans
@@ -26,6 +27,8 @@ __all__ = [
     "TokenIdError",
     "Tokenizer",
     "VocabularyError",
+    "encoding_for_model",
+    "get_encoding",
     "load",
     "set_cache_limit",
     "split",

@@ -11,16 +11,16 @@ PACKAGE = ROOT / "bbpe"
 
 # Layers from the ground up; a module imports from its own layer or below, never from above.
 LAYERS = [
-    {"errors", "scheme"},
+    {"errors", "scheme", "published", "model_names"},
     {"core"},
     {"normalize", "progress", "clauses", "recogniser", "patterns"},
     {"vocab"},
     {"spec"},
     {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
-    | {"reference"},
+    | {"reference", "locations"},
     {"encoding", "decoding"},
     {"tokenizer"},
-    {"training"},
+    {"training", "encodings", "download"},
     {"compat"},
     {"views"},
     {"cli", "__main__", "__init__"},

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 from bbpe.errors import BBPEError
 
-from . import decode, demo, encode, inspect, train
+from . import decode, demo, encode, fetch, inspect, train
 
 #: The subcommands, in the order of the help text.
-COMMANDS = (demo.COMMAND, train.COMMAND, encode.COMMAND, decode.COMMAND, inspect.COMMAND)
+COMMANDS = (demo.COMMAND, train.COMMAND, encode.COMMAND, decode.COMMAND, inspect.COMMAND, fetch.COMMAND)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
