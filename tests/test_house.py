@@ -13,14 +13,14 @@ PACKAGE = ROOT / "bbpe"
 LAYERS = [
     {"errors", "scheme", "published", "model_names"},
     {"core"},
-    {"normalize", "progress", "clauses", "recogniser", "patterns"},
+    {"normalize", "progress", "clauses", "recogniser", "patterns", "near_patterns"},
     {"vocab"},
     {"spec"},
     {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "locations"},
     {"encoding", "decoding"},
     {"tokenizer"},
-    {"training", "encodings", "download"},
+    {"training", "encodings", "download", "verify"},
     {"compat"},
     {"views"},
     {"cli", "__main__", "__init__"},

@@ -13,10 +13,18 @@ from collections.abc import Sequence
 
 from bbpe.errors import BBPEError
 
-from . import decode, demo, encode, fetch, inspect, train
+from . import convert, decode, demo, encode, fetch, inspect, train
 
 #: The subcommands, in the order of the help text.
-COMMANDS = (demo.COMMAND, train.COMMAND, encode.COMMAND, decode.COMMAND, inspect.COMMAND, fetch.COMMAND)
+COMMANDS = (
+    demo.COMMAND,
+    train.COMMAND,
+    encode.COMMAND,
+    decode.COMMAND,
+    convert.COMMAND,
+    inspect.COMMAND,
+    fetch.COMMAND,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
