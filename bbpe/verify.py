@@ -18,8 +18,7 @@ _BATCH = 1 << 12
 class Difference:
     """Where the ids of a text begin to differ.
 
-    `byte` counts from the start of the text; `left` and `right` are ids from there on, with the bytes of
-    their tokens.
+    `byte` counts the bytes of the tokens before; `left` and `right` are the next ids, with their bytes.
     """
 
     text: bytes
