@@ -13,7 +13,7 @@ PACKAGE = ROOT / "bbpe"
 LAYERS = [
     {"errors", "scheme", "published", "model_names"},
     {"core"},
-    {"normalize", "progress", "clauses", "recogniser", "patterns", "near_patterns"},
+    {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns"},
     {"vocab"},
     {"spec"},
     {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}

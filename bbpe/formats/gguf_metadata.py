@@ -19,6 +19,7 @@ _STRING, _ARRAY = 8, 9
 # the `struct` code of each kind of number
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _LONGEST_KEY = (1 << 16) - 1
+_MOST_STRINGS = 1 << 22  # in a list: they are walked through one by one
 
 
 def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any]:
@@ -82,6 +83,8 @@ class _Walk:
         count = self._number(self._u64, f"the length of {name}")
         if kind == _STRING:
             self._check(count, 8, f"strings in {name}")
+            if count > _MOST_STRINGS:
+                self._refuse(f"found {count} strings in {name}; expected at most {_MOST_STRINGS}", self._at - 8)
             strings = (self._string(name) for _ in range(count))
             if keep:
                 return list(strings)

@@ -34,6 +34,7 @@ _UNLISTED = (
 ).split()
 _VERSIONS = ("v1", "v2", "v3", "v7", "v11", "v13", "v15")
 _UNLISTED_UP_TO = _VERSIONS.index("v7")
+_MOST_UNLISTED = 1 << 16
 # the fields of a file that say nothing about text
 _NOT_TEXT = ("image", "multimodal", "audio", "model_settings_builder", "version", "type")
 
@@ -185,6 +186,11 @@ def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int
             texts.append(_special_token(Fields(value, path=config.path, place=f"special_tokens[{number}]"), number))
     if len(texts) > count:
         config.refuse(f"found {count}; expected at least the {len(texts)} listed ones", "default_num_special_tokens")
+    if count - len(texts) > _MOST_UNLISTED:
+        config.refuse(
+            f"found {count}, of which {len(texts)} have a text; expected at most {_MOST_UNLISTED} without one",
+            "default_num_special_tokens",
+        )
     texts += [f"<SPECIAL_{number}>" for number in range(len(texts), count)]
     special = {text: number for number, text in enumerate(texts)}
     if len(special) < len(texts):
