@@ -138,6 +138,9 @@ def test_names_for_files(bare: Path, call: Call, monkeypatch: pytest.MonkeyPatch
     facts = json.loads(call("inspect", "small", "--json")[1])
     assert (facts["name"], facts["format"], facts["pattern"]) == ("small", None, "llama3")
     assert facts["fingerprint"] == bbpe.get_encoding("small").fingerprint
+    put(bare / "text", b"the thing")
+    assert call("encode", "-t", "small", "--json", bare / "text")[0] == 0
+    assert call("encode", "-t", "smaller", bare / "text")[0] == 1
 
 
 # -- comparing -------------------------------------------------------------------------------------------

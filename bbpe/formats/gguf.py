@@ -3,7 +3,8 @@
 Tokens are written in the byte alphabet, special ones as they are.  The file does not hold the pattern but
 the name of a kind of splitting, `tokenizer.ggml.pre`, that llama.cpp knows (`src/llama-vocab.cpp`); the
 regexes behind the names are those of the models' own tokenizers here, which llama.cpp rewrites to what its
-regex engine can follow.  The names also say whether a pretoken that is a token is that token.
+regex engine can follow: for o200k and tekken it gives other ids than the models' tokenizers where there are
+marks, or large letters that are not ASCII.  The names also say whether a pretoken that is a token is that token.
 """
 
 from __future__ import annotations
