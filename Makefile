@@ -13,7 +13,7 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full lint strict sanitize sanitize-split sanitize-encode sanitize-threads neon clean
+.PHONY: demo test test-full test-long lint strict sanitize sanitize-split sanitize-encode sanitize-train sanitize-threads neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -23,6 +23,10 @@ test: $(VENV)/tested
 # whole corpora and exhaustive sweeps
 test-full: $(VENV)/tested
 	$(BIN)/python -m pytest -m full --numprocesses auto --dist worksteal
+
+# what takes longer still
+test-long: $(VENV)/tested
+	$(BIN)/python -m pytest -m long
 
 lint: $(VENV)/linted
 	$(BIN)/ruff check
@@ -59,6 +63,12 @@ sanitize-encode:
 	build/encode/bpe fuzz 3000
 	$(CC) $(SANITIZE) $(ENCODE) tests/thread_driver.c -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
+
+# counting and learning merges, with several thresholds
+sanitize-train:
+	mkdir -p build/train
+	$(CC) $(SANITIZE) $(ENCODE) tests/train_driver.c -o build/train/sanitized
+	build/train/sanitized 300
 
 sanitize-threads:
 	mkdir -p build/encode

@@ -8,9 +8,19 @@
 
 from .compat.classic import BBPETokenizer
 from .core.states import set_cache_limit
+from .counting import count, count_from_iterator
+from .counts import PretokenCounts, Summary, load_counts
 from .encoding import CacheInfo
 from .encodings import encoding_for_model, get_encoding
-from .errors import BBPEError, CorpusError, PatternError, SpecialTokenError, TokenIdError, VocabularyError
+from .errors import (
+    BBPEError,
+    CorpusError,
+    MemoryLimitError,
+    PatternError,
+    SpecialTokenError,
+    TokenIdError,
+    VocabularyError,
+)
 from .ragged import Ragged
 from .splitting import split, split_spans
 from .tokenizer import Tokenizer, load
@@ -21,15 +31,21 @@ __all__ = [
     "BBPETokenizer",
     "CacheInfo",
     "CorpusError",
+    "MemoryLimitError",
     "PatternError",
+    "PretokenCounts",
     "Ragged",
     "SpecialTokenError",
+    "Summary",
     "TokenIdError",
     "Tokenizer",
     "VocabularyError",
+    "count",
+    "count_from_iterator",
     "encoding_for_model",
     "get_encoding",
     "load",
+    "load_counts",
     "set_cache_limit",
     "split",
     "split_spans",

@@ -27,8 +27,8 @@ _DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 # read as text these would train a tokenizer on noise
 _NOT_TEXT = {
-    ".zst": "zstandard files are not supported yet; decompress it first, or use .gz, .bz2 or .xz",
-    ".parquet": "parquet files are not supported yet; give the texts of a column to train_from_iterator",
+    ".zst": "zstandard files are not supported yet here; decompress it first, or use .gz, .bz2 or .xz",
+    ".parquet": "parquet files are not supported yet here; `count` and `train` read them",
 }
 _BROKEN = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 

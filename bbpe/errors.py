@@ -54,6 +54,10 @@ class CorpusError(BBPEError, ValueError):
     """There is no text to train on, or a corpus file cannot be read as text."""
 
 
+class MemoryLimitError(BBPEError, MemoryError):
+    """A job would need more memory than it may take; found before the part that needs it begins."""
+
+
 class SpecialTokenError(BBPEError, ValueError):
     """A text holds a special token that the call disallows, or allows one that does not exist."""
 

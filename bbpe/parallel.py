@@ -1,11 +1,12 @@
-"""An ordered map over threads, for work that releases the GIL."""
+"""Ordered maps over threads and other executors, and work that Ctrl-C need not wait for."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from threading import Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -49,3 +50,48 @@ def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def submit_all(
+    executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], waiting: int
+) -> Iterator[Result]:
+    """Yield `function(item)` in the order of the items, from an executor of the caller's; so many wait at most.
+
+    An error, Ctrl-C too, cancels what has not begun; the executor stays open.
+
+    >>> with ThreadPoolExecutor() as executor:
+    ...     list(submit_all(executor, len, ["a", "bcd"], 2))
+    [1, 3]
+    """
+    futures: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            futures.append(executor.submit(function, item))
+            if len(futures) >= waiting:
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def apart(work: Callable[[], Result], *, abandon: bool = False) -> Result:
+    """Return `work()`, done in a thread, so that Ctrl-C is heard although the work is one long call into C.
+
+    The work then goes on to its end, which nobody sees but the interpreter, which waits for it before it exits.  With
+    `abandon` it does not; only work that is all C may be left like that, since C++ would not survive it.
+
+    >>> apart(lambda: 1 + 1)
+    2
+    """
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=abandon).start()
+    return future.result()

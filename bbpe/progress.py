@@ -7,6 +7,7 @@ is no terminal, now and then a line of its own.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import time
@@ -22,7 +23,8 @@ class Progress:
     """How far a phase of a job is.
 
     `done` of `total` units are behind it; `total` is `None` when it is not known.  `unit` is a plural
-    ("merges"); "bytes" are shown as MB of 10**6 bytes.
+    ("merges"); "bytes" are shown as MB of 10**6 bytes.  `note` is a line for people: the plan before a long
+    phase, what was read after it.
 
     >>> Progress("merge", 300, 15744, "merges").done
     300
@@ -32,6 +34,7 @@ class Progress:
     done: int
     total: int | None
     unit: str
+    note: str = ""
 
 
 class ProgressBar:
@@ -70,12 +73,18 @@ class ProgressBar:
         if self._painter is None:
             raise RuntimeError("a ProgressBar draws only inside its with block")
         now = time.monotonic()
+        if progress.note and not progress.done:
+            # nothing to draw yet: what is going to be done
+            self._painter.tell(f"{progress.phase}  {progress.note}")
+            return
         if progress.phase != self._last.phase:
             self._end_phase(self._painter)
             # a phase may first report when it is well on its way: it began where the one before ended
             self._started, self._drawn = self._heard, now
             self._painter.begin(progress)
         self._last, self._heard = progress, now
+        if progress.note:
+            self._painter.tell(f"{progress.phase}  {progress.note}")
         if now - self._drawn >= self._painter.interval:
             self._drawn = now
             self._painter.draw(progress, self._describe(ended=False))
@@ -96,6 +105,47 @@ class ProgressBar:
         elif rate > 0 and last.total is not None:
             parts.append(f"{_duration(max(0, last.total - last.done) / rate)} left")
         return "  ".join(parts)
+
+
+class JsonLines:
+    """Writes progress as JSON objects, one a line, for a log; callable with a `Progress`.
+
+    Each has `phase`, `done`, `total`, `unit`, `seconds` since the start, `rate` in units a second of this phase, and
+    `note` if there is one.  A line is written when a phase begins, when it ends, when there is a note, and
+    every `interval` seconds between.
+
+    >>> import io
+    >>> log = io.StringIO()
+    >>> JsonLines(log)(Progress("count", 0, 5, "bytes"))
+    >>> sorted(json.loads(log.getvalue()))
+    ['done', 'phase', 'rate', 'seconds', 'total', 'unit']
+    """
+
+    def __init__(self, stream: TextIO, *, interval: float = 5.0) -> None:
+        self._stream, self._interval = stream, interval
+        self._began = self._phase_began = self._written = time.monotonic()
+        self._phase, self._first = "", 0
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of how far the job is, and write it when it is time."""
+        now = time.monotonic()
+        begins = progress.phase != self._phase
+        if begins:
+            self._phase, self._first, self._phase_began = progress.phase, progress.done, now
+        ends = progress.total is not None and progress.done >= progress.total
+        if not (begins or ends or progress.note or now - self._written >= self._interval):
+            return
+        self._written, seconds = now, now - self._phase_began
+        record = {
+            "phase": progress.phase,
+            "done": progress.done,
+            "total": progress.total,
+            "unit": progress.unit,
+            "seconds": round(now - self._began, 3),
+            "rate": round((progress.done - self._first) / seconds, 1) if seconds > 0 else None,
+        }
+        self._stream.write(json.dumps(record | ({"note": progress.note} if progress.note else {})) + "\n")
+        self._stream.flush()
 
 
 @contextmanager
@@ -141,6 +191,8 @@ class _Painter(Protocol):
 
     def begin(self, progress: Progress) -> None: ...
 
+    def tell(self, line: str) -> None: ...
+
     def draw(self, progress: Progress, text: str) -> None: ...
 
     def end(self, progress: Progress, text: str) -> None: ...
@@ -158,6 +210,10 @@ class _Lines:
 
     def begin(self, progress: Progress) -> None:
         pass
+
+    def tell(self, line: str) -> None:
+        self.stream.write(f"{line}\n")
+        self.stream.flush()
 
     def draw(self, progress: Progress, text: str) -> None:
         self.stream.write(f"{progress.phase}  {text}\n")
@@ -179,6 +235,10 @@ class _OneLine:
         self.stream, self.width = stream, 0
 
     def begin(self, progress: Progress) -> None:
+        self.width = 0
+
+    def tell(self, line: str) -> None:
+        self.stream.write("\r" + line.ljust(self.width) + "\n")
         self.width = 0
 
     def draw(self, progress: Progress, text: str) -> None:
@@ -222,6 +282,9 @@ class _RichBar:
     def begin(self, progress: Progress) -> None:
         self._task = self._rich.add_task(progress.phase, total=progress.total, text="")
 
+    def tell(self, line: str) -> None:
+        self._rich.console.print(line, markup=False, highlight=False)
+
     def draw(self, progress: Progress, text: str) -> None:
         self._rich.update(self._task, completed=progress.done, total=progress.total, text=text, refresh=True)
 
@@ -238,6 +301,9 @@ class _Silence:
     interval = float("inf")
 
     def begin(self, progress: Progress) -> None:
+        pass
+
+    def tell(self, line: str) -> None:
         pass
 
     def draw(self, progress: Progress, text: str) -> None:

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
 from . import corpus
+from .budget import parse_bytes, resident_bytes, shown
 from .core.count import PretokenTable
-from .core.split import Splitter
-from .core.train import TIE_RULES, Trainer
-from .errors import CorpusError
-from .normalize import BYTE_ORDER, Buffer, Text, text_bytes
-from .parallel import imap, thread_count
-from .patterns import Pattern, get_pattern
+from .core.train import TIE_RULES, Trainer, merge_memory
+from .counting import Report, count_files, count_texts, silent
+from .counts import Document, PretokenCounts
+from .errors import CorpusError, MemoryLimitError
+from .normalize import BYTE_ORDER, Text, text_bytes
+from .parallel import apart
 from .progress import Progress, resolve
+from .settings import Settings, settings_of
 from .spec import MAX_ID, TokenizerSpec
-from .specials import any_of
-from .splitting import TextSplitter
 from .tokenizer import Tokenizer
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
-Document: TypeAlias = Literal["file", "line"]
-Report: TypeAlias = Callable[[Progress], None]
 
-#: Texts larger than this are counted in regions of about this size, in threads.
-_REGION = 8 << 20
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
 _VISITS = 1 << 20
 _NO_LIMIT = 2**32 - 1
+#: How unique pretokens grow with text, at the slowest: as this power of it.
+_SLOWEST = 0.6
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The checked arguments of one training."""
+    """The checked arguments of one training, less how to count."""
 
     vocab_size: int
-    pattern: Pattern
     special_tokens: tuple[str, ...]
     min_frequency: int
     max_token_length: int
     tie_break: TieBreak
-    document: Document
-    threads: int
+    pad_vocab_to: int
+    max_memory: int | None
+    sample: float
+
+    @property
+    def merge_limit(self) -> int:
+        return self.vocab_size - 256 - len(self.special_tokens)
 
 
 def train(
@@ -57,21 +60,29 @@ def train(
     max_token_length: int | None = None,
     tie_break: TieBreak = "ids",
     document: Document = "file",
+    pad_vocab_to: int = 1,
+    max_memory: int | str | None = None,
     threads: int | None = None,
+    executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    max_pretoken_bytes: int | None = None,
+    sample: float = 1.0,
+    text_field: str = "text",
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
-    `files`: a path, glob or folder, or a list of them; text is read as bytes, whatever its encoding.
-    `vocab_size` counts the 256 bytes, the merges and the special tokens, which get ids in that order;
+    `files`: a path, glob or folder, or a list of them, of the kinds that `count` reads; text is read as bytes, whatever
+    its encoding.  `vocab_size` counts the 256 bytes, the merges and the special tokens, which get ids in that order;
     training stops early, with fewer merges, when no pair occurs `min_frequency` times.  Special tokens in
     the text separate it.  `max_token_length` is in bytes.  `tie_break` chooses among pairs of equal count:
     "ids" the lowest pair of ids (as HF tokenizers), "bytes" the greatest pair of byte strings, "first" the
     pair that occurs first in the text.  `document="line"` makes each line, with its end, a text of its own.
-    `progress`: True for a bar on stderr, or a function of `bbpe.progress.Progress`.
+    `pad_vocab_to=128` adds reserved special tokens up to a multiple of 128.  The other options are those of `count`.
 
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` when there is
-    no text, `OSError` naming a file that cannot be read.
+    no text or it cannot be read, `OSError` naming a file that cannot be read, `MemoryLimitError` before merging begins
+    when it would need more than `max_memory`, naming how much, and the `sample` that would fit.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -81,19 +92,16 @@ def train(
     [(b'l', b'o'), (b'lo', b'w')]
     """
     plan = _plan(
-        vocab_size, pattern, special_tokens, min_frequency, max_token_length, tie_break, document, threads
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
     )
-    paths = corpus.paths(files)
+    settings = settings_of(
+        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
+        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
+    )  # fmt: skip
     with resolve(progress) as chosen:
-        report = chosen or _silent
-        total = sum(path.stat().st_size for path in paths)
-        counter, done = _Counter(plan), 0
-        for path in paths:
-            with corpus.open_text(path) as text:
-                for counted in counter.add(text):
-                    report(Progress("count", min(done + counted, total), total, "bytes"))
-            done += path.stat().st_size
-        return _learn(plan, counter.table, report)
+        report = chosen or silent
+        counts = count_files(files, settings, report, partial(_check_memory, plan))
+        return _learn(plan, counts, report)
 
 
 def train_from_iterator(
@@ -106,7 +114,13 @@ def train_from_iterator(
     max_token_length: int | None = None,
     tie_break: TieBreak = "ids",
     document: Document = "file",
+    pad_vocab_to: int = 1,
+    max_memory: int | str | None = None,
     threads: int | None = None,
+    executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    max_pretoken_bytes: int | None = None,
+    sample: float = 1.0,
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on texts, each `str` or bytes-like; no merge crosses from one into the next.
@@ -117,43 +131,59 @@ def train_from_iterator(
     [(b'l', b'o')]
     """
     plan = _plan(
-        vocab_size, pattern, special_tokens, min_frequency, max_token_length, tie_break, document, threads
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
     )
-    if isinstance(texts, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"train_from_iterator takes an iterable of texts, not one {type(texts).__name__}")
+    settings = settings_of(
+        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
+        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+    )  # fmt: skip
     with resolve(progress) as chosen:
-        report = chosen or _silent
-        counter, done = _Counter(plan), 0
-        for text in texts:
-            data = text_bytes(text)
-            for counted in counter.add(data):
-                report(Progress("count", done + counted, None, "bytes"))
-            done += len(data)
-        return _learn(plan, counter.table, report)
+        report = chosen or silent
+        counts = count_texts(texts, settings, report, partial(_check_memory, plan))
+        return _learn(plan, counts, report)
 
 
 def train_from_counts(
-    counts: Mapping[bytes, int] | Mapping[str, int],
+    counts: PretokenCounts | Mapping[bytes, int] | Mapping[str, int],
     vocab_size: int,
     *,
-    pattern: str | Sequence[str] = "gpt2",
-    special_tokens: Sequence[str] = (),
+    pattern: str | Sequence[str] | None = None,
+    special_tokens: Sequence[str] | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     tie_break: TieBreak = "ids",
+    pad_vocab_to: int = 1,
+    max_memory: int | str | None = None,
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on counted pretokens, in the order of their first appearance.
 
-    `counts` maps pretokens, as `pattern` cuts them, to how often they occur, 0 to 2**63 - 1.  Other options
-    and errors are those of `train`.
+    `counts`: what `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to how often
+    they occur, 0 to 2**63 - 1.  `pattern` and `special_tokens` are by default those of the counts, or "gpt2" and none
+    for a mapping; other special tokens may be named, but no other pattern.  The rest is as in `train`.
 
     >>> train_from_counts({"low": 5, " lower": 2}, 257).merges
     [(b'l', b'o')]
     """
-    plan = _plan(vocab_size, pattern, special_tokens, min_frequency, max_token_length, tie_break, "file", 1)
+    if isinstance(counts, PretokenCounts):
+        given = counts
+        if pattern is not None:
+            asked = replace(counts.kind, pattern=settings_of(pattern).kind.pattern)
+            different = counts.kind.differences(asked)
+            if different:
+                raise ValueError(f"the counts and the arguments differ: {', '.join(different)}")
+        specials = counts.special_tokens if special_tokens is None else special_tokens
+    else:
+        specials = () if special_tokens is None else special_tokens
+        given = _counts_of_mapping(counts, settings_of("gpt2" if pattern is None else pattern, specials))
+    plan = _plan(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0)
+    with resolve(progress) as report:
+        return _learn(plan, given, report or silent)
+
+
+def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings: Settings) -> PretokenCounts:
     if not isinstance(counts, Mapping):
-        raise TypeError(f"counts must be a mapping of pretokens to counts, not {type(counts).__name__}")
+        raise TypeError(f"counts must be PretokenCounts or a mapping to counts, not {type(counts).__name__}")
     table = PretokenTable()
     for pretoken, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int):
@@ -161,65 +191,68 @@ def train_from_counts(
         if not 0 <= count < 2**63:
             raise ValueError(f"the count of {pretoken!r} is {count}; expected 0 to {2**63 - 1}")
         table.add(bytes(text_bytes(pretoken)), count)
-    with resolve(progress) as report:
-        return _learn(plan, table, report or _silent)
+    return PretokenCounts.of_table(table, settings.kind)
 
 
 def _plan(
     vocab_size: int,
-    pattern: str | Sequence[str],
     special_tokens: Sequence[str],
     min_frequency: int,
     max_token_length: int | None,
     tie_break: TieBreak,
-    document: Document,
-    threads: int | None,
+    pad_vocab_to: int,
+    max_memory: int | str | None,
+    sample: float,
 ) -> _Plan:
     """Check arguments before anything is read."""
-    if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
-        raise TypeError(f"special_tokens must be a sequence of strings, not {special_tokens!r}")
-    specials = tuple(special_tokens)
-    if "" in specials or len(set(specials)) != len(specials):
-        raise ValueError(f"special_tokens must be different and not empty: {specials!r}")
+    count = len(special_tokens)
     for name, value, least in (
-        ("vocab_size", vocab_size, 256 + len(specials)),
+        ("vocab_size", vocab_size, 256 + count),
         ("min_frequency", min_frequency, 0),
         ("max_token_length", _NO_LIMIT if max_token_length is None else max_token_length, 1),
+        ("pad_vocab_to", pad_vocab_to, 1),
     ):
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"{name} must be an int, not {type(value).__name__}")
         if value < least:
-            detail = f", the 256 bytes and {len(specials)} special tokens" if name == "vocab_size" else ""
+            detail = f", the 256 bytes and {count} special tokens" if name == "vocab_size" else ""
             raise ValueError(f"{name} is {value}; expected at least {least}{detail}")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     if tie_break not in TIE_RULES:
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
-    if document not in ("file", "line"):
-        raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
     longest = _NO_LIMIT if max_token_length is None else min(max_token_length, _NO_LIMIT)
+    memory = None if max_memory is None else parse_bytes(max_memory)
     return _Plan(
-        vocab_size, get_pattern(pattern), specials, min_frequency, longest, tie_break, document, thread_count(threads)
+        vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample
     )
 
 
-def _silent(progress: Progress) -> None:
-    """Report nothing."""
+def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
+    """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
+    if plan.max_memory is None:
+        return
+    # the table itself stays, at up to 56 bytes a pretoken besides its own
+    need = merge_memory(pretoken_bytes, pretokens, plan.merge_limit) + pretoken_bytes + 56 * pretokens
+    base = resident_bytes() - held
+    if base + need <= plan.max_memory:
+        return
+    room = plan.max_memory - base
+    share = plan.sample * max(room / need, 0.0) ** (1 / _SLOWEST)
+    fits = f"sample={float(f'{share:.1g}') if share < 1 else 1} should fit, or " if share > 1e-6 else ""
+    raise MemoryLimitError(
+        f"merging {pretokens:,} unique pretokens of {shown(pretoken_bytes)} needs about {shown(base + need)}, and "
+        f"max_memory is {shown(plan.max_memory)}; {fits}max_memory='{shown(1.05 * (base + need)).replace(' ', '')}'"
+    )
 
 
-def _learn(plan: _Plan, table: PretokenTable, report: Report) -> Tokenizer:
-    if len(table) == 0:
+def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
+    if len(counts) == 0:
         raise CorpusError("there is no text to train on: no pretoken was found")
-    limit = plan.vocab_size - 256 - len(plan.special_tokens)
-    trainer = Trainer(
-        table,
-        BYTE_ORDER,
-        merge_limit=limit,
-        tie_break=plan.tie_break,
-        min_frequency=plan.min_frequency,
-        max_token_length=plan.max_token_length,
-    )
-    done = False
+    if plan.max_memory is not None:
+        _check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+    trainer = _trainer(plan, counts)
+    limit, done = plan.merge_limit, False
     while not done:
         done = trainer.step(_VISITS)
         report(Progress("merge", trainer.merge_count, trainer.merge_count if done else limit, "merges"))
@@ -228,87 +261,27 @@ def _learn(plan: _Plan, table: PretokenTable, report: Report) -> Tokenizer:
     for left, right in trainer.merges().tolist():
         merges.append((left, right, len(tokens)))
         tokens.append(tokens[left] + tokens[right])
-    specials = {text: len(tokens) + i for i, text in enumerate(plan.special_tokens)}
-    return Tokenizer(TokenizerSpec(dict(enumerate(tokens)), tuple(merges), plan.pattern, specials))
+    texts = [*plan.special_tokens, *_reserved(plan, len(tokens) + len(plan.special_tokens))]
+    specials = {text: len(tokens) + i for i, text in enumerate(texts)}
+    return Tokenizer(TokenizerSpec(dict(enumerate(tokens)), tuple(merges), counts.kind.pattern, specials))
 
 
-class _Counter:
-    """Counts texts into one table, in their order."""
+def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
+    def make() -> Trainer:
+        return Trainer(
+            counts.table(in_order=plan.tie_break == "first"),
+            BYTE_ORDER,
+            merge_limit=plan.merge_limit,
+            tie_break=plan.tie_break,
+            min_frequency=plan.min_frequency,
+            max_token_length=plan.max_token_length,
+        )
 
-    def __init__(self, plan: _Plan) -> None:
-        self.table = PretokenTable()
-        self._by_line, self._threads = plan.document == "line", plan.threads
-        self._splitter = TextSplitter(plan.pattern)
-        self._separators = any_of(token.encode("utf-8", "surrogatepass") for token in plan.special_tokens)
-
-    def add(self, text: Buffer) -> Iterator[int]:
-        """Count a text, and yield now and then how many of its bytes are done."""
-        regions = self._regions(text)
-        compiled = self._splitter.compiled
-        if compiled is None:
-            for start, stop in regions:
-                yield from self._count_regex(text, start, stop)
-        elif self._threads == 1 or len(text) <= 2 * _REGION:
-            for start, stop in regions:
-                yield from _count_compiled(self.table, text, start, stop, compiled, self._by_line)
-        else:
-            count = partial(_count_apart, text, compiled, self._by_line)
-            for table, stop in imap(count, regions, self._threads):
-                self.table.update(table)
-                yield stop
-
-    def _regions(self, text: Buffer) -> Iterator[tuple[int, int]]:
-        """Cut a text into parts that may be counted apart: at special tokens, and where no pretoken changes."""
-        start = 0
-        for found in self._separators.finditer(text) if self._separators else ():
-            yield from self._safe_regions(text, start, found.start())
-            start = found.end()
-        yield from self._safe_regions(text, start, len(text))
-
-    def _safe_regions(self, text: Buffer, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        compiled = self._splitter.compiled
-        while stop - start > 2 * _REGION and compiled is not None:
-            if self._by_line:
-                line = _LINE.search(text, start + _REGION, stop)
-                cut = line.end() if line else stop
-            else:
-                cut = compiled.safe_cut(text, start + _REGION, _REGION)
-            if not start < cut < stop:
-                break
-            yield start, cut
-            start = cut
-        if start < stop:
-            yield start, stop
-
-    def _count_regex(self, text: Buffer, start: int, stop: int) -> Iterator[int]:
-        for first, last in _line_spans(text, start, stop) if self._by_line else ((start, stop),):
-            for pretokens, ends in self._splitter.batches(memoryview(text)[first:last]):
-                self.table.count_given(pretokens, ends)
-                first += len(pretokens)
-                yield first
+    return apart(make, abandon=True)
 
 
-def _count_compiled(
-    table: PretokenTable, text: Buffer, start: int, stop: int, splitter: Splitter, by_line: bool
-) -> Iterator[int]:
-    while start < stop:
-        start = table.count_text(text, start, stop, splitter, by_line)
-        yield start
-
-
-def _count_apart(
-    text: Buffer, splitter: Splitter, by_line: bool, region: tuple[int, int]
-) -> tuple[PretokenTable, int]:
-    table = PretokenTable()
-    for _ in _count_compiled(table, text, *region, splitter, by_line):
-        pass
-    return table, region[1]
-
-
-_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
-
-
-def _line_spans(text: Buffer, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield where each line and its end stand."""
-    for found in _LINE.finditer(text, start, stop):
-        yield found.span()
+def _reserved(plan: _Plan, size: int) -> list[str]:
+    """Return special tokens that make a vocabulary of `size` tokens a multiple of what was asked for."""
+    names = (f"<|reserved_{number}|>" for number in range(plan.pad_vocab_to + len(plan.special_tokens)))
+    free = [name for name in names if name not in plan.special_tokens]
+    return free[: -size % plan.pad_vocab_to]

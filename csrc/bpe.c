@@ -128,8 +128,7 @@ static bbpe_status number_live(bbpe_bpe *self) {
     return status;
 }
 
-/* Entries of `tokens`, the shorter tokens first; NULL without memory. */
-static uint32_t *by_length(const bbpe_bpe *self) {
+uint32_t *bbpe_bpe_by_length(const bbpe_bpe *self) {
     const size_t n = self->tokens.count;
     uint32_t *order = bbpe_memory_new(n, sizeof *order);
     size_t *next = bbpe_memory_zeroed(self->longest + 2, sizeof *next);
@@ -192,7 +191,7 @@ static bbpe_status settle_length(bbpe_bpe *self, bbpe_bpe_work *work, const uint
 }
 
 bbpe_status bbpe_bpe_settle(bbpe_bpe *self) {
-    uint32_t *order = by_length(self), *ids = bbpe_memory_new(self->longest, sizeof *ids);
+    uint32_t *order = bbpe_bpe_by_length(self), *ids = bbpe_memory_new(self->longest, sizeof *ids);
     bbpe_bpe_work work = {0};
     bool is_numbered = true;
     const size_t n = self->tokens.count;

@@ -69,6 +69,9 @@ bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, ui
 /* Find the live merges; after it the model may be used.  BBPE_TOO_LARGE beyond 2^21 merges that make tokens. */
 bbpe_status bbpe_bpe_settle(bbpe_bpe *self);
 
+/* The entries of `tokens`, those of shorter tokens first, in memory of the caller's; NULL without memory. */
+uint32_t *bbpe_bpe_by_length(const bbpe_bpe *self);
+
 /* The rank << 32 | id that two neighbours merge into, or BBPE_BPE_NONE. */
 BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right) {
     const uint64_t *value = bbpe_pair_table_find(&self->merges, bbpe_pair_key(left, right));

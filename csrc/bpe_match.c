@@ -51,37 +51,20 @@ static void find_ends(bbpe_bpe_match *self, const bbpe_bpe *model, uint32_t id) 
     self->right_ends[id] = (bbpe_bpe_end){parts.right, time, until_right, right.time ? right.until_byte : until_right};
 }
 
-/* The made tokens of two bytes and more, the shorter ones first; `next` are zeros, one for each length up to the
- * longest and one more. */
-static size_t by_length(const bbpe_bpe *model, uint32_t *ids, size_t *next) {
-    const bbpe_pretoken_table *tokens = &model->tokens;
-    size_t count = 0;
-    for (size_t i = 0; i < tokens->count; i++)
-        if (tokens->entries[i].length > 1) next[tokens->entries[i].length + 1]++;
-    for (size_t length = 1; length <= model->longest; length++) next[length + 1] += next[length];
-    for (size_t i = 0; i < tokens->count; i++)
-        if (tokens->entries[i].length > 1) ids[next[tokens->entries[i].length]++] = (uint32_t)i;
-    for (size_t i = 0; i < next[model->longest]; i++) {
-        const uint64_t value = tokens->entries[ids[i]].value;
-        if (value & BBPE_BPE_MADE) ids[count++] = (uint32_t)value;
-    }
-    return count;
-}
-
 static bbpe_status find_all_ends(bbpe_bpe_match *self, const bbpe_bpe *model) {
-    uint32_t *ids = bbpe_memory_new(model->tokens.count, sizeof *ids);
-    size_t *next = bbpe_memory_zeroed(model->longest + 2, sizeof *next);
+    uint32_t *order = bbpe_bpe_by_length(model);
     self->left_ends = bbpe_memory_table(model->id_count, sizeof *self->left_ends);
     self->right_ends = bbpe_memory_table(model->id_count, sizeof *self->right_ends);
-    const bool fits = ids && next && self->left_ends && self->right_ends;
+    const bool fits = order && self->left_ends && self->right_ends;
     for (int byte = 0; byte < 256 && fits; byte++) {
         const uint32_t id = model->byte_ids[byte];
         self->left_ends[id].until_byte = self->right_ends[id].until_byte = UINT32_MAX;
     }
-    const size_t count = fits ? by_length(model, ids, next) : 0;
-    for (size_t i = 0; i < count; i++) find_ends(self, model, ids[i]);
-    bbpe_memory_free(ids);
-    bbpe_memory_free(next);
+    for (size_t i = 0; i < model->tokens.count && fits; i++) {
+        const bbpe_pretoken_entry *token = model->tokens.entries + order[i];
+        if (token->length > 1 && (token->value & BBPE_BPE_MADE)) find_ends(self, model, (uint32_t)token->value);
+    }
+    bbpe_memory_free(order);
     return fits ? BBPE_OK : BBPE_NO_MEMORY;
 }
 

@@ -46,16 +46,21 @@ BBPE_INLINE void bbpe_heap_push(bbpe_heap *self, bbpe_heap_item item, bbpe_heap_
     self->items[i] = item;
 }
 
-BBPE_INLINE bbpe_heap_item bbpe_heap_pop(bbpe_heap *self, bbpe_heap_less less, const void *context) {
-    const bbpe_heap_item top = self->items[0], last = self->items[--self->count];
+/* Put an item where the top one is: a pop and a push at once. */
+BBPE_INLINE void bbpe_heap_replace(bbpe_heap *self, bbpe_heap_item item, bbpe_heap_less less, const void *context) {
     size_t i = 0;
     for (size_t child = 1; child < self->count; child = 2 * i + 1) {
         if (child + 1 < self->count && less(context, self->items + child + 1, self->items + child)) child++;
-        if (!less(context, self->items + child, &last)) break;
+        if (!less(context, self->items + child, &item)) break;
         self->items[i] = self->items[child];
         i = child;
     }
-    self->items[i] = last;
+    self->items[i] = item;
+}
+
+BBPE_INLINE bbpe_heap_item bbpe_heap_pop(bbpe_heap *self, bbpe_heap_less less, const void *context) {
+    const bbpe_heap_item top = self->items[0], last = self->items[--self->count];
+    if (self->count) bbpe_heap_replace(self, last, less, context);
     return top;
 }
 

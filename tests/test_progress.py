@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 import pytest
 
 from bbpe import progress
-from bbpe.progress import Progress, ProgressBar, resolve
+from bbpe.progress import JsonLines, Progress, ProgressBar, resolve
 
 
 class Terminal(io.StringIO):
@@ -119,3 +120,44 @@ def test_what_progress_may_be() -> None:
 @pytest.mark.parametrize(("seconds", "shown"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (75, "1:15"), (3723, "1:02:03")])
 def test_durations(seconds: float, shown: str) -> None:
     assert progress._duration(seconds) == shown
+
+
+@pytest.mark.parametrize("stream_type", [io.StringIO, Terminal])
+@pytest.mark.parametrize("with_rich", [False, True])
+def test_notes_are_lines(
+    stream_type: type[io.StringIO], with_rich: bool, monkeypatch: pytest.MonkeyPatch, clock: list[float]
+) -> None:
+    if with_rich:
+        pytest.importorskip("rich")
+    else:
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    stream = stream_type()
+    with ProgressBar(stream=stream) as bar:
+        bar(Progress("plan", 0, 5, "bytes", "4 GB [are] enough"))
+        bar(Progress("count", 5, 5, "bytes"))
+        clock[0] += 1
+        bar(Progress("count", 5, 5, "bytes", "5 bytes read"))
+    assert "plan  4 GB [are] enough" in stream.getvalue()
+    assert "count  5 bytes read" in stream.getvalue()
+
+
+def test_json_lines(clock: list[float]) -> None:
+    stream = io.StringIO()
+    log = JsonLines(stream)
+    for phase, unit in (("count", "bytes"), ("merge", "merges")):
+        for step in range(101):
+            log(Progress(phase, step * 1_000_000, 100_000_000, unit))
+            clock[0] += 0.125
+    log(Progress("merge", 100_000_000, 100_000_000, unit, "done"))
+    records = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(record["phase"], record["done"] // 1_000_000) for record in records] == [
+        ("count", 0), ("count", 40), ("count", 80), ("count", 100),
+        ("merge", 0), ("merge", 40), ("merge", 80), ("merge", 100), ("merge", 100),
+    ]  # fmt: skip
+    assert records[1] == {
+        "phase": "count", "done": 40_000_000, "total": 100_000_000, "unit": "bytes", "seconds": 5.0, "rate": 8e6
+    }  # fmt: skip
+    assert records[-1]["note"] == "done"
+    unknown = io.StringIO()
+    JsonLines(unknown)(Progress("count", 3, None, "bytes"))
+    assert json.loads(unknown.getvalue())["total"] is None

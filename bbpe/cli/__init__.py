@@ -13,12 +13,14 @@ from collections.abc import Sequence
 
 from bbpe.errors import BBPEError
 
-from . import convert, decode, demo, encode, fetch, inspect, train
+from . import convert, count, counts, decode, demo, encode, fetch, inspect, train
 
 #: The subcommands, in the order of the help text.
 COMMANDS = (
     demo.COMMAND,
     train.COMMAND,
+    count.COMMAND,
+    counts.COMMAND,
     encode.COMMAND,
     decode.COMMAND,
     convert.COMMAND,
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
-    except (BBPEError, ValueError, ImportError, OSError) as error:
+    except (BBPEError, ValueError, OverflowError, ImportError, OSError) as error:
         sys.stderr.write(f"bbpe: error: {_in_one_line(error)}\n")
         return 1
     return status

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +12,29 @@ from bbpe import formats
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
+from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
 from .streams import STDIN, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files, globs and folders of text, or just -")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
+    parser.add_argument("--counts", metavar="PATH", help="train on counts that `bbpe count` saved, instead of files")
     parser.add_argument("--vocab-size", type=positive, required=True, metavar="N", help="tokens in all")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
     parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
-    parser.add_argument("--pattern", default="gpt2", help="split pattern, a name or a regex (default: gpt2)")
+    parser.add_argument("--pattern", help="split pattern, a name or a regex (default: that of the counts, or gpt2)")
     parser.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
     parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
     parser.add_argument("--max-token-length", type=positive, metavar="N", help="longest token, in bytes")
     parser.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
-    parser.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
-    parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument("--pad-vocab-to", type=positive, default=1, metavar="N", help="reserve tokens up to a multiple")
+    add_counting(parser)
+    add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
 
 def _run(args: Namespace) -> int:
-    _check_folder(args.output)
+    check_folder(args.output, "the tokenizer")
     output_format = args.format or formats.format_of(Path(args.output))
     started = time.perf_counter()
     tokenizer = _train(args)
@@ -56,34 +54,35 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-def _check_folder(output: str) -> None:
-    # before the training, not after it
-    parent = Path(output).absolute().parent
-    if not parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save the tokenizer in", str(parent))
-    if not os.access(parent, os.W_OK):
-        raise PermissionError(errno.EACCES, "the tokenizer cannot be saved in this folder", str(parent))
-
-
 def _train(args: Namespace) -> Tokenizer:
     options: dict[str, Any] = {
-        "pattern": args.pattern,
-        "special_tokens": args.special_token,
         "min_frequency": args.min_frequency,
         "max_token_length": args.max_token_length,
         "tie_break": args.tie_break,
-        "threads": args.threads,
-        "progress": not args.quiet,
+        "pad_vocab_to": args.pad_vocab_to,
+        "progress": progress_of(args),
     }
+    if args.counts is not None:
+        if args.files:
+            raise ValueError("--counts does not go with files to count")
+        counts = bbpe.load_counts(args.counts, pattern=args.pattern)
+        specials = args.special_token or None
+        return bbpe.train_from_counts(
+            counts, args.vocab_size, special_tokens=specials, max_memory=args.max_memory, **options
+        )
+    options |= {
+        "pattern": args.pattern or "gpt2",
+        "special_tokens": args.special_token,
+        "document": args.document,
+        **counting_options(args),
+    }
+    if not args.files:
+        raise ValueError("there is nothing to train on; expected files, - (standard input) or --counts")
     if STDIN not in args.files:
-        return bbpe.train(args.files, args.vocab_size, document=args.document, **options)
+        return bbpe.train(args.files, args.vocab_size, text_field=args.text_field, **options)
     if len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
-    return bbpe.train_from_iterator(_stdin_texts(args.document), args.vocab_size, **options)
-
-
-def _stdin_texts(document: str) -> Iterable[bytes]:
-    return sys.stdin.buffer if document == "line" else (sys.stdin.buffer.read(),)
+    return bbpe.train_from_iterator(stdin_texts(args.document), args.vocab_size, **options)
 
 
 COMMAND = Command("train", "Train a tokenizer on text files.", _add_arguments, _run)

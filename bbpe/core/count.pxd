@@ -1,11 +1,9 @@
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t
 
-from bbpe.core.c_common cimport bbpe_status
-from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
-from bbpe.core.split cimport Splitter
+from bbpe.core.c_count_table cimport bbpe_count_table
 
 
 cdef class PretokenTable:
-    cdef bbpe_pretoken_table table
-    cdef bbpe_status _count(self, const uint8_t *pretoken, size_t n, uint64_t times) noexcept nogil
-    cdef bbpe_status _count_region(self, Splitter splitter, const uint8_t *text, size_t *start, size_t n, size_t stop) noexcept nogil
+    cdef bbpe_count_table table
+    cdef uint64_t pieces
+    cdef object order(self)

@@ -5,6 +5,8 @@ from .count import PretokenTable
 
 TIE_RULES: dict[str, int]
 
+def merge_memory(table_bytes: int, pretokens: int, merge_limit: int) -> int: ...
+
 class Trainer:
     merge_count: int
     merge_limit: int
@@ -17,6 +19,7 @@ class Trainer:
         tie_break: str,
         min_frequency: int,
         max_token_length: int,
+        threshold: int = 0,
     ) -> None: ...
     def step(self, visits: int) -> bool: ...
     def merges(self) -> npt.NDArray[np.uint32]: ...

@@ -1,0 +1,344 @@
+"""Texts -> chunks: pieces of a corpus that may be counted apart, in any order, by anyone.
+
+A text longer than a block is cut where the pattern is sure of a border and no special token stands, so that the
+pretokens of its parts are those of the whole; small texts share a chunk.  A pattern that only the `regex`
+package follows offers no such place, except between lines when these are texts of their own; its long texts are
+split here, and their pretokens handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from .core.rows import hashes, take
+from .normalize import Buffer
+from .patterns import Pattern
+from .sources import BLOCK, Texts
+from .specials import Matcher
+from .splitting import TextSplitter
+from .streaming import pieces
+
+#: How far from the end of a block a cut is looked for first, in bytes.
+_NEAR = 256
+#: The head of a text that decides whether it is in the sample.
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where reading goes on: in which source, behind how many of its texts, behind how many bytes of the next."""
+
+    source: int = 0
+    text: int = 0
+    byte: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a corpus, and the place behind it; `None` where reading cannot be taken up again.
+
+    `ends`: where the texts in `data` end, int64[n], or the pretokens if these are `given`.  `texts` is how many whole
+    texts the chunk ends, `left_out` how many the sample left out, `read` how far in its source it ends, in bytes.
+    """
+
+    data: bytes | memoryview
+    ends: npt.NDArray[np.int64]
+    place: Place | None
+    read: int = 0
+    texts: int = 0
+    left_out: int = 0
+    skipped: int = 0
+    size: int = 0
+    given: bool = False
+    ends_text: bool = True
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What decides how a corpus is counted; picklable.
+
+    `specials` are special tokens as UTF-8, `by_line` makes each line a text, `longest` cuts longer pretokens (0: none),
+    `sample` is the share of texts that is counted, chosen by a hash of each; `block` is about the bytes of a chunk.
+    """
+
+    pattern: Pattern
+    specials: tuple[bytes, ...] = ()
+    by_line: bool = False
+    longest: int = 0
+    sample: float = 1.0
+    block: int = BLOCK
+
+
+@dataclass
+class _Small:
+    """Small texts that wait to share a chunk."""
+
+    parts: list[bytes | memoryview] = field(default_factory=list)
+    size: int = 0
+    left_out: int = 0
+
+    def clear(self) -> None:
+        self.parts, self.size, self.left_out = [], 0, 0
+
+
+class _Pending:
+    """The end of a text's last block that stands in no chunk yet, and what came behind it."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._enough = self.size = 0
+
+    def add(self, event: Texts) -> bool:
+        """Take the next part of the text; whether a cut should be looked for now.
+
+        Where there was none, what is pending must double first, so that an endless word costs linear time.
+        """
+        self._parts.append(bytes(event.data))
+        self.size += len(event.data)
+        return event.last or self.size >= self._enough
+
+    def joined(self) -> bytes:
+        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+
+    def keep(self, data: bytes, cut: int) -> None:
+        """Go on with what lies behind the cut."""
+        self._parts = [data[cut:]] if cut < len(data) else []
+        self.size = len(data) - cut
+        self._enough = 0 if cut else 2 * len(data)
+
+
+class Cutter:
+    """Cuts the texts of one source after another into chunks."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._splitter = TextSplitter(rules.pattern)
+        self._longest_special = max(map(len, rules.specials), default=1)
+        self._sampled_lines = rules.by_line and rules.sample < 1
+
+    def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Place = Place()) -> Iterator[Chunk]:
+        """Yield the chunks of sources, given by number; `start` is where the first one is taken up."""
+        small = _Small()
+        for number, events in sources:
+            place = start if number == start.source else Place(number)
+            yield from self._source(events, place, small)
+        if small.parts or small.left_out:
+            yield self._shared(small, Place(number + 1), 0)
+
+    def _source(self, events: Iterable[Texts], place: Place, small: _Small) -> Iterator[Chunk]:
+        pending, chosen, first = _Pending(), True, place.byte == 0
+        stream = iter(events)
+        for event in stream:
+            if event.ends is not None:
+                yield from self._drained(small, place)
+                place = Place(place.source, place.text + len(event.ends))
+                yield from self._divided(self._whole(event, place))
+                continue
+            if first:
+                chosen, first = self._is_chosen(event.data), False
+                if not event.last and self._rules.pattern.scheme is None and not self._rules.by_line:
+                    yield from self._drained(small, place)
+                    yield from self._by_regex(_chained(event, stream), place.source, chosen)
+                    return
+            whole = place.byte == 0 and event.last and event.complete
+            if not chosen:
+                small.left_out += event.last
+                continue
+            if whole and not pending.size and len(event.data) <= self._rules.block and not self._sampled_lines:
+                small.parts.append(event.data)
+                small.size += len(event.data)
+                if small.size >= self._rules.block:
+                    yield self._shared(small, Place(place.source + 1), event.read)
+                continue
+            yield from self._drained(small, place)
+            tried = pending.size
+            if not pending.add(event):
+                continue
+            data = pending.joined()
+            cut = len(data) if event.last else self.cut(data, max(tried - 4 - self._longest_special, 1))
+            if cut:
+                place = Place(place.source + 1) if event.last else Place(place.source, 0, place.byte + cut)
+                yield self._part(memoryview(data)[:cut], place, event)
+            pending.keep(data, cut)
+
+    def _drained(self, small: _Small, place: Place) -> Iterator[Chunk]:
+        if small.parts or small.left_out:
+            yield self._shared(small, place, 0)
+
+    def _shared(self, small: _Small, place: Place, read: int) -> Chunk:
+        ends = np.cumsum([len(part) for part in small.parts], dtype=np.int64)
+        data = small.parts[0] if len(small.parts) == 1 else b"".join(small.parts)
+        chunk = Chunk(data, ends, place, read, len(ends), small.left_out, size=len(data))
+        small.clear()
+        return chunk
+
+    def _part(self, data: memoryview, place: Place, event: Texts) -> Chunk:
+        ends, ended = np.array([len(data)], np.int64), event.last and event.complete
+        if self._sampled_lines:
+            return self._whole(Texts(data, ends, True, event.read), place)
+        return Chunk(data, ends, place, event.read, int(ended), size=len(data), ends_text=ended)
+
+    def _whole(self, event: Texts, place: Place) -> Chunk:
+        """Make a chunk of whole texts, less what the sample leaves out."""
+        data, ends = event.data, event.ends
+        assert ends is not None
+        size = len(data)
+        if self._sampled_lines and len(ends):
+            ends = np.union1d(ends, _line_ends(data))
+        count = len(ends)
+        if self._rules.sample < 1 and count:
+            offsets = np.concatenate([np.zeros(1, np.int64), ends])
+            array = np.frombuffer(data, np.uint8)
+            kept = np.flatnonzero(self._in_sample(hashes(array, offsets))).astype(np.int64)
+            array, offsets = take(array, offsets, kept)
+            data, ends = array.data, offsets[1:]
+        return Chunk(data, ends, place, event.read, len(ends), count - len(ends), event.skipped, size)
+
+    def _divided(self, chunk: Chunk) -> Iterator[Chunk]:
+        """Yield a chunk of whole texts in several when it is much too large, as one long text makes it."""
+        block, view, at, texts = self._rules.block, memoryview(chunk.data), 0, chunk.texts
+        if len(view) <= 2 * block or (self._splitter.compiled is None and not self._rules.by_line):
+            yield chunk
+            return
+        for end in chunk.ends[np.diff(chunk.ends, prepend=0) > 2 * block].tolist():
+            start = int(chunk.ends[np.searchsorted(chunk.ends, end) - 1]) if end != chunk.ends[0] else 0
+            if start > at:
+                between = self._among(chunk, view, at, start)
+                texts -= between.texts
+                yield between
+            at, room = start, block
+            while end - at > 2 * block:
+                cut = self.cut(bytes(view[at : at + room]), 1) if end - at > room else 0
+                if not cut and end - at > room:
+                    room *= 2
+                    continue
+                if not cut:
+                    break
+                piece = view[at : at + cut]
+                yield Chunk(piece, np.array([cut], np.int64), None, chunk.read, size=cut, ends_text=False)
+                at, room = at + cut, block
+            yield Chunk(view[at:end], np.array([end - at], np.int64), None, chunk.read, 1, size=end - at)
+            at, texts = end, texts - 1
+        last = self._among(chunk, view, at, len(view))
+        yield replace(chunk, data=last.data, ends=last.ends, size=chunk.size - at, texts=texts)
+
+    def _among(self, chunk: Chunk, view: memoryview, start: int, stop: int) -> Chunk:
+        """Return the texts between two ends as a chunk of their own."""
+        ends = chunk.ends[(chunk.ends > start) & (chunk.ends <= stop)] - start
+        return Chunk(view[start:stop], ends, None, chunk.read, len(ends), size=stop - start)
+
+    def _is_chosen(self, head: bytes | memoryview) -> bool:
+        if self._rules.sample >= 1 or self._rules.by_line:
+            return True
+        head = head[:_HEAD]
+        array = np.frombuffer(head, np.uint8)
+        return bool(self._in_sample(hashes(array, np.array([0, len(head)], np.int64)))[0])
+
+    def _in_sample(self, values: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        chosen: npt.NDArray[np.bool_] = values < np.uint64(int(self._rules.sample * 2.0**64))
+        return chosen
+
+    def _by_regex(self, events: Iterator[Texts], source: int, chosen: bool) -> Iterator[Chunk]:
+        """Yield the pretokens of one long text, split as it is read."""
+        tail, matcher = self._rules.pattern.open_tail, Matcher(dict.fromkeys(self._rules.specials, 0))
+        read = size = 0
+
+        def blocks() -> Iterator[bytes | memoryview]:
+            nonlocal read, size
+            for event in events:
+                read, size = event.read, size + len(event.data)
+                if chosen:
+                    yield event.data
+
+        after = Place(source + 1)
+        if tail is None or not chosen:
+            data = b"".join(blocks())
+            ends = np.array([len(data)] if chosen else [], np.int64)
+            yield Chunk(data, ends, after, read, len(ends), 1 - len(ends), size=size)
+            return
+        for piece in pieces(blocks(), self._splitter.cut, tail, matcher):
+            data, ends = (b"", np.empty(0, np.int64)) if isinstance(piece, int) else piece
+            # what is pending stands in no chunk yet, so nobody can go on from here
+            yield Chunk(data, ends, None, read, size=size, given=True, ends_text=False)
+            size = 0
+        yield Chunk(b"", np.empty(0, np.int64), after, read, 1, size=size, given=True)
+
+    def cut(self, data: bytes, first: int) -> int:
+        """Find the last place, from `first` on, where a text that goes on may be cut; 0: there is none."""
+        limit = len(data) - max(4, self._longest_special)
+        if self._rules.by_line:
+            at = limit
+            while (at := data.rfind(b"\n", first - 1, at)) >= 0:
+                if not self._straddled(data, at + 1):
+                    return at + 1
+        compiled = self._splitter.compiled
+        if compiled is None or self._sampled_lines:
+            return 0
+        window = _NEAR
+        while limit > first:
+            start = max(limit - window, first)
+            cut = compiled.safe_cut(data, start, limit - start)
+            while cut != -1 and self._straddled(data, cut):
+                cut = compiled.safe_cut(data, cut + 1, limit - cut - 1) if cut + 1 < limit else -1
+            if cut > 0:
+                return cut
+            if start == first:
+                break
+            window *= 16
+        return 0
+
+    def _straddled(self, data: Buffer, cut: int) -> bool:
+        """Whether a special token stands on both sides of a place, wherever the search for them begins."""
+        reach = self._longest_special - 1
+        around = bytes(data[max(0, cut - reach) : cut + reach])
+        middle = min(cut, reach)
+        return any(
+            around.find(token, max(0, middle - len(token) + 1), middle + len(token) - 1) >= 0
+            for token in self._rules.specials
+            if len(token) > 1
+        )
+
+
+def _chained(first: Texts, rest: Iterator[Texts]) -> Iterator[Texts]:
+    yield first
+    yield from rest
+
+
+def _line_ends(data: bytes | memoryview) -> npt.NDArray[np.int64]:
+    """Return where the lines of a text end, each behind its line feed."""
+    array = np.frombuffer(data, np.uint8)
+    ends = (np.flatnonzero(array == 0x0A) + 1).astype(np.int64)
+    if len(array) and (not len(ends) or ends[-1] != len(array)):
+        ends = np.append(ends, len(array))
+    return ends
+
+
+def spans_between(
+    data: bytes | memoryview, ends: npt.NDArray[np.int64], matcher: Matcher, specials: Sequence[bytes]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Return where the stretches of texts between special tokens begin and end, int64[n] each, and how many tokens."""
+    starts = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
+    whole = data if isinstance(data, bytes) else bytes(data) if specials else b""
+    if not any(token in whole for token in specials):
+        return starts, ends, 0
+    first, last = [], []
+    found = matcher.find(whole)
+    while found is not None:
+        start, stop, _ = found
+        end = int(ends[np.searchsorted(ends, start, "right")])
+        if stop > end:
+            # it runs into the next text; a shorter token, or a later one, may yet stand in this one
+            inside = matcher.find(whole[start:end])
+            if inside is None:
+                found = matcher.find(whole, end)
+                continue
+            start, stop = start + inside[0], start + inside[1]
+        first.append(start)
+        last.append(stop)
+        found = matcher.find(whole, stop)
+    cuts = np.array(first, np.int64), np.array(last, np.int64)
+    return np.sort(np.concatenate([starts, cuts[1]])), np.sort(np.concatenate([ends, cuts[0]])), len(first)

@@ -1,0 +1,76 @@
+"""The options that `bbpe count` and `bbpe train` share: what to read, and in how much memory."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bbpe.progress import JsonLines
+
+from .command import positive
+
+
+def add_counting(parser: ArgumentParser) -> None:
+    """Add the options of counting."""
+    parser.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
+    parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
+    parser.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
+    parser.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
+    parser.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="go on from there after a count that was killed")
+    parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+
+
+def add_progress(parser: ArgumentParser) -> None:
+    """Add how progress is shown."""
+    parser.add_argument(
+        "--progress", choices=("bar", "json", "none"), default="bar", help="what to write to stderr (default: bar)"
+    )
+    parser.add_argument("--quiet", action="store_const", const="none", dest="progress", help="as --progress none")
+
+
+def share(text: str) -> float:
+    """Read an argument that is more than 0 and at most 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number more than 0 and at most 1, not {text!r}")
+    return number
+
+
+def counting_options(args: Namespace) -> dict[str, Any]:
+    """Return the options of counting, less `document` and `text_field`, which texts that are no files have not."""
+    return {
+        "max_memory": args.max_memory,
+        "max_pretoken_bytes": args.max_pretoken_bytes,
+        "sample": args.sample,
+        "checkpoint": args.checkpoint,
+        "threads": args.threads,
+    }
+
+
+def progress_of(args: Namespace) -> Any:
+    """Return the `progress` argument that the command line asks for."""
+    return JsonLines(sys.stderr) if args.progress == "json" else args.progress == "bar"
+
+
+def check_folder(output: str, what: str) -> None:
+    """Check that a file can be written there: before the long part, not after it."""
+    parent = Path(output).absolute().parent
+    if not parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save {what} in", str(parent))
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(errno.EACCES, f"{what} cannot be saved in this folder", str(parent))
+
+
+def stdin_texts(document: str) -> Iterable[bytes]:
+    """Return the texts of standard input."""
+    return sys.stdin.buffer if document == "line" else (sys.stdin.buffer.read(),)

@@ -1,0 +1,82 @@
+"""`bbpe counts`: add up saved counts, and show what they hold."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from functools import reduce
+from operator import add
+
+import bbpe
+from bbpe.counts import PretokenCounts
+
+from .command import Command, positive
+from .counting import check_folder
+from .streams import say, say_json
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    merge = actions.add_parser("merge", help="Add up counts; the order of the files is that of the corpus.")
+    merge.add_argument("files", nargs="+", metavar="FILE", help="Parquet files of counts")
+    merge.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the sum")
+    merge.add_argument("--weight", action="append", default=[], type=float, metavar="W", help="one for each file")
+    _add_kind(merge)
+    merge.set_defaults(action=_merge)
+    show = actions.add_parser("show", help="Show what a file of counts holds.")
+    show.add_argument("file", metavar="FILE", help="a Parquet file of counts")
+    show.add_argument("--top", type=positive, default=10, metavar="N", help="most common pretokens (default: 10)")
+    _add_kind(show)
+    show.set_defaults(action=_show)
+
+
+def _add_kind(parser: ArgumentParser) -> None:
+    parser.add_argument("--pattern", help="of files that do not say it, as other engines write them")
+    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+
+
+def _run(args: Namespace) -> int:
+    status: int = args.action(args)
+    return status
+
+
+def _merge(args: Namespace) -> int:
+    check_folder(args.output, "the counts")
+    if args.weight and len(args.weight) != len(args.files):
+        raise ValueError(f"{len(args.weight)} weights for {len(args.files)} files; expected one for each")
+    counts = reduce(add, (_load(args, number) for number in range(len(args.files))))
+    counts.save(args.output)
+    if args.json:
+        say_json({"output": args.output, **asdict(counts.summary)})
+    else:
+        say(f"{counts.summary}; saved {args.output}")
+    return 0
+
+
+def _load(args: Namespace, number: int) -> PretokenCounts:
+    counts = bbpe.load_counts(args.files[number], pattern=args.pattern)
+    return counts.scale(args.weight[number]) if args.weight else counts
+
+
+def _show(args: Namespace) -> int:
+    counts = bbpe.load_counts(args.file, pattern=args.pattern)
+    top = [(pretoken.decode("utf-8", "backslashreplace"), count) for pretoken, count in counts.most_common(args.top)]
+    facts = {
+        "file": args.file,
+        "pattern": counts.pattern,
+        "unicode": counts.kind.unicode,
+        "special_tokens": list(counts.special_tokens),
+        "document": counts.document,
+        **asdict(counts.summary),
+    }
+    if args.json:
+        say_json({**facts, "most_common": top})
+        return 0
+    for key, value in facts.items():
+        say(f"{key:<14} {value}")
+    for pretoken, count in top:
+        say(f"{count:>14,} {pretoken!r}")
+    return 0
+
+
+COMMAND = Command("counts", "Add up saved counts, or show what they hold.", _add_arguments, _run)

@@ -1,0 +1,175 @@
+"""Rows: byte strings one behind another in one buffer, and where each of them ends.
+
+Many small texts, and the columns of a Parquet file, are such rows; these loops do for all of them at once
+what Python could do for one at a time.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
+from bbpe.core.c_pretoken_table cimport (
+    bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
+    bbpe_pretoken_table_init,
+)
+from bbpe.core.status cimport check
+
+cdef extern from "Python.h" nogil:
+    bint PyUnicode_IS_ASCII(object text)
+    void *PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
+cdef extern from "hash.h" nogil:
+    uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n)
+
+
+def gather(texts, size_t limit, convert):
+    """Take texts from an iterator until they have `limit` bytes; `convert` makes UTF-8 of what is not ASCII or bytes.
+
+    Returns (bytes, int64[n] ends); no text is left when n is 0.  A text of `limit` bytes or more ends the rows.
+    """
+    cdef uint8_t *data = NULL
+    cdef int64_t *ends = NULL
+    cdef size_t used = 0, capacity = 0, count = 0, ends_capacity = 0, n
+    cdef const void *source
+    cdef void *grown
+    cdef const uint8_t[::1] view
+    try:
+        while used < limit:
+            try:
+                text = next(texts)
+            except StopIteration:
+                break
+            if PyUnicode_CheckExact(text) and PyUnicode_IS_ASCII(text):
+                source, n = PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
+            else:
+                if not PyBytes_CheckExact(text):
+                    text = convert(text)
+                if PyBytes_CheckExact(text):
+                    source, n = PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
+                else:
+                    view = text
+                    n = view.shape[0]
+                    source = &view[0] if n else NULL
+            if used == 0 and n >= limit:
+                # a large text is worth no second copy
+                if not PyBytes_CheckExact(text):
+                    text = PyBytes_FromStringAndSize(<const char *>source, n)
+                result = np.zeros(count + 1, dtype=np.int64)
+                result[count] = n
+                return text, result
+            grown = bbpe_memory_reserve(data, &capacity, used + n + 1, 1)  # one more: never NULL
+            if grown == NULL:
+                raise MemoryError("bbpe could not allocate memory")
+            data = <uint8_t *>grown
+            grown = bbpe_memory_reserve(ends, &ends_capacity, count + 1, sizeof(int64_t))
+            if grown == NULL:
+                raise MemoryError("bbpe could not allocate memory")
+            ends = <int64_t *>grown
+            if n:
+                memcpy(data + used, source, n)
+            used += n
+            ends[count] = <int64_t>used
+            count += 1
+        result = np.empty(count, dtype=np.int64)
+        if count:
+            memcpy(<void *><size_t>result.ctypes.data, ends, count * sizeof(int64_t))
+        return PyBytes_FromStringAndSize(<const char *>data, used), result
+    finally:
+        bbpe_memory_free(data)
+        bbpe_memory_free(ends)
+
+
+def hashes(const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+    """The uint64[n] hashes of rows data[offsets[i]:offsets[i + 1]]."""
+    cdef Py_ssize_t i, n = _row_count(data, offsets)
+    cdef const uint8_t *text = &data[0] if data.shape[0] else NULL
+    result = np.empty(n, dtype=np.uint64)
+    cdef uint64_t[::1] out = result
+    with nogil:
+        for i in range(n):
+            out[i] = bbpe_hash_bytes(text + offsets[i], <size_t>(offsets[i + 1] - offsets[i]))
+    return result
+
+
+def take(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const int64_t[::1] order not None):
+    """The rows of the given numbers, int64[m]: (uint8[total], int64[m + 1] offsets)."""
+    cdef Py_ssize_t i, n = _row_count(data, offsets), m = order.shape[0]
+    cdef int64_t row, length, at = 0
+    cdef bint fits = True
+    new_offsets = np.empty(m + 1, dtype=np.int64)
+    cdef int64_t[::1] offsets_out = new_offsets
+    with nogil:
+        for i in range(m):
+            row = order[i]
+            if row < 0 or row >= n:
+                fits = False
+                break
+            offsets_out[i] = at
+            at += offsets[row + 1] - offsets[row]
+        if fits:
+            offsets_out[m] = at
+    if not fits:
+        raise IndexError(f"row {row} of {n}")
+    new_data = np.empty(at, dtype=np.uint8)
+    cdef uint8_t[::1] out = new_data
+    with nogil:
+        for i in range(m):
+            row = order[i]
+            length = offsets[row + 1] - offsets[row]
+            if length:
+                memcpy(&out[offsets_out[i]], &data[offsets[row]], <size_t>length)
+    return new_data, new_offsets
+
+
+def sum_rows(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const uint64_t[::1] counts not None):
+    """Add up the counts of equal rows: (int64[m], where each comes first, ascending; uint64[m], its sum)."""
+    cdef Py_ssize_t i, n = _row_count(data, offsets), m = 0
+    cdef const uint8_t *text = &data[0] if data.shape[0] else NULL
+    cdef bbpe_pretoken_table table
+    cdef bbpe_pretoken_entry *entry
+    cdef bbpe_status status
+    cdef bint overflows = False
+    if counts.shape[0] != n:
+        raise ValueError(f"{counts.shape[0]} counts for {n} rows")
+    firsts, sums = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.uint64)
+    cdef int64_t[::1] firsts_out = firsts
+    cdef uint64_t[::1] sums_out = sums
+    check(bbpe_pretoken_table_init(&table))
+    try:
+        with nogil:
+            status = BBPE_OK
+            for i in range(n):
+                status = bbpe_pretoken_table_add(
+                    &table, text + offsets[i], <size_t>(offsets[i + 1] - offsets[i]), &entry)
+                if status != BBPE_OK:
+                    break
+                if table.count > <size_t>m:
+                    entry.value, firsts_out[m] = <uint64_t>m, i
+                    m += 1
+                sums_out[entry.value] += counts[i]
+                if sums_out[entry.value] < counts[i]:
+                    overflows = True
+                    break
+        check(status)
+    finally:
+        bbpe_pretoken_table_free(&table)
+    if overflows:
+        raise OverflowError("the count of a pretoken does not fit 64 bits")
+    return firsts[:m].copy(), sums[:m].copy()
+
+
+cdef Py_ssize_t _row_count(const uint8_t[::1] data, const int64_t[::1] offsets) except -1:
+    """How many rows there are; `ValueError` when the offsets leave the data or fall."""
+    cdef Py_ssize_t i, n = offsets.shape[0] - 1
+    cdef bint fits = n >= 0 and 0 <= offsets[0] and offsets[n] <= data.shape[0]
+    with nogil:
+        for i in range(n):
+            fits &= offsets[i] <= offsets[i + 1]
+    if not fits:
+        raise ValueError(f"{n + 1} offsets are not ascending within {data.shape[0]} bytes")
+    return n

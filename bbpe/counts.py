@@ -1,0 +1,349 @@
+"""`PretokenCounts`: the counted pretokens of a corpus, to add up, to save and to train from."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+import os
+import shutil
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from .core.count import PretokenTable
+from .errors import CorpusError
+from .patterns import Pattern, get_pattern
+from .rowfiles import ROWS, Counts, Rows, metadata_of, read_rows, regrouped, writing
+
+Document: TypeAlias = Literal["file", "line"]
+
+#: The key of our metadata in a Parquet file, and the version of what it holds.
+_KEY = "bbpe"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What counting read, and what it left out: nothing is dropped without a number here.
+
+    `files` and `documents` read, their `bytes`; `pretokens` counted, `unique` ones of them.  `left_out`: documents that
+    the sample left out; `skipped`: records without text (null); `special_tokens_found`, which separate and
+    are not counted; `cut`: pretokens longer than `max_pretoken_bytes`; `dropped`: bytes between pretokens, of patterns
+    that drop them.
+    """
+
+    files: int = 0
+    documents: int = 0
+    bytes: int = 0
+    pretokens: int = 0
+    unique: int = 0
+    left_out: int = 0
+    skipped: int = 0
+    special_tokens_found: int = 0
+    cut: int = 0
+    dropped: int = 0
+
+    def __add__(self, other: Summary) -> Summary:
+        return Summary(*(getattr(self, name) + getattr(other, name) for name in (row.name for row in fields(self))))
+
+    def __str__(self) -> str:
+        parts = [f"{self.documents:,} documents of {self.files:,} files, {self.bytes:,} bytes"]
+        parts.append(f"{self.pretokens:,} pretokens, {self.unique:,} unique")
+        for number, what in (
+            (self.left_out, "documents left out by the sample"),
+            (self.skipped, "records without text skipped"),
+            (self.special_tokens_found, "special tokens"),
+            (self.cut, "pretokens cut"),
+            (self.dropped, "bytes between pretokens dropped"),
+        ):
+            if number:
+                parts.append(f"{number:,} {what}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a corpus was cut into pretokens; only counts of one kind add up."""
+
+    pattern: Pattern
+    special_tokens: tuple[str, ...] = ()
+    document: Document = "file"
+    max_pretoken_bytes: int | None = None
+    unicode: str | None = None
+    normalisation: str | None = None
+
+    def differences(self, other: Kind) -> list[str]:
+        """Say what differs, naming both."""
+        rows: list[tuple[str, Any, Any]] = [
+            ("pattern", self.pattern.steps, other.pattern.steps),
+            ("pattern drops gaps", self.pattern.drops_gaps, other.pattern.drops_gaps),
+            ("Unicode version", self.unicode, other.unicode),
+            ("normalisation", self.normalisation, other.normalisation),
+            ("special tokens", sorted(self.special_tokens), sorted(other.special_tokens)),
+            ("document", self.document, other.document),
+            ("max_pretoken_bytes", self.max_pretoken_bytes, other.max_pretoken_bytes),
+        ]
+        shown = {"pattern": (str(self.pattern), str(other.pattern))}
+        return [
+            "{} {!r} and {!r}".format(name, *shown.get(name, (mine, theirs)))
+            for name, mine, theirs in rows
+            if mine != theirs
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the kind as plain data."""
+        pattern = {"name": self.pattern.name, "steps": self.pattern.steps, "drops_gaps": self.pattern.drops_gaps}
+        return {**{row.name: getattr(self, row.name) for row in fields(self)}, "pattern": pattern}
+
+    @staticmethod
+    def from_json(record: dict[str, Any]) -> Kind:
+        """Read the kind from plain data."""
+        row = record["pattern"]
+        named = get_pattern(row["name"]) if row["name"] is not None else None
+        steps = tuple(row["steps"])
+        if named is None or named.steps != steps or named.drops_gaps != row["drops_gaps"]:
+            named = get_pattern(steps) if not row["drops_gaps"] else Pattern(None, steps, True)
+        rest = {name: record[name] for name in ("document", "max_pretoken_bytes", "unicode", "normalisation")}
+        return Kind(named, tuple(record["special_tokens"]), **rest)
+
+
+class _Spilled:
+    """Counts that were too many for memory, in a Parquet file; its folder goes with them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+
+
+class PretokenCounts:
+    """The pretokens of a corpus and how often each occurs, in the order of their first appearance.
+
+    `counts_a + counts_b` are the counts of both corpora, a's first; the kind of both must be the same.  Iterating
+    yields `(pretoken, count)`: bytes and int.  `len` is the number of unique pretokens, `total` of all.
+    `pattern`, `special_tokens`, `document` say how they were made, `summary` from what.  Counts that did
+    not fit `max_memory` lie in a temporary file that is deleted with this object.
+
+    >>> import bbpe
+    >>> counts = bbpe.count_from_iterator(["a b a"], pattern="gpt2")
+    >>> list(counts + counts)
+    [(b'a', 2), (b' b', 2), (b' a', 2)]
+    """
+
+    def __init__(
+        self, store: PretokenTable | _Spilled, kind: Kind, summary: Summary, places: Counts | None = None
+    ) -> None:
+        # places: where each pretoken of a table appeared first, when the table is in another order
+        self._store, self._places, self.kind, self.summary = store, places, kind, summary
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (list(self.batches()), self.kind, self.summary)
+
+    def __repr__(self) -> str:
+        return f"<PretokenCounts of {self.kind.pattern.name or 'a regex'}: {self.summary}>"
+
+    @property
+    def pattern(self) -> str:
+        """The name of the pattern, or its regex."""
+        return str(self.kind.pattern)
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        """The special tokens that separated texts and were not counted."""
+        return self.kind.special_tokens
+
+    @property
+    def document(self) -> Document:
+        """Whether a file was one text, or each of its lines; it changes pretokens, and with them merges."""
+        return self.kind.document
+
+    def __len__(self) -> int:
+        return self.summary.unique
+
+    @property
+    def total(self) -> int:
+        """How many pretokens were counted, equal ones too."""
+        return self.summary.pretokens
+
+    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+        for rows in self.batches():
+            data, offsets = rows.data.tobytes(), rows.offsets.tolist()
+            for start, stop, count in zip(offsets[:-1], offsets[1:], rows.counts.tolist(), strict=True):
+                yield data[start:stop], count
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PretokenCounts):
+            return NotImplemented
+        same_kind = not self.kind.differences(other.kind) and len(self) == len(other)
+        return same_kind and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def batches(self) -> Iterator[Rows]:
+        """Yield the counts as arrays, some rows at a time."""
+        if isinstance(self._store, _Spilled):
+            yield from read_rows(self._store.path)
+            return
+        whole = Rows(*self._store.arrays())
+        if self._places is not None:
+            whole = whole.take(np.argsort(self._places).astype(np.int64))
+        for start in range(0, len(whole), ROWS):
+            yield whole.slice(start, min(start + ROWS, len(whole)))
+
+    def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
+        """Return the n most common pretokens and their counts, of all if n is None; equal counts in order."""
+        if n is None:
+            return sorted(self, key=lambda item: -item[1])
+        return heapq.nsmallest(n, self, key=lambda item: -item[1])
+
+    def scale(self, weight: float) -> PretokenCounts:
+        """Return counts times a weight, for mixtures: products rounded half to even, and at least 1.
+
+        Raises `ValueError` on a weight that is not positive and finite, `OverflowError` beyond 64 bits.
+
+        >>> import bbpe
+        >>> list(bbpe.count_from_iterator(["aaa", "aaa", "aaa", "b"], pattern="gpt2").scale(0.5))
+        [(b'aaa', 2), (b'b', 1)]
+        """
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            raise TypeError(f"a weight is a number, not {type(weight).__name__}")
+        if not (weight > 0 and math.isfinite(weight)):
+            raise ValueError(f"a weight is {weight}; expected more than 0, and finite")
+        table = self.table(in_order=False).scale(float(weight))
+        return counts_of(table, self.kind, self.summary, self._places)
+
+    def __add__(self, other: PretokenCounts) -> PretokenCounts:
+        if not isinstance(other, PretokenCounts):
+            return NotImplemented
+        different = self.kind.differences(other.kind)
+        if different:
+            raise ValueError(f"counts of different kinds cannot be added up: {', '.join(different)}")
+        table = _table_of(chain(self.batches(), other.batches()))
+        return counts_of(table, self.kind, self.summary + other.summary)
+
+    def table(self, *, in_order: bool = True) -> PretokenTable:
+        """Return the counts as the table that training takes; it must not be changed.
+
+        Any order will do unless it is to be `in_order`.
+        """
+        if isinstance(self._store, PretokenTable) and not (in_order and self._places is not None):
+            return self._store
+        return _table_of(self.batches())
+
+    def pretoken_bytes(self) -> int:
+        """Return how many bytes the unique pretokens have."""
+        return sum(rows.data.nbytes for rows in self.batches())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file with the columns `pretoken` (binary) and `count` (uint64), in order.
+
+        How the counts were made is in its metadata, key "bbpe", as JSON.  Raises `ImportError` without pyarrow,
+        `OSError` naming the file.
+        """
+        with writing(path, metadata={_KEY: self.metadata()}) as file:
+            for rows in regrouped(self.batches()):
+                file.write(rows)
+
+    def metadata(self) -> str:
+        """Return what a saved file says of the counts, as JSON."""
+        record = {"version": _VERSION, **self.kind.as_json(), "summary": asdict(self.summary)}
+        return json.dumps(record)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the counts take; nearly none where they lie in a file."""
+        return self._store.nbytes if isinstance(self._store, PretokenTable) else 0
+
+    @staticmethod
+    def of_table(table: PretokenTable, kind: Kind) -> PretokenCounts:
+        """Make counts of a table that nobody changes any more."""
+        return counts_of(table, kind, Summary())
+
+
+def kind_of(
+    pattern: str | Sequence[str] | Pattern,
+    special_tokens: Sequence[str] = (),
+    document: Document = "file",
+    max_pretoken_bytes: int | None = None,
+) -> Kind:
+    """Return the kind of counts that these arguments make."""
+    chosen = get_pattern(pattern)
+    return Kind(chosen, tuple(special_tokens), document, max_pretoken_bytes, chosen.unicode_version)
+
+
+def counts_of(
+    table: PretokenTable, kind: Kind, summary: Summary, places: Counts | None = None
+) -> PretokenCounts:
+    """Return counts that lie in a table; the summary's totals are taken from it."""
+    numbers = table.counts()
+    # exact where the sum passes 64 bits
+    total = int((numbers & 0xFFFFFFFF).sum()) + (int((numbers >> 32).sum()) << 32)
+    return PretokenCounts(table, kind, replace(summary, pretokens=total, unique=len(table)), places)
+
+
+def _restore(batches: list[Rows], kind: Kind, summary: Summary) -> PretokenCounts:
+    return PretokenCounts(_table_of(batches), kind, summary)
+
+
+def _table_of(batches: Iterable[Rows]) -> PretokenTable:
+    table = PretokenTable()
+    for rows in batches:
+        table.add_arrays(rows.data, rows.offsets, rows.counts)
+    return table
+
+
+def spilled_counts(path: Path, kind: Kind, summary: Summary) -> PretokenCounts:
+    """Return counts that lie in a file of rows in order; the folder of the file is deleted with them."""
+    return PretokenCounts(_Spilled(path), kind, summary)
+
+
+def load_counts(
+    path: str | os.PathLike[str],
+    *,
+    pattern: str | Sequence[str] | None = None,
+    special_tokens: Sequence[str] | None = None,
+    document: Document | None = None,
+) -> PretokenCounts:
+    """Load counts from a Parquet file that `save`, or any other engine, wrote.
+
+    A file needs the columns `pretoken` (binary or string) and `count` (whole numbers); rows with the same pretoken
+    add up.  One that `save` did not write says nothing of how it was made: pass `pattern`, and `special_tokens` and
+    `document` if they differ from `count`'s defaults.
+
+    Raises `CorpusError` naming the file when it is not such a file; `ValueError` when it has no pattern and none is
+    given, or another than the one given; `ImportError` without pyarrow; `OSError` naming the file.
+    """
+    metadata = metadata_of(path).get(_KEY)
+    if metadata is None:
+        if pattern is None:
+            raise ValueError(f"{path}: the file does not say the pattern of its pretokens; pass pattern=")
+        kind, summary = kind_of(pattern, special_tokens or (), document or "file"), Summary()
+    else:
+        kind, summary = _read_metadata(path, metadata)
+        asked = replace(
+            kind,
+            pattern=kind.pattern if pattern is None else get_pattern(pattern),
+            special_tokens=kind.special_tokens if special_tokens is None else tuple(special_tokens),
+            document=document or kind.document,
+        )
+        different = kind.differences(asked)
+        if different:
+            raise ValueError(f"{path}: the file and the arguments differ: {', '.join(different)}")
+    return counts_of(_table_of(read_rows(path)), kind, summary)
+
+
+def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[Kind, Summary]:
+    try:
+        record = json.loads(metadata)
+        if record["version"] != _VERSION:
+            raise CorpusError(f"{path}: counts of version {record['version']}; this bbpe reads version {_VERSION}")
+        return Kind.from_json(record), Summary(**record["summary"])
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, CorpusError):
+            raise
+        raise CorpusError(f"{path}: the metadata {_KEY!r} is broken: {error!r}") from error

@@ -1,0 +1,271 @@
+"""Counted pretokens in Parquet files: the column `pretoken` of bytes and the column `count`.
+
+pyarrow is imported where it is used: most jobs need none of it, and it takes 60 MB.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .atomic import replacing
+from .core.rows import take
+from .errors import CorpusError
+
+Bytes = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.uint64]
+
+#: Rows of a group, and of what a reader yields at once.
+ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Pretokens data[offsets[i]:offsets[i + 1]] and their counts, and where each appeared first if that is known.
+
+    uint8[total], int64[n + 1], uint64[n]; places rise from row to row.
+    """
+
+    data: Bytes
+    offsets: Offsets
+    counts: Counts
+    places: Counts | None = None
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def slice(self, start: int, stop: int) -> Rows:
+        """Return the rows from `start` to `stop`."""
+        offsets = self.offsets[start : stop + 1]
+        places = None if self.places is None else self.places[start:stop]
+        return Rows(self.data[offsets[0] : offsets[-1]], offsets - offsets[0], self.counts[start:stop], places)
+
+    def take(self, order: Offsets) -> Rows:
+        """Return the rows of these numbers."""
+        data, offsets = take(self.data, self.offsets, order)
+        return Rows(data, offsets, self.counts[order], None if self.places is None else self.places[order])
+
+    @staticmethod
+    def join(parts: list[Rows]) -> Rows:
+        """Put rows one behind another."""
+        ends, at = [np.zeros(1, np.int64)], 0
+        for part in parts:
+            ends.append(part.offsets[1:] - part.offsets[0] + at)
+            at = int(ends[-1][-1]) if len(part) else at
+        places = [part.places for part in parts if part.places is not None]
+        return Rows(
+            _concatenated([part.data[part.offsets[0] : part.offsets[-1]] for part in parts], np.uint8),
+            np.concatenate(ends),
+            _concatenated([part.counts for part in parts], np.uint64),
+            _concatenated(places, np.uint64) if len(places) == len(parts) else None,
+        )
+
+
+def _concatenated(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype)
+
+
+def pyarrow_parquet() -> Any:
+    """Import pyarrow's Parquet module; `ImportError` that says how to get it."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow; install it with: pip install 'bbpe[data]'") from error
+    return pyarrow.parquet
+
+
+class Writer:
+    """Writes rows to a Parquet file, each call a row group of its own."""
+
+    def __init__(self, file: Any, *, places: bool, metadata: Mapping[str, str] | None = None) -> None:
+        self._parquet = pyarrow_parquet()
+        import pyarrow as pa
+
+        self._pa, self._places = pa, places
+        fields = [pa.field("pretoken", pa.binary(), nullable=False), pa.field("count", pa.uint64(), nullable=False)]
+        if places:
+            fields.append(pa.field("place", pa.uint64(), nullable=False))
+        self._schema = pa.schema(fields, metadata=dict(metadata) if metadata else None)
+        self._writer = self._parquet.ParquetWriter(
+            file, self._schema, compression="lz4" if places else "zstd", use_dictionary=False, write_statistics=False
+        )
+
+    def write(self, rows: Rows) -> None:
+        """Write a row group, which may have no rows."""
+        pa = self._pa
+        offsets = (rows.offsets - rows.offsets[0]).astype(np.int32)
+        data = np.ascontiguousarray(rows.data[rows.offsets[0] : rows.offsets[-1]])
+        columns = [
+            pa.Array.from_buffers(pa.binary(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(data)]),
+            pa.array(rows.counts),
+        ]
+        if self._places:
+            columns.append(pa.array(rows.places))
+        self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=max(len(rows), 1))
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
+        self._pa.default_memory_pool().release_unused()
+
+
+@contextmanager
+def writing(
+    path: str | os.PathLike[str], *, places: bool = False, metadata: Mapping[str, str] | None = None
+) -> Iterator[Writer]:
+    """Open a Parquet file for rows; it is there whole when the block ends, or not at all."""
+    with replacing(path) as file:
+        writer = Writer(file, places=places, metadata=metadata)
+        try:
+            yield writer
+        except BaseException:
+            # what is left over would close itself later, when the file is gone
+            with suppress(Exception):
+                writer.close()
+            raise
+        writer.close()
+
+
+def regrouped(batches: Iterator[Rows], size: int = ROWS) -> Iterator[Rows]:
+    """Yield the same rows in groups of exactly `size`, but for the last one."""
+    held: list[Rows] = []
+    count = 0
+    for batch in batches:
+        at = 0
+        while count + len(batch) - at >= size:
+            stop = at + size - count
+            yield Rows.join([*held, batch.slice(at, stop)])
+            held, count, at = [], 0, stop
+        if at < len(batch):
+            held.append(batch.slice(at, len(batch)))
+            count += len(batch) - at
+    if held:
+        yield Rows.join(held)
+
+
+class RunReader:
+    """The row groups of a file that `Writer` wrote with places."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pyarrow_parquet().ParquetFile(path, memory_map=False)
+
+    def group(self, number: int) -> Rows:
+        """Return the rows of a group."""
+        table = self._file.read_row_group(number, use_threads=False)
+        rows = _rows(table.column("pretoken"), _numbers(table.column("count")), _numbers(table.column("place")))
+        return Rows.join([rows])  # a copy, so that arrow's memory can go back
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _numbers(column: Any) -> Counts:
+    array: Counts = column.to_numpy()
+    return array
+
+
+def _rows(pretokens: Any, counts: Counts, places: Counts | None = None) -> Rows:
+    import pyarrow as pa
+
+    if isinstance(pretokens, pa.ChunkedArray):
+        pretokens = pa.concat_arrays(pretokens.chunks) if pretokens.num_chunks else pa.array([], pa.binary())
+    data, offsets = buffers_of(pretokens)
+    return Rows(data, offsets, counts, places)
+
+
+def buffers_of(array: Any) -> tuple[Bytes, Offsets]:
+    """Return the bytes and the offsets of an arrow array of strings or bytes without nulls."""
+    import pyarrow as pa
+
+    narrow = pa.types.is_binary(array.type) or pa.types.is_string(array.type)
+    if not narrow and not (pa.types.is_large_binary(array.type) or pa.types.is_large_string(array.type)):
+        array = array.cast(pa.large_binary())
+    _, offsets_buffer, data_buffer = array.buffers()
+    dtype = np.int32 if narrow else np.int64
+    if len(array) == 0:
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    offsets = np.frombuffer(offsets_buffer, dtype)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    data = np.empty(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+    return data[offsets[0] : offsets[-1]], offsets - offsets[0]
+
+
+def metadata_of(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the text metadata of a Parquet file, empty when it has none.
+
+    Raises `CorpusError` naming the file when it is no Parquet file, `OSError` when it cannot be read.
+    """
+    with _opened(path) as file:
+        found = file.metadata.metadata or {}
+        return {key.decode("utf-8", "replace"): value.decode("utf-8", "replace") for key, value in found.items()}
+
+
+def read_rows(path: str | os.PathLike[str]) -> Iterator[Rows]:
+    """Yield the rows of a file, which any engine may have written, in its order.
+
+    Raises `CorpusError` naming the file and the column that is missing, of another type, or has a null or a
+    negative count.
+    """
+    with _opened(path) as file:
+        _check_columns(path, file.schema_arrow)
+        row = 0
+        for batch in file.iter_batches(batch_size=ROWS, columns=["pretoken", "count"], use_threads=False):
+            pretokens, counts = batch.column("pretoken"), batch.column("count")
+            for name, column in (("pretoken", pretokens), ("count", counts)):
+                if column.null_count:
+                    raise CorpusError(f"{path}: column {name!r} has a null behind row {row}; expected none")
+            yield _rows(pretokens, _whole_numbers(path, counts, row))
+            row += len(counts)
+
+
+def _whole_numbers(path: str | os.PathLike[str], counts: Any, row: int) -> Counts:
+    import pyarrow as pa
+
+    if pa.types.is_decimal(counts.type):
+        counts = counts.cast(pa.int64())
+    numbers = counts.to_numpy(zero_copy_only=False)
+    # sums come as floating-point numbers from engines whose sums are wider than 64 bits
+    whole = numbers.dtype.kind in "iu" or bool(((numbers == np.rint(numbers)) & (numbers < 2**53)).all())
+    if not whole or (len(numbers) and numbers.min() < 0):
+        bad = numbers.min() if whole else numbers[(numbers != np.rint(numbers)) | (numbers >= 2**53)][0]
+        raise CorpusError(f"{path}: a count behind row {row} is {bad}; expected a whole number of 0 or more")
+    exact: Counts = numbers.astype(np.uint64)
+    return exact
+
+
+def _check_columns(path: str | os.PathLike[str], schema: Any) -> None:
+    import pyarrow as pa
+
+    types = pa.types
+    for name in ("pretoken", "count"):
+        if name not in schema.names:
+            raise CorpusError(f"{path}: no column {name!r}; expected the columns 'pretoken' and 'count'")
+    pretoken, count = schema.field("pretoken").type, schema.field("count").type
+    if types.is_dictionary(pretoken):
+        pretoken = pretoken.value_type
+    are_bytes = (types.is_binary, types.is_large_binary, types.is_string, types.is_large_string)
+    if not any(is_type(pretoken) for is_type in are_bytes):
+        raise CorpusError(f"{path}: column 'pretoken' is {pretoken}; expected binary or string")
+    if not (types.is_integer(count) or types.is_floating(count) or (types.is_decimal(count) and count.scale == 0)):
+        raise CorpusError(f"{path}: column 'count' is {count}; expected integers")
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
+    parquet = pyarrow_parquet()
+    import pyarrow as pa
+
+    with Path(path).open("rb") as source:
+        try:
+            file = parquet.ParquetFile(source)
+        except pa.ArrowInvalid as error:
+            raise CorpusError(f"{path}: expected a Parquet file: {str(error).splitlines()[0]}") from error
+        yield file

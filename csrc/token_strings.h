@@ -1,0 +1,60 @@
+/* The bytes of tokens as a trainer makes them: one arena, and where each id begins and how long it is.  The struct
+ * owns its arrays; zeroed, it may be freed. */
+#ifndef BBPE_TOKEN_STRINGS_H
+#define BBPE_TOKEN_STRINGS_H
+
+#include "memory.h"
+
+typedef struct {
+    uint8_t *arena;
+    size_t used, capacity;
+    uint64_t *starts;
+    uint32_t *lengths;
+} bbpe_token_strings;
+
+BBPE_INLINE void bbpe_token_strings_free(bbpe_token_strings *self) {
+    bbpe_memory_free(self->arena);
+    bbpe_memory_free(self->starts);
+    bbpe_memory_free(self->lengths);
+    memset(self, 0, sizeof *self);
+}
+
+/* Room for `ids` tokens, of which the first 256 are the bytes in the order given. */
+BBPE_INLINE bbpe_status bbpe_token_strings_init(bbpe_token_strings *self, size_t ids, const uint8_t *byte_order) {
+    memset(self, 0, sizeof *self);
+    self->starts = bbpe_memory_new(ids, sizeof *self->starts);
+    self->lengths = bbpe_memory_new(ids, sizeof *self->lengths);
+    self->arena = bbpe_memory_new(256, 1);
+    if (self->starts == NULL || self->lengths == NULL || self->arena == NULL) return BBPE_NO_MEMORY;
+    memcpy(self->arena, byte_order, 256);
+    self->used = self->capacity = 256;
+    for (size_t i = 0; i < 256; i++) {
+        self->starts[i] = i;
+        self->lengths[i] = 1;
+    }
+    return BBPE_OK;
+}
+
+/* Make `token` the concatenation of two others. */
+BBPE_INLINE bbpe_status bbpe_token_strings_join(bbpe_token_strings *self, uint32_t token, uint32_t left,
+                                                uint32_t right) {
+    const uint32_t n = self->lengths[left], m = self->lengths[right];
+    void *arena = bbpe_memory_reserve(self->arena, &self->capacity, self->used + n + m, 1);
+    if (arena == NULL) return BBPE_NO_MEMORY;
+    self->arena = arena;
+    memcpy(self->arena + self->used, self->arena + self->starts[left], n);
+    memcpy(self->arena + self->used + n, self->arena + self->starts[right], m);
+    self->starts[token] = self->used;
+    self->lengths[token] = n + m;
+    self->used += n + m;
+    return BBPE_OK;
+}
+
+/* Lexicographic order of two tokens: negative, zero or positive. */
+BBPE_INLINE int bbpe_token_strings_compare(const bbpe_token_strings *self, uint32_t a, uint32_t b) {
+    const uint32_t n = self->lengths[a], m = self->lengths[b];
+    const int order = memcmp(self->arena + self->starts[a], self->arena + self->starts[b], n < m ? n : m);
+    return order ? order : (n > m) - (n < m);
+}
+
+#endif

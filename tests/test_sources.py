@@ -1,0 +1,201 @@
+"""What files hold: text, jsonl and parquet, compressed or not, a block at a time."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe import reference
+from bbpe import settings as count_settings
+from bbpe.chunks import Cutter, Place, Rules
+from bbpe.jobs import Files
+from bbpe.patterns import get_pattern
+from bbpe.sources import Reading, kind_of
+
+TEXT = "".join(random.Random(3).choices(["word ", "  ", "\n", "é", "漢字", "1", "<s>"], k=3000)).encode() + b"\xff"
+
+
+def compress_zstd(data: bytes) -> bytes:
+    zstandard = pytest.importorskip("zstandard")
+    packed: bytes = zstandard.ZstdCompressor().compress(data)
+    return packed
+
+
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": compress_zstd,
+}
+by_suffix = pytest.mark.parametrize("suffix", COMPRESSORS)
+
+
+def counted(path: Path, **options: Any) -> bbpe.PretokenCounts:
+    return bbpe.count(path, **{"pattern": "gpt2", **options})
+
+
+@by_suffix
+@pytest.mark.parametrize("block", [1 << 20, 700])
+def test_text(suffix: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_settings, "_BLOCK", block)
+    path = tmp_path / f"a.txt{suffix}"
+    # two streams in one file are legal, and both count
+    path.write_bytes(COMPRESSORS[suffix](TEXT) + COMPRESSORS[suffix](b" more"))
+    found = counted(path, special_tokens=["<s>"])
+    assert dict(found) == reference.count([TEXT + b" more"], special_tokens=["<s>"])
+    assert found.summary.bytes == len(TEXT) + 5
+    assert found.summary.documents == found.summary.files == 1
+
+
+@by_suffix
+def test_jsonl(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["a b\n c", "", None, "é\ud83d\ude00", "long " * 500, "a\ud800"]
+    lines = [json.dumps({"id": 1, "text": text}) for text in texts]
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(COMPRESSORS[suffix](("\n".join(lines[:3]) + "\n\n \r\n" + "\n".join(lines[3:])).encode()))
+    right = reference.count([text for text in texts if text is not None])
+    for block in (1 << 20, 100, 1):
+        monkeypatch.setattr(count_settings, "_BLOCK", block)
+        found = counted(path)
+        assert dict(found) == right
+        assert (found.summary.documents, found.summary.skipped) == (5, 1)
+    lines = ["a b\n", " c", "é\U0001f600", "long " * 500, "a\ufffd"]
+    assert dict(counted(path, document="line")) == reference.count(lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 3: expected a JSON object"),
+        ("[1]", "line 3: .*found list"),
+        ('{"txt": "a"}', "line 3: .*'text'.*found one with 'txt'.*text_field="),
+        ('{"text": 3}', "line 3: field 'text' is int"),
+        ("\xff", "line 3"),
+    ],
+)
+def test_broken_jsonl_is_named(line: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"}\n\n' + line.encode("latin-1") + b"\n")
+    with pytest.raises(bbpe.CorpusError, match=rf"a\.jsonl: {said}"):
+        counted(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "binary", "large_binary"])
+def test_parquet(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    texts = ["a b", None, "", "é 漢", *(f"text {number} " * 30 for number in range(700))]
+    table = pa.table({"id": range(len(texts)), "body": pa.array(texts, pa.string()).cast(getattr(pa, kind)())})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=300)
+    right = reference.count([text for text in texts if text is not None])
+    for block in (1 << 20, 100):
+        monkeypatch.setattr(count_settings, "_BLOCK", block)
+        found = counted(tmp_path / "a.parquet", text_field="body")
+        assert list(found) == list(right.items())
+        assert (found.summary.documents, found.summary.skipped) == (703, 1)
+    with pytest.raises(bbpe.CorpusError, match=r"a\.parquet: no column 'text', only 'id', 'body'; .*text_field="):
+        counted(tmp_path / "a.parquet")
+    with pytest.raises(bbpe.CorpusError, match=r"a\.parquet: column 'id' is int64"):
+        counted(tmp_path / "a.parquet", text_field="id")
+    (tmp_path / "b.parquet").write_bytes(b"text")
+    with pytest.raises(bbpe.CorpusError, match=r"b\.parquet"):
+        counted(tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("kind", [".txt", ".jsonl"])
+def test_broken_compressed_files_are_named(suffix: str, kind: str, tmp_path: Path) -> None:
+    data = TEXT if kind == ".txt" else json.dumps({"text": TEXT.decode("latin-1")}).encode() * 3
+    path = tmp_path / f"a{kind}{suffix}"
+    for broken in (COMPRESSORS[suffix](data)[:-5], b"this is no compressed file"):
+        path.write_bytes(broken)
+        with pytest.raises(bbpe.CorpusError, match=path.name):
+            counted(path)
+
+
+def test_kinds() -> None:
+    names = {"a.txt": "text", "a.txt.gz": "text", "A.JSONL.GZ": "jsonl", "b.ndjson": "jsonl", "c.parquet": "parquet"}
+    assert {name: kind_of(Path(name)) for name in names} == names
+    assert kind_of(Path("noname")) == kind_of(Path("x.gz")) == kind_of(Path(".jsonl.d/x")) == "text"
+
+
+def test_all_kinds_together_in_order(tmp_path: Path) -> None:
+    (tmp_path / "1.txt").write_text("one two")
+    (tmp_path / "2.jsonl").write_text('{"text": "two one"}\n{"text": "three"}')
+    (tmp_path / "3.txt.gz").write_bytes(gzip.compress(b"four"))
+    found = counted(tmp_path)
+    assert list(found) == list(reference.count(["one two", "two one", "three", "four"]).items())
+    assert found.summary.files == 3
+    assert bbpe.train(tmp_path, 300).merges == bbpe.train_from_counts(found, 300).merges
+
+
+def test_one_endless_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_settings, "_BLOCK", 1000)
+    path = tmp_path / "a.txt"
+    for text in (b"x" * 200_000, b"word " * 40_000, b"\n" * 50_000, "漢".encode() * 30_000, b" " * 50_000 + b"a"):
+        path.write_bytes(text)
+        for document in ("file", "line"):
+            lines = text.splitlines(keepends=True) if document == "line" else [text]
+            assert dict(counted(path, document=document)) == reference.count(lines), text[:10]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
+def test_reading_goes_on_at_any_place(name: str, tmp_path: Path) -> None:
+    """A second reader that starts at the place behind a chunk yields what the first one did from there on."""
+    if name.endswith(".jsonl"):
+        data = b"".join(json.dumps({"text": f"text {n}"}).encode() + b"\n" for n in range(300))
+    else:
+        data = b"some words, " * 400
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    (tmp_path / "b.txt").write_bytes(b"the last one " * 30)
+    if name == "a.parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.table({"text": [f"text {n}" for n in range(2000)]}), tmp_path / name)
+    job = Files([tmp_path / name, tmp_path / "b.txt"], Reading(block=300))
+    cutter = Cutter(Rules(get_pattern("gpt2"), (b"<s>",), block=300))
+    chunks = list(cutter.chunks(job.sources(Place())))
+    assert len(chunks) > 4
+    for number, chunk in enumerate(chunks):
+        assert chunk.place is not None
+        rest = list(cutter.chunks(job.sources(chunk.place), chunk.place))
+        after = chunks[number + 1 :]
+        assert b"".join(bytes(one.data) for one in rest) == b"".join(bytes(one.data) for one in after)
+        assert sum(one.texts for one in rest) == sum(one.texts for one in after)
+
+
+MEMORY = """
+import re, sys
+from pathlib import Path
+import bbpe
+
+def peak():
+    return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
+
+bbpe.count(sys.argv[1], pattern="gpt2")
+before = peak()
+counts = bbpe.count(sys.argv[2], pattern="gpt2", threads=2)
+print(counts.total, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".txt.zst"])
+def test_files_are_never_read_whole(suffix: str, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}{suffix}" for name in ("small", "large")]
+    for path, times in zip(paths, (200_000, 6_000_000), strict=True):
+        path.write_bytes(COMPRESSORS[Path(suffix).suffix if suffix != ".txt" else ""](b"word word\n" * times))
+    command = [sys.executable, "-c", MEMORY, *map(str, paths)]
+    total, grown = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert total == 3 * 6_000_000
+    assert grown < 20_000, f"{grown} kB more for a text of 60 MB"

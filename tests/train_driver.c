@@ -1,0 +1,92 @@
+/* Merging and counting without Python, for the sanitizers: `train_driver rounds` learns merges from random counts with
+ * every tie rule and several thresholds, and compares each with those of a threshold of 1. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "count_table.h"
+#include "memory.h"
+#include "train.h"
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next(uint64_t limit) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state % limit;
+}
+
+static void must(bbpe_status status, const char *what) {
+    if (status == BBPE_OK) return;
+    fprintf(stderr, "%s: status %d\n", what, (int)status);
+    exit(1);
+}
+
+/* Random pretokens through the splitter's side of the table, each in memory of exactly its size. */
+static void fill(bbpe_count_table *table) {
+    const uint64_t letters = 1 + next(next(2) ? 3 : 256), words = 1 + next(300), longest = next(2) ? 0 : 1 + next(20);
+    uint64_t cut = 0;
+    must(bbpe_count_table_init(table), "init");
+    for (uint64_t i = 0; i < words; i++) {
+        const size_t n = (size_t)next(next(8) ? 20 : 200);
+        uint8_t *text = bbpe_memory_new(n, 1);
+        if (text == NULL) exit(1);
+        for (size_t k = 0; k < n; k++) text[k] = (uint8_t)next(letters);
+        const size_t ends[2] = {n / 3, n};
+        const uint64_t times[2] = {1 + next(1 + next(100)), 1};
+        must(bbpe_count_table_add(table, text, n, 0, ends, next(2) ? times : NULL, 2, (size_t)longest, &cut), "add");
+        bbpe_memory_free(text);
+    }
+}
+
+static uint64_t learn(const bbpe_count_table *table, bbpe_train_options options, uint64_t visits) {
+    uint8_t byte_order[256];
+    bbpe_train train;
+    size_t *order = bbpe_memory_new(table->count, sizeof *order);
+    if (order == NULL) exit(1);
+    for (unsigned i = 0; i < 256; i++) byte_order[i] = (uint8_t)(255 - i);
+    must(bbpe_train_init(&train, table->count, table->bytes, byte_order, options), "init");
+    bbpe_count_table_order(table, order);
+    for (size_t i = 0; i < table->count; i++) {
+        size_t n;
+        const uint8_t *bytes = bbpe_count_table_bytes(table, order[i], &n);
+        must(bbpe_train_add(&train, bytes, n, (int64_t)table->slots[order[i]].count), "add");
+    }
+    bool done = false;
+    while (!done) must(bbpe_train_step(&train, visits, &done), "step");
+    uint64_t sum = train.merge_count;
+    for (size_t i = 0; i < train.merge_count; i++) sum = bbpe_hash_u64(sum ^ train.merges[i]);
+    bbpe_train_free(&train);
+    bbpe_memory_free(order);
+    return sum;
+}
+
+static void round_of(unsigned round) {
+    bbpe_count_table table, copy, sum;
+    fill(&table);
+    must(bbpe_count_table_copy(&copy, &table), "copy");
+    must(bbpe_count_table_init(&sum), "init");
+    must(bbpe_count_table_update(&sum, &copy, NULL), "update");
+    bbpe_count_table_free(&copy);
+    for (int ties = 0; ties < 3; ties++) {
+        bbpe_train_options options = {(bbpe_train_ties)ties, (size_t)next(500), (int64_t)(1 + next(3)), UINT32_MAX, 1};
+        if (next(3) == 0) options.max_length = (uint32_t)(1 + next(10));
+        const uint64_t expected = learn(&table, options, 1 << 20);
+        const int64_t thresholds[] = {0, 2, 7, 50, (int64_t)1 << 40};
+        for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
+            options.threshold = thresholds[i];
+            if (learn(&sum, options, 1 + next(1000)) == expected) continue;
+            fprintf(stderr, "round %u: threshold %lld changes the merges\n", round, (long long)thresholds[i]);
+            exit(1);
+        }
+    }
+    bbpe_count_table_free(&table);
+    bbpe_count_table_free(&sum);
+}
+
+int main(int argc, char **argv) {
+    const unsigned rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 100;
+    for (unsigned i = 0; i < rounds; i++) round_of(i);
+    printf("%u rounds\n", rounds);
+    return 0;
+}
