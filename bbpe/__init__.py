@@ -11,6 +11,7 @@ from .core.states import set_cache_limit
 from .counting import count, count_from_iterator
 from .counts import PretokenCounts, Summary, load_counts
 from .encoding import CacheInfo
+from .encodings import encoding_for_model, get_encoding
 from .errors import (
     BBPEError,
     CorpusError,
@@ -41,6 +42,8 @@ __all__ = [
     "VocabularyError",
     "count",
     "count_from_iterator",
+    "encoding_for_model",
+    "get_encoding",
     "load",
     "load_counts",
     "set_cache_limit",

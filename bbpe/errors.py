@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import os
 
+_LONGEST_MESSAGE = 1000
+
 
 class BBPEError(Exception):
-    """Base of all errors that bbpe itself raises."""
+    """Base of all errors that bbpe itself raises; of a message of pages the middle is left out."""
+
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(_cut(message) if isinstance(message, str) else message, *more)
+
+
+def _cut(message: str) -> str:
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    half = _LONGEST_MESSAGE // 2
+    return f"{message[:half]} [...] {message[-half:]}"
 
 
 class VocabularyError(BBPEError, ValueError):
@@ -22,7 +34,7 @@ class VocabularyError(BBPEError, ValueError):
     def __init__(self, problem: str, *, path: str | os.PathLike[str] | None = None, place: str | None = None) -> None:
         where = ": ".join(str(part) for part in (path, place) if part is not None)
         super().__init__(f"{where}: {problem}" if where else problem)
-        self.problem, self.path, self.place = problem, path, place
+        self.problem, self.path, self.place = _cut(problem), path, place
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore_vocabulary_error, (self.problem, self.path, self.place)

@@ -21,6 +21,7 @@ import regex
 
 from .core.split import UNICODE_VERSION
 from .errors import PatternError
+from .pattern_limits import check_size
 from .recogniser import recognise_scheme
 from .scheme import Scheme
 
@@ -120,6 +121,8 @@ def _compile(source: str) -> regex.Pattern[str]:
     except regex.error as error:
         place = "" if error.pos is None else f" at character {error.pos}"
         raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{place}") from None
+    except RecursionError:
+        raise PatternError(f"pattern {source!r} is nested too deeply") from None
 
 
 def _unicode_of_regex() -> str | None:
@@ -209,6 +212,7 @@ def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
     >>> recognise([r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"]).name
     'gpt2'
     """
+    check_size(steps)
     pattern = Pattern(None, tuple(steps), drops_gaps)
     named = _BY_STEPS.get((pattern.steps, drops_gaps)) or _BY_SCHEME.get(pattern.scheme)
     if named is not None:

@@ -376,7 +376,7 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> Tokenizer:
-    """Load a tokenizer: tokenizer.json, a .tiktoken rank file, or vocab.json (vocab.txt) with merges.txt.
+    """Load a tokenizer: tokenizer.json, tekken.json, a .tiktoken or GGUF file, vocab.json (vocab.txt) with merges.txt.
 
     A vocab.json folder is given by its path or by either file's.  `pattern` and `special_tokens` replace
     what the file says or what is known of it; a file that names no pattern and is not a known vocabulary

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from published import PUBLISHED, RANK_FILES
+from small_published import make_bare
 from strings import adversarial_strings
 
 import bbpe
@@ -84,6 +85,12 @@ def tok_of() -> Callable[[str], bbpe.Tokenizer]:
     text = "".join(adversarial_strings(300, seed=23))
     specials = ["<s>", "<s>>", "<|end|>", "é<"]
     return cache(lambda pattern: bbpe.train_from_iterator([text], 600, pattern=pattern, special_tokens=specials))
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, on a machine with no published vocabulary, where the name "small" is known (small_published.py)."""
+    return make_bare(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -60,14 +60,18 @@ def everything() -> TokenizerSpec:
 # -- round trips -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format_name", formats.FORMATS)
+# tekken.json wants its ids in another order
+@pytest.mark.parametrize("format_name", [name for name in formats.FORMATS if name != "tekken"])
 @pytest.mark.parametrize("merges", [MERGES, None], ids=["list", "ranks"])
 def test_round_trip(tmp_path: Path, format_name: str, merges: Any) -> None:
     spec = small_spec(merges)
-    path = tmp_path / {"huggingface": "a.json", "tiktoken": "a.tiktoken"}.get(format_name, "folder")
+    if format_name == "gguf":
+        pytest.importorskip("gguf")
+    names = {"huggingface": "a.json", "tiktoken": "a.tiktoken", "gguf": "a.gguf"}
+    path = tmp_path / names.get(format_name, "folder")
     formats.dump(spec, path, format_name)
     assert formats.sniff(path) == format_name
-    options = {} if format_name == "huggingface" else {"pattern": "gpt2"}
+    options = {} if format_name in ("huggingface", "gguf") else {"pattern": "gpt2"}
     if format_name == "tiktoken":
         options["special_tokens"] = spec.special_tokens
     again = formats.load(path, **options)

@@ -11,13 +11,13 @@ PACKAGE = ROOT / "bbpe"
 
 # Layers from the ground up; a module imports from its own layer or below, never from above.
 LAYERS = [
-    {"errors", "scheme"},
+    {"errors", "scheme", "published", "model_names"},
     {"core"},
-    {"normalize", "progress", "clauses", "recogniser", "patterns", "budget"},
+    {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"},
     {"vocab"},
     {"spec"},
     {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
-    | {"reference", "rowfiles"},
+    | {"reference", "rowfiles", "locations"},
     {"encoding", "decoding", "sources", "counts"},
     {"tokenizer", "chunks"},
     {"counter", "checkpoint", "settings"},
@@ -25,7 +25,7 @@ LAYERS = [
     {"workers"},
     {"count_run"},
     {"counting"},
-    {"training"},
+    {"training", "encodings", "download", "verify"},
     {"compat"},
     {"views"},
     {"cli", "__main__", "__init__"},

@@ -13,12 +13,20 @@ from collections.abc import Sequence
 
 from bbpe.errors import BBPEError
 
-from . import count, counts, decode, demo, encode, inspect, train
+from . import convert, count, counts, decode, demo, encode, fetch, inspect, train
 
 #: The subcommands, in the order of the help text.
 COMMANDS = (
-    demo.COMMAND, train.COMMAND, count.COMMAND, counts.COMMAND, encode.COMMAND, decode.COMMAND, inspect.COMMAND
-)  # fmt: skip
+    demo.COMMAND,
+    train.COMMAND,
+    count.COMMAND,
+    counts.COMMAND,
+    encode.COMMAND,
+    decode.COMMAND,
+    convert.COMMAND,
+    inspect.COMMAND,
+    fetch.COMMAND,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

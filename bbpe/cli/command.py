@@ -5,8 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import bbpe
+from bbpe.published import ALIASES, PUBLISHED
 from bbpe.tokenizer import Tokenizer
 
 
@@ -33,7 +35,8 @@ def positive(text: str) -> int:
 
 def add_tokenizer(parser: ArgumentParser) -> None:
     """Add the arguments that say which tokenizer to use."""
-    parser.add_argument("-t", "--tokenizer", required=True, metavar="PATH", help="the tokenizer: a file or a folder")
+    what = "the tokenizer: a file, a folder, or a published name"
+    parser.add_argument("-t", "--tokenizer", required=True, metavar="PATH", help=what)
     add_pattern(parser)
 
 
@@ -44,4 +47,11 @@ def add_pattern(parser: ArgumentParser) -> None:
 
 def load_tokenizer(args: Namespace) -> Tokenizer:
     """Load the tokenizer that the arguments of `add_tokenizer` name."""
-    return bbpe.load(args.tokenizer, pattern=args.pattern)
+    return load_named(args.tokenizer, args.pattern)
+
+
+def load_named(name: str, pattern: str | None = None) -> Tokenizer:
+    """Load a tokenizer from a path, or by its published name when there is no such file."""
+    if pattern is None and name in (*PUBLISHED, *ALIASES) and not Path(name).exists():
+        return bbpe.get_encoding(name)
+    return bbpe.load(name, pattern=pattern)

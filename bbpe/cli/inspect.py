@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
-import bbpe
 from bbpe import formats
+from bbpe.formats.ranks import live_merges
+from bbpe.near_patterns import nearest
+from bbpe.spec import TokenizerSpec
 
-from .command import Command, add_pattern
+from .command import Command, add_pattern, load_named
 from .streams import say, say_json
+
+_SHOWN = 8
+# in which dialect a format writes its regexes, or how else it says how text is split
+_DIALECTS = {
+    "huggingface": "Oniguruma",
+    "tekken": "fancy-regex, as tiktoken",
+    "gguf": "the name of a kind of splitting in llama.cpp",
+}
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the tokenizer: a file or a folder")
+    parser.add_argument("file", metavar="FILE", help="the tokenizer: a file, a folder, or a published name")
     add_pattern(parser)
     parser.add_argument("--json", action="store_true", help="write one JSON object")
 
@@ -24,31 +35,73 @@ def _run(args: Namespace) -> int:
         return 0
     for key, value in facts.items():
         if isinstance(value, dict):
-            say(f"{key:<14} {len(value)}")
+            say(f"{key:<16} {len(value)}")
             for text, token_id in sorted(value.items(), key=lambda item: item[1]):
-                say(f"{token_id:>14} {text!r}")
+                say(f"{token_id:>16} {text!r}")
+        elif isinstance(value, list):
+            say(f"{key:<16} {' '.join(map(repr, value)) or '-'}")
         else:
-            say(f"{key:<14} {'-' if value is None else value}")
+            say(f"{key:<16} {'-' if value is None else value}")
     return 0
 
 
-def _facts(path: str, pattern: str | None) -> dict[str, object]:
-    tokenizer = bbpe.load(path, pattern=pattern)
-    merges = tokenizer.spec.merges
+def _facts(name: str, pattern: str | None) -> dict[str, object]:
+    tokenizer = load_named(name, pattern)
+    spec = tokenizer.spec
+    kind = formats.sniff(name) if Path(name).exists() else None
     return {
-        "file": path,
-        "format": formats.sniff(path),
+        "file": name,
+        "format": kind,
+        "kind": None if kind is None else formats.FORMATS[kind].description,
+        "bytes": _bytes_of(Path(name)),
         "name": tokenizer.name,
         "vocab_size": tokenizer.vocab_size,
         "tokens": len(tokenizer),
-        "mode": "ranks" if merges is None else "merges",
-        "merges": None if merges is None else len(merges),
-        "pattern": tokenizer.pattern,
+        "holes": tokenizer.vocab_size - len(tokenizer),
+        "longest_token": max(map(len, spec.vocab.values())),
+        "mode": "ranks" if spec.merges is None else "merges",
+        "merges": None if spec.merges is None else len(spec.merges),
+        **_unmade(spec),
+        **_pattern(spec, kind, given=pattern is not None),
         "unicode": tokenizer.unicode_version,
         "special_tokens": dict(tokenizer.special_tokens),
         "added_tokens": dict(tokenizer.added_tokens),
         "fingerprint": tokenizer.fingerprint,
     }
+
+
+def _unmade(spec: TokenizerSpec) -> dict[str, object]:
+    """Tokens that merging cannot build, and whether they are found as whole pretokens all the same."""
+    unmade = live_merges(spec).unmade
+    return {
+        "unmade_tokens": len(unmade),
+        "unmade_examples": [spec.vocab[token_id].decode("utf-8", "backslashreplace") for token_id in unmade[:_SHOWN]],
+        "whole_pretokens": spec.whole_pretokens,
+    }
+
+
+def _pattern(spec: TokenizerSpec, kind: str | None, *, given: bool) -> dict[str, object]:
+    near = nearest(spec.pattern)
+    source = "none in the file: known by its tokens"
+    if given:
+        source = "given, in the syntax of the regex package"
+    elif kind in _DIALECTS:
+        source = _DIALECTS[kind]
+    return {
+        "pattern": str(spec.pattern),
+        "pattern_equals": near.name if near is not None and not near.differs else None,
+        "pattern_like": near.name if near is not None and near.differs else None,
+        "pattern_differs": [] if near is None else list(near.differs),
+        "pattern_example": None if near is None else near.example,
+        "pattern_dialect": source,
+        "compiled": spec.pattern.scheme is not None,
+    }
+
+
+def _bytes_of(path: Path) -> int | None:
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+    return path.stat().st_size if path.exists() else None
 
 
 COMMAND = Command("inspect", "Show what a tokenizer file holds.", _add_arguments, _run)

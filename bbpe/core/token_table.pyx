@@ -87,6 +87,11 @@ cdef class TokenTable:
     def __len__(self):
         return self.c.tokens.count
 
+    @property
+    def id_count(self):
+        """The highest id plus one."""
+        return self.c.id_count
+
     def __contains__(self, token_id):
         return self._entry(token_id) != NULL
 

@@ -18,7 +18,8 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..patterns import Pattern
 from ..spec import TokenizerSpec
-from . import gpt2_files, tiktoken, tokenizer_json, vocab_txt
+from ..vocab import Vocab
+from . import gguf, gpt2_files, tekken, tiktoken, tokenizer_json, vocab_txt
 from .ranks import merges_of, ranks_of
 from .reading import about
 
@@ -61,16 +62,24 @@ FORMATS: dict[str, Format] = {
     "tiktoken": _row("a .tiktoken rank file", tiktoken),
     "gpt2": _row("vocab.json with merges.txt", gpt2_files),
     "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
+    "tekken": _row("a tekken.json", tekken),
+    "gguf": _row("a GGUF model", gguf),
 }
 
 # What is known and not read, by how it begins.
 _REFUSED = {
-    "a GGUF model": re.compile(rb"GGUF"),
+    "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)": re.compile(rb"version https://git-lfs"),
+    "a web page": re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE),
+    "a gzip file": re.compile(rb"\x1f\x8b"),
+    "a zstd file": re.compile(rb"\x28\xb5\x2f\xfd"),
+    "an xz file": re.compile(rb"\xfd7zXZ\x00"),
+    "a zip file": re.compile(rb"PK\x03\x04"),
     "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
-    "a tekken.json": re.compile(rb'\s*\{[\x00-\xff]*"token_bytes"\s*:\s*"'),
 }
 
 _HEAD_BYTES = 1 << 16
+# how many ids for each token, and besides
+_MOST_HOLES, _ROOM = 16, 1 << 21
 
 
 def sniff(path: StrPath) -> str:
@@ -97,7 +106,9 @@ def sniff(path: StrPath) -> str:
     by_name = [name for name, row in FORMATS.items() if _missing(given, row) is not None]
     # of two formats with a file of this name, the one whose other file is there
     by_name.sort(key=lambda name: _missing(given, FORMATS[name]) or 0)
-    fitting = [name for name in by_name if name in by_content] or by_content or by_name
+    # one that needs two files is known by their names; content alone may be a broken file of another format
+    alone = [name for name in by_content if len(FORMATS[name].names[0]) == 1]
+    fitting = [name for name in by_name if name in by_content] or alone or by_name or by_content
     if not fitting:
         _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", given)
     return fitting[0]
@@ -121,13 +132,19 @@ def load(
     given = Path(path)
     if given.is_dir() and len(row.names[0]) == 1:
         given = given / row.names[0][0]
-    return row.load(given, pattern=pattern, special_tokens=special_tokens, name=name)
+    try:
+        spec = row.load(given, pattern=pattern, special_tokens=special_tokens, name=name)
+    except RecursionError:
+        raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=given) from None
+    _check_holes(spec, given)
+    return spec
 
 
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
     """Write a spec in a format, or in the one that the path's suffix says.
 
-    `.json` is "huggingface" and `.tiktoken` is "tiktoken"; a folder, or a path without a suffix, is "gpt2".
+    `.json` is "huggingface", or "tekken" for one with "tekken" in its name, `.tiktoken` is "tiktoken" and `.gguf`
+    is "gguf"; a folder, or a path without a suffix, is "gpt2".
 
     Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
     `OSError` when the file cannot be written.
@@ -142,6 +159,16 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
         given = given / row.names[0][0]
     with about(given):
         row.dump(spec, given)
+
+
+def _check_holes(spec: TokenizerSpec, path: Path) -> None:
+    """Refuse ids that are so far apart that tables of all ids would take gigabytes."""
+    specials = (*spec.special_tokens.values(), *spec.added_tokens.values())
+    highest = max((spec.vocab.id_count - 1 if isinstance(spec.vocab, Vocab) else max(spec.vocab), *specials))
+    tokens = len(spec.vocab) + len(specials)
+    if highest > _MOST_HOLES * tokens + _ROOM:
+        expected = f"expected ids up to {_MOST_HOLES * tokens + _ROOM}"
+        raise VocabularyError(f"found {tokens} tokens with ids up to {highest}; {expected}", path=path)
 
 
 def _sniff_folder(folder: Path) -> str:
@@ -167,7 +194,9 @@ def format_of(path: Path) -> str:
     """Return the name of the format that a path's suffix says; `VocabularyError` when it says none."""
     if path.is_dir() or not path.suffix:
         return "gpt2"
-    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken"}
+    if path.suffix == ".json" and "tekken" in path.name:
+        return "tekken"
+    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf"}
     if path.suffix not in by_suffix:
         raise VocabularyError(
             f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "

@@ -96,7 +96,7 @@ def read_merges(path: StrPath) -> MergeKeys:
     first = 1 if lines[0].startswith("#version") else 0
     pairs: list[tuple[str, str]] = []
     for number, line in enumerate(lines[first:], first + 1):
-        parts = line.removesuffix("\r").split(" ")
+        parts = line.removesuffix("\r").split(" ", 2)
         if len(parts) != 2 or not parts[0] or not parts[1]:
             if line == "" and len(lines) == 1:
                 break

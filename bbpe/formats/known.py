@@ -1,11 +1,8 @@
 """Vocabularies that are recognised by their content.
 
 A rank file and a `vocab.json` say nothing about the split pattern.  Those of published vocabularies are
-known by the SHA-256 of their ordinary tokens, written as a rank file in order of ids; for the files of
-OpenAI this is the digest that `tiktoken_ext/openai_public.py` states.
-
-Sources: OpenAI's `tiktoken_ext/openai_public.py`; Meta's `llama3/tokenizer.py` (of its special tokens only
-those that every release of Llama 3 has); the tokenizer files of Qwen 2, 2.5, 3 and of Qwen 3.5, 3.6.
+known by the SHA-256 of their ordinary tokens, written as a rank file in order of ids, which is how their
+publishers write them: the checksums are those of `published.py`.
 """
 
 from __future__ import annotations
@@ -18,8 +15,9 @@ from dataclasses import dataclass
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..patterns import PATTERNS, Pattern, get_pattern
+from ..published import PUBLISHED
 
-_EOT, _EOP = "<|endoftext|>", "<|endofprompt|>"
+_CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 @dataclass(frozen=True)
@@ -31,42 +29,28 @@ class Known:
     special_tokens: Mapping[str, int]
 
 
+def _known() -> dict[str, Known]:
+    # the first of the names that share a file, and of its special tokens what all of them have
+    rows = {name: name for name in ("gpt2", "p50k_base", "cl100k_base", "o200k_base", "llama3", "llama4", "qwen")}
+    rows |= {"whisper": "whisper", "qwen3.5": "qwen3_6"}
+    shared = {
+        "llama3": "<|begin_of_text|> <|end_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|>".split(),
+        "whisper": ["<|endoftext|>", "<|startoftranscript|>"],
+        "qwen": _CHAT,
+        "qwen3.5": _CHAT,
+    }
+    known = {}
+    for name, called in rows.items():
+        row = PUBLISHED[name]
+        if row.pattern is not None and row.special_tokens is not None:
+            special = row.special_tokens
+            kept = {text: special[text] for text in shared.get(name, special)}
+            known[row.forms[0].files[0].sha256] = Known(called, row.pattern, kept)
+    return known
+
+
 #: Published vocabularies by the digest of their ordinary tokens.
-KNOWN: dict[str, Known] = {
-    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": Known("gpt2", "gpt2", {_EOT: 50256}),
-    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": Known("p50k_base", "gpt2", {_EOT: 50256}),
-    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": Known(
-        "cl100k_base",
-        "cl100k",
-        {
-            _EOT: 100257,
-            "<|fim_prefix|>": 100258,
-            "<|fim_middle|>": 100259,
-            "<|fim_suffix|>": 100260,
-            _EOP: 100276,
-        },
-    ),
-    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": Known(
-        "o200k_base", "o200k", {_EOT: 199999, _EOP: 200018}
-    ),
-    "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": Known(
-        "llama3",
-        "llama3",
-        {
-            "<|begin_of_text|>": 128000,
-            "<|end_of_text|>": 128001,
-            "<|start_header_id|>": 128006,
-            "<|end_header_id|>": 128007,
-            "<|eot_id|>": 128009,
-        },
-    ),
-    "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186": Known(
-        "qwen", "qwen2", {_EOT: 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}
-    ),
-    "8dde380a6405e935f5de16a99eb61c824f3f814dd1ed298784c72babb7a03cdd": Known(
-        "qwen3_6", "qwen3_5", {_EOT: 248044, "<|im_start|>": 248045, "<|im_end|>": 248046}
-    ),
-}
+KNOWN: dict[str, Known] = _known()
 
 
 def rank_text(vocab: Mapping[int, bytes]) -> bytes:

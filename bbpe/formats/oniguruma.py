@@ -15,6 +15,7 @@ import regex
 
 from ..errors import PatternError
 from ..files import StrPath
+from ..pattern_limits import check_size
 from ..patterns import PATTERNS
 
 # Named patterns are compared with Oniguruma on random text (tests/test_formats.py).  This one needs another
@@ -70,6 +71,10 @@ def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
     if source in _SAFE:
         return _READ.get(source, source)
     where = f"{path}: {place}: "
+    try:
+        check_size((source,))
+    except PatternError as error:
+        raise PatternError(where + str(error)) from None
     tokens = [*_tokens(source, where, reading=True)]
     _check_empty(source, [token for token, _ in tokens], where)
     parts: list[str] = []

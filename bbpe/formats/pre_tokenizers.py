@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
+from ..pattern_limits import MOST_STEPS
 from ..patterns import PATTERNS, Pattern, recognise
 from .oniguruma import from_oniguruma, to_oniguruma
 from .reading import Fields
@@ -22,6 +23,9 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
     followed exactly.
     """
     parts = _flat(value, path, "pre_tokenizer")
+    if len(parts) > MOST_STEPS:
+        problem = f"found {len(parts)} components; expected at most {MOST_STEPS}"
+        raise VocabularyError(problem, path=path, place="pre_tokenizer")
     steps: list[tuple[str, bool]] = []
     for number, (part, place) in enumerate(parts, 1):
         fields = Fields(part, path=path, place=place)

@@ -5,19 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
 
+_MOST_BYTES = 1 << 30
 _REQUIRED: Any = object()
 _T = TypeVar("_T")
 
 
+def read_file(path: StrPath) -> bytes:
+    """Return the bytes of a file; `VocabularyError` when it is larger than any vocabulary, `OSError` as usual."""
+    size = Path(path).stat().st_size
+    if size > _MOST_BYTES:
+        raise VocabularyError(f"found {size} bytes; expected a vocabulary, of at most {_MOST_BYTES} bytes", path=path)
+    return read_bytes(path)
+
+
 def read_text(path: StrPath) -> str:
-    """Return the text of a UTF-8 file; `VocabularyError` where it is not UTF-8."""
+    """Return the text of a UTF-8 file; `VocabularyError` where it is not UTF-8, or too large."""
     try:
-        return read_bytes(path).decode("utf-8")
+        return read_file(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise VocabularyError(
             f"found byte 0x{error.object[error.start]:02X}; expected UTF-8 text", path=path, place=f"byte {error.start}"

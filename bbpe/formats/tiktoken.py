@@ -13,13 +13,13 @@ from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
-from ..files import StrPath, read_bytes, write_atomic
+from ..files import StrPath, write_atomic
 from ..patterns import Pattern
 from ..spec import MAX_ID, TokenizerSpec, make_spec
 from ..vocab import Vocab
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import ranks_of
-from .reading import about
+from .reading import about, read_file
 
 NAMES = ((".tiktoken",),)
 HEAD = re.compile(rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII)
@@ -40,7 +40,7 @@ def load(
     Raises `VocabularyError` with the line on bad base64, a bad rank, and a rank or token that stands twice.
     """
     special = check_special_tokens(special_tokens)
-    data = read_bytes(path)
+    data = read_file(path)
     vocab, is_canonical = _read(data, path)
     known = None
     if pattern is None or special is None or name is None:

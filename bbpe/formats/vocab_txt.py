@@ -19,6 +19,7 @@ from .reading import read_text
 
 #: How the two files are called; a prefix may stand before both names.
 NAMES = (("vocab.txt", "merges.txt"),)
+_MOST_DIGITS = 20
 HEAD = re.compile(rb"[^\s{]\S* \d+\r?(?:\n|\Z)")
 
 
@@ -86,7 +87,7 @@ def _parse(path: StrPath) -> dict[str, int]:
         if not line.strip("\r"):
             continue
         place = f"line {number}"
-        if not blank or not digits.isascii() or not digits.isdigit():
+        if not blank or not digits.isascii() or not digits.isdigit() or len(digits) > _MOST_DIGITS:
             problem = f"found {line[:60]!r}; expected a token, a blank and its id in decimal digits"
             raise VocabularyError(problem, path=path, place=place)
         if key in keys:

@@ -1,0 +1,133 @@
+"""`bbpe convert`: a tokenizer from one format to another, and the proof that nothing changed."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bbpe import corpus, formats
+from bbpe.spec import TokenizerSpec
+from bbpe.tokenizer import Tokenizer
+from bbpe.verify import Difference, differences, hard_texts
+
+from .command import Command, add_pattern, load_named
+from .streams import open_chunks, say, say_json
+
+_SHOWN = 10
+# what the file itself does not say
+_WITHOUT_PATTERN = ("tiktoken", "gpt2", "vocab_txt")
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("source", metavar="A", help="the tokenizer: a file, a folder, or a published name")
+    parser.add_argument("target", metavar="B", help="the file or folder to write")
+    add_pattern(parser)
+    parser.add_argument("--format", choices=sorted(formats.FORMATS), help="the format of B (default: by its suffix)")
+    verify = "read B again and compare its ids with those of A: on the tokens, on pairs of them, and on these texts"
+    parser.add_argument("--verify", nargs="*", metavar="CORPUS", help=verify)
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
+
+
+def _run(args: Namespace) -> int:
+    tokenizer = load_named(args.source, args.pattern)
+    target = Path(args.target)
+    chosen = args.format or formats.format_of(target)
+    report: dict[str, object] = {"source": args.source, "target": args.target, "format": chosen}
+    report["pattern"] = str(tokenizer.spec.pattern)
+    if args.verify is not None:
+        found = _verify(tokenizer, target.name, chosen, args.verify, report)
+        if found:
+            _report(args, report, found)
+            return 1
+    tokenizer.save(target, format=chosen)
+    _report(args, report, [])
+    return 0
+
+
+def _verify(tokenizer: Tokenizer, name: str, chosen: str, names: list[str], report: dict[str, object]) -> list[str]:
+    """Write B to a temporary place, read it again, and return what differs."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder, name or "folder")
+        tokenizer.save(place, format=chosen)
+        again = Tokenizer(_again(tokenizer.spec, place, chosen))
+    found = [] if again == tokenizer else [_changed(tokenizer, again)]
+    count = size = 0
+    for label, texts in chain((("the tokens", hard_texts(tokenizer)),), _corpus(names)):
+        seen = _Counter(texts)
+        for difference in differences(tokenizer, again, seen):
+            found.append(f"{label}: {_described(difference)}")
+            if len(found) > _SHOWN:
+                return found
+        count, size = count + seen.count, size + seen.size
+    report |= {"texts": count, "bytes": size}
+    return found
+
+
+def _again(spec: TokenizerSpec, place: Path, chosen: str) -> TokenizerSpec:
+    """Read what was written; what the format has no place for, readers are told."""
+    if chosen not in _WITHOUT_PATTERN:
+        return formats.load(place)
+    special, added = spec.special_tokens, spec.added_tokens
+    read = formats.load(place, pattern=spec.pattern, special_tokens={**added, **special})
+    return replace(read, special_tokens=special, added_tokens=added)
+
+
+def _corpus(names: list[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    for path in corpus.paths(names) if names else ():
+        with open_chunks(str(path)) as chunks:
+            yield str(path), map(bytes, chunks)
+
+
+class _Counter:
+    """Texts on their way, counted."""
+
+    def __init__(self, texts: Iterator[bytes]) -> None:
+        self._texts, self.count, self.size = texts, 0, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for text in self._texts:
+            self.count, self.size = self.count + 1, self.size + len(text)
+            yield text
+
+
+def _changed(left: Tokenizer, right: Tokenizer) -> str:
+    """Say what of two tokenizers with other fingerprints is different."""
+    parts = {
+        "ordinary tokens": left.spec.vocab == right.spec.vocab,
+        "special tokens": left.special_tokens == right.special_tokens,
+        "added tokens": left.added_tokens == right.added_tokens,
+        "pattern": left.spec.pattern == right.spec.pattern,
+    }
+    return f"B has other {', '.join(part for part, same in parts.items() if not same) or 'properties'} than A"
+
+
+def _described(difference: Difference) -> str:
+    text = difference.text[max(difference.byte - 10, 0) : difference.byte + 30]
+    return f"at {text!r}, A gives {_spelled(difference.left)} and B gives {_spelled(difference.right)}"
+
+
+def _spelled(tokens: tuple[tuple[int, bytes], ...]) -> str:
+    return " ".join(f"{token_id}:{token!r}" for token_id, token in tokens) or "nothing more"
+
+
+def _report(args: Namespace, report: dict[str, object], found: list[str]) -> None:
+    if args.json:
+        say_json({**report, "written": not found, "differences": found[:_SHOWN]})
+        return
+    for line in found[:_SHOWN]:
+        say(line)
+    if found:
+        say(f"{args.target} was not written: it would differ" + (", in more places" if len(found) > _SHOWN else ""))
+    elif "texts" in report:
+        say(f"{args.target}: the same ids for {report['texts']} texts, {report['bytes']} bytes")
+    else:
+        say(args.target)
+    if not found and report["format"] in _WITHOUT_PATTERN:
+        say(f"{args.target} holds no pattern; readers of unknown vocabularies must be told: {report['pattern']}")
+
+
+COMMAND = Command("convert", "Convert a tokenizer to another format.", _add_arguments, _run)

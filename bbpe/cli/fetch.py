@@ -1,0 +1,29 @@
+"""`bbpe fetch`: download a published vocabulary, the only command that uses the network."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from bbpe.encodings import published_vocabulary
+from bbpe.locations import FOLDERS_VARIABLE, own_folders
+
+from .command import Command
+from .streams import say
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the vocabulary, such as o200k_base")
+    where = f"default: the first folder of {FOLDERS_VARIABLE}, or ~/.cache/bbpe"
+    parser.add_argument("--folder", metavar="DIR", help=f"where to write it ({where})")
+    parser.add_argument("--url", help="an address to use instead of the publisher's; the checksum still holds")
+
+
+def _run(args: Namespace) -> int:
+    from bbpe.download import fetch  # what it takes from the network library no other command needs
+
+    folder = own_folders()[0] if args.folder is None else args.folder
+    say(str(fetch(published_vocabulary(args.name), folder, url=args.url)))
+    return 0
+
+
+COMMAND = Command("fetch", "Download a published vocabulary by its name.", _add_arguments, _run)

@@ -1,0 +1,264 @@
+"""`tekken.json`: ranks in base64, the pattern and the special tokens, as Mistral's models have them.
+
+Special tokens take the first ids, ordinary ones follow in order of their ranks; of the ranks in the file
+only those count that `default_vocab_size` leaves room for.  A pretoken that is a token is that token.
+Format: Mistral's `mistral-common` (`tokens/tokenizers/tekken.py`), which is also where the names of the
+special tokens come from that files before version 7 do not list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import PatternError, VocabularyError
+from ..files import StrPath, write_atomic
+from ..patterns import Pattern, get_pattern
+from ..spec import MAX_ID, TokenizerSpec, make_spec
+from .keys import well_formed
+from .known import check_special_tokens
+from .ranks import ranks_of
+from .reading import Fields, about, read_json, shown
+
+NAMES = (("tekken.json",),)
+HEAD = re.compile(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)')
+
+# what files of versions up to 7 that list no special tokens have at the ids 0, 1, 2, ...
+_UNLISTED = (
+    "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] "
+    "[IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
+).split()
+_VERSIONS = ("v1", "v2", "v3", "v7", "v11", "v13", "v15")
+_UNLISTED_UP_TO = _VERSIONS.index("v7")
+_MOST_UNLISTED = 1 << 16
+# the fields of a file that say nothing about text
+_NOT_TEXT = ("image", "multimodal", "audio", "model_settings_builder", "version", "type")
+
+
+def load(
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> TokenizerSpec:
+    """Read a `tekken.json`.
+
+    `pattern` replaces the regex of the file, `special_tokens` its special tokens.  Control tokens are
+    never found in a text unless a call allows them, as in `mistral-common`.
+
+    Raises `VocabularyError` with file and place on malformed JSON, unknown fields, ranks out of order, bad
+    base64 and sizes that do not fit together; `PatternError` on a regex that is none of the known ones.
+    """
+    given = check_special_tokens(special_tokens)
+    document = Fields(read_json(path), path=path, place="")
+    for field in _NOT_TEXT:
+        document.take(field, None)
+    config = Fields(document.take("config"), path=path, place="config")
+    rows = document.take_type("vocab", list)
+    listed = document.take("special_tokens", None)
+    document.done()
+    source, count, size = _sizes(config, len(rows))
+    tokens = _tokens(rows[: size - count], path)
+    special = _special_tokens(listed, count, config)
+    config.done()
+    vocab = {count + rank: token for rank, token in enumerate(tokens)}
+    with about(path):
+        return make_spec(
+            vocab,
+            None,
+            pattern=get_pattern(pattern) if pattern is not None else _pattern(source, path),
+            special_tokens=special if given is None else given,
+            whole_pretokens=True,
+            name=name,
+        )
+
+
+def dump(spec: TokenizerSpec, path: StrPath) -> None:
+    """Write a `tekken.json` that `mistral-common` reads to the same ids.
+
+    Raises `VocabularyError` when the spec has added tokens, special tokens that are not the first ids, or
+    ordinary ones that are not the ids behind them beginning with the 256 bytes in order; when ranks would
+    give other ids than its merges; and when it has a pattern of several regexes, or one that no reader knows.
+    """
+    ranks = sorted(ranks_of(spec).items(), key=lambda item: item[1])
+    count = len(spec.special_tokens)
+    _check_places(spec, [token_id for _, token_id in ranks], path)
+    wrong = next((byte for byte in range(256) if ranks[byte][0] != bytes((byte,))), None)
+    if wrong is not None:
+        raise VocabularyError(
+            f"the token of rank {wrong} is {ranks[wrong][0]!r}; expected the single byte 0x{wrong:02X}, as "
+            "tekken.json begins with the 256 bytes in order",
+            path=path,
+        )
+    document = {
+        "config": {
+            "pattern": _written_pattern(spec.pattern, path),
+            "num_vocab_tokens": len(ranks),
+            "default_vocab_size": count + len(ranks),
+            "default_num_special_tokens": count,
+            "version": "v7",
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": b2a_base64(token, newline=False).decode(), "token_str": _text(token)}
+            for rank, (token, _) in enumerate(ranks)
+        ],
+        "special_tokens": [
+            {"rank": token_id, "token_str": text, "is_control": True}
+            for text, token_id in sorted(spec.special_tokens.items(), key=lambda item: item[1])
+        ],
+    }
+    write_atomic(path, json.dumps(document, ensure_ascii=False).encode())
+
+
+def _sizes(config: Fields, rows: int) -> tuple[str, int, int]:
+    """Return the regex, the number of special tokens, and that of all tokens."""
+    source = config.take_type("pattern", str)
+    config.take_type("num_vocab_tokens", int, rows)  # a record that no reader uses
+    count = config.take_type("default_num_special_tokens", int)
+    size = config.take_type("default_vocab_size", int)
+    if not 0 <= count <= size:
+        config.refuse(f"found {count}; expected 0 to default_vocab_size, {size}", "default_num_special_tokens")
+    if size > MAX_ID or size - count > rows:
+        config.refuse(
+            f"found {size}; expected at most the {rows} tokens of vocab and {count} special ones", "default_vocab_size"
+        )
+    return source, count, size
+
+
+def _tokens(rows: list[Any], path: StrPath) -> list[bytes]:
+    tokens: list[bytes] = []
+    fields = {"rank", "token_bytes", "token_str"}
+    for rank, row in enumerate(rows):
+        try:
+            if row.keys() != fields or row["rank"] != rank or type(row["rank"]) is not int:
+                raise ValueError
+            tokens.append(a2b_base64(row["token_bytes"], strict_mode=True))
+        except (ValueError, TypeError, AttributeError):  # bad base64 is a ValueError too
+            raise _explained(row, rank, path) from None
+    if len(set(tokens)) < len(tokens):
+        first: dict[bytes, int] = {}
+        for rank, token in enumerate(tokens):
+            if first.setdefault(token, rank) != rank:
+                problem = f"token {token!r} already stands in vocab[{first[token]}]; expected each token once"
+                raise VocabularyError(problem, path=path, place=f"vocab[{rank}].token_bytes")
+    return tokens
+
+
+def _explained(value: object, rank: int, path: StrPath) -> VocabularyError:
+    try:
+        row = Fields(value, path=path, place=f"vocab[{rank}]")
+        found, encoded = row.take_type("rank", int), row.take_type("token_bytes", str)
+        row.take("token_str")
+        row.done()
+    except VocabularyError as error:
+        return error
+    if found != rank:
+        return VocabularyError(
+            f"found {found}; expected {rank}, as ranks count the tokens", path=path, place=row.at("rank")
+        )
+    try:
+        a2b_base64(encoded, strict_mode=True)
+    except (Base64Error, ValueError) as error:
+        problem = f"found {shown(encoded)}; expected a token in base64 ({error})"
+        return VocabularyError(problem, path=path, place=row.at("token_bytes"))
+    raise AssertionError("there is something wrong with the token")
+
+
+def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int]:
+    """Return the special tokens; ids that the file gives no text are `<SPECIAL_n>`."""
+    version = config.take_type("version", str)
+    if version not in _VERSIONS:
+        config.refuse(f"found {version!r}; expected one of {', '.join(_VERSIONS)}", "version")
+    texts: list[str] = []
+    if listed is None:
+        if _VERSIONS.index(version) > _UNLISTED_UP_TO:
+            config.refuse(f"a file of version {version} lists its special tokens; this one does not", "version")
+        texts += _UNLISTED
+    elif not isinstance(listed, list):
+        raise VocabularyError(f"found {shown(listed)}; expected a list", path=config.path, place="special_tokens")
+    else:
+        for number, value in enumerate(listed):
+            texts.append(_special_token(Fields(value, path=config.path, place=f"special_tokens[{number}]"), number))
+    if len(texts) > count:
+        config.refuse(f"found {count}; expected at least the {len(texts)} listed ones", "default_num_special_tokens")
+    if count - len(texts) > _MOST_UNLISTED:
+        config.refuse(
+            f"found {count}, of which {len(texts)} have a text; expected at most {_MOST_UNLISTED} without one",
+            "default_num_special_tokens",
+        )
+    texts += [f"<SPECIAL_{number}>" for number in range(len(texts), count)]
+    special = {text: number for number, text in enumerate(texts)}
+    if len(special) < len(texts):
+        number = next(number for number, text in enumerate(texts) if special[text] != number)
+        problem = f"special token {texts[number]!r} stands twice; expected each token once"
+        raise VocabularyError(problem, path=config.path, place=f"special_tokens[{number}]")
+    return special
+
+
+def _special_token(row: Fields, number: int) -> str:
+    rank, text = row.take_type("rank", int), row.take_type("token_str", str)
+    row.take_type("is_control", bool)
+    row.done()
+    if rank != number:
+        row.refuse(f"found {rank}; expected {number}, as ranks count the special tokens", "rank")
+    if not well_formed(text):
+        row.refuse(f"{text!r} holds half a surrogate pair; expected Unicode text", "token_str")
+    return text
+
+
+def _pattern(source: str, path: StrPath) -> Pattern:
+    # read by tiktoken, whose dialect is another one: only what is known to be the same there
+    try:
+        pattern = get_pattern((source,))
+    except PatternError as error:
+        raise PatternError(f"{path}: config.pattern: {error}") from None
+    if pattern.scheme is None:
+        raise PatternError(
+            f"{path}: config.pattern: {source!r} is no pattern whose meaning in tiktoken's dialect is known; "
+            "give pattern=, a name or a regex of the `regex` package"
+        )
+    return pattern
+
+
+def _written_pattern(pattern: Pattern, path: StrPath) -> str:
+    if len(pattern.steps) != 1 or pattern.drops_gaps or pattern.scheme is None:
+        raise VocabularyError(
+            f"tekken.json cannot hold the pattern {str(pattern)!r}; expected a single regex that is one of the known "
+            "patterns. Write tokenizer.json",
+            path=path,
+        )
+    return pattern.steps[0]
+
+
+def _check_places(spec: TokenizerSpec, ids: list[int], path: StrPath) -> None:
+    count = len(spec.special_tokens)
+    if spec.added_tokens:
+        problem = f"added token {min(spec.added_tokens)!r} has no place in tekken.json; write tokenizer.json"
+        raise VocabularyError(problem, path=path)
+    numbered = sorted(spec.special_tokens.items(), key=lambda item: item[1])
+    for number, (text, token_id) in enumerate(numbered):
+        if token_id != number:
+            raise VocabularyError(
+                f"special token {text!r} has id {token_id}; expected {number}, as tekken.json numbers special tokens "
+                "from 0. Write tokenizer.json",
+                path=path,
+            )
+    for number, token_id in enumerate(ids, count):
+        if token_id != number:
+            raise VocabularyError(
+                f"token {spec.vocab[token_id]!r} has id {token_id}; expected {number}, as ordinary tokens follow the "
+                "special ones without a gap in tekken.json. Write tokenizer.json",
+                path=path,
+            )
+
+
+def _text(token: bytes) -> str | None:
+    try:
+        return token.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,142 @@
+"""Where published vocabularies lie on a machine: folders, the caches of other libraries, installed packages.
+
+Nothing is downloaded, no package is imported, and a file counts only with the right SHA-256.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from .files import StrPath
+from .published import Published, PublishedFile
+
+#: The environment variable that names folders of vocabularies.
+FOLDERS_VARIABLE = "BBPE_VOCABS"
+
+
+class Missing(Exception):  # noqa: N818
+    """A vocabulary is not there; `wrong` lists files with its name and another checksum."""
+
+    def __init__(self, wrong: Sequence[str]) -> None:
+        super().__init__(*wrong)
+        self.wrong = tuple(wrong)
+
+
+def own_folders() -> list[Path]:
+    """Return the folders of `BBPE_VOCABS`, or else that of the user's cache.
+
+    >>> all(isinstance(folder, Path) for folder in own_folders())
+    True
+    """
+    named = [Path(part) for part in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep) if part]
+    return named or [_user_cache() / "bbpe"]
+
+
+@contextmanager
+def found(vocabulary: Published, folder: StrPath | None = None) -> Iterator[tuple[str, list[Path]]]:
+    """Find the files of a vocabulary, checked, and yield their format and paths.
+
+    What is compressed lies in a temporary folder until the block ends.  `folder` comes first, then
+    `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of `huggingface_hub`, installed packages.
+
+    Raises `Missing` when no form of the vocabulary is there in full, `OSError` when a file cannot be read.
+    """
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as unpacked:
+        for form in vocabulary.forms:
+            paths = [_find(file, folder, Path(unpacked), wrong) for file in form.files]
+            whole = [path for path in paths if path is not None]
+            if len(whole) == len(paths):
+                yield form.format, whole
+                return
+    raise Missing(wrong)
+
+
+def is_right(data: bytes, file: PublishedFile) -> bool:
+    """Whether bytes are those of a published file."""
+    return len(data) == file.size and hashlib.sha256(data).hexdigest() == file.sha256
+
+
+def _find(file: PublishedFile, folder: StrPath | None, unpacked: Path, wrong: list[str]) -> Path | None:
+    for path in _candidates(file, folder):
+        if not path.is_file():
+            continue
+        if path.suffix == ".gz":
+            data = _decompressed(path, file.size)
+            if data is not None and is_right(data, file):
+                target = unpacked / file.name
+                target.write_bytes(data)
+                return target
+        # the size first: a folder may hold a large file of that name
+        elif path.stat().st_size == file.size and is_right(path.read_bytes(), file):
+            return path
+        wrong.append(str(path))
+    return None
+
+
+def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
+    names = [file.name, file.name + ".gz"]
+    key = None if file.url is None else hashlib.sha1(file.url.encode(), usedforsecurity=False).hexdigest()
+    if key is not None:
+        names.append(key)
+    for place in ([] if folder is None else [Path(folder)]) + own_folders():
+        yield from (place / name for name in names)
+    tiktoken = _tiktoken_cache()
+    if key is not None and tiktoken is not None:
+        yield tiktoken / key
+    yield from _hub_candidates(file)
+    for inside in file.packages:
+        package, _, path = inside.partition("/")
+        yield from (Path(place, path) for place in _package_folders(package))
+
+
+def _tiktoken_cache() -> Path | None:
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return Path(os.environ[variable]) if os.environ[variable] else None
+    return Path(tempfile.gettempdir()) / "data-gym-cache"
+
+
+def _hub_candidates(file: PublishedFile) -> Iterator[Path]:
+    """Yield where the cache of `huggingface_hub` would have a file, whatever repository it came from.
+
+    The cache names files by their content: large ones by SHA-256, the others by their id in git.
+    """
+    named = [os.environ[name] for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE") if os.environ.get(name)]
+    home = os.environ.get("HF_HOME") or _user_cache() / "huggingface"
+    cache = Path(named[0]) if named else Path(home, "hub")
+    if not cache.is_dir():
+        return
+    for repository in sorted(cache.glob("models--*")):
+        yield repository / "blobs" / file.sha256
+        if file.git is not None:
+            yield repository / "blobs" / file.git
+
+
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _package_folders(package: str) -> list[str]:
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):  # half imported, or removed by hand
+        return []
+    return [] if spec is None else list(spec.submodule_search_locations or ())
+
+
+def _decompressed(path: Path, size: int) -> bytes | None:
+    """Return at most a byte more than the size; `None` when it is not compressed."""
+    try:
+        with gzip.open(path) as file:
+            return file.read(size + 1)
+    except (OSError, EOFError, zlib.error):
+        return None

@@ -1,0 +1,68 @@
+"""Which vocabulary a model uses, by the model's name.
+
+Source for OpenAI's models: `tiktoken/model.py`.
+"""
+
+from __future__ import annotations
+
+import re
+
+_OPENAI_MODELS = {
+    "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
+    "cl100k_base": "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 text-embedding-ada-002 "
+    "text-embedding-3-small text-embedding-3-large",
+    "p50k_base": "text-davinci-003 text-davinci-002 code-davinci-002 code-davinci-001 code-cushman-002 "
+    "code-cushman-001 davinci-codex cushman-codex",
+    "p50k_edit": "text-davinci-edit-001 code-davinci-edit-001",
+    "r50k_base": "text-davinci-001 text-curie-001 text-babbage-001 text-ada-001 davinci curie babbage ada "
+    "text-similarity-davinci-001 text-similarity-curie-001 text-similarity-babbage-001 text-similarity-ada-001 "
+    "text-search-davinci-doc-001 text-search-curie-doc-001 text-search-babbage-doc-001 text-search-ada-doc-001 "
+    "code-search-babbage-code-001 code-search-ada-code-001",
+    "gpt2": "gpt2 gpt-2",
+}
+#: Vocabularies by the whole name of a model.
+MODELS: dict[str, str] = {model: name for name, models in _OPENAI_MODELS.items() for model in models.split()}
+
+#: Vocabularies by how the name of a model begins, the first that fits.
+PREFIXES: tuple[tuple[str, str], ...] = (
+    *((prefix, "o200k_base") for prefix in "o1- o3- o4-mini- gpt-5 gpt-4.5- gpt-4.1- chatgpt-4o- gpt-4o-".split()),
+    *((prefix, "cl100k_base") for prefix in "gpt-4- gpt-3.5-turbo- gpt-35-turbo-".split()),
+    ("gpt-oss-", "o200k_harmony"),
+    ("ft:gpt-4o", "o200k_base"),
+    *((prefix, "cl100k_base") for prefix in "ft:gpt-4 ft:gpt-3.5-turbo ft:davinci-002 ft:babbage-002".split()),
+)
+
+# Open models, by the last part of their names in small letters; only families whose special tokens are known.
+_OPEN = (
+    (r"gpt-oss-.*", "o200k_harmony"),
+    (r"(?:meta-)?llama-3(?:-.*)?", "llama3"),
+    (r"(?:meta-)?llama-3\.[13](?:-.*)?", "llama3.1"),
+    (r"llama-3\.2-[13]b(?:-.*)?", "llama3.1"),
+    (r"llama-4-.*", "llama4"),
+    (r"qwen-(?:1_8|7|14|72)b(?:-.*)?", "qwen"),
+    (r"qwen2-(?:math-)?\d[\d.]*b(?:-.*)?", "qwen2"),
+    (r"qwen2\.5-(?:coder-|math-)?\d[\d.]*b(?:-.*)?", "qwen2.5"),
+    (r"qwen3-(?:coder-)?\d[\d.]*b(?:-.*)?", "qwen3"),
+    (r"qwen3\.[56]-.*", "qwen3.5"),
+    (r"whisper-(?:tiny|base|small|medium)\.en", "whisper_en"),
+    (r"whisper-large-v3(?:-.*)?", "whisper_v3"),
+    (r"whisper-(?:tiny|base|small|medium|large)(?:-v2)?", "whisper"),
+    (r"mistral-nemo-(?:base|instruct)-2407", "tekken_240718"),
+    (r"pixtral-12b(?:-base)?-2409", "tekken_240911"),
+    (r"deepseek-v3(?:-base|-0324)?", "deepseek_v3"),
+)
+
+
+def name_for_model(model: str) -> str | None:
+    """Return the name of a model's vocabulary, `None` when it is not known.
+
+    >>> name_for_model("gpt-4o-mini"), name_for_model("Qwen/Qwen3-8B"), name_for_model("gpt-1")
+    ('o200k_base', 'qwen3', None)
+    """
+    if model in MODELS:
+        return MODELS[model]
+    for prefix, name in PREFIXES:
+        if model.startswith(prefix):
+            return name
+    last = model.rpartition("/")[2].lower()
+    return next((name for source, name in _OPEN if re.fullmatch(source, last)), None)

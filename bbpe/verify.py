@@ -1,0 +1,91 @@
+"""Whether two tokenizers give the same ids, and where they do not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .formats.ranks import live_merges
+from .tokenizer import Tokenizer
+
+_PAIRS = 20_000
+_SHOWN = 4  # tokens on either side of a difference
+_BATCH = 1 << 12
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the ids of a text begin to differ.
+
+    `byte` counts the bytes of the tokens before; `left` and `right` are the next ids, with their bytes.
+    """
+
+    text: bytes
+    byte: int
+    left: tuple[tuple[int, bytes], ...]
+    right: tuple[tuple[int, bytes], ...]
+
+
+def first_difference(left: Tokenizer, right: Tokenizer, text: bytes) -> Difference | None:
+    r"""Return where the ids of a text differ, `None` when they do not.
+
+    >>> from bbpe.tokenizer import Tokenizer
+    >>> byte = {bytes([number]): number for number in range(256)}
+    >>> one, two = (Tokenizer.from_ranks({**byte, token: 256}, pattern="gpt2") for token in (b"ab", b"bc"))
+    >>> first_difference(one, two, b"x abc").byte
+    2
+    """
+    ours, theirs = left.encode_to_numpy(text), right.encode_to_numpy(text)
+    if ours.tobytes() == theirs.tobytes():
+        return None
+    shorter = min(len(ours), len(theirs))
+    unequal = (ours[:shorter] != theirs[:shorter]).nonzero()[0]
+    at = int(unequal[0]) if len(unequal) else shorter
+    byte = sum(len(left.id_to_token(int(token_id))) for token_id in ours[:at])
+    shown = [
+        tuple((int(token_id), tok.id_to_token(int(token_id))) for token_id in ids[at : at + _SHOWN])
+        for tok, ids in ((left, ours), (right, theirs))
+    ]
+    return Difference(text, byte, shown[0], shown[1])
+
+
+def differences(left: Tokenizer, right: Tokenizer, texts: Iterable[bytes]) -> Iterator[Difference]:
+    """Yield a difference for each text whose ids differ."""
+    batch: list[bytes] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if len(batch) == _BATCH or size >= 1 << 22:
+            yield from _of_batch(left, right, batch)
+            batch, size = [], 0
+    yield from _of_batch(left, right, batch)
+
+
+def _of_batch(left: Tokenizer, right: Tokenizer, batch: list[bytes]) -> Iterator[Difference]:
+    ours, theirs = left.encode_batch_to_numpy(batch), right.encode_batch_to_numpy(batch)
+    same_ids = ours.ids.tobytes() == theirs.ids.tobytes()
+    if same_ids and ours.offsets.tobytes() == theirs.offsets.tobytes():
+        return
+    for text in batch:
+        difference = first_difference(left, right, text)
+        if difference is not None:
+            yield difference
+
+
+def hard_texts(tok: Tokenizer, *, pairs: int = _PAIRS, seed: int = 0) -> Iterator[bytes]:
+    """Yield texts that show differences of vocabularies and merges.
+
+    Every token alone; `pairs` concatenations of two tokens; and each token that no merge makes between two
+    others, with and without a blank, where it is no whole pretoken or is one.
+    """
+    rng = random.Random(seed)
+    tokens = [token for token in tok.spec.vocab.values() if token]
+    yield from tokens
+    for _ in range(pairs):
+        yield rng.choice(tokens) + rng.choice(tokens)
+    for token_id in live_merges(tok.spec).unmade:
+        token = tok.spec.vocab[token_id]
+        for before, behind in ((b"", b""), (b" ", b" "), (b"x", b"y"), (rng.choice(tokens), rng.choice(tokens))):
+            yield before + token + behind

@@ -1,0 +1,240 @@
+"""GGUF: what is read and written, judged by the `gguf` package, and what is refused, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import numpy as np
+import pytest
+from gguf_files import PREFIX, gguf, string, value, vocabulary
+from vocabularies import MERGES, keys, merge_lines, small_spec, vocab_of
+
+import bbpe
+from bbpe import formats
+from bbpe.errors import VocabularyError
+from bbpe.formats.gguf import _PRE, _WRITTEN
+from bbpe.patterns import PATTERNS, get_pattern
+from bbpe.spec import TokenizerSpec, make_spec
+
+REAL = ["gpt2.tokenizer.json", "qwen_gpt2_files", "llama3.tiktoken", "p50k_base.tiktoken", "deepseek_v3.tokenizer.json"]
+
+
+def write(path: Path, data: bytes | dict[str, Any]) -> Path:
+    path.write_bytes(gguf(data) if isinstance(data, dict) else data)
+    return path
+
+
+def fails(path: Path, *named: str, **options: Any) -> None:
+    with pytest.raises(VocabularyError) as caught:
+        formats.load(path, **options)
+    message, at = str(caught.value), 0
+    for part in (path.name, *named):
+        assert part in message[at:], message
+        at = message.index(part, at)
+
+
+@pytest.mark.parametrize(("order", "version"), [("<", 3), ("<", 2), (">", 3)])
+def test_what_is_read(tmp_path: Path, order: str, version: int) -> None:
+    path = write(tmp_path / "x.gguf", gguf(vocabulary(), order=order, version=version))
+    assert formats.sniff(path) == "gguf"
+    spec = formats.load(path, name="x")
+    expected = make_spec(
+        vocab_of(),
+        MERGES,
+        pattern=get_pattern("gpt2"),
+        special_tokens={"<|endoftext|>": 267},
+        added_tokens={"<tool>": 268},
+    )
+    assert spec.fingerprint() == expected.fingerprint()
+    assert (spec.merges, spec.whole_pretokens, spec.name) == (expected.merges, False, "x")
+    assert formats.load(path, special_tokens={"<s>": 300}).special_tokens == {"<s>": 300}
+
+
+@pytest.mark.parametrize("pre", _PRE)
+def test_every_known_splitting(tmp_path: Path, pre: str) -> None:
+    spec = formats.load(write(tmp_path / "x.gguf", vocabulary(pre=pre)))
+    row = _PRE[pre]
+    assert spec.whole_pretokens is row.whole
+    if isinstance(row.pattern, str):
+        assert spec.pattern is PATTERNS[row.pattern]
+    else:
+        assert spec.pattern == get_pattern(row.pattern)
+    assert "".join(spec.pattern.split("I'm 12345 x\r\n  y")) == "I'm 12345 x\r\n  y"
+
+
+def test_an_own_pattern(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.gguf", vocabulary(pre="mine"))
+    fails(path, PREFIX + "pre", "'mine' is not supported", "pattern=", "gpt-2")
+    assert formats.load(path, pattern="llama3").pattern.name == "llama3"
+    # a token that no merge makes would be found as a whole pretoken by some splittings
+    path = write(tmp_path / "x.gguf", vocabulary(pre="mine", merges=merge_lines()[:-1]))
+    fails(path, PREFIX + "pre", 'b"\'s"', "no merge makes", pattern="llama3")
+    path = write(tmp_path / "x.gguf", vocabulary(pre=...))
+    fails(path, PREFIX + "pre", "does not say how text is split")
+    assert formats.load(path, pattern="llama3").pattern.name == "llama3"
+
+
+def nested() -> bytes:
+    return pack("<IIQ", 9, 9, 1) + pack("<IQ", 8, 1) + string("x")
+
+
+TOKENS = [*keys(), "<|endoftext|>", "<tool>", "[PAD269]"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"model": "llama"}, ("model", "'llama'", "SentencePiece", "tokenizer.model")),
+        ({"model": "bert"}, ("model", "'bert'", "expected 'gpt2'")),
+        ({"model": ...}, ("model", "it is missing")),
+        ({"model": 5}, ("model", "expected a string")),
+        ({"model": b"\x08\x00\x00\x00" + string(b"\xff")}, ("model", "byte 0xFF", "UTF-8")),
+        ({"pre": "default"}, ("pre", "'default' is not supported")),
+        ({"tokens": ...}, ("tokens", "it is missing; expected a list")),
+        ({"tokens": "a"}, ("tokens", "expected a list of strings")),
+        ({"tokens": [1, 2]}, ("tokens", "expected a list of strings")),
+        ({"tokens": [*TOKENS[:-1], b"\x80"]}, ("tokens[269]", "0x80", "UTF-8")),
+        ({"tokens": TOKENS[:-1]}, ("token_type", "found 270 kinds", "expected 269")),
+        ({"tokens": [*TOKENS[:-1], "!"]}, ("tokens[269]", "'!' already has id 0")),
+        ({"tokens": ["中", *TOKENS[1:]]}, ("tokens", "'中'", "byte alphabet")),
+        ({"tokens": ["xyz", *TOKENS[1:]]}, ("0x21", "each of the 256 bytes")),
+        ({"token_type": ...}, ("token_type", "it is missing")),
+        ({"token_type": ["x"]}, ("token_type", "expected a list of numbers")),
+        ({"token_type": [1] * 267 + [3, 4, 6]}, ("token_type[269]", "'[PAD269]' is of kind 6", "expected 1 to 5")),
+        ({"token_type": [3] + [1] * 266 + [3, 4, 5]}, ("0x21", "each of the 256 bytes")),
+        ({"merges": ...}, ("merges", "it is missing")),
+        ({"merges": ["t h", "t"]}, ("merges[1]", "'t'", "two tokens with one blank between")),
+        ({"merges": ["t h", "q q"]}, ("merges[1]", "'qq' has no id")),
+        ({"add_space_prefix": True}, ("add_space_prefix", "not supported; expected false")),
+        ({"precompiled_charsmap": [1]}, ("precompiled_charsmap", "it is not supported")),
+        ({"surprise": 1}, ("surprise", "it is not supported")),
+        ({"surprise": nested()}, ("byte ", "surprise is a list of kind 9")),
+        ({"surprise": pack("<I", 77)}, ("byte ", "surprise is of kind 77", "expected 0 to 12")),
+    ],
+)
+def test_broken_vocabularies(tmp_path: Path, changes: dict[str, Any], named: tuple[str, ...]) -> None:
+    fails(write(tmp_path / "x.gguf", vocabulary(**changes)), *named)
+
+
+def huge_list(kind: int) -> bytes:
+    return gguf({PREFIX + "tokens": pack("<IIQ", 9, kind, 1 << 30)})
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (b"GGUF", ("byte 4", "the version takes 4 bytes, and the file ends after 0")),
+        (gguf({}), ("found no vocabulary",)),
+        (gguf({"a": 5}), ("found no vocabulary",)),
+        (gguf({}, version=1), ("byte 4", "found version 1; expected 2 or 3")),
+        (gguf({}, version=77 << 16), ("byte 4", "version", "expected 2 or 3")),
+        (gguf(vocabulary())[:-3], ("byte ", "tokenizer.chat_template takes 7 bytes", "ends after 4")),
+        (gguf(vocabulary())[:3000], ("byte ", "expected a whole file")),
+        (b"GGUF" + pack("<IQQ", 3, 0, 1 << 30), ("byte 16", "found 1073741824 values, and 0 bytes are left")),
+        (b"GGUF" + pack("<IQQQ", 3, 0, 1, 1 << 40) + b"abcdefgh", ("a name takes 1099511627776 bytes",)),
+        (huge_list(8), ("byte ", "1073741824 strings", "0 bytes are left")),
+        (huge_list(0), ("byte ", "1073741824 numbers", "0 bytes are left")),
+        (huge_list(5), ("byte ", "1073741824 numbers", "0 bytes are left")),
+        (
+            b"GGUF" + pack("<IQQ", 3, 0, 2) + 2 * (string("a.b") + value(5)),
+            ("byte 43", "'a.b' stands twice"),
+        ),
+        (gguf({"x" * 70_000: 5}), ("byte 24", "a name of 70000 bytes")),
+    ],
+)
+def test_broken_files(tmp_path: Path, data: bytes, named: tuple[str, ...]) -> None:
+    fails(write(tmp_path / "x.gguf", data), *named)
+
+
+def test_truncation_at_every_byte(tmp_path: Path) -> None:
+    whole = gguf({name: of for name, of in vocabulary().items() if name not in (PREFIX + "tokens", PREFIX + "merges")})
+    for size in range(4, len(whole), 7):
+        fails(write(tmp_path / "x.gguf", whole[:size]), "expected")
+
+
+# -- writing ---------------------------------------------------------------------------------------------
+
+
+def everything(pattern: str = "gpt2", **options: Any) -> TokenizerSpec:
+    return make_spec(
+        {token_id + (token_id > 258): token for token_id, token in vocab_of().items()},
+        MERGES,
+        pattern=get_pattern(pattern),
+        special_tokens={"<|endoftext|>": 270, "<｜中｜>": 271},
+        added_tokens={"<think>": 273},
+        **options,
+    )
+
+
+@pytest.mark.parametrize("pattern", _WRITTEN)
+@pytest.mark.parametrize("whole", [False, True])
+def test_round_trip(tmp_path: Path, pattern: str, whole: bool) -> None:
+    pytest.importorskip("gguf")
+    spec = everything(pattern, whole_pretokens=whole)
+    path = tmp_path / "x.gguf"
+    formats.dump(spec, path)
+    again = formats.load(path)
+    assert again.fingerprint() == spec.fingerprint()
+    assert again.merges == spec.merges
+    assert {file.name for file in tmp_path.iterdir()} == {"x.gguf"}
+
+
+def test_written_files_as_the_gguf_package_reads_them(tmp_path: Path) -> None:
+    peer = pytest.importorskip("gguf")
+    formats.dump(everything(), tmp_path / "x.gguf")
+    fields = peer.GGUFReader(tmp_path / "x.gguf").fields
+    tokens, kinds = (fields[PREFIX + name].contents() for name in ("tokens", "token_type"))
+    assert fields[PREFIX + "model"].contents() == "gpt2"
+    assert fields[PREFIX + "merges"].contents() == merge_lines()
+    assert (tokens[259], tokens[270:]) == ("[PAD259]", ["<|endoftext|>", "<｜中｜>", "[PAD272]", "<think>"])
+    assert (kinds[258:261], kinds[268:]) == ([1, 5, 1], [5, 5, 3, 3, 5, 4])
+    assert fields[PREFIX + "eos_token_id"].contents() == 270
+
+
+def test_files_that_the_gguf_package_writes(tmp_path: Path) -> None:
+    peer = pytest.importorskip("gguf")
+    path = tmp_path / "x.gguf"
+    writer = peer.GGUFWriter(path, "llama")
+    for name, of in vocabulary().items():
+        if isinstance(of, list):
+            writer.add_array(name, of)
+        elif name != "general.architecture":
+            {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32}[type(of)](name, of)
+    writer.add_tensor("w", np.zeros((4, 4), dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    assert formats.load(path).fingerprint() == formats.load(write(tmp_path / "y", vocabulary())).fingerprint()
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    unmade = MERGES[:-1]
+    vocab = vocab_of()
+    specs = {
+        "no name for the pattern 'cl100k'": small_spec(pattern="cl100k"),
+        "llama.cpp does not find them": make_spec(vocab, unmade, pattern=get_pattern("gpt2"), whole_pretokens=True),
+        "llama.cpp finds them": make_spec(vocab, unmade, pattern=get_pattern("tekken")),
+        "ids up to 10000000": small_spec(special_tokens={"<s>": 10_000_000}),
+        "like the padding": small_spec(special_tokens={"[PAD268]": 267, "<s>": 269}),
+    }
+    for message, spec in specs.items():
+        with pytest.raises(VocabularyError, match=message):
+            formats.dump(spec, path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    spec = formats.load(vocab_path(name))
+    formats.dump(spec, tmp_path / "x.gguf")
+    again = formats.load(tmp_path / "x.gguf")
+    assert again.fingerprint() == spec.fingerprint()
+    assert formats.merges_of(again) == formats.merges_of(spec)
+    text = " don't  123 中文\r\n\u0301é 🫨" * 20
+    assert bbpe.Tokenizer(again).encode(text) == bbpe.Tokenizer(spec).encode(text)

@@ -1,0 +1,84 @@
+"""Files with something changed at random: they load, and work, or the error is ours and names the file."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from gguf_files import gguf, vocabulary
+from test_tekken import tekken
+from vocabularies import added, byte_level, document, keys, merge_lines, sequence, split, vocab_of
+
+from bbpe import formats
+from bbpe.errors import BBPEError
+from bbpe.formats.known import rank_text
+from bbpe.tokenizer import Tokenizer
+
+SPLITS = sequence(split(r"\p{N}{1,3}|'s"), byte_level())
+FILES: dict[str, bytes] = {
+    "tokenizer.json": json.dumps(document(added_tokens=[added("<s>", 300)], pre_tokenizer=SPLITS)).encode(),
+    "x.tiktoken": rank_text(vocab_of()),
+    "tekken.json": json.dumps(tekken()).encode(),
+    "x.gguf": gguf(vocabulary()),
+    "vocab.json": json.dumps({**keys(), "<|a|>": 300}).encode(),
+    "vocab.txt": "".join(f"{key} {token_id}\n" for key, token_id in keys().items()).encode(),
+}
+MERGES_TXT = "".join(f"{line}\n" for line in ["#version: 0.2", *merge_lines()]).encode()
+SCRAPS = [b"null", b"-1", b"1e400", b"[]", b"{}", b'""', b"true", b'"\\ud800"', b"\xff", b"\x00", b"9" * 20, b"3.5"]
+SCRAPS += [b" ", b"\n", b'"', b",", b"}", b'{"a":', b"=", b"\r"]
+VALUE = re.compile(rb'(?<=[:,\[ ])("[^"]*"|\d+|null|true|false)')
+
+
+def mutated(rng: random.Random, data: bytes) -> bytes:
+    """A scrap put in, a bit flipped, the end cut off, a stretch twice or left out, values of JSON exchanged."""
+    kind, at = rng.randrange(8), rng.randrange(len(data))
+    if kind == 0:
+        return data[:at] + rng.choice(SCRAPS) + data[at + rng.randint(0, 8) :]
+    if kind == 1:
+        return data[:at] + bytes([data[at] ^ (1 << rng.randrange(8))]) + data[at + 1 :]
+    if kind == 2:
+        return data[:at]
+    if kind == 3:
+        start = rng.randrange(len(data))
+        return data[:at] + data[start : start + rng.randint(1, 60)] + data[at:]
+    if kind == 4:
+        return data[:at] + data[at + rng.randint(1, 40) :]
+    values = [*VALUE.finditer(data)]
+    if len(values) < 2:
+        return data
+    first, second = sorted(rng.sample(values, k=2), key=lambda value: value.start())
+    if kind == 5:
+        return data[: first.start()] + rng.choice(SCRAPS) + data[first.end() :]
+    between = data[first.end() : second.start()]
+    return data[: first.start()] + second[0] + between + first[0] + data[second.end() :]
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", FILES)
+def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
+    rng = random.Random(name)
+    needs_pattern = name in ("x.tiktoken", "vocab.json", "vocab.txt")
+    path, loaded = tmp_path / name, 0
+    messages: list[str] = []
+    for number in range(count):
+        data, merges = FILES[name], MERGES_TXT
+        if name.startswith("vocab") and number % 2:
+            merges = mutated(rng, merges)
+        else:
+            data = mutated(rng, data)
+        path.write_bytes(data)
+        if name.startswith("vocab"):
+            (tmp_path / "merges.txt").write_bytes(merges)
+        try:
+            tok = Tokenizer(formats.load(path, pattern="gpt2" if needs_pattern else None))
+        except BBPEError as error:
+            messages.append(str(error))
+            continue
+        loaded += 1
+        for text in (b"the thing 12's", b"\xff\xe4\xb8\xad"):
+            assert tok.decode_bytes(tok.encode(text)) == text
+    assert 0 < loaded < count
+    assert [message for message in messages if str(tmp_path) not in message] == []

@@ -1,0 +1,158 @@
+"""Published vocabularies: their files, special tokens and models, as their publishers have them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_published import file_of, put
+from strings import adversarial_strings
+
+import bbpe
+from bbpe.model_names import MODELS, PREFIXES, name_for_model
+from bbpe.patterns import PATTERNS
+from bbpe.published import ALIASES, DISTRIBUTIONS, PUBLISHED
+
+#: Names whose files lie in `../shared/vocabs`.
+KEPT = {
+    "gpt2": ["gpt2.tiktoken"],
+    "r50k_base": ["gpt2.tiktoken"],
+    "p50k_base": ["p50k_base.tiktoken"],
+    "p50k_edit": ["p50k_base.tiktoken"],
+    "cl100k_base": ["cl100k_base.tiktoken"],
+    "o200k_base": ["o200k_base.tiktoken"],
+    "o200k_harmony": ["o200k_base.tiktoken"],
+    "llama3": ["llama3.tiktoken"],
+    "llama3.1": ["llama3.tiktoken"],
+    "qwen": ["qwen.tiktoken"],
+    "qwen2": ["qwen_gpt2_files/vocab.json", "qwen_gpt2_files/merges.txt"],
+    "qwen2.5": ["qwen.tiktoken"],
+    "qwen3": ["qwen.tiktoken"],
+    "qwen3.5": ["qwen3_6.tiktoken"],
+    "whisper_en": ["gpt2.tokenizer.json"],
+    "tekken_240911": ["tekken_240911.json"],
+    "deepseek_v3": ["deepseek_v3.tokenizer.json"],
+}
+
+
+
+
+def test_the_table() -> None:
+    for row in PUBLISHED.values():
+        assert row.pattern is None or row.pattern in PATTERNS
+        for file in (file for form in row.forms for file in form.files):
+            assert len(file.sha256) == 64
+            assert file.git is None or len(file.git) == 40
+            assert file.size > 0
+        first = row.forms[0]
+        assert len(first.files) == 1
+        assert first.files[0].url or first.files[0].packages
+        for inside in first.files[0].packages:
+            assert "/" in inside
+            assert inside.partition("/")[0] in (*DISTRIBUTIONS, "litellm", "dashscope")
+    assert set(ALIASES.values()) <= set(PUBLISHED)
+    assert not set(ALIASES) & set(PUBLISHED)
+    assert {name_for_model(model) for model in MODELS} | {name for _, name in PREFIXES} <= set(PUBLISHED)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_real_files(name: str, vocab_path: Callable[[str], Path], bare: Path) -> None:
+    row, paths = PUBLISHED[name], []
+    for kept in KEPT[name]:
+        folder, _, file = kept.rpartition("/")
+        paths.append(vocab_path(folder) / file if folder else vocab_path(file))
+    form = next(form for form in row.forms if [file.name for file in form.files] == [path.name for path in paths])
+    for file, path in zip(form.files, paths, strict=True):
+        data = path.read_bytes()
+        assert file_of(file.name, data) == replace(file, url=None, packages=())
+    tok = bbpe.get_encoding(name, folder=paths[0].parent)
+    assert tok.name in (name, None)
+    assert tok.name == name or row.special_tokens is None
+    if row.special_tokens is not None:
+        assert tok.special_tokens == row.special_tokens
+        assert tok.spec.added_tokens == row.added_tokens
+        assert set(tok.special_tokens.values()).isdisjoint(tok.spec.vocab)
+    assert tok.decode(tok.encode("a 12 中")) == "a 12 中"
+
+
+def test_special_tokens_that_stand_at_known_places() -> None:
+    at = {name: {i: text for text, i in (row.special_tokens or {}).items()} for name, row in PUBLISHED.items()}
+    assert len(at["o200k_harmony"]) == 1090
+    assert at["o200k_harmony"][200013] == "<|reserved_200013|>"
+    assert [at["llama3"][i] for i in (128004, 128009, 128010, 128255)] == [
+        "<|reserved_special_token_2|>", "<|eot_id|>", "<|reserved_special_token_5|>", "<|reserved_special_token_250|>",
+    ]  # fmt: skip
+    assert [at["llama3.1"][i] for i in (128004, 128008, 128011, 128255)] == [
+        "<|finetune_right_pad_id|>", "<|eom_id|>", "<|reserved_special_token_3|>", "<|reserved_special_token_247|>",
+    ]  # fmt: skip
+    assert [at["llama4"][i] for i in (200005, 200080, 200092, 201143, 202047)] == [
+        "<|header_start|>", "<|image_start|>", "<|patch|>", "<|reasoning_thinking_end|>",
+        "<|reserved_special_token_903|>",
+    ]  # fmt: skip
+    assert PUBLISHED["qwen3"].added_tokens["</think>"] == 151668
+    assert at["qwen3.5"][248076] == "<|audio_pad|>"
+    assert (at["whisper"][50363], at["whisper_v3"][50364], at["whisper_v3"][50365]) == (
+        "<|notimestamps|>", "<|notimestamps|>", "<|0.00|>",
+    )  # fmt: skip
+    assert max(at["whisper"]) == 51864
+    assert max(at["whisper_v3"]) == 51865
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"])
+def test_as_tiktoken(
+    name: str, vocab_path: Callable[[str], Path], bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tiktoken's own definition of the name, from a cache made for it; and we find the file in that cache."""
+    tiktoken = pytest.importorskip("tiktoken")
+    public = pytest.importorskip("tiktoken_ext.openai_public")
+    file = PUBLISHED[name].forms[0].files[0]
+    data = vocab_path(file.name).read_bytes()
+    put(bare / "home/tiktoken" / hashlib.sha1((file.url or "").encode()).hexdigest(), data)
+    tok, peer = bbpe.get_encoding(name), tiktoken.Encoding(**public.ENCODING_CONSTRUCTORS[name]())
+    theirs = {text: i for text, i in peer._special_tokens.items() if text != "<|reserved_200018|>"}
+    assert tok.special_tokens == theirs
+    assert (tok.n_vocab, tok.eot_token) == (peer.n_vocab, peer.eot_token)
+    for text in adversarial_strings(300, seed=41):
+        mixed = text + "<|endoftext|>" + text + list(theirs)[-1]
+        assert tok.encode(text) == peer.encode_ordinary(text)
+        assert tok.encode(mixed, allowed_special="all") == peer.encode(mixed, allowed_special="all")
+
+
+def test_models_as_tiktoken() -> None:
+    model = pytest.importorskip("tiktoken.model")
+    assert {name: name_for_model(name) for name in model.MODEL_TO_ENCODING} == model.MODEL_TO_ENCODING
+    for prefix, name in model.MODEL_PREFIX_TO_ENCODING.items():
+        assert name_for_model(prefix + "x") == name
+    assert set(MODELS) == set(model.MODEL_TO_ENCODING)
+    assert dict(PREFIXES) == model.MODEL_PREFIX_TO_ENCODING
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("meta-llama/Meta-Llama-3-8B-Instruct", "llama3"),
+        ("meta-llama/Llama-3.1-70B", "llama3.1"),
+        ("meta-llama/Llama-3.2-1B", "llama3.1"),
+        ("meta-llama/Llama-3.2-11B-Vision", None),
+        ("meta-llama/Llama-4-Scout-17B-16E", "llama4"),
+        ("Qwen/Qwen-7B-Chat", "qwen"),
+        ("Qwen/Qwen2-7B", "qwen2"),
+        ("Qwen/Qwen2-VL-7B", None),
+        ("Qwen/Qwen2.5-Coder-32B-Instruct", "qwen2.5"),
+        ("Qwen/Qwen3-235B-A22B", "qwen3"),
+        ("Qwen/Qwen3.6-27B", "qwen3.5"),
+        ("openai/whisper-large-v3-turbo", "whisper_v3"),
+        ("openai/whisper-tiny.en", "whisper_en"),
+        ("openai/whisper-small", "whisper"),
+        ("openai/gpt-oss-20b", "o200k_harmony"),
+        ("mistralai/Mistral-Nemo-Instruct-2407", "tekken_240718"),
+        ("deepseek-ai/DeepSeek-V3", "deepseek_v3"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Llama-8B", None),
+        ("nobody/nothing", None),
+    ],
+)
+def test_open_models(model: str, name: str | None) -> None:
+    assert name_for_model(model) == name

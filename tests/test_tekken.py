@@ -1,0 +1,244 @@
+"""tekken.json: the ids that Mistral's own reader gives, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from strings import adversarial_strings
+from vocabularies import MERGES, small_spec, write_json
+
+import bbpe
+from bbpe import formats
+from bbpe.errors import PatternError, VocabularyError
+from bbpe.formats.tekken import _UNLISTED
+from bbpe.patterns import PATTERNS, get_pattern
+from bbpe.spec import TokenizerSpec, make_spec
+
+CORPORA = ["en", "code", "multi", "ja", "zh"]
+
+
+def ordered_vocab(first: int = 0) -> dict[int, bytes]:
+    """The 256 bytes in order, then what the merges make."""
+    tokens = dict.fromkeys([bytes([byte]) for byte in range(256)] + [left + right for left, right in MERGES])
+    return dict(enumerate(tokens, first))
+
+
+def small_tekken(special: int = 3, pattern: str = "tekken") -> TokenizerSpec:
+    texts = ["<unk>", "<s>", "</s>", "[中]"][:special]
+    specials = {text: number for number, text in enumerate(texts)}
+    return make_spec(
+        ordered_vocab(special),
+        None,
+        pattern=get_pattern(pattern),
+        special_tokens=specials,
+        whole_pretokens=True,
+    )
+
+
+def tekken(**changes: Any) -> dict[str, Any]:
+    """The object of a small tekken.json; `changes` replace fields, `config__x` those of the config."""
+    rows = [
+        {"rank": rank, "token_bytes": b64encode(token).decode(), "token_str": None}
+        for rank, token in ordered_vocab().items()
+    ]
+    config: dict[str, Any] = {
+        "pattern": PATTERNS["tekken"].steps[0],
+        "num_vocab_tokens": len(rows),
+        "default_vocab_size": 2 + len(rows),
+        "default_num_special_tokens": 2,
+        "version": "v7",
+    }
+    listed = [{"rank": i, "token_str": text, "is_control": True} for i, text in enumerate(["<unk>", "<s>"])]
+    value: dict[str, Any] = {"config": config, "vocab": rows, "special_tokens": listed}
+    for name, change in changes.items():
+        target, _, field = name.rpartition("__")
+        (config if target else value)[field] = change
+    return {key: field for key, field in value.items() if field is not ...}
+
+
+def row(**changes: Any) -> list[Any]:
+    """The vocabulary with fields of its token 260 changed; `...` takes a field out."""
+    rows = tekken()["vocab"]
+    rows[260] = {key: value for key, value in {**rows[260], **changes}.items() if value is not ...}
+    return rows
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    for spec in (small_tekken(), small_tekken(0), small_tekken(4, "gpt2")):
+        path = tmp_path / "tekken.json"
+        formats.dump(spec, path)
+        assert formats.sniff(path) == formats.sniff(tmp_path) == "tekken"
+        again = formats.load(tmp_path)
+        assert again.fingerprint() == spec.fingerprint()
+        assert (again.merges, again.whole_pretokens, again.pattern.name) == (None, True, spec.pattern.name)
+
+
+def test_it_is_known_by_what_it_holds(tmp_path: Path) -> None:
+    formats.dump(small_tekken(), tmp_path / "tekken_1.json")
+    (tmp_path / "tekken_1.json").rename(tmp_path / "x")
+    assert formats.sniff(tmp_path / "x") == "tekken"
+    # special tokens first, and so many that no token is near the beginning
+    value = tekken(special_tokens=[{"rank": i, "token_str": f"<{i}>", "is_control": True} for i in range(2000)])
+    value["config"] |= {"default_num_special_tokens": 2000, "default_vocab_size": 2267}
+    first = {key: value[key] for key in ("config", "special_tokens", "vocab")}
+    assert formats.sniff(write_json(tmp_path / "y", first)) == "tekken"
+    assert formats.load(tmp_path / "y").special_tokens["<1999>"] == 1999
+
+
+def test_what_the_file_does_not_list(tmp_path: Path) -> None:
+    value = tekken(special_tokens=..., config__default_num_special_tokens=22, config__version="v3")
+    value["config"]["default_vocab_size"] = 22 + 258  # the last tokens of the list do not count
+    spec = formats.load(write_json(tmp_path / "tekken.json", value))
+    assert list(spec.special_tokens.values()) == list(range(22))
+    assert list(spec.special_tokens)[1:3] == ["<s>", "</s>"]
+    assert list(spec.special_tokens)[19:] == ["[TOOL_CONTENT]", "<SPECIAL_20>", "<SPECIAL_21>"]
+    assert (min(spec.vocab), max(spec.vocab)) == (22, 279)
+    assert formats.load(tmp_path / "tekken.json", special_tokens={"<x>": 5}).special_tokens == {"<x>": 5}
+    assert formats.load(tmp_path / "tekken.json", pattern="gpt2").pattern.name == "gpt2"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"vocab": {}}, ("vocab", "{}", "expected a list")),
+        ({"vocab": ...}, ("field 'vocab' is missing",)),
+        ({"config": []}, ("config", "[]", "expected an object")),
+        ({"surprise": 1}, ("unknown field 'surprise'",)),
+        ({"config__surprise": 1}, ("config", "unknown field 'surprise'")),
+        ({"config__pattern": 5}, ("config.pattern", "5", "expected a string")),
+        ({"config__version": "v99"}, ("config.version", "'v99'", "expected one of v1, v2")),
+        ({"config__version": "v11", "special_tokens": ...}, ("config.version", "lists its special tokens")),
+        ({"config__default_num_special_tokens": -1}, ("default_num_special_tokens", "-1", "expected 0 to")),
+        (
+            {"config__default_num_special_tokens": 1, "config__default_vocab_size": 268},
+            ("default_num_special_tokens", "1", "at least the 2 listed"),
+        ),
+        ({"config__default_vocab_size": 1_000_000_000}, ("default_vocab_size", "at most the 267 tokens of vocab")),
+        ({"config__default_vocab_size": "x"}, ("config.default_vocab_size", '"x"', "expected a whole number")),
+        ({"config__default_vocab_size": 200}, ("single bytes have no token", "0xC6")),
+        ({"vocab": row(rank=5)}, ("vocab[260].rank", "found 5; expected 260")),
+        ({"vocab": row(rank="260")}, ("vocab[260].rank", '"260"', "expected a whole number")),
+        ({"vocab": row(rank=...)}, ("vocab[260]", "'rank' is missing")),
+        ({"vocab": row(token_bytes=...)}, ("vocab[260]", "'token_bytes' is missing")),
+        ({"vocab": row(token_str=...)}, ("vocab[260]", "'token_str' is missing")),
+        ({"vocab": row(new=1)}, ("vocab[260]", "unknown field 'new'")),
+        ({"vocab": row(token_bytes="YW")}, ("vocab[260].token_bytes", '"YW"', "expected a token in base64")),
+        ({"vocab": row(token_bytes="Ye==x")}, ("vocab[260].token_bytes", "base64")),
+        ({"vocab": row(token_bytes="é")}, ("vocab[260].token_bytes", "base64")),
+        ({"vocab": row(token_bytes=5)}, ("vocab[260].token_bytes", "5", "expected a string")),
+        ({"vocab": row(token_bytes="dGg=")}, ("vocab[260].token_bytes", "b'th' already stands in vocab[256]")),
+        ({"vocab": [*tekken()["vocab"][:5], 7]}, ("default_vocab_size", "at most the 6 tokens")),
+        ({"special_tokens": {}}, ("special_tokens", "expected a list")),
+        ({"special_tokens": [5]}, ("special_tokens[0]", "5", "expected an object")),
+        (
+            {"special_tokens": [{"rank": 1, "token_str": "<s>", "is_control": True}]},
+            ("special_tokens[0].rank", "found 1; expected 0"),
+        ),
+        (
+            {"special_tokens": [{"rank": i, "token_str": "<s>", "is_control": True} for i in (0, 1)]},
+            ("special_tokens[0]", "'<s>' stands twice"),
+        ),
+        (
+            {"special_tokens": [{"rank": 0, "token_str": "", "is_control": True}]},
+            ("empty string",),
+        ),
+        (
+            {"special_tokens": [{"rank": 0, "token_str": "\ud800", "is_control": True}]},
+            ("special_tokens[0].token_str", "half a surrogate pair"),
+        ),
+        (
+            {"special_tokens": [{"rank": 0, "token_str": "<s>", "is_control": 1}]},
+            ("special_tokens[0].is_control", "expected true or false"),
+        ),
+    ],
+)
+def test_broken_files(tmp_path: Path, changes: dict[str, Any], named: tuple[str, ...]) -> None:
+    path = write_json(tmp_path / "tekken.json", tekken(**changes))
+    with pytest.raises(VocabularyError) as caught:
+        formats.FORMATS["tekken"].load(path)
+    message, at = str(caught.value), 0
+    for part in ("tekken.json", *named):
+        assert part in message[at:], message
+        at = message.index(part, at)
+
+
+@pytest.mark.parametrize("regex", [r"\w+|\W", r"\p{L}+$|\s+", "(a"])
+def test_patterns_of_another_dialect_are_refused(tmp_path: Path, regex: str) -> None:
+    path = write_json(tmp_path / "tekken.json", tekken(config__pattern=regex))
+    with pytest.raises(PatternError, match=r"tekken\.json: config\.pattern: "):
+        formats.load(path)
+    assert formats.load(path, pattern="o200k").pattern.name == "o200k"
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    spec = small_tekken()
+    specs = {
+        "expected the single byte 0x00": small_spec(None, special_tokens={}),
+        "id 2; expected 1": make_spec(
+            ordered_vocab(3), None, pattern=spec.pattern, special_tokens={"<s>": 0, "</s>": 2}, whole_pretokens=True
+        ),
+        "id 3; expected 1": make_spec(
+            ordered_vocab(3), None, pattern=spec.pattern, special_tokens={"<s>": 0}, whole_pretokens=True
+        ),
+        "added token '<a>'": make_spec(
+            ordered_vocab(1), None, pattern=spec.pattern, added_tokens={"<a>": 0}, whole_pretokens=True
+        ),
+        "cannot hold the pattern 'deepseek_v3'": small_tekken(pattern="deepseek_v3"),
+        "cannot hold the pattern 'whitespace'": small_tekken(pattern="whitespace"),
+        "cannot hold the pattern": small_tekken(pattern=r"\w+|\W"),
+        "merging by rank differs": make_spec(ordered_vocab(), MERGES[::-1], pattern=spec.pattern),
+    }
+    for message, one in specs.items():
+        with pytest.raises(VocabularyError, match=message):
+            formats.dump(one, tmp_path / "tekken.json")
+    assert not list(tmp_path.iterdir())
+
+
+# -- as Mistral's own library has it ---------------------------------------------------------------------
+
+
+def reader(path: Path) -> Any:
+    return pytest.importorskip("mistral_common.tokens.tokenizers.tekken").Tekkenizer.from_file(path)
+
+
+def test_written_files_as_mistral_common(tmp_path: Path) -> None:
+    spec = small_tekken()
+    formats.dump(spec, tmp_path / "tekken.json")
+    tok, peer = bbpe.Tokenizer(spec), reader(tmp_path / "tekken.json")
+    for text in adversarial_strings(400, seed=31, tokens=list(spec.vocab.values())):
+        assert tok.encode(text) == peer.encode(text, bos=False, eos=False)
+    assert [peer.id_to_piece(token_id) for token_id in range(3)] == ["<unk>", "<s>", "</s>"]
+    assert json.loads((tmp_path / "tekken.json").read_text("utf-8"))["vocab"][128]["token_str"] is None
+
+
+def test_the_names_of_unlisted_special_tokens() -> None:
+    module = pytest.importorskip("mistral_common.tokens.tokenizers.tekken")
+    theirs = [row["token_str"] for row in module.Tekkenizer.DEPRECATED_SPECIAL_TOKENS]
+    assert [str(getattr(text, "value", text)) for text in theirs] == _UNLISTED
+
+
+@pytest.mark.parametrize("size", [100_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+def test_real_tekken_as_mistral_common(
+    size: int, vocab_path: Callable[[str], Path], corpus: Callable[..., str], tmp_path: Path
+) -> None:
+    path = vocab_path("tekken_240911.json")
+    tok, peer = bbpe.load(path), reader(path)
+    assert (tok.vocab_size, tok.pattern, len(tok.special_tokens)) == (131072, "tekken", 1000)
+    for name in CORPORA:
+        text = corpus(name, size)
+        assert tok.encode(text) == peer.encode(text, bos=False, eos=False), name
+    tokens = [token for token in tok.spec.vocab.values() if len(token) > 1]
+    for text in adversarial_strings(size // 100, seed=32, tokens=tokens):
+        assert tok.encode(text) == peer.encode(text, bos=False, eos=False), text
+    for token_id in range(1000):
+        assert tok.special_tokens[peer.id_to_piece(token_id)] == token_id
+    tok.save(tmp_path / "tekken.json")
+    assert bbpe.load(tmp_path / "tekken.json") == tok
+    again = reader(tmp_path / "tekken.json")
+    text = corpus("multi", 100_000)
+    assert again.encode(text, bos=True, eos=True) == peer.encode(text, bos=True, eos=True)
