@@ -10,29 +10,11 @@ no token is written as the tokens of its bytes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from .core.bpe import Model
-
-#: The mark that these vocabularies write for a blank.
-BLANK = "\u2581"
-
-
-@dataclass(frozen=True)
-class Characters:
-    """What a vocabulary of characters has beside tokens and merges.
-
-    `byte_ids`: the 256 tokens that stand for bytes, or empty: a character that is no token is then `unknown`, with
-    `fuse_unknown` one for a run of them.  `marks_blanks`: the file writes U+2581 for a blank in its tokens, and texts
-    have none but those; here both are blanks.
-    """
-
-    byte_ids: tuple[int, ...] = ()
-    unknown: int | None = None
-    fuse_unknown: bool = False
-    marks_blanks: bool = False
+from .rules import Characters
 
 
 class CharacterModel:
@@ -65,8 +47,10 @@ class CharacterModel:
         )
 
     def merges_by_rank(self) -> list[tuple[int, int, int]]:
-        """Return the merges that happen when any two neighbours merge whose concatenation is a token, the first of
-        `order` first: one for each token that merging makes."""
+        """Return the merges that happen when any two neighbours merge whose concatenation is a token.
+
+        The first of `order` merges first; there is one merge for each token that merging makes.
+        """
         live = Model(dict(enumerate(self._tokens)), None).live_merges()[0]
         outer = {inner: token_id for token_id, inner in self._internal.items()}
         first = len(self._tokens) - sum(inner >= 256 for inner in outer)

@@ -13,12 +13,15 @@ PACKAGE = ROOT / "bbpe"
 LAYERS = [
     {"errors", "scheme"},
     {"core"},
-    {"normalize", "progress", "clauses", "recogniser", "patterns"},
-    {"vocab"},
+    {"normalize", "progress", "clauses", "recogniser", "patterns", "unicode_ages"},
+    {"vocab", "rules"},
     {"spec"},
     {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference"},
+    {"characters", "charsmap", "normalizing", "pretokenizing"},
     {"encoding", "decoding"},
+    {"pipeline"},
+    {"identity"},
     {"tokenizer"},
     {"training"},
     {"compat"},

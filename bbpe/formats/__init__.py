@@ -17,12 +17,13 @@ from typing import NoReturn, Protocol
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..patterns import Pattern
-from ..spec import TokenizerSpec
+from ..spec import TextRules, TokenizerSpec
 from . import gpt2_files, tiktoken, tokenizer_json, vocab_txt
+from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
 from .reading import about
 
-__all__ = ["FORMATS", "Format", "dump", "format_of", "load", "merges_of", "ranks_of", "sniff"]
+__all__ = ["FORMATS", "Format", "dump", "format_of", "keys_of_characters", "load", "merges_of", "ranks_of", "sniff"]
 
 
 class _Load(Protocol):
@@ -69,6 +70,9 @@ _REFUSED = {
     "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
     "a tekken.json": re.compile(rb'\s*\{[\x00-\xff]*"token_bytes"\s*:\s*"'),
 }
+
+# Formats that can say what happens to a text before it is split.
+_HOLD_RULES = ("huggingface", "sentencepiece")
 
 _HEAD_BYTES = 1 << 16
 
@@ -138,8 +142,14 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     if format not in FORMATS:
         raise VocabularyError(f"unknown format {format!r}; expected one of: {', '.join(FORMATS)}", path=path)
     row = FORMATS[format]
+    if format not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
+        raise VocabularyError(
+            f"{row.description} holds no normalizer, prefix, options of special tokens or characters, which this "
+            "tokenizer has; write tokenizer.json",
+            path=path,
+        )
     if given.is_dir() and len(row.names[0]) == 1:
-        given = given / row.names[0][0]
+        given = given / row.names[0][0]  # a folder that is not there yet is made by the formats that have one
     with about(given):
         row.dump(spec, given)
 
