@@ -51,7 +51,14 @@ class CharacterModel:
 
         The first of `order` merges first; there is one merge for each token that merging makes.
         """
-        live = Model(dict(enumerate(self._tokens)), None).live_merges()[0]
+        return self._outer(Model(dict(enumerate(self._tokens)), None).live_merges()[0])
+
+    def live_merges(self, merges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """Return those of listed merges that happen, in order."""
+        return self._outer(self.by_list(merges).live_merges()[0])
+
+    def _outer(self, live: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """Return merges of the model as merges of tokens, without those that build characters."""
         outer = {inner: token_id for token_id, inner in self._internal.items()}
         first = len(self._tokens) - sum(inner >= 256 for inner in outer)
         return [

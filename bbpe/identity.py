@@ -23,8 +23,9 @@ class Identity:
     def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
         """Write the tokenizer to a file, atomically.
 
-        `format`: "huggingface" (tokenizer.json, or a folder with it and what lay beside it when it was loaded), "tiktoken", "gpt2" (a folder with vocab.json and merges.txt)
-        or "vocab_txt"; by default the suffix of the path says which.  Raises `VocabularyError` when the
+        `format`: "huggingface" (tokenizer.json, or a folder with it and what lay beside it when it was loaded),
+        "tiktoken", "gpt2" (a folder with vocab.json and merges.txt), "vocab_txt" or "sentencepiece"; by default the
+        suffix of the path says which.  Raises `VocabularyError` when the
         format cannot hold this tokenizer.
         """
         formats.dump(self.spec, path, format=format)

@@ -79,8 +79,9 @@ def _function(rule: Normalizer) -> Function:
             return lambda text: compiled.sub(lambda _: content, text)
         case SqueezeBlanks():
             return lambda text: re.sub("  +", " ", text).lstrip(" ").rstrip(" " + BLANK)
-        case Charsmap(data, kept):
-            return charsmap_function(data, kept)
+        case Charsmap(data, kept, prefix):
+            apply = charsmap_function(data, kept)
+            return lambda text: prefix + apply(text) if text else text
 
 
 def _normal_form(form: str, text: str) -> str:

@@ -62,10 +62,14 @@ class Replace:
 
 @dataclass(frozen=True)
 class Charsmap:
-    """SentencePiece's compiled table: the longest key at each place becomes its value; `kept` strings stay."""
+    """SentencePiece's compiled table: the longest key at each place becomes its value; `kept` strings stay.
+
+    `prefix` goes in front of what becomes of a text that is not empty.
+    """
 
     data: bytes
     kept: tuple[str, ...] = ()
+    prefix: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,13 +161,14 @@ class TokenOptions:
 
     `lstrip`, `rstrip`: with the white space before or behind it; `single_word`: only where no letter, number or mark
     stands beside it; `normalized`: in the text as normalised, and itself normalised, after all others were found in
-    the text as it is.
+    the text as it is; `verbatim`: itself not.
     """
 
     lstrip: bool = False
     rstrip: bool = False
     single_word: bool = False
     normalized: bool = False
+    verbatim: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,7 @@ class Template:
 class Characters:
     """What a vocabulary of characters has beside tokens and merges; its symbols are characters, not bytes.
 
-    `byte_ids`: the 256 tokens that stand for bytes, or empty: a character that is no token is then `unknown`, with
+    `byte_ids`: the 256 tokens that stand for bytes, or empty: only then a character that is no token is `unknown`, with
     `fuse_unknown` one for a run of them.  `marks_blanks`: its file writes U+2581 for a blank in its tokens, and so does
     a rule in texts; here both are blanks.
     """

@@ -162,7 +162,7 @@ class SpecialTokens:
         late = {token: options for token, options in late.items() if options.normalized}
         after = None
         if late:
-            written = {token: self._normalized(token) for token in late}
+            written = {token: self._written(token, options) for token, options in late.items()}
             # of two that are normalised to the same the lower id counts; HF takes any
             by_id = sorted(late, key=lambda token: -ids[token])
             after_ids = {written[token]: ids[token] for token in by_id if written[token]}
@@ -170,8 +170,11 @@ class SpecialTokens:
         first = {token: token_id for token, token_id in ids.items() if token not in late}
         return OptionMatcher(first, self._options, refused, after)
 
-    def _normalized(self, token: bytes) -> bytes:
-        return token if self._normalize is None else _encode(self._normalize(token.decode("utf-8", "surrogatepass")))
+    def _written(self, token: bytes, options: TokenOptions) -> bytes:
+        """Return a token as it stands in the text as normalised."""
+        if self._normalize is None or options.verbatim:
+            return token
+        return _encode(self._normalize(token.decode("utf-8", "surrogatepass")))
 
     def matcher(self, allowed: Selection = (), disallowed: Selection = ()) -> Matcher | None:
         """Return what a call with these arguments looks for; `None` when there is nothing to find.

@@ -16,9 +16,10 @@ LAYERS = [
     {"normalize", "progress", "clauses", "recogniser", "patterns", "unicode_ages"},
     {"vocab", "rules"},
     {"spec"},
-    {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
+    {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference"},
     {"characters", "charsmap", "normalizing", "pretokenizing"},
+    {"formats"},
     {"encoding", "decoding"},
     {"pipeline"},
     {"identity"},

@@ -18,7 +18,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
-from . import gpt2_files, tiktoken, tokenizer_json, vocab_txt
+from . import gpt2_files, sentencepiece, tiktoken, tokenizer_json, vocab_txt
 from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
 from .reading import about
@@ -62,12 +62,12 @@ FORMATS: dict[str, Format] = {
     "tiktoken": _row("a .tiktoken rank file", tiktoken),
     "gpt2": _row("vocab.json with merges.txt", gpt2_files),
     "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
+    "sentencepiece": _row("a SentencePiece .model", sentencepiece),
 }
 
 # What is known and not read, by how it begins.
 _REFUSED = {
     "a GGUF model": re.compile(rb"GGUF"),
-    "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
     "a tekken.json": re.compile(rb'\s*\{[\x00-\xff]*"token_bytes"\s*:\s*"'),
 }
 
@@ -131,7 +131,7 @@ def load(
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
     """Write a spec in a format, or in the one that the path's suffix says.
 
-    `.json` is "huggingface" and `.tiktoken` is "tiktoken"; a folder, or a path without a suffix, is "gpt2".
+    `.json` is "huggingface", `.tiktoken` is "tiktoken" and `.model` is "sentencepiece"; a folder, or a path without a suffix, is "gpt2".
 
     Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
     `OSError` when the file cannot be written.
@@ -177,7 +177,7 @@ def format_of(path: Path) -> str:
     """Return the name of the format that a path's suffix says; `VocabularyError` when it says none."""
     if path.is_dir() or not path.suffix:
         return "gpt2"
-    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken"}
+    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".model": "sentencepiece"}
     if path.suffix not in by_suffix:
         raise VocabularyError(
             f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "

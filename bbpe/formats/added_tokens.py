@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..errors import VocabularyError
 from ..rules import Normalizer, TokenOptions
 from ..spec import TokenizerSpec
 from .keys import well_formed
@@ -82,6 +83,9 @@ def write_added_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:
     written = []
     for token_id, text, special in sorted(rows):
         options = spec.token_options.get(text, TokenOptions())
+        if options.verbatim:
+            problem = f"tokenizer.json cannot say that {text!r} is found as it is in the text as normalised"
+            raise VocabularyError(f"{problem}; write a SentencePiece .model")
         written.append(
             {
                 "id": token_id,

@@ -202,7 +202,7 @@ def _model(
     if unknown is not None and keys.get(unknown, specials.get(unknown)) is None:
         model.refuse(f"{shown(unknown)} has no id", "unk_token")
     unknown_id = None if unknown is None else keys.get(unknown, specials.get(unknown))
-    characters = Characters((), None if byte_fallback else unknown_id, fuse and not byte_fallback, marks)
+    characters = Characters((), unknown_id, fuse, marks)
     left_out = both - merges.using(both) - {text for text in both if len(text) == 1}
     tokens, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
