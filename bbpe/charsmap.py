@@ -7,7 +7,8 @@ layout of darts-clone) whose values are places in the text of the results behind
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +24,41 @@ def charsmap_function(data: bytes, kept: Sequence[str] = ()) -> Callable[[str], 
 
     Raises `VocabularyError` on a table that is no such trie.
     """
-    values = read_charsmap(data)
-    table = {**values, **{text: text for text in kept}}
-    if not table:
+    # a string that is kept goes before any key
+    tables = [table for table in ({text: text for text in kept}, read_charsmap(data)) if table]
+    if not tables:
         return lambda text: text
-    # a string kept goes before any key
-    first = "|".join(map(re.escape, sorted(kept, key=len, reverse=True)))
-    keys = _alternation(list(values))
-    pattern = re.compile("|".join(part for part in (first, keys) if part))
-    return lambda text: pattern.sub(lambda found: table[found[0]], text)
+    lengths = [(table, _lengths(table)) for table in tables]
+    begins = re.compile(f"[{''.join(re.escape(char) for _, tried in lengths for char in tried)}]")
+
+    def apply(text: str) -> str:
+        parts: list[str] = []
+        done = 0
+        for found in begins.finditer(text):
+            start = found.start()
+            if start < done:
+                continue
+            for table, tried in lengths:
+                size = next((n for n in tried.get(found[0], ()) if text[start : start + n] in table), 0)
+                if size:
+                    parts += (text[done:start], table[text[start : start + size]])
+                    done = start + size
+                    break
+        return "".join((*parts, text[done:]))
+
+    return apply
 
 
-def read_charsmap(data: bytes) -> dict[str, str]:
+def _lengths(table: Mapping[str, str]) -> dict[str, list[int]]:
+    """Return the lengths of keys by their first characters, the longest first."""
+    lengths: dict[str, set[int]] = {}
+    for key in table:
+        lengths.setdefault(key[0], set()).add(len(key))
+    return {char: sorted(found, reverse=True) for char, found in lengths.items()}
+
+
+@lru_cache(maxsize=2)  # a second to read, and who loads a model also encodes with it
+def read_charsmap(data: bytes) -> Mapping[str, str]:
     """Return the keys and values of a table; `VocabularyError` when it is no such trie."""
     size = int.from_bytes(data[:4], "little")
     if size % 4 or len(data) < 4 + size or not size:
@@ -77,16 +101,3 @@ def _keys(units: npt.NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
 
 def _offset(unit: int) -> int:
     return unit >> 10 << ((unit & 0x200) >> 6)
-
-
-def _alternation(keys: list[str]) -> str:
-    """Return a regex of the longest key: by first characters, as most keys are single ones."""
-    single = [key for key in keys if len(key) == 1]
-    longer = sorted((key for key in keys if len(key) > 1), key=len, reverse=True)
-    parts = []
-    if longer:
-        first = "".join(map(re.escape, sorted({key[0] for key in longer})))
-        parts.append(f"(?=[{first}])(?:{'|'.join(map(re.escape, longer))})")
-    if single:
-        parts.append(f"[{''.join(map(re.escape, single))}]")
-    return "|".join(parts)

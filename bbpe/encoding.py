@@ -100,6 +100,19 @@ class TextEncoder:
             threads,
         )
 
+    def in_parts(
+        self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
+    ) -> Ids:
+        """Return the ids of a long text whose beginning is what `first` makes of it, without a copy of the rest."""
+        spans = list(pairwise(self.encoder.cuts(text, _CHUNK).tolist()))
+        head = first(text[: spans[0][1]])
+
+        def encode(parts: Parts, number: int) -> None:
+            start, end = spans[number] if number else (0, len(head))
+            self.encoder.encode_part(text if number else head, start, end, parts, number)
+
+        return _in_parts(self.encoder.bound([head, text]), encode, len(spans), threads)
+
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         threads = _threads_for(texts, threads)

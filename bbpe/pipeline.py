@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from .characters import CharacterModel, joined_pairs
 from .core.bpe import Model
-from .encoding import TextEncoder
+from .encoding import THREAD_WORTH, TextEncoder
 from .normalize import Text, text_bytes, well_formed
 from .normalizing import normalizer
 from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens
 from .ragged import Ragged
-from .rules import BLANK
+from .rules import BLANK, Prepend, Replace
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher
@@ -60,6 +60,7 @@ class RuleEncoder(TextEncoder):
         marks = spec.characters is not None and spec.characters.marks_blanks
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
+        self._front = _light_prefix(spec)
         self._unknown = None
         if spec.characters is not None and not spec.characters.byte_ids:
             known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
@@ -73,6 +74,8 @@ class RuleEncoder(TextEncoder):
 
     def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
         """Return the ids of a text as uint32[n]."""
+        if matcher is None and self._front is not None:
+            return self._light(text, self._front, threads)
         if matcher is None and isinstance(text, str):
             return _joined(self._piece(_mended(text), None, threads, True))
         parts: list[Ids] = []
@@ -107,6 +110,19 @@ class RuleEncoder(TextEncoder):
         if threads is None and sum(len(text) for text in texts) < 1 << 20:
             threads = 1
         return imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads)
+
+    def _light(self, text: Text, front: str, threads: int | None) -> Ids:
+        """Return the ids of a text that only gets something in front, and blanks for marks."""
+        data: str | bytes
+        if isinstance(text, str):
+            data = text.replace(BLANK, " ") if BLANK in text else text
+        else:
+            data = bytes(text_bytes(text)).replace(_BLANK_BYTES, b" ")
+        if not data or not front:
+            return self._engine.to_array(data, threads=threads)
+        if len(data) < THREAD_WORTH or self.splitter.compiled is None:
+            return self._engine.to_array(_behind(front, data), threads=threads)
+        return self._engine.in_parts(data, lambda head: _behind(front, head), threads)
 
     def _decoded(self, data: bytes | memoryview) -> str:
         """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
@@ -154,6 +170,23 @@ class RuleEncoder(TextEncoder):
             for number, part in enumerate(self._unknown.split(pretoken.decode())):
                 if part:
                     yield unknown if number % 2 else self._given([part.encode()])
+
+
+def _light_prefix(spec: TokenizerSpec) -> str | None:
+    """Return what goes in front of every text when the rules do no more than that and mark blanks, else `None`."""
+    rules, characters = spec.rules, spec.characters
+    if characters is None or not (characters.marks_blanks and characters.byte_ids):
+        return None
+    match rules.normalizers:
+        case (Prepend(front), Replace(" ", False, "\u2581")) if not (rules.prefix or rules.pre_tokenizers):
+            return front.replace(BLANK, " ")
+        case (Replace(" ", False, "\u2581"),) if not (rules.prefix or rules.pre_tokenizers):
+            return ""
+    return None
+
+
+def _behind(front: str, text: str | bytes) -> str | bytes:
+    return front + text if isinstance(text, str) else front.encode() + text
 
 
 def _mended(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ OPTIONS: list[dict[str, Any]] = [
 OPTIONS += [
     {"byte_fallback": True, "add_dummy_prefix": False},
     {"byte_fallback": True, "split_by_whitespace": False, "normalization_rule_name": "identity"},
-    {"byte_fallback": True, "user_defined_symbols": ["<sep>", "ing", "漢", "Ｆ", "<sep>x"], "control_symbols": ["<ctl>"]},
+    {"byte_fallback": True, "user_defined_symbols": ["<sep>", "ing", "漢", "Ｆ", "<sep>x"], "control_symbols": "<ctl>"},
     {"user_defined_symbols": ["\u2581the", "th\u2581"], "remove_extra_whitespaces": False},
     {"byte_fallback": True, "split_digits": True, "allow_whitespace_only_pieces": True},
 ]
@@ -126,7 +127,7 @@ def test_trained_models(tmp_path: Path, options: dict[str, Any]) -> None:
     assert bbpe.load(tmp_path / "again.model") == tok
     again = peer(tmp_path / "again.model")
     rng = random.Random(5)
-    scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", "Ｆ", "\n", "\t", "😀", "ﬃ"]
+    scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", *"Ｆ\n\t😀ﬃ"]
     texts = ["", " ", "\u2581", "  a  ", " \u2581 ", "a\u2581 ", TEXT]
     texts += ["".join(rng.choices(scraps, k=rng.randint(1, 12))) for _ in range(300)]
     for text in [*texts, *adversarial_strings(200, seed=6)]:
@@ -139,7 +140,7 @@ def slow_ids(text: str, scores: dict[str, float]) -> list[str]:
     """The definition: again and again the pair of the highest score, the leftmost of equals."""
     symbols = list(text)
     while True:
-        pairs = [(-scores[a + b], i) for i, (a, b) in enumerate(zip(symbols, symbols[1:], strict=False)) if a + b in scores]
+        pairs = [(-scores[a + b], i) for i, (a, b) in enumerate(pairwise(symbols)) if a + b in scores]
         if not pairs:
             return symbols
         _, i = min(pairs)

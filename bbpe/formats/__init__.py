@@ -131,7 +131,8 @@ def load(
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
     """Write a spec in a format, or in the one that the path's suffix says.
 
-    `.json` is "huggingface", `.tiktoken` is "tiktoken" and `.model` is "sentencepiece"; a folder, or a path without a suffix, is "gpt2".
+    `.json` is "huggingface", `.tiktoken` is "tiktoken" and `.model` is "sentencepiece"; a folder, or a path without
+    a suffix, is "gpt2".
 
     Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
     `OSError` when the file cannot be written.

@@ -77,6 +77,7 @@ class _Pieces:
         self.user_defined: dict[str, int] = {}
         self.kept: list[str] = []
         self.unknown: int | None = None
+        self.byte_ids: tuple[int, ...] = ()
         found: dict[str, int] = {}
         for token_id, row in enumerate(model.pieces):
             place = f"piece {token_id}"
@@ -90,8 +91,8 @@ class _Pieces:
             raise VocabularyError(f"byte_fallback is set and {len(bytes_found)} bytes have pieces; expected all 256")
         if self.unknown is None:
             raise VocabularyError("no piece has the type UNKNOWN; expected one")
-        fallback = model.trainer_spec.byte_fallback
-        self.byte_ids = tuple(found[key] for key in BYTE_KEYS) if fallback else ()
+        if model.trainer_spec.byte_fallback:
+            self.byte_ids = tuple(found[key] for key in BYTE_KEYS)
 
     def _add(self, token_id: int, row: Any, place: str) -> None:
         text = row.piece
@@ -111,7 +112,8 @@ class _Pieces:
             self.kept.append(text)
         elif row.type == _CONTROL:
             if len(text) == 1:
-                raise VocabularyError(f"the control symbol {text!r} is one character, which is not supported", place=place)
+                problem = f"the control symbol {text!r} is one character, which is not supported"
+                raise VocabularyError(problem, place=place)
             self.special[text] = token_id
         elif row.type == _BYTE:
             if text not in BYTE_KEYS:
