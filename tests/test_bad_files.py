@@ -248,7 +248,6 @@ def test_special_token_missing_among_those_given(tmp_path: Path) -> None:
     ("name", "data", "found"),
     [
         ("a.gguf", b"GGUF\x03\x00\x00\x00", "a GGUF model"),
-        ("a.model", b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02", "a SentencePiece model"),
         ("tekken.json", b'{"config": {}, "vocab": [{"rank": 0, "token_bytes": "AA=="}]}', "a tekken.json"),
         ("tokenizer_config.json", b'{"add_bos_token": false}', "begins with"),
         ("a.txt", b"hello world, this is text\n", "begins with b'hello world"),
