@@ -114,7 +114,8 @@ class Identity:
 
     @cached_property
     def _ids_by_token(self) -> dict[bytes, int]:
-        ids = {token: token_id for token_id, token in self.spec.vocab.items()}
+        ids = {token: token_id for token_id, token in other_tokens(self.spec).items()}
+        ids.update({token: token_id for token_id, token in self.spec.vocab.items()})
         for text, token_id in (*self.spec.added_tokens.items(), *self.spec.special_tokens.items()):
             ids[text.encode("utf-8", "surrogatepass")] = token_id
         return ids
