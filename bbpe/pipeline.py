@@ -69,7 +69,8 @@ class RuleEncoder(TextEncoder):
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
-        ids: list[int] = self.to_array(text, matcher, threads=1 if len(text) < 1 << 20 else None).tolist()
+        is_short = not hasattr(text, "__len__") or len(text) < THREAD_WORTH
+        ids: list[int] = self.to_array(text, matcher, threads=1 if is_short else None).tolist()
         return ids
 
     def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
@@ -107,7 +108,7 @@ class RuleEncoder(TextEncoder):
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
 
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
-        if threads is None and sum(len(text) for text in texts) < 1 << 20:
+        if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
         return imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads)
 

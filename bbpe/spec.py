@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from .core.token_table import MAX_ID
 from .errors import VocabularyError
 from .patterns import Pattern
-from .rules import Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
+from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
 
 __all__ = ["MAX_ID", "TextRules", "TokenizerSpec", "make_spec", "vocab_of_ranks"]
@@ -128,6 +128,7 @@ def make_spec(
         _check_bytes(ordinary)
     else:
         ordinary = Vocab(vocab)
+        _check_ids(ordinary, characters, {**added, **special})
     triples = None if merges is None else tuple(_merge_ids(merges, ordinary))
     return TokenizerSpec(
         ordinary,
@@ -143,6 +144,19 @@ def make_spec(
         template,
         dict(files or {}),
     )
+
+
+def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, int]) -> None:
+    """Refuse ids that a vocabulary of characters has for two things."""
+    byte_of = {token_id: byte for byte, token_id in enumerate(characters.byte_ids)}
+    for token_id, byte in byte_of.items():
+        if token_id in ordinary:
+            raise VocabularyError(f"byte 0x{byte:02X} and token {ordinary[token_id]!r} have the same id {token_id}")
+    for text, token_id in specials.items():
+        token = text.replace(BLANK, " ") if characters.marks_blanks else text
+        if token_id in byte_of or ordinary.get(token_id, token.encode()) != token.encode():
+            other = ordinary.get(token_id, f"<0x{byte_of.get(token_id, 0):02X}>")
+            raise VocabularyError(f"special token {text!r} and token {other!r} have the same id {token_id}")
 
 
 def _check_bytes(ordinary: Vocab) -> None:

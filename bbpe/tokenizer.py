@@ -112,14 +112,14 @@ class Tokenizer(Identity):
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
-        if add_special_tokens:
-            before, behind = self._around
-            ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-            return [*before, *ids, *behind]
-        is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING
+        is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING and not add_special_tokens
         if is_plain and self._encode_short is not None and isinstance(text, str) and len(text) < THREAD_WORTH:
             return self._encode_short(text)
-        return self._encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
+        ids = self._encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
+        if add_special_tokens:
+            before, behind = self._around
+            return [*before, *ids, *behind]
+        return ids
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """Return the ids of a text in which special tokens are plain text."""

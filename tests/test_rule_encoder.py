@@ -52,6 +52,14 @@ def test_every_way_gives_the_same_ids(tok: bbpe.Tokenizer) -> None:
     assert pickle.loads(pickle.dumps(tok)) == tok
 
 
+def test_what_is_no_text_is_refused(tok: bbpe.Tokenizer) -> None:
+    for value in (None, 3, ["a"], object()):
+        with pytest.raises(TypeError, match="a text is str or bytes-like"):
+            tok.encode(value)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a text is str or bytes-like"):
+            tok.encode_batch([value])  # type: ignore[list-item]
+
+
 def test_long_texts(tok: bbpe.Tokenizer) -> None:
     rng = random.Random(52)
     for kind in ("the thing in é 中\n", "thé\u2581 中中 \u0416"):

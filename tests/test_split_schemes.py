@@ -64,7 +64,7 @@ def test_a_sample_of_schemes() -> None:
 
 
 def test_vocabularies_that_part_bytes() -> None:
-    """In place of a pattern: cut where no token joins two bytes, by a loop, by each instruction set, and at safe cuts."""
+    """In place of a pattern: cut where no token joins two bytes, by a loop and by each instruction set."""
     rng = random.Random(6)
     for seed in range(40):
         sample = b"".join(texts(seed, 3))
