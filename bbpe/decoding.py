@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, AnyStr
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,18 @@ def run_with(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[An
     if threads is None:
         return imap
     return map if thread_count(threads) == 1 else partial(imap, threads=threads)
+
+
+def strip_blanks(text: AnyStr, count: int) -> AnyStr:
+    """Return a text without up to `count` blanks at its beginning, which encoding has put there.
+
+    >>> strip_blanks("  a", 1)
+    ' a'
+    """
+    blank = " " if isinstance(text, str) else b" "
+    while count > 0 and text.startswith(blank):
+        text, count = text[1:], count - 1
+    return text
 
 
 def decode_rows(token_bytes: TokenBytes, rows: Rows, *, errors: str, threads: int | None) -> list[str]:

@@ -17,6 +17,7 @@ from .parallel import imap, thread_count
 from .parts import Parts
 from .patterns import Pattern
 from .ragged import Ragged
+from .scheme import Scheme
 from .specials import Matcher
 from .splitting import TextSplitter
 from .streaming import pieces
@@ -51,15 +52,18 @@ def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
 class TextEncoder:
     """A model behind a pattern: texts to ids, as lists and arrays.
 
-    `matcher` says in each call which special tokens are ids, and which are refused.
+    `matcher` says in each call which special tokens are ids, and which are refused.  With a `scheme`, that one cuts in
+    place of the pattern, where it gives the same ids.
     """
 
-    def __init__(self, model: Model, pattern: Pattern) -> None:
-        self.splitter = TextSplitter(pattern)
+    def __init__(self, model: Model, pattern: Pattern, scheme: Scheme | None = None) -> None:
+        self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
         self._open_tail = pattern.open_tail
         #: `to_list` of a text of less than THREAD_WORTH without special tokens; None where a regex splits.
-        self.encode_short = None if self.splitter.compiled is None else self.encoder.encode_list
+        self.encode_short: Callable[[Text], list[int]] | None = (
+            None if self.splitter.compiled is None else self.encoder.encode_list
+        )
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
@@ -95,6 +99,19 @@ class TextEncoder:
             len(spans),
             threads,
         )
+
+    def in_parts(
+        self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
+    ) -> Ids:
+        """Return the ids of a long text whose beginning is what `first` makes of it, without a copy of the rest."""
+        spans = list(pairwise(self.encoder.cuts(text, _CHUNK).tolist()))
+        head = first(text[: spans[0][1]])
+
+        def encode(parts: Parts, number: int) -> None:
+            start, end = spans[number] if number else (0, len(head))
+            self.encoder.encode_part(text if number else head, start, end, parts, number)
+
+        return _in_parts(self.encoder.bound([head, text]), encode, len(spans), threads)
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,15 @@ class Ragged:
         offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in arrays], out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
+
+    def between(self, before: Sequence[int], behind: Sequence[int]) -> Ragged:
+        """Return the rows with ids before and behind each.
+
+        >>> Ragged.from_rows([np.array([1, 2], np.uint32)]).between([7], [8, 9]).ids.tolist()
+        [7, 1, 2, 8, 9]
+        """
+        first, last = np.array(before, np.uint32), np.array(behind, np.uint32)
+        return Ragged.from_rows(np.concatenate([first, row, last]) for row in self)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

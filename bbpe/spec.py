@@ -9,9 +9,24 @@ from dataclasses import dataclass, field
 from .core.token_table import MAX_ID
 from .errors import VocabularyError
 from .patterns import Pattern
+from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
 
-__all__ = ["MAX_ID", "TokenizerSpec", "make_spec", "vocab_of_ranks"]
+__all__ = ["MAX_ID", "TextRules", "TokenizerSpec", "make_spec", "vocab_of_ranks"]
+
+
+@dataclass(frozen=True)
+class TextRules:
+    """What happens to a text around splitting.
+
+    `normalizers`, then, for each piece between special tokens, `prefix`; `pre_tokenizers`, when there are any, cut in
+    place of the pattern.  Decoding takes `strip_blanks` blanks away from the beginning of a text.
+    """
+
+    normalizers: tuple[Normalizer, ...] = ()
+    prefix: Prefix | None = None
+    pre_tokenizers: tuple[PreTokenizer, ...] = ()
+    strip_blanks: int = 0
 
 
 @dataclass(frozen=True)
@@ -22,7 +37,10 @@ class TokenizerSpec:
     of priority ("merge-list mode", HF); `None` means that any two neighbours merge whose concatenation is
     a token, the lowest id first ("rank mode", tiktoken).  With `whole_pretokens` a pretoken that is itself
     a token is that token, whether or not merging would build it.  `special_tokens` follow the policy of
-    each call, `added_tokens` always match.
+    each call, `added_tokens` always match; `token_options` says how, where that is not as they stand.
+
+    `characters`: symbols are characters, not bytes, and `vocab` leaves the tokens of bytes out.  `template` is what a
+    call may ask to have around the ids.  `files` are what lies beside the vocabulary and is written with it, by name.
     """
 
     vocab: Mapping[int, bytes]
@@ -32,6 +50,11 @@ class TokenizerSpec:
     added_tokens: Mapping[str, int] = field(default_factory=dict)
     whole_pretokens: bool = False
     name: str | None = None
+    rules: TextRules = TextRules()
+    characters: Characters | None = None
+    token_options: Mapping[str, TokenOptions] = field(default_factory=dict)
+    template: Template | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Keep the vocabulary as one that nobody can write to."""
@@ -41,12 +64,13 @@ class TokenizerSpec:
     @property
     def vocab_size(self) -> int:
         """The highest id plus one."""
-        return 1 + max((*self.vocab, *self.special_tokens.values(), *self.added_tokens.values()))
+        byte_ids = () if self.characters is None else self.characters.byte_ids
+        return 1 + max((*self.vocab, *byte_ids, *self.special_tokens.values(), *self.added_tokens.values()))
 
     def fingerprint(self) -> str:
-        """SHA-256 over ids and bytes, special and added tokens and the pattern, as 64 hex digits.
+        """SHA-256 over ids and bytes, special and added tokens, the pattern and rules, as 64 hex digits.
 
-        The file format, the order and mode of merges and the name do not count.
+        The file format, the order and mode of merges, the template and the name do not count.
         """
         digest = hashlib.sha256(b"bbpe spec 1\n")
         for token_id, token in sorted(self.vocab.items()):
@@ -58,6 +82,13 @@ class TokenizerSpec:
         for step in self.pattern.steps:
             digest.update(b"step %d " % len(step) + step.encode("utf-8", "surrogatepass"))
         digest.update(b"drops" if self.pattern.drops_gaps else b"keeps")
+        if self.rules != TextRules():
+            digest.update(repr(self.rules).encode("utf-8", "surrogatepass"))
+        if self.characters is not None:
+            digest.update(repr(self.characters).encode())
+        if self.token_options:
+            options = sorted(self.token_options.items(), key=lambda item: item[0])
+            digest.update(repr(options).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 
@@ -70,10 +101,16 @@ def make_spec(
     added_tokens: Mapping[str, int] | None = None,
     whole_pretokens: bool = False,
     name: str | None = None,
+    rules: TextRules | None = None,
+    characters: Characters | None = None,
+    token_options: Mapping[str, TokenOptions] | None = None,
+    template: Template | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
-    A special or added token may stand in `vocab` too, under the same id; it is no ordinary token then.
+    A special or added token may stand in `vocab` too, under the same id; it is no ordinary token then, unless merges
+    of characters make it or it is a single one.
 
     Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single
     byte without a token, and a merge whose parts or result have no id; `TypeError` on ids that are no int,
@@ -86,15 +123,59 @@ def make_spec(
             raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
     special, added = dict(special_tokens or {}), dict(added_tokens or {})
     _check_specials(special, added)
-    ordinary = _without_specials(vocab, {**added, **special})
+    if characters is None:
+        ordinary = _without_specials(vocab, {**added, **special})
+        _check_bytes(ordinary)
+    else:
+        ordinary = Vocab(vocab)
+        _check_ids(ordinary, characters, {**added, **special})
+    triples = None if merges is None else tuple(_merge_ids(merges, ordinary))
+    return TokenizerSpec(
+        ordinary,
+        triples,
+        pattern,
+        special,
+        added,
+        whole_pretokens,
+        name,
+        rules or TextRules(),
+        characters,
+        dict(token_options or {}),
+        template,
+        dict(files or {}),
+    )
+
+
+def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, int]) -> None:
+    """Refuse ids that a vocabulary of characters has for two things."""
+    byte_of = {token_id: byte for byte, token_id in enumerate(characters.byte_ids)}
+    for token_id, byte in byte_of.items():
+        if token_id in ordinary:
+            raise VocabularyError(f"byte 0x{byte:02X} and token {ordinary[token_id]!r} have the same id {token_id}")
+    for text, token_id in specials.items():
+        token = text.replace(BLANK, " ") if characters.marks_blanks else text
+        if token_id in byte_of or ordinary.get(token_id, token.encode()) != token.encode():
+            other = ordinary.get(token_id, f"<0x{byte_of.get(token_id, 0):02X}>")
+            raise VocabularyError(f"special token {text!r} and token {other!r} have the same id {token_id}")
+
+
+def _check_bytes(ordinary: Vocab) -> None:
     missing = [byte for byte in range(256) if not ordinary.has_token(bytes((byte,)))]
     if missing:
         raise VocabularyError(
             f"{len(missing)} single bytes have no token, the first is 0x{missing[0]:02X}; "
             "a byte-level vocabulary has a token for each of the 256 bytes"
         )
-    triples = None if merges is None else tuple(_merge_ids(merges, ordinary))
-    return TokenizerSpec(ordinary, triples, pattern, special, added, whole_pretokens, name)
+
+
+def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:
+    """Return the ids and bytes of the tokens that are not in `spec.vocab`: of bytes, special and added ones."""
+    byte_ids = () if spec.characters is None else spec.characters.byte_ids
+    others = {token_id: bytes((byte,)) for byte, token_id in enumerate(byte_ids)}
+    for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
+        if token_id not in spec.vocab:
+            others[token_id] = text.encode("utf-8", "surrogatepass")
+    return others
 
 
 def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:

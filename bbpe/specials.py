@@ -7,10 +7,13 @@ found before splitting, so no merge crosses one.  Where several begin at one pla
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
+import regex
+
 from .errors import SpecialTokenError
+from .rules import TokenOptions
 
 #: A policy argument: every special token, or some of them.
 Selection: TypeAlias = Literal["all"] | Collection[str]
@@ -28,10 +31,14 @@ def any_of(tokens: Iterable[bytes]) -> re.Pattern[bytes] | None:
 class Matcher:
     """What one call looks for: the tokens that become ids, and those that are refused."""
 
-    def __init__(self, ids: Mapping[bytes, int], refused: Collection[bytes] = ()) -> None:
+    def __init__(
+        self, ids: Mapping[bytes, int], refused: Collection[bytes] = (), after: Matcher | None = None
+    ) -> None:
         self._ids = dict(ids)
         self._search = any_of(self._ids)
         self._refused = any_of(refused)
+        #: What to look for in the text as normalised, between what was found.
+        self.after = after
         #: The longest token looked for, in bytes.
         self.longest = max(map(len, (*self._ids, *refused)), default=0)
 
@@ -51,6 +58,18 @@ class Matcher:
         found = self._search.search(data, start) if self._search else None
         return (found.start(), found.end(), self._ids[bytes(found[0])]) if found else None
 
+    def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
+        """Yield the start and end of stretches of plain text, without an id, and of the tokens between them."""
+        done = 0
+        while (found := self.find(data, done)) is not None:
+            start, end, token_id = found
+            if start > done:
+                yield done, start, None
+            yield start, end, token_id
+            done = end
+        if done < len(data):
+            yield done, len(data), None
+
     def checked_pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
         """Return `pieces` of a text that holds no refused token; `SpecialTokenError` when it does."""
         self.check(data)
@@ -58,25 +77,104 @@ class Matcher:
 
     def pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
         """Yield stretches of plain text, and the ids of the tokens between them."""
-        done = 0
-        while (found := self.find(data, done)) is not None:
+        for start, end, token_id in self.spans(data):
+            yield data[start:end] if token_id is None else token_id
+
+
+_WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
+_ENDS_WITH_WORD, _STARTS_WITH_WORD = regex.compile(rf"{_WORD}\Z"), regex.compile(_WORD)
+_SPACE_AT_END, _SPACE_AT_START = regex.compile(r"\s*\Z"), regex.compile(r"\s*")
+
+
+class OptionMatcher(Matcher):
+    """A matcher of tokens some of which take white space with them, or match single words only, as in HF."""
+
+    def __init__(
+        self,
+        ids: Mapping[bytes, int],
+        options: Mapping[bytes, TokenOptions],
+        refused: Collection[bytes] = (),
+        after: Matcher | None = None,
+    ) -> None:
+        super().__init__(ids, refused, after)
+        self._options = options
+
+    def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
+        """Yield as the plain one does; what a token takes of the text behind it may overlap with the next one."""
+        whole = bytes(data)
+        done = at = 0
+        while (found := self.find(whole, at)) is not None:
             start, end, token_id = found
+            at = end
+            options = self._options.get(whole[start:end], TokenOptions())
+            if options.single_word and _touches_word(whole, start, end):
+                continue
+            if options.lstrip:
+                start = max(start - _length_at_end(whole[:start]), done)
+            if options.rstrip:
+                end += _length_at_start(whole[end:])
             if start > done:
-                yield data[done:start]
-            yield token_id
+                yield done, start, None
+            yield start, end, token_id
             done = end
-        if done < len(data):
-            yield data[done:]
+        if done < len(whole):
+            yield done, len(whole), None
+
+
+def _touches_word(data: bytes, start: int, end: int) -> bool:
+    before = data[max(0, start - 4) : start].decode("utf-8", "ignore")
+    behind = data[end : end + 4].decode("utf-8", "ignore")
+    return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(behind))
+
+
+def _length_at_end(data: bytes) -> int:
+    found = _SPACE_AT_END.search(data.decode("utf-8", "surrogateescape"))
+    return len(found[0].encode()) if found else 0
+
+
+def _length_at_start(data: bytes) -> int:
+    found = _SPACE_AT_START.match(data.decode("utf-8", "surrogateescape"))
+    return len(found[0].encode()) if found else 0
 
 
 class SpecialTokens:
     """The special and added tokens of a tokenizer, and what each call may do with them."""
 
-    def __init__(self, special: Mapping[str, int], added: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        special: Mapping[str, int],
+        added: Mapping[str, int],
+        options: Mapping[str, TokenOptions] | None = None,
+        normalize: Callable[[str], str] | None = None,
+    ) -> None:
         self._special = {_encode(text): token_id for text, token_id in special.items()}
         self._added = {_encode(text): token_id for text, token_id in added.items()}
-        self._plain = Matcher(self._added) if self._added else None
-        self._all = Matcher({**self._added, **self._special}) if self._special else self._plain
+        self._options = {_encode(text): choice for text, choice in (options or {}).items()}
+        self._normalize = normalize
+        self._plain = self._match(self._added, ()) if self._added else None
+        self._all = self._match({**self._added, **self._special}, ()) if self._special else self._plain
+
+    def _match(self, ids: Mapping[bytes, int], refused: Collection[bytes]) -> Matcher:
+        """Return the matcher of some tokens, in two steps where some are looked for in the text as normalised."""
+        if not self._options:
+            return Matcher(ids, refused)
+        late = {token: self._options[token] for token in ids if token in self._options}
+        late = {token: options for token, options in late.items() if options.normalized}
+        after = None
+        if late:
+            written = {token: self._written(token, options) for token, options in late.items()}
+            # of two that are normalised to the same the lower id counts; HF takes any
+            by_id = sorted(late, key=lambda token: -ids[token])
+            after_ids = {written[token]: ids[token] for token in by_id if written[token]}
+            after = OptionMatcher(after_ids, {written[token]: late[token] for token in by_id})
+        first = {token: token_id for token, token_id in ids.items() if token not in late}
+        return OptionMatcher(first, self._options, refused, after)
+
+    def _written(self, token: bytes, options: TokenOptions) -> bytes:
+        """Return a token as it stands in the text as normalised."""
+        if self._normalize is None or options.verbatim:
+            return token
+        return _encode(self._normalize(token.decode("utf-8", "surrogatepass")))
 
     def matcher(self, allowed: Selection = (), disallowed: Selection = ()) -> Matcher | None:
         """Return what a call with these arguments looks for; `None` when there is nothing to find.
@@ -94,7 +192,7 @@ class SpecialTokens:
         if unknown:
             raise SpecialTokenError(f"{min(unknown).decode()!r} is not a special token of this tokenizer")
         ids = {**self._added, **{token: self._special[token] for token in chosen}}
-        return Matcher(ids, self._select(disallowed, "disallowed_special") - chosen)
+        return self._match(ids, self._select(disallowed, "disallowed_special") - chosen)
 
     def _select(self, selection: Selection, name: str) -> set[bytes]:
         if isinstance(selection, str):

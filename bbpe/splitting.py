@@ -17,6 +17,7 @@ from .core.split import Splitter, utf8_ends
 from .errors import PatternError
 from .normalize import Text, text_bytes
 from .patterns import Pattern, get_pattern
+from .scheme import Scheme
 
 #: Pretokens that a regex finds are handed on in batches of this many.
 _BATCH = 1 << 16
@@ -25,12 +26,13 @@ _BATCH = 1 << 16
 class TextSplitter:
     """Splits texts by one pattern; immutable.
 
-    `compiled` is the pattern's C splitter, or `None` when a regex does the work.
+    `compiled` is the C splitter of the pattern, or of a `scheme` in its place; `None` when a regex does the work.
     """
 
-    def __init__(self, pattern: Pattern) -> None:
+    def __init__(self, pattern: Pattern, scheme: Scheme | None = None) -> None:
         self.pattern = pattern
-        self.compiled = None if pattern.scheme is None else Splitter(pattern.scheme)
+        chosen = pattern.scheme if scheme is None else scheme
+        self.compiled = None if chosen is None else Splitter(chosen)
 
     def batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
         """Yield bytes of pretokens and their ends in them, int64[n], as a regex finds them."""

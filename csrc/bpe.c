@@ -29,6 +29,8 @@ void bbpe_bpe_free(bbpe_bpe *self) {
     bbpe_pretoken_table_free(&self->tokens);
     bbpe_memory_free(self->lengths);
     bbpe_memory_free(self->parts);
+    bbpe_memory_free(self->output_starts);
+    bbpe_memory_free(self->outputs);
     forget_numbers(self);
     memset(self, 0, sizeof *self);
 }
@@ -209,4 +211,14 @@ bbpe_status bbpe_bpe_settle(bbpe_bpe *self) {
     bbpe_memory_free(order);
     bbpe_memory_free(ids);
     return status;
+}
+
+bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs) {
+    const size_t total = starts[self->id_count];
+    self->output_starts = bbpe_memory_new(self->id_count + 1, sizeof *starts);
+    self->outputs = bbpe_memory_new(total, sizeof *outputs);
+    if (self->output_starts == NULL || self->outputs == NULL) return BBPE_NO_MEMORY;
+    memcpy(self->output_starts, starts, (self->id_count + 1) * sizeof *starts);
+    memcpy(self->outputs, outputs, total * sizeof *outputs);
+    return BBPE_OK;
 }

@@ -46,6 +46,8 @@ typedef struct {
     size_t longest;       /* token, in bytes */
     size_t longest_unmade;
     size_t unmade_count; /* tokens of two bytes and more that no merge makes */
+    uint32_t *output_starts; /* by id and one more, or NULL: where in `outputs` the ids begin that it is written as */
+    uint32_t *outputs;
 } bbpe_bpe;
 
 /* What one call mutates while it merges; zeroed before use. */
@@ -68,6 +70,13 @@ bbpe_status bbpe_bpe_add_token(bbpe_bpe *self, uint32_t id, const uint8_t *bytes
 bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id);
 /* Find the live merges; after it the model may be used.  BBPE_TOO_LARGE beyond 2^21 merges that make tokens. */
 bbpe_status bbpe_bpe_settle(bbpe_bpe *self);
+
+/* Have each id written as one or several others, at most as many as the token has bytes: a model whose symbols are
+ * characters is one of bytes that builds them first, and a character without a token becomes the tokens of its bytes.
+ * `starts` has id_count + 1 places in `outputs`. */
+bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs);
+/* Replace ids by those that they are written as; there is room for one a byte.  Returns how many there are. */
+size_t bbpe_bpe_put_outputs(const bbpe_bpe *self, uint32_t *ids, size_t count);
 
 /* The entries of `tokens`, those of shorter tokens first, in memory of the caller's; NULL without memory. */
 uint32_t *bbpe_bpe_by_length(const bbpe_bpe *self);

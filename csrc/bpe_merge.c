@@ -127,3 +127,15 @@ bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const
     for (size_t p = 1; p <= n; p += lengths[slots[p]]) ids[(*count)++] = slots[p];
     return BBPE_OK;
 }
+
+size_t bbpe_bpe_put_outputs(const bbpe_bpe *self, uint32_t *ids, size_t count) {
+    const uint32_t *starts = self->output_starts;
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) total += starts[ids[i] + 1] - starts[ids[i]];
+    /* from the right, as there are never fewer than before */
+    for (size_t end = total; count-- > 0;) {
+        const uint32_t id = ids[count];
+        for (size_t k = starts[id + 1]; k-- > starts[id];) ids[--end] = self->outputs[k];
+    }
+    return total;
+}

@@ -81,7 +81,9 @@ static bool is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, 
     if (n > self->model->longest_unmade) return false;
     const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&self->model->tokens, bytes, n);
     if (token == NULL || (token->value & BBPE_BPE_MADE)) return false;
+    const bbpe_bpe *model = self->model;
     *id = (uint32_t)token->value;
+    if (model->output_starts != NULL) *id = model->outputs[model->output_starts[*id]]; /* a token is written as one id */
     return true;
 }
 

@@ -3,8 +3,8 @@
 
 #include "memory.h"
 
-/* Ids by the model alone. */
-static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+/* Ids by the model alone, its own. */
+static size_t merge_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
     size_t count = 1;
     if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(self->model, bytes, n, is_part, ids))
@@ -17,6 +17,13 @@ static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, c
     if (BBPE_LIKELY(status == BBPE_OK)) return count;
     state->status = status;
     return 0;
+}
+
+/* The same as they are written. */
+static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                           bool is_part, uint32_t *ids) {
+    const size_t count = merge_fresh(self, state, bytes, n, is_part, ids);
+    return self->model->output_starts == NULL ? count : bbpe_bpe_put_outputs(self->model, ids, count);
 }
 
 /* A unit that no hot table has: the shared one, then the model.  Both then remember it. */

@@ -37,9 +37,17 @@ static size_t character_before(const uint8_t *text, size_t i, size_t n) {
     return i;
 }
 
+/* The same where a vocabulary says it. */
+static size_t cut_joined(const uint64_t *joins, const uint8_t *text, size_t start, size_t stop) {
+    for (size_t i = start ? start : 1; i < stop; i++)
+        if (!bbpe_scheme_joins(joins, text[i - 1], text[i])) return i;
+    return BBPE_SPLIT_NO_CUT;
+}
+
 size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n, size_t window) {
     const sure_sets sure = sure_of(scheme);
     const size_t stop = n - start > window ? start + window : n;
+    if (scheme->joins != NULL) return cut_joined(scheme->joins, text, start, stop);
     size_t i = start ? start : 1, next;
     uint32_t before = 0;
     while (i < stop && bbpe_utf8_is_tail(text[i])) i++;

@@ -337,9 +337,29 @@ BBPE_INLINE size_t masks_long_word(const uint8_t *text, size_t i, size_t n, cons
     return 0;
 }
 
+/* The ends of pretokens that a vocabulary parts.  All pairs of a block are looked up, which no branch has to guess. */
+BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
+                                     const bbpe_scheme scheme) {
+    size_t count = 0;
+    while (start < n && limit - count >= 64) {
+        uint64_t starts = 0;
+        if (n - start >= 64)
+            for (unsigned k = 1; k < 64; k++)
+                starts |= (bbpe_scheme_joins(scheme.joins, text[start + k - 1], text[start + k]) ^ 1) << k;
+        if (starts) {
+            count += masks_write(starts, start, ends + count);
+            start += 63 - (unsigned)__builtin_clzll(starts);
+        } else {
+            ends[count++] = start = bbpe_split_token(text, start, n, scheme);
+        }
+    }
+    return count;
+}
+
 BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                               const bbpe_scheme scheme) {
     size_t count = 0, end;
+    if (scheme.joins != NULL) return masks_fill_joined(text, start, n, ends, limit, scheme);
     while (start < n && limit - count >= 64) {
         end = 0;
         if (masks_know(scheme) && n - start >= BBPE_MASKS_READ) {

@@ -114,6 +114,10 @@ BBPE_INLINE uint32_t bbpe_split_visible(uint32_t set, const bbpe_scheme scheme) 
 /* The end of the pretoken that begins at text[i], i < n. */
 BBPE_INLINE size_t bbpe_split_token(const uint8_t *text, size_t i, size_t n, const bbpe_scheme scheme) {
     size_t next, after, end;
+    if (scheme.joins != NULL) {
+        while (++i < n && bbpe_scheme_joins(scheme.joins, text[i - 1], text[i])) continue;
+        return i;
+    }
     const uint32_t set = bbpe_uclass_at(text, i, n, &next);
     const bbpe_view view = {text, n, bbpe_split_visible(set, scheme)};
     if (scheme.han_run && (set & BBPE_SET_HAN)) return bbpe_split_run(view, next, BBPE_SET_HAN, 0);

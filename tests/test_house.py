@@ -13,12 +13,17 @@ PACKAGE = ROOT / "bbpe"
 LAYERS = [
     {"errors", "scheme", "published", "model_names"},
     {"core"},
-    {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"},
-    {"vocab"},
+    {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"}
+    | {"unicode_ages"},
+    {"vocab", "rules"},
     {"spec"},
-    {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
+    {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
+    {"characters", "charsmap", "normalizing", "pretokenizing"},
+    {"formats"},
     {"encoding", "decoding", "sources", "counts"},
+    {"pipeline"},
+    {"identity"},
     {"tokenizer", "chunks"},
     {"counter", "checkpoint", "settings"},
     {"tally", "jobs"},

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from bbpe.characters import joined_pairs
 from bbpe.core.split import ISAS, Splitter
 from bbpe.scheme import Scheme
 
@@ -59,6 +61,31 @@ def check(chosen: list[Scheme], texts_each: int) -> None:
 
 def test_a_sample_of_schemes() -> None:
     check(random.Random(5).sample(list(schemes()), 1_500), 4)
+
+
+def test_vocabularies_that_part_bytes() -> None:
+    """In place of a pattern: cut where no token joins two bytes, by a loop and by each instruction set."""
+    rng = random.Random(6)
+    for seed in range(40):
+        sample = b"".join(texts(seed, 3))
+        starts = [rng.randrange(len(sample)) for _ in range(rng.choice((5, 60, 900)))]
+        tokens = [sample[start : start + rng.randint(1, 6)] for start in starts]
+        joined = {pair for token in tokens for pair in pairwise(token)}
+        scheme = Scheme(joins=joined_pairs(tokens))
+        for data in (b"", b"a", *texts(seed, 6)):
+            inner = [i for i in range(1, len(data)) if not 0x80 <= data[i] < 0xC0]
+            cuts = [i for i in inner if (data[i - 1], data[i]) not in joined]
+            expected = [0, *cuts, len(data)] if data else [0]
+            for isa in ISAS:
+                splitter = Splitter(scheme, isa)
+                assert splitter.spans(data).tolist() == expected, (isa, data)
+                for start in rng.sample(range(len(data) + 1), k=min(5, len(data))):
+                    assert splitter.safe_cut(data, start) == next((i for i in cuts if i >= start), -1)
+
+
+def test_joins_of_the_wrong_size_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected 8192"):
+        Splitter(Scheme(joins=b"\0" * 100))
 
 
 @pytest.mark.full

@@ -5,7 +5,7 @@ from libc.string cimport memset
 from bbpe.core.c_bpe cimport (
     BBPE_BPE_MADE, BBPE_BPE_SHORT, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_free, bbpe_bpe_init,
     bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
-    bbpe_bpe_merge_short, bbpe_bpe_settle, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
+    bbpe_bpe_merge_short, bbpe_bpe_set_outputs, bbpe_bpe_settle, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
 )
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
@@ -14,6 +14,8 @@ from bbpe.core.c_pretoken_table cimport (
 )
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
+
+import numpy as np
 
 
 cdef int match(
@@ -48,10 +50,11 @@ cdef class Model:
     """Tokens and merges; immutable, shared by any number of threads.
 
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in
-    order of priority, or is None for rank mode.  A merge that is listed twice has its last place.
+    order of priority, or is None for rank mode.  A merge that is listed twice has its last place.  `outputs`: for each
+    id up to the highest, the ids that encoding writes for it, at least one and at most one a byte; None: itself.
     """
 
-    def __cinit__(self, vocab, merges, *, bint whole_pretokens=False):
+    def __cinit__(self, vocab, merges, *, bint whole_pretokens=False, outputs=None):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef uint32_t rank = 0
         cdef bbpe_status status
@@ -63,9 +66,27 @@ cdef class Model:
         with nogil:
             status = bbpe_bpe_settle(&self.c)
         check(status)
+        self.written_count = self.c.id_count
+        if outputs is not None:
+            self._set_outputs(outputs)
 
     def __dealloc__(self):
         bbpe_bpe_free(&self.c)
+
+    cdef int _set_outputs(self, list outputs) except -1:
+        if <size_t>len(outputs) != self.c.id_count:
+            raise ValueError(f"{len(outputs)} rows of outputs for {self.c.id_count} ids")
+        cdef uint32_t[::1] starts = np.zeros(len(outputs) + 1, dtype=np.uint32)
+        cdef uint32_t total = 0
+        cdef size_t i
+        for i in range(self.c.id_count):
+            if not outputs[i] or <size_t>len(outputs[i]) > max(<uint32_t>1, self.c.lengths[i]):
+                raise ValueError(f"id {i} is written as {outputs[i]!r}; expected one to {self.c.lengths[i]} ids")
+            total += <uint32_t>len(outputs[i])
+            starts[i + 1] = total
+        cdef uint32_t[::1] flat = np.array([token_id for row in outputs for token_id in row], dtype=np.uint32)
+        self.written_count = int(np.max(flat)) + 1
+        return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &flat[0]))
 
     def live_merges(self):
         """The merges that happen as (left id, right id, id) in order of priority, and the ids of two bytes and more

@@ -28,6 +28,7 @@ cdef extern from "bpe.h" nogil:
     void bbpe_bpe_work_free(bbpe_bpe_work *self)
     bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id)
     bbpe_status bbpe_bpe_settle(bbpe_bpe *self)
+    bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs)
     uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right)
     size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids)
     bbpe_status bbpe_bpe_merge_long(

@@ -1,9 +1,10 @@
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 cdef extern from "split.h" nogil:
     ctypedef struct bbpe_scheme:
         uint32_t contraction, han_run, prefix, word, cased, number_max, number_space
-        uint32_t rest, tail, newline, end_first, apart, ascii_word
+        uint32_t rest, tail, newline, end_first, apart, ascii_word, zero
+        const uint64_t *joins
 
     ctypedef enum bbpe_isa:
         BBPE_ISA_AUTO, BBPE_ISA_SCALAR, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON

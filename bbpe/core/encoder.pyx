@@ -42,7 +42,7 @@ cdef class Encoder:
         self.model = model
         self.splitter = splitter
         self.states = States()
-        self.ints = IntObjects(model.c.id_count)
+        self.ints = IntObjects(model.written_count)
         if splitter is None:
             check(bbpe_encoder_init(&self.c, &model.c, NULL, NULL))
         else:

@@ -1,7 +1,7 @@
 """Compiled splitters, and the byte lengths of pretokens that a regex found."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcmp
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
@@ -55,6 +55,8 @@ cdef bbpe_scheme _row_of(scheme) except *:
         end_first=scheme.end_first,
         apart=(BBPE_SET_N if scheme.numbers_apart else 0) | (BBPE_SET_CJK if scheme.cjk_apart else 0),
         ascii_word=scheme.ascii_word,
+        zero=0,
+        joins=NULL,
     )
 
 
@@ -82,6 +84,11 @@ cdef class Splitter:
         if isa not in _ISA_CODES:
             raise ValueError(f"isa is {isa!r}; expected one of {', '.join(map(repr, _ISA_CODES))}")
         self.row = _row_of(scheme)
+        if scheme.joins is not None:
+            if len(scheme.joins) != sizeof(self.joins):
+                raise ValueError(f"joins are {len(scheme.joins)} bytes; expected {sizeof(self.joins)}")
+            memcpy(self.joins, <const char *>scheme.joins, sizeof(self.joins))
+            self.row.joins = self.joins
         self.fill = bbpe_split_select(&self.row, _ISA_CODES[isa])
         if self.fill == NULL:
             raise ValueError(f"this machine, or this build, lacks {isa}")

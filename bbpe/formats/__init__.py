@@ -17,13 +17,14 @@ from typing import NoReturn, Protocol
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..patterns import Pattern
-from ..spec import TokenizerSpec
+from ..spec import TextRules, TokenizerSpec
 from ..vocab import Vocab
-from . import gguf, gpt2_files, tekken, tiktoken, tokenizer_json, vocab_txt
+from . import gguf, gpt2_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
 from .reading import about
 
-__all__ = ["FORMATS", "Format", "dump", "format_of", "load", "merges_of", "ranks_of", "sniff"]
+__all__ = ["FORMATS", "Format", "dump", "format_of", "keys_of_characters", "load", "merges_of", "ranks_of", "sniff"]
 
 
 class _Load(Protocol):
@@ -64,6 +65,7 @@ FORMATS: dict[str, Format] = {
     "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
     "tekken": _row("a tekken.json", tekken),
     "gguf": _row("a GGUF model", gguf),
+    "sentencepiece": _row("a SentencePiece .model", sentencepiece),
 }
 
 # What is known and not read, by how it begins.
@@ -74,8 +76,10 @@ _REFUSED = {
     "a zstd file": re.compile(rb"\x28\xb5\x2f\xfd"),
     "an xz file": re.compile(rb"\xfd7zXZ\x00"),
     "a zip file": re.compile(rb"PK\x03\x04"),
-    "a SentencePiece model": re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
 }
+
+# Formats that can say what happens to a text before it is split.
+_HOLD_RULES = ("huggingface", "sentencepiece")
 
 _HEAD_BYTES = 1 << 16
 # how many ids for each token, and besides
@@ -143,8 +147,8 @@ def load(
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
     """Write a spec in a format, or in the one that the path's suffix says.
 
-    `.json` is "huggingface", or "tekken" for one with "tekken" in its name, `.tiktoken` is "tiktoken" and `.gguf`
-    is "gguf"; a folder, or a path without a suffix, is "gpt2".
+    `.json` is "huggingface", or "tekken" for one with "tekken" in its name, `.tiktoken` is "tiktoken", `.gguf` is
+    "gguf" and `.model` is "sentencepiece"; a folder, or a path without a suffix, is "gpt2".
 
     Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
     `OSError` when the file cannot be written.
@@ -155,8 +159,14 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     if format not in FORMATS:
         raise VocabularyError(f"unknown format {format!r}; expected one of: {', '.join(FORMATS)}", path=path)
     row = FORMATS[format]
+    if format not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
+        raise VocabularyError(
+            f"{row.description} holds no normalizer, prefix, options of special tokens or characters, which this "
+            "tokenizer has; write tokenizer.json",
+            path=path,
+        )
     if given.is_dir() and len(row.names[0]) == 1:
-        given = given / row.names[0][0]
+        given = given / row.names[0][0]  # a folder that is not there yet is made by the formats that have one
     with about(given):
         row.dump(spec, given)
 
@@ -196,7 +206,7 @@ def format_of(path: Path) -> str:
         return "gpt2"
     if path.suffix == ".json" and "tekken" in path.name:
         return "tekken"
-    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf"}
+    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf", ".model": "sentencepiece"}
     if path.suffix not in by_suffix:
         raise VocabularyError(
             f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "

@@ -1,110 +1,231 @@
-"""The `pre_tokenizer` of a `tokenizer.json`, and the pattern that it is."""
+"""The `pre_tokenizer` of a `tokenizer.json`: a pattern where it is one, else a chain of rules."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_args
 
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
 from ..pattern_limits import MOST_STEPS
 from ..patterns import PATTERNS, Pattern, recognise
+from ..rules import (
+    BLANK,
+    Behavior,
+    ByteLevel,
+    CharDelimiterSplit,
+    Digits,
+    Metaspace,
+    Prefix,
+    PreTokenizer,
+    Punctuation,
+    Replace,
+    Split,
+    Whitespace,
+    WhitespaceSplit,
+)
+from ..spec import TokenizerSpec
+from .decoders import read_prepend_scheme
+from .normalizers import read_pattern
 from .oniguruma import from_oniguruma, to_oniguruma
-from .reading import Fields
+from .reading import Fields, parts_of
 
 _GPT2 = PATTERNS["gpt2"].steps[0]
+_KNOWN = (
+    "Split, ByteLevel, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Metaspace or a Sequence "
+    "of these"
+)
+#: What Metaspace cuts, where blanks are its marks.
+AT_BLANKS = Pattern(None, (r" [^ ]*|[^ ]+",))
 
 
-def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) -> Pattern:
-    """Return the pattern of a `pre_tokenizer`: any number of splits and `ByteLevel` at the end.
+@dataclass(frozen=True)
+class PreTokenization:
+    """A `pre_tokenizer`: with `rules`, these cut, else the pattern does.
 
-    With `replaced` its regexes do not count and may be of any kind.
+    `byte_level`: tokens are written in the byte alphabet; `marks_blanks`: it writes U+2581 for blanks.
+    """
 
-    Raises `VocabularyError` on any other component, by name, and `PatternError` on a regex that cannot be
+    pattern: Pattern
+    prefix: Prefix | None = None
+    rules: tuple[PreTokenizer, ...] = ()
+    byte_level: bool = False
+    marks_blanks: bool = False
+
+
+def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) -> PreTokenization:
+    """Return what a `pre_tokenizer` does.
+
+    With `replaced` its splits do not count, and its regexes may be of any kind.
+
+    Raises `VocabularyError` on a component that is not known, by name, and `PatternError` on a regex that cannot be
     followed exactly.
     """
-    parts = _flat(value, path, "pre_tokenizer")
+    if value is None:
+        return PreTokenization(PATTERNS["none"])
+    parts = parts_of(value, "pretokenizers", path, "pre_tokenizer")
     if len(parts) > MOST_STEPS:
         problem = f"found {len(parts)} components; expected at most {MOST_STEPS}"
         raise VocabularyError(problem, path=path, place="pre_tokenizer")
-    steps: list[tuple[str, bool]] = []
-    for number, (part, place) in enumerate(parts, 1):
+    rules: list[PreTokenizer] = []
+    for part, place in parts:
         fields = Fields(part, path=path, place=place)
         kind = fields.take_type("type", str)
-        if kind == "ByteLevel" and number == len(parts):
-            if _uses_regex(fields):
-                steps.append((_GPT2, False))
-        elif kind in _SPLITS and number < len(parts):
-            source, drops = _SPLITS[kind](fields)
-            steps.append((source if replaced else from_oniguruma(source, path=path, place=place), drops))
-        else:
-            fields.refuse(f"{kind!r} is not supported here; expected splits (Split, Digits) and ByteLevel at the end")
+        if kind not in _READERS:
+            fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
+        rules.append(_read_split(fields, replaced) if kind == "Split" else _READERS[kind](fields))
         fields.done()
-    if len({drops for _, drops in steps}) > 1:
-        problem = "some splits drop text and some keep it; expected one kind"
-        raise VocabularyError(problem, path=path, place="pre_tokenizer")
+    byte_level = any(isinstance(rule, ByteLevel) for rule in rules)
+    marks = any(isinstance(rule, Metaspace) for rule in rules)
+    if byte_level and marks:
+        Fields({}, path=path, place="pre_tokenizer").refuse("Metaspace and ByteLevel are not supported together")
     if replaced:
-        return PATTERNS["none"]
+        return PreTokenization(PATTERNS["none"], byte_level=byte_level, marks_blanks=marks)
     try:
-        return recognise([source for source, _ in steps], drops_gaps=any(drops for _, drops in steps))
+        return _as_pattern(rules) or PreTokenization(PATTERNS["none"], None, tuple(rules), byte_level, marks)
     except PatternError as error:
         raise PatternError(f"{path}: pre_tokenizer: {error}") from None
 
 
-def write_pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
-    """Return the `pre_tokenizer` that splits as a pattern does; it records the version of Unicode used here.
+def _as_pattern(rules: list[PreTokenizer]) -> PreTokenization | None:
+    """Return the pattern that a chain is: splits that all keep or all drop text, and ByteLevel at the end."""
+    match rules:
+        case []:
+            return PreTokenization(PATTERNS["none"])
+        case [Metaspace(scheme, cuts)]:
+            prefix = None if scheme == "never" else Prefix(" ", first=scheme == "first")
+            return PreTokenization(AT_BLANKS if cuts else PATTERNS["none"], prefix, marks_blanks=True)
+        case [ByteLevel(True, cuts)]:
+            pattern = PATTERNS["gpt2" if cuts else "none"]
+            return PreTokenization(pattern, Prefix(" "), byte_level=True)
+        case [*splits, ByteLevel(False, cuts)]:
+            steps = [_step(rule) for rule in splits]
+            if cuts:
+                steps.append((_GPT2, False))
+            kinds = {drops for step in steps if step is not None for drops in step[1:]}
+            if None in steps or len(kinds) > 1:
+                return None
+            sources = [step[0] for step in steps if step is not None]
+            return PreTokenization(recognise(sources, drops_gaps=True in kinds), byte_level=True)
+    return None
+
+
+def _step(rule: PreTokenizer) -> tuple[str, bool] | None:
+    match rule:
+        case Split(source, "Isolated", _):
+            return source, False
+        case Split(source, "Removed", True):
+            return source, True
+        case Digits(individual):
+            return r"\p{N}" if individual else r"\p{N}+", False
+    return None
+
+
+def _read_split(fields: Fields, replaced: bool) -> Split:
+    source, is_regex = read_pattern(fields)
+    if not is_regex:
+        source = _escaped(source)
+    elif not replaced:
+        source = from_oniguruma(source, path=fields.path, place=fields.place)
+    return Split(source, _behavior(fields), fields.take_type("invert", bool))
+
+
+def _behavior(fields: Fields, *default: str) -> Behavior:
+    found = fields.take_type("behavior", str, *default)
+    for behavior in get_args(Behavior):
+        if found == behavior:
+            return behavior  # type: ignore[no-any-return]
+    return fields.refuse(f"{found!r} is not supported; expected one of {', '.join(get_args(Behavior))}", "behavior")
+
+
+def _escaped(text: str) -> str:
+    """Return a regex, in both dialects, of a string."""
+    special = frozenset(r"\.*+?()[]{}^$|/-\"!#&=~")
+    return "".join(f"\\{char}" if char in special else char for char in text)
+
+
+def _read_metaspace(fields: Fields) -> Metaspace:
+    fields.only("replacement", BLANK)
+    fields.only("str_rep", BLANK, default=BLANK)
+    scheme = read_prepend_scheme(fields)
+    return Metaspace(scheme, fields.take_type("split", bool, True))  # type: ignore[arg-type]
+
+
+def _read_byte_level(fields: Fields) -> ByteLevel:
+    prefixed = fields.take_type("add_prefix_space", bool)
+    fields.take("trim_offsets", True)  # moves offsets, not ids
+    fields.take("unicode_version", None)  # a record of ours
+    return ByteLevel(prefixed, fields.take_type("use_regex", bool, True))
+
+
+def _read_delimiter(fields: Fields) -> CharDelimiterSplit:
+    delimiter = fields.take_type("delimiter", str)
+    if len(delimiter) != 1:
+        fields.refuse(f"found {delimiter!r}; expected one character", "delimiter")
+    return CharDelimiterSplit(delimiter)
+
+
+_READERS: dict[str, Any] = {
+    "Split": _read_split,
+    "ByteLevel": _read_byte_level,
+    "Digits": lambda fields: Digits(fields.take_type("individual_digits", bool)),
+    "Punctuation": lambda fields: Punctuation(_behavior(fields, "Isolated")),
+    "Whitespace": lambda _: Whitespace(),
+    "WhitespaceSplit": lambda _: WhitespaceSplit(),
+    "CharDelimiterSplit": _read_delimiter,
+    "Metaspace": _read_metaspace,
+}
+
+
+def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
+    """Return the `pre_tokenizer` that splits as a spec does; it records the version of Unicode used here.
 
     Raises `PatternError` when Oniguruma would read a regex differently.
     """
-    steps = to_oniguruma(pattern.steps)
-    byte_level = steps[-1:] == [_GPT2] and not pattern.drops_gaps
-    behavior, invert = ("Removed", True) if pattern.drops_gaps else ("Isolated", False)
-    parts: list[dict[str, Any]] = [
-        {"type": "Split", "pattern": {"Regex": step}, "behavior": behavior, "invert": invert}
-        for step in (steps[:-1] if byte_level else steps)
-    ]
-    # HF ignores a field here that it does not know, and no other place of the file has room for a record
-    record = {} if pattern.unicode_version is None else {"unicode_version": pattern.unicode_version}
-    options = {"add_prefix_space": False, "trim_offsets": True, "use_regex": byte_level}
-    parts.append({"type": "ByteLevel", **options, **record})
-    return parts[0] if len(parts) == 1 else {"type": "Sequence", "pretokenizers": parts}
+    rules = spec.rules.pre_tokenizers or _as_rules(spec)
+    parts = [_written(rule) for rule in rules]
+    if isinstance(rules[-1] if rules else None, ByteLevel) and spec.pattern.unicode_version is not None:
+        # HF ignores a field here that it does not know, and no other place of the file has room for a record
+        parts[-1]["unicode_version"] = spec.pattern.unicode_version
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return {"type": "Sequence", "pretokenizers": parts}
 
 
-def _flat(value: object, path: StrPath, place: str) -> list[tuple[object, str]]:
-    if not isinstance(value, dict) or value.get("type") != "Sequence":
-        return [(value, place)]
-    fields = Fields(value, path=path, place=place)
-    fields.take("type")
-    parts = fields.take_type("pretokenizers", list)
-    fields.done()
-    if not parts:
-        fields.refuse("found no component; expected ByteLevel at the end", "pretokenizers")
-    return [
-        inner for number, part in enumerate(parts) for inner in _flat(part, path, f"{place}.pretokenizers[{number}]")
-    ]
+def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
+    """Return the rules that a pattern and a prefix are."""
+    prefix, pattern = spec.rules.prefix, spec.pattern
+    if spec.characters is not None:
+        marked = spec.characters.marks_blanks and spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),)
+        if marked:
+            scheme = "never" if prefix is None else "first" if prefix.first else "always"
+            return (Metaspace(scheme, pattern == AT_BLANKS),)  # type: ignore[arg-type]
+        if pattern == PATTERNS["none"]:
+            return ()
+        steps, is_cut = pattern.steps, False
+    else:
+        steps = pattern.steps
+        is_cut = steps[-1:] == (_GPT2,) and not pattern.drops_gaps
+    behavior: Behavior = "Removed" if pattern.drops_gaps else "Isolated"
+    splits = [Split(step, behavior, pattern.drops_gaps) for step in (steps[:-1] if is_cut else steps)]
+    last = () if spec.characters is not None else (ByteLevel(prefix is not None, is_cut),)
+    return (*splits, *last)
 
 
-def _uses_regex(fields: Fields) -> bool:
-    fields.only("add_prefix_space", False)
-    fields.take("trim_offsets", True)  # moves offsets, not ids
-    fields.take("unicode_version", None)  # a record of ours
-    return fields.take_type("use_regex", bool, True)
-
-
-def _split(fields: Fields) -> tuple[str, bool]:
-    pattern = Fields(fields.take("pattern"), path=fields.path, place=fields.at("pattern"))
-    source = pattern.take_type("Regex", str)
-    pattern.done()
-    behavior, invert = fields.take_type("behavior", str), fields.take_type("invert", bool)
-    if (behavior, invert) not in (("Isolated", False), ("Removed", True)):
-        fields.refuse(
-            f"behavior {behavior!r} with invert {str(invert).lower()} is not supported; "
-            "expected Isolated with false, or Removed with true"
-        )
-    return source, behavior == "Removed"
-
-
-def _digits(fields: Fields) -> tuple[str, bool]:
-    return r"\p{N}" if fields.take_type("individual_digits", bool) else r"\p{N}+", False
-
-
-_SPLITS = {"Split": _split, "Digits": _digits}
+def _written(rule: PreTokenizer) -> dict[str, Any]:
+    match rule:
+        case Split(source, behavior, invert):
+            regex = to_oniguruma([source])[0]
+            return {"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
+        case ByteLevel(prefixed, cuts):
+            return {"type": "ByteLevel", "add_prefix_space": prefixed, "trim_offsets": True, "use_regex": cuts}
+        case Digits(individual):
+            return {"type": "Digits", "individual_digits": individual}
+        case Punctuation(behavior):
+            return {"type": "Punctuation", "behavior": behavior}
+        case CharDelimiterSplit(delimiter):
+            return {"type": "CharDelimiterSplit", "delimiter": delimiter}
+        case Metaspace(scheme, cuts):
+            return {"type": "Metaspace", "replacement": BLANK, "prepend_scheme": scheme, "split": cuts}
+        case Whitespace() | WhitespaceSplit():
+            return {"type": type(rule).__name__}

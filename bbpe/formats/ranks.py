@@ -42,6 +42,10 @@ def live_merges(spec: TokenizerSpec) -> LiveMerges:
     >>> live_merges(TokenizerSpec(vocab, None, get_pattern("gpt2"))).merges
     ((97, 98, 256), (256, 99, 257))
     """
+    if spec.characters is not None:
+        raise VocabularyError(
+            "a vocabulary of characters has no ranks of bytes; write tokenizer.json, or a SentencePiece .model"
+        )
     merges, unmade = Model(spec.vocab, spec.merges).live_merges()
     return LiveMerges(tuple(merges), tuple(unmade))
 

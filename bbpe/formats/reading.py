@@ -124,6 +124,19 @@ class Fields:
         return ".".join(part for part in (self.place, key) if part)
 
 
+def parts_of(value: object, name: str, path: StrPath, place: str) -> list[tuple[object, str]]:
+    """Return a component and its place, or those of the parts of a `Sequence`, which stand in the field `name`."""
+    if not isinstance(value, dict) or value.get("type") != "Sequence":
+        return [(value, place)]
+    fields = Fields(value, path=path, place=place)
+    fields.take("type")
+    parts = fields.take_type(name, list)
+    fields.done()
+    return [
+        inner for number, part in enumerate(parts) for inner in parts_of(part, name, path, f"{place}.{name}[{number}]")
+    ]
+
+
 _KINDS: Mapping[type, str] = {
     dict: "an object",
     list: "a list",

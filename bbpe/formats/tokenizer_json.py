@@ -1,4 +1,4 @@
-"""HF's `tokenizer.json`, as far as it describes byte-level BPE.
+"""HF's `tokenizer.json` for BPE: of bytes, and of characters with byte fallback or an unknown token.
 
 Everything in the file that could change ids is either followed or refused by name.  Format: the
 serialisation of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` and the components').
@@ -9,15 +9,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_atomic
-from ..patterns import Pattern, get_pattern
-from ..spec import TokenizerSpec, make_spec
-from .keys import MergeKeys, check_ids, keys_of, merge_keys, merged_bytes, tokens_of, well_formed
+from ..files import StrPath, write_atomic, write_folder_atomic
+from ..patterns import PATTERNS, Pattern, get_pattern
+from ..rules import BLANK, Characters, Replace
+from ..spec import TextRules, TokenizerSpec, make_spec
+from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
+from .character_keys import key_of, keys_of_characters, read_keys
+from .decoders import Decoder, read_decoder, write_decoder
+from .keys import MergeKeys, check_ids, keys_of, merge_keys, merged_bytes, tokens_of
 from .known import check_special_tokens
-from .pre_tokenizers import read_pre_tokenizer, write_pre_tokenizer
+from .normalizers import read_normalizers, write_normalizers
+from .post_processors import read_post_processor, write_post_processor
+from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
 from .reading import Fields, about, read_json, shown
 
@@ -28,6 +36,17 @@ HEAD = re.compile(
 )
 
 
+#: What lies beside the file in a folder and says nothing about ids; it is carried along.
+BESIDE = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "generation_config.json",
+)
+
+
 def load(
     path: StrPath,
     *,
@@ -35,7 +54,7 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a `tokenizer.json`.
+    """Read a `tokenizer.json`, and keep what lies beside it: `tokenizer_config.json`, a chat template and the like.
 
     `pattern` replaces the regexes of the file, `special_tokens` its special tokens.
 
@@ -47,136 +66,173 @@ def load(
     document.only("version", "1.0", default="1.0")
     document.only("truncation", None, default=None)
     document.only("padding", None, default=None)
-    _no_normalizer(document)
-    _no_template(document)
-    _byte_level_decoder(document)
+    normalizers = read_normalizers(document.take("normalizer", None), path=path)
+    template = read_post_processor(document.take("post_processor", None), path=path)
     split = read_pre_tokenizer(document.take("pre_tokenizer"), path=path, replaced=pattern is not None)
-    special, added = _added_tokens(document)
+    decoder = read_decoder(document.take("decoder"), path=path, byte_level=split.byte_level)
+    added = read_added_tokens(document)
     model = Fields(document.take("model"), path=path, place="model")
     document.done()
     if given is not None:
-        special = given
-        added = {text: token_id for text, token_id in added.items() if text not in given}
-    vocab, pairs, whole = _model(model, {**added, **special})
+        added = added.with_special(given)
+    if pattern is not None:
+        split = replace(split, pattern=get_pattern(pattern))
+    rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
+    vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
+    if characters is not None:
+        split, rules = _simplified(split, rules, characters, vocab.values(), whole)
     with about(path):
         return make_spec(
             vocab,
             pairs,
-            pattern=split if pattern is None else get_pattern(pattern),
-            special_tokens=special,
-            added_tokens=added,
+            pattern=split.pattern,
+            special_tokens=added.special,
+            added_tokens=added.added,
             whole_pretokens=whole,
             name=name,
+            rules=rules,
+            characters=characters,
+            token_options=added.options_with(normalizers),
+            template=template,
+            files=_beside(Path(path)),
         )
 
 
 def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write a `tokenizer.json` that HF's `tokenizers` reads to the same ids.
+    """Write a `tokenizer.json` that HF's `tokenizers` reads to the same ids, and what was carried along beside it.
+
+    A path that does not end in `.json` is a folder.
 
     Raises `PatternError` when its regex dialect cannot express the pattern, and `VocabularyError` when a
-    special token reads like an ordinary one.
+    special token reads like an ordinary one, or it has no component that does what the spec says.
     """
+    data = json.dumps(_document(spec, path), ensure_ascii=False).encode()
+    given = Path(path)
+    if given.suffix == ".json":
+        folder, files = given.parent, {given.name: data}
+    else:
+        folder, files = given, {NAMES[0][0]: data}
+    if given.suffix == ".json" and (given.name != NAMES[0][0] or not spec.files):
+        write_atomic(given, data)
+    else:
+        write_folder_atomic(folder, {**spec.files, **files})
+
+
+def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     merges, whole = spec.merges, spec.whole_pretokens
     if merges is None:
         live = live_merges(spec)
         merges, whole = live.merges, whole and bool(live.unmade)
-    document = {
+    return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": _written_tokens(spec),
-        "normalizer": None,
-        "pre_tokenizer": write_pre_tokenizer(spec.pattern),
-        "post_processor": None,
-        "decoder": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "added_tokens": write_added_tokens(spec),
+        "normalizer": write_normalizers(spec.rules.normalizers, path=path),
+        "pre_tokenizer": write_pre_tokenizer(spec),
+        "post_processor": write_post_processor(spec),
+        "decoder": write_decoder(spec),
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": None,
+            "unk_token": _unknown_token(spec, path),
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
+            "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
+            "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
             "ignore_merges": whole,
             # special tokens too: HF numbers those that are not here anew
-            "vocab": keys_of(spec, path=path, marked=not whole),
-            "merges": [f"{left} {right}" for left, right in merge_keys(spec, merges)],
+            "vocab": _written_keys(spec, path, whole),
+            "merges": _written_merges(spec, merges),
         },
     }
-    write_atomic(path, json.dumps(document, ensure_ascii=False).encode())
 
 
-def _no_normalizer(document: Fields) -> None:
-    value = document.take("normalizer", None)
-    if value is not None:
-        normalizer = Fields(value, path=document.path, place="normalizer")
-        kind = normalizer.take_type("type", str)
-        if kind != "Sequence" or normalizer.take_type("normalizers", list):
-            normalizer.refuse(f"{_kinds(value)} is not supported; expected null or an empty Sequence")
-        normalizer.done()
+def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, int]:
+    return keys_of(spec, path=path, marked=not whole) if spec.characters is None else keys_of_characters(spec)
 
 
-def _no_template(document: Fields) -> None:
-    value = document.take("post_processor", None)
-    if value is not None and set(_leaf_types(value)) - {"ByteLevel"}:
-        document.refuse(f"{_kinds(value)} is not supported; expected null or ByteLevel", "post_processor")
+def _written_merges(spec: TokenizerSpec, merges: Sequence[tuple[int, int, int]]) -> list[str] | list[list[str]]:
+    if spec.characters is None:
+        return [f"{left} {right}" for left, right in merge_keys(spec, merges)]
+    keys = {token_id: key_of(token, spec.characters) for token_id, token in spec.vocab.items()}
+    return [[keys[left], keys[right]] for left, right, _ in merges]
 
 
-def _byte_level_decoder(document: Fields) -> None:
-    value = document.take("decoder")
-    if _leaf_types(value) != ["ByteLevel"]:
-        document.refuse(f"{_kinds(value)} is not supported; expected ByteLevel", "decoder")
+def _unknown_token(spec: TokenizerSpec, path: StrPath) -> str | None:
+    if spec.characters is None or spec.characters.unknown is None:
+        return None
+    unknown = spec.characters.unknown
+    for key, token_id in keys_of_characters(spec).items():
+        if token_id == unknown:
+            return key
+    raise VocabularyError(f"the unknown token has id {unknown}, which no token has; expected one", path=path)
 
 
-def _leaf_types(value: object) -> list[object]:
-    """Return the types of a component, or of the parts of a Sequence."""
-    if not isinstance(value, dict):
-        return [value]
-    for parts in ("processors", "normalizers", "decoders"):
-        if value.get("type") == "Sequence" and isinstance(value.get(parts), list):
-            return [kind for part in value[parts] for kind in _leaf_types(part)]
-    return [value.get("type")]
+def _beside(path: Path) -> dict[str, bytes]:
+    if path.name != NAMES[0][0]:
+        return {}
+    return {name: path.with_name(name).read_bytes() for name in BESIDE if path.with_name(name).is_file()}
 
 
-def _kinds(value: object) -> str:
-    return " and ".join(shown(kind) for kind in _leaf_types(value))
-
-
-def _added_tokens(document: Fields) -> tuple[dict[str, int], dict[str, int]]:
-    special: dict[str, int] = {}
-    added: dict[str, int] = {}
-    for number, value in enumerate(document.take_type("added_tokens", list, [])):
-        token = Fields(value, path=document.path, place=f"added_tokens[{number}]")
-        text, token_id = token.take_type("content", str), token.take_type("id", int)
-        for flag in ("single_word", "lstrip", "rstrip"):
-            token.only(flag, False)
-        token.take_type("normalized", bool, False)  # no normalizer, no difference
-        if text in special or text in added:
-            token.refuse(f"{text!r} stands twice; expected each token once", "content")
-        if not well_formed(text):
-            token.refuse(f"{text!r} holds half a surrogate pair; expected Unicode text", "content")
-        (special if token.take_type("special", bool) else added)[text] = token_id
-        token.done()
-    return special, added
-
-
-def _model(model: Fields, specials: Mapping[str, int]) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], bool]:
+def _model(
+    model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], bool, Characters | None]:
     model.only("type", "BPE", default="BPE")
     model.only("dropout", None, 0.0, 0, default=None)
-    model.only("unk_token", None, default=None)
+    unknown = model.take("unk_token", None)
     model.only("continuing_subword_prefix", None, "", default=None)
     model.only("end_of_word_suffix", None, "", default=None)
-    model.only("byte_fallback", False, default=False)
-    model.take_type("fuse_unk", bool, False)  # no unknown token, no difference
+    byte_fallback = model.take_type("byte_fallback", bool, False)
+    fuse = model.take_type("fuse_unk", bool, False)
     whole = model.take_type("ignore_merges", bool, False)
     place = model.at("vocab")
     keys = check_ids(model.take_type("vocab", dict), path=model.path, place=place)
     merges = _merges(model)
     model.done()
-    _check_specials(model, keys, merges, specials)
-    tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
+    specials = {**added.added, **added.special}
+    both = _shared(model, keys, specials)
+    if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
+        _check_apart(model, both, merges)
+        tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
+        return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, None
+    marks = _marks_blanks(model, split, rules, keys, specials)
+    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback:
+        model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}, {byte_fallback=}")
+    if unknown is not None and keys.get(unknown, specials.get(unknown)) is None:
+        model.refuse(f"{shown(unknown)} has no id", "unk_token")
+    unknown_id = None if unknown is None else keys.get(unknown, specials.get(unknown))
+    characters = Characters((), unknown_id, fuse, marks)
+    left_out = both - merges.using(both) - {text for text in both if len(text) == 1}
+    tokens, characters = read_keys(
+        keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
+    )
     pairs = merged_bytes(merges, tokens)
-    return {keys[key]: token for key, token in tokens.items()}, pairs, whole
+    return {keys[key]: token for key, token in tokens.items()}, pairs, whole, characters
+
+
+def _marks_blanks(
+    model: Fields, split: PreTokenization, rules: TextRules, keys: Mapping[str, int], specials: Mapping[str, int]
+) -> bool:
+    """Whether texts have U+2581 for every blank when tokens are looked for, which then may be blanks here."""
+    marks = split.marks_blanks or rules.normalizers[-1:] == (Replace(" ", False, BLANK),)
+    blank = next((key for key in keys if " " in key and key not in specials), None)
+    if marks and blank is not None:
+        model.refuse(f"token {blank!r} holds a blank, where all blanks are U+2581; it would never be found", "vocab")
+    return marks
+
+
+def _simplified(
+    split: PreTokenization, rules: TextRules, characters: Characters, tokens: Any, whole: bool
+) -> tuple[PreTokenization, TextRules]:
+    """Leave out splits that change no ids: at blanks where there are none, and where no token joins."""
+    joined = any(b" " in token[1:] for token in tokens)
+    if split.pattern == AT_BLANKS and not joined and not whole:
+        split = replace(split, pattern=PATTERNS["none"])
+    if characters.marks_blanks and rules.normalizers and rules.pre_tokenizers:
+        kept = tuple(rule for rule in rules.pre_tokenizers if getattr(rule, "regex", None) != " ")
+        rules = replace(rules, pre_tokenizers=kept)
+    return split, rules
 
 
 def _merges(model: Fields) -> MergeKeys:
@@ -194,12 +250,17 @@ def _merges(model: Fields) -> MergeKeys:
     return MergeKeys(pairs, model.path, lambda number: model.at(f"merges[{number}]"))
 
 
-def _check_specials(model: Fields, keys: Mapping[str, int], merges: MergeKeys, specials: Mapping[str, int]) -> None:
-    """Refuse special tokens that have two ids or are ordinary tokens at the same time."""
+def _shared(model: Fields, keys: Mapping[str, int], specials: Mapping[str, int]) -> set[str]:
+    """Return the special tokens that are keys too; refuse those that have two ids."""
     both = {text for text in specials if text in keys}
     for text in both:
         if keys[text] != specials[text]:
             model.refuse(f"token {text!r} has id {keys[text]} here and {specials[text]} in added_tokens", "vocab")
+    return both
+
+
+def _check_apart(model: Fields, both: set[str], merges: MergeKeys) -> None:
+    """Refuse special tokens that are ordinary tokens at the same time."""
     ordinary = sorted({text for text in both if len(text.encode("utf-8", "replace")) == 1} | merges.using(both))
     if ordinary:
         raise VocabularyError(
@@ -207,20 +268,3 @@ def _check_specials(model: Fields, keys: Mapping[str, int], merges: MergeKeys, s
             path=model.path,
             place="added_tokens",
         )
-
-
-def _written_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:
-    rows = [(token_id, text, True) for text, token_id in spec.special_tokens.items()]
-    rows += [(token_id, text, False) for text, token_id in spec.added_tokens.items()]
-    return [
-        {
-            "id": token_id,
-            "content": text,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
-            "special": special,
-        }
-        for token_id, text, special in sorted(rows)
-    ]

@@ -1,0 +1,103 @@
+"""SentencePiece's compiled table of normalisation: the longest key at each place of a text becomes its value.
+
+Its bytes are a double-array trie (Aoe, 1989, "An Efficient Digital Search by Using a Double-Array Structure", in the
+layout of darts-clone) whose values are places in the text of the results behind it, each of which a zero byte ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import VocabularyError
+
+# keys are a few characters; the largest tables have 100,000 nodes
+_LONGEST_KEY, _MOST_STEPS = 256, 2_000_000
+
+
+def charsmap_function(data: bytes, kept: Sequence[str] = ()) -> Callable[[str], str]:
+    """Return the function that replaces every key of a table, the longest first; `kept` strings stay as they are.
+
+    Raises `VocabularyError` on a table that is no such trie.
+    """
+    # a string that is kept goes before any key
+    tables = [table for table in ({text: text for text in kept}, read_charsmap(data)) if table]
+    if not tables:
+        return lambda text: text
+    lengths = [(table, _lengths(table)) for table in tables]
+    begins = re.compile(f"[{''.join(re.escape(char) for _, tried in lengths for char in tried)}]")
+
+    def apply(text: str) -> str:
+        parts: list[str] = []
+        done = 0
+        for found in begins.finditer(text):
+            start = found.start()
+            if start < done:
+                continue
+            for table, tried in lengths:
+                size = next((n for n in tried.get(found[0], ()) if text[start : start + n] in table), 0)
+                if size:
+                    parts += (text[done:start], table[text[start : start + size]])
+                    done = start + size
+                    break
+        return "".join((*parts, text[done:]))
+
+    return apply
+
+
+def _lengths(table: Mapping[str, str]) -> dict[str, list[int]]:
+    """Return the lengths of keys by their first characters, the longest first."""
+    lengths: dict[str, set[int]] = {}
+    for key in table:
+        lengths.setdefault(key[0], set()).add(len(key))
+    return {char: sorted(found, reverse=True) for char, found in lengths.items()}
+
+
+@lru_cache(maxsize=2)  # a second to read, and who loads a model also encodes with it
+def read_charsmap(data: bytes) -> Mapping[str, str]:
+    """Return the keys and values of a table; `VocabularyError` when it is no such trie."""
+    size = int.from_bytes(data[:4], "little")
+    if size % 4 or len(data) < 4 + size or not size:
+        raise VocabularyError("the table of the normalizer is cut off; expected its size, a trie and texts")
+    units = np.frombuffer(data[4 : 4 + size], dtype="<u4")
+    texts = data[4 + size :]
+    table: dict[str, str] = {}
+    try:
+        for key, place in _keys(units):
+            table[key.decode("utf-8")] = texts[place : texts.index(b"\0", place)].decode("utf-8")
+    except (IndexError, ValueError):
+        problem = "the table of the normalizer is broken; expected a double-array trie of UTF-8 and the texts it names"
+        raise VocabularyError(problem) from None
+    return table
+
+
+def _keys(units: npt.NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
+    """Yield the keys of a double array and their values; `ValueError` when they do not end."""
+    # a unit whose highest bit is set is a value; any other stands at its parent's base, exclusive-or its label
+    inner = np.flatnonzero(units >> 31 == 0)
+    labels = units[inner] & 0xFF
+    children: dict[int, list[tuple[int, int]]] = {}
+    for base, label, place in zip((inner ^ labels).tolist(), labels.tolist(), inner.tolist(), strict=True):
+        children.setdefault(base, []).append((label, place))
+    stack = [(b"", _offset(int(units[0])))]
+    for _ in range(_MOST_STEPS):
+        if not stack:
+            return
+        key, base = stack.pop()
+        for label, place in children.get(base, ()):
+            if label == 0 or len(key) > _LONGEST_KEY:
+                continue
+            unit, longer = int(units[place]), key + bytes((label,))
+            after = place ^ _offset(unit)
+            if unit >> 8 & 1:
+                yield longer, int(units[after]) & 0x7FFFFFFF
+            stack.append((longer, after))
+    raise ValueError("the trie has a cycle")
+
+
+def _offset(unit: int) -> int:
+    return unit >> 10 << ((unit & 0x200) >> 6)

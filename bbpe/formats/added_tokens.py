@@ -1,0 +1,100 @@
+"""The `added_tokens` of a `tokenizer.json`: special ones, and those that always match."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import VocabularyError
+from ..rules import Normalizer, TokenOptions
+from ..spec import TokenizerSpec
+from .keys import well_formed
+from .reading import Fields
+
+
+@dataclass(frozen=True)
+class AddedTokens:
+    """Special tokens, added ones, and the options of both."""
+
+    special: Mapping[str, int]
+    added: Mapping[str, int]
+    options: Mapping[str, TokenOptions]
+
+    def with_special(self, special: Mapping[str, int]) -> AddedTokens:
+        """Return these with other special tokens."""
+        added = {text: token_id for text, token_id in self.added.items() if text not in special}
+        options = {text: choice for text, choice in self.options.items() if text in added or text in special}
+        return AddedTokens(special, added, options)
+
+    def options_with(self, normalizers: Collection[Normalizer]) -> dict[str, TokenOptions]:
+        """Return the options that matter.
+
+        Without normalizers it does not matter in which text a token is looked for, but that those of the normalised
+        one come second: that shows only where one may overlap with another.
+        """
+        late = [text for text, options in self.options.items() if options.normalized]
+        early = [text for text in (*self.special, *self.added) if not self._of(text).normalized]
+        apart = bool(normalizers) or any(_overlap(a, b) for a in late for b in early)
+        chosen = dict(self.options)
+        if not apart:
+            chosen = {text: replace(options, normalized=False) for text, options in chosen.items()}
+        return {text: options for text, options in chosen.items() if options != TokenOptions()}
+
+    def _of(self, text: str) -> TokenOptions:
+        return self.options.get(text, TokenOptions())
+
+
+def _overlap(a: str, b: str) -> bool:
+    """Whether two tokens may share characters in a text."""
+    if a in b or b in a:
+        return True
+    return any(a[-size:] == b[:size] or b[-size:] == a[:size] for size in range(1, min(len(a), len(b))))
+
+
+def read_added_tokens(document: Fields) -> AddedTokens:
+    """Take the `added_tokens` of a document; `VocabularyError` on one that stands twice or is no Unicode text."""
+    special: dict[str, int] = {}
+    added: dict[str, int] = {}
+    options: dict[str, TokenOptions] = {}
+    for number, value in enumerate(document.take_type("added_tokens", list, [])):
+        token = Fields(value, path=document.path, place=f"added_tokens[{number}]")
+        text, token_id = token.take_type("content", str), token.take_type("id", int)
+        lstrip, rstrip = token.take_type("lstrip", bool), token.take_type("rstrip", bool)
+        single_word, normalized = token.take_type("single_word", bool), token.take_type("normalized", bool, False)
+        if text in special or text in added:
+            token.refuse(f"{text!r} stands twice; expected each token once", "content")
+        if not well_formed(text):
+            token.refuse(f"{text!r} holds half a surrogate pair; expected Unicode text", "content")
+        (special if token.take_type("special", bool) else added)[text] = token_id
+        chosen = TokenOptions(lstrip, rstrip, single_word, normalized)
+        if chosen != TokenOptions():
+            options[text] = chosen
+        token.done()
+    return AddedTokens(special, added, options)
+
+
+def write_added_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:
+    """Return the `added_tokens` of a spec, in order of ids."""
+    rows: Iterable[tuple[int, str, bool]] = (
+        *((token_id, text, True) for text, token_id in spec.special_tokens.items()),
+        *((token_id, text, False) for text, token_id in spec.added_tokens.items()),
+    )
+    written = []
+    for token_id, text, special in sorted(rows):
+        options = spec.token_options.get(text, TokenOptions())
+        if options.verbatim:
+            problem = f"tokenizer.json cannot say that {text!r} is found as it is in the text as normalised"
+            raise VocabularyError(f"{problem}; write a SentencePiece .model")
+        written.append(
+            {
+                "id": token_id,
+                "content": text,
+                "single_word": options.single_word,
+                "lstrip": options.lstrip,
+                "rstrip": options.rstrip,
+                "normalized": options.normalized,
+                "special": special,
+            }
+        )
+    return written

@@ -1,0 +1,67 @@
+"""Vocabularies of characters as keys: plain text with U+2581 for blanks, and `<0x0A>` for bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..rules import BLANK, Characters
+from ..spec import TokenizerSpec
+
+#: The keys of the tokens that stand for bytes, in their order.
+BYTE_KEYS = tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+
+def read_keys(
+    keys: Mapping[str, int],
+    characters: Characters,
+    *,
+    byte_fallback: bool,
+    left_out: set[str],
+    path: StrPath,
+    place: str,
+) -> tuple[dict[str, bytes], Characters]:
+    """Return the tokens of keys, without `left_out` and those of bytes, and the characters with their ids.
+
+    Raises `VocabularyError` when a byte has no token, or a character of the text no way to become ids.
+    """
+    if byte_fallback:
+        missing = next((key for key in BYTE_KEYS if key not in keys), None)
+        if missing is not None:
+            problem = f"byte_fallback is true and {missing!r} has no id; expected tokens of all 256 bytes"
+            raise VocabularyError(problem, path=path, place=place)
+        characters = replace(characters, byte_ids=tuple(keys[key] for key in BYTE_KEYS))
+    elif characters.unknown is None:
+        raise VocabularyError(
+            "neither unk_token nor byte_fallback: characters without a token would be lost; expected one of the two",
+            path=path,
+        )
+    skipped = left_out.union(BYTE_KEYS) if byte_fallback else left_out
+    tokens = {key: token_of(key, characters) for key in keys if key not in skipped}
+    empty = next((key for key, token in tokens.items() if not token), None)
+    if empty is not None:
+        raise VocabularyError("a token is the empty string; expected at least one character", path=path, place=place)
+    return tokens, characters
+
+
+def token_of(key: str, characters: Characters) -> bytes:
+    """Return the bytes of a key."""
+    return (key.replace(BLANK, " ") if characters.marks_blanks else key).encode()
+
+
+def key_of(token: bytes, characters: Characters) -> str:
+    """Return the key of a token's bytes."""
+    text = token.decode()
+    return text.replace(" ", BLANK) if characters.marks_blanks else text
+
+
+def keys_of_characters(spec: TokenizerSpec) -> dict[str, int]:
+    """Return the keys and ids of all tokens of a vocabulary of characters, in order of ids."""
+    assert spec.characters is not None
+    keys = {key_of(token, spec.characters): token_id for token_id, token in spec.vocab.items()}
+    keys.update(zip(BYTE_KEYS, spec.characters.byte_ids, strict=False))
+    keys.update(spec.added_tokens)
+    keys.update(spec.special_tokens)
+    return dict(sorted(keys.items(), key=lambda item: item[1]))

@@ -1,0 +1,96 @@
+"""The `decoder` of a `tokenizer.json`: what becomes of tokens when they are text again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..files import StrPath
+from ..rules import BLANK
+from ..spec import TokenizerSpec
+from .reading import Fields, parts_of, shown
+
+_KNOWN = (
+    "expected ByteLevel, or for tokens of characters Metaspace or a Sequence of Replace (U+2581 by a blank), "
+    "ByteFallback, Fuse and Strip (blanks at the beginning)"
+)
+
+
+@dataclass
+class Decoder:
+    """What a `decoder` does."""
+
+    byte_level: bool = False
+    joins_bytes: bool = False  # <0xE4> and the like are bytes
+    marks_blanks: bool = False  # U+2581 is a blank
+    strip_blanks: int = 0
+
+
+def read_decoder(value: object, *, path: StrPath, byte_level: bool) -> Decoder:
+    """Return what a `decoder` does; `VocabularyError` on what is not known, by name, or fits no such vocabulary."""
+    decoder = Decoder()
+    if value is None:
+        Fields({}, path=path, place="decoder").refuse(f"null is not supported; {_KNOWN}")
+    parts = parts_of(value, "decoders", path, "decoder")
+    for part, place in parts:
+        fields = Fields(part, path=path, place=place)
+        _add(fields, fields.take_type("type", str), decoder)
+        fields.done()
+    if decoder.byte_level and (len(parts) > 1 or not byte_level):
+        problem = "ByteLevel needs the pre_tokenizer ByteLevel, and nothing beside it"
+        Fields({}, path=path, place="decoder").refuse(problem)
+    if byte_level and not decoder.byte_level:
+        kinds = " and ".join(shown(part.get("type") if isinstance(part, dict) else part) for part, _ in parts)
+        Fields({}, path=path, place="decoder").refuse(f"{kinds} is not supported; expected ByteLevel")
+    return decoder
+
+
+def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
+    match kind:
+        case "ByteLevel":
+            for name in ("add_prefix_space", "trim_offsets", "use_regex"):
+                fields.take(name, True)
+            decoder.byte_level = True
+        case "ByteFallback":
+            decoder.joins_bytes = True
+        case "Fuse":
+            pass
+        case "Replace":
+            if fields.take("pattern") != {"String": BLANK} or fields.take_type("content", str) != " ":
+                fields.refuse("Replace is supported of U+2581 by a blank alone")
+            decoder.marks_blanks = True
+        case "Strip":
+            fields.only("content", " ")
+            fields.only("stop", 0)
+            decoder.strip_blanks = fields.take_type("start", int)
+        case "Metaspace":
+            fields.only("replacement", BLANK)
+            scheme = read_prepend_scheme(fields)
+            fields.take_type("split", bool, True)
+            decoder.marks_blanks, decoder.strip_blanks = True, 0 if scheme == "never" else 1
+        case _:
+            fields.refuse(f"{kind!r} is not supported; {_KNOWN}")
+
+
+def read_prepend_scheme(fields: Fields) -> str:
+    """Take the field of Metaspace that says where a blank is put in front, in its older spelling too."""
+    older = fields.take("add_prefix_space", None)
+    scheme = fields.take("prepend_scheme", "always" if older in (None, True) else "never")
+    if scheme not in ("always", "first", "never") or (older is not None and older != (scheme != "never")):
+        fields.refuse(f"found {shown(scheme)}; expected always, first or never", "prepend_scheme")
+    return str(scheme)
+
+
+def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
+    """Return the `decoder` of a spec."""
+    if spec.characters is None:
+        return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    parts: list[dict[str, Any]] = []
+    if spec.characters.marks_blanks:
+        parts.append({"type": "Replace", "pattern": {"String": BLANK}, "content": " "})
+    if spec.characters.byte_ids:
+        parts.append({"type": "ByteFallback"})
+    parts.append({"type": "Fuse"})
+    if spec.rules.strip_blanks:
+        parts.append({"type": "Strip", "content": " ", "start": spec.rules.strip_blanks, "stop": 0})
+    return {"type": "Sequence", "decoders": parts}

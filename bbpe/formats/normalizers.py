@@ -1,0 +1,94 @@
+"""The `normalizer` of a `tokenizer.json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import regex
+
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..rules import Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from .oniguruma import from_oniguruma, to_oniguruma
+from .reading import Fields, parts_of
+
+_KNOWN = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace or a Sequence of these"
+
+
+def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
+    """Return the rules of a `normalizer`, in order; `VocabularyError` on one that is not known, by name."""
+    if value is None:
+        return ()
+    return tuple(_read(part, path, place) for part, place in parts_of(value, "normalizers", path, "normalizer"))
+
+
+def _read(value: object, path: StrPath, place: str) -> Normalizer:
+    fields = Fields(value, path=path, place=place)
+    kind = fields.take_type("type", str)
+    rule: Normalizer
+    match kind:
+        case "NFC" | "NFD" | "NFKC" | "NFKD":
+            rule = UnicodeForm(kind)
+        case "Lowercase":
+            rule = Lowercase()
+        case "StripAccents":
+            rule = StripAccents()
+        case "Strip":
+            rule = Strip(fields.take_type("strip_left", bool), fields.take_type("strip_right", bool))
+        case "Prepend":
+            rule = Prepend(fields.take_type("prepend", str))
+        case "Replace":
+            rule = _replace(fields)
+        case _:
+            fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
+    fields.done()
+    return rule
+
+
+def _replace(fields: Fields) -> Replace:
+    source, is_regex = read_pattern(fields)
+    if is_regex:
+        source = from_oniguruma(source, path=fields.path, place=fields.at("pattern"))
+        if regex.fullmatch(source, "") is not None:
+            fields.refuse(f"the regex {source!r} may match nothing; expected one that does not", "pattern")
+    return Replace(source, is_regex, fields.take_type("content", str))
+
+
+def read_pattern(fields: Fields) -> tuple[str, bool]:
+    """Take the field `pattern`: a string, or a regex as it stands in the file."""
+    pattern = Fields(fields.take("pattern"), path=fields.path, place=fields.at("pattern"))
+    is_regex = "String" not in pattern
+    source = pattern.take_type("Regex" if is_regex else "String", str)
+    if not source:
+        pattern.refuse("the pattern is empty, which is found between all characters; expected one that is not")
+    pattern.done()
+    return source, is_regex
+
+
+def write_normalizers(rules: tuple[Normalizer, ...], *, path: StrPath) -> dict[str, Any] | None:
+    """Return the `normalizer` of rules; `VocabularyError` on one that HF's `tokenizers` does not have."""
+    parts = [_written(rule, path) for rule in rules]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return {"type": "Sequence", "normalizers": parts}
+
+
+def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
+    match rule:
+        case UnicodeForm(form):
+            return {"type": form}
+        case Lowercase() | StripAccents():
+            return {"type": type(rule).__name__}
+        case Strip(left, right):
+            return {"type": "Strip", "strip_left": left, "strip_right": right}
+        case Prepend(text):
+            return {"type": "Prepend", "prepend": text}
+        case Replace(pattern, is_regex, content):
+            source = {"Regex": to_oniguruma([pattern])[0]} if is_regex else {"String": pattern}
+            return {"type": "Replace", "pattern": source, "content": content}
+        case _:
+            raise VocabularyError(
+                f"tokenizer.json has no normalizer that does what SentencePiece's {type(rule).__name__} does; "
+                "write a .model file",
+                path=path,
+            )

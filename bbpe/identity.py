@@ -1,0 +1,140 @@
+"""What a tokenizer is: its tokens, ids, merges and patterns, apart from what it does."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import NoReturn
+
+from . import formats
+from .core.ids import TokenBytes
+from .errors import SpecialTokenError
+from .normalize import bytes_to_alphabet
+from .spec import TokenizerSpec, other_tokens
+from .specials import END_OF_TEXT
+
+
+class Identity:
+    """The part of a `Tokenizer` that says what it is; immutable."""
+
+    spec: TokenizerSpec
+    _token_bytes: TokenBytes
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+        """Write the tokenizer to a file, atomically.
+
+        `format`: "huggingface" (tokenizer.json, or a folder with it and what lay beside it when it was loaded),
+        "tiktoken", "gpt2" (a folder with vocab.json and merges.txt), "vocab_txt" or "sentencepiece"; by default the
+        suffix of the path says which.  Raises `VocabularyError` when the
+        format cannot hold this tokenizer.
+        """
+        formats.dump(self.spec, path, format=format)
+
+    def id_to_token(self, token_id: int) -> bytes:
+        """Return the bytes of an id, special tokens too; `TokenIdError` when no token has it."""
+        return self._token_bytes.token(token_id)
+
+    def token_to_id(self, token: bytes | str) -> int:
+        """Return the id of a token, given as bytes or text; a special token goes before an ordinary one.
+
+        Raises `KeyError` when there is no such token.
+        """
+        if isinstance(token, str):
+            token = token.encode("utf-8", "surrogatepass")
+        return self._ids_by_token[token]
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return all tokens and their ids: in GPT-2's byte alphabet, and those of characters as files write them."""
+        if self.spec.characters is not None:
+            return formats.keys_of_characters(self.spec)
+        ordinary = {bytes_to_alphabet(token): token_id for token_id, token in self.spec.vocab.items()}
+        return {**ordinary, **self.spec.added_tokens, **self.spec.special_tokens}
+
+    @property
+    def vocab_size(self) -> int:
+        """The highest id plus one."""
+        return self._token_bytes.id_count
+
+    @property
+    def n_vocab(self) -> int:
+        """The same as `vocab_size`."""
+        return self.vocab_size
+
+    def __len__(self) -> int:
+        return len(self.spec.vocab) + len(other_tokens(self.spec))
+
+    @property
+    def name(self) -> str | None:
+        """The name it was given or recognised by."""
+        return self.spec.name
+
+    @property
+    def pattern(self) -> str:
+        """The name of its split pattern, or its regexes, one a line."""
+        return str(self.spec.pattern)
+
+    @property
+    def unicode_version(self) -> str | None:
+        """The version of Unicode that its pattern classifies characters by, if that is known."""
+        return self.spec.pattern.unicode_version
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Special tokens and their ids."""
+        return dict(self.spec.special_tokens)
+
+    @property
+    def added_tokens(self) -> dict[str, int]:
+        """Tokens that always match, and their ids."""
+        return dict(self.spec.added_tokens)
+
+    @property
+    def eot_token(self) -> int:
+        """The id of the end-of-text token; `SpecialTokenError` when there is none."""
+        for text in END_OF_TEXT:
+            if text in self.spec.special_tokens:
+                return self.spec.special_tokens[text]
+        raise SpecialTokenError(f"this tokenizer has no end-of-text token; expected one of {', '.join(END_OF_TEXT)}")
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges in order of priority; in rank mode, merges that give the same ids."""
+        vocab = self.spec.vocab
+        return [(vocab[left], vocab[right]) for left, right, _ in formats.merges_of(self.spec)]
+
+    @property
+    def ranks(self) -> dict[bytes, int]:
+        """Tokens and their ranks; `VocabularyError` when rank mode would not give the same ids."""
+        return formats.ranks_of(self.spec)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """64 hex digits over ids and bytes, special and added tokens and the pattern."""
+        return self.spec.fingerprint()
+
+    @cached_property
+    def _ids_by_token(self) -> dict[bytes, int]:
+        ids = {token: token_id for token_id, token in other_tokens(self.spec).items()}
+        ids.update({token: token_id for token_id, token in self.spec.vocab.items()})
+        for text, token_id in (*self.spec.added_tokens.items(), *self.spec.special_tokens.items()):
+            ids[text.encode("utf-8", "surrogatepass")] = token_id
+        return ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[type[Identity], tuple[TokenizerSpec]]:
+        return type(self), (self.spec,)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Tokenizer is immutable; cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Tokenizer is immutable; cannot delete {name!r}")
+
+    def __repr__(self) -> str:
+        mode = "ranks" if self.spec.merges is None else f"{len(self.spec.merges)} merges"
+        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {mode}, pattern {self.pattern}>"

@@ -1,0 +1,123 @@
+"""Normalizers at work: one text becomes another, as HF's `tokenizers` and SentencePiece make it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
+from typing import TypeAlias
+
+import regex
+
+from .charsmap import charsmap_function
+from .rules import (
+    BLANK,
+    Charsmap,
+    Lowercase,
+    Normalizer,
+    Prepend,
+    Replace,
+    SqueezeBlanks,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+)
+from .unicode_ages import (
+    LOWER_NEWER_THAN_14,
+    MARKS_NEWER_THAN_9,
+    MARKS_ONLY_IN_9,
+    NEWER_THAN_9,
+    character_class,
+)
+
+Function: TypeAlias = Callable[[str], str]
+
+# re, not regex: it finds a class of ranges faster
+_NEWER = re.compile(f"({character_class(NEWER_THAN_9)}+)")
+
+
+def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Function | None:
+    r"""Return the function that applies rules in order; `None` when it would change nothing.
+
+    `marks_blanks`: U+2581 is a blank at last, and so needs not be written first.
+
+    >>> normalizer([UnicodeForm("NFC"), Prepend(">")])("e\u0301")
+    '>é'
+    """
+    chosen = list(rules)
+    functions: list[Function] = []
+    if marks_blanks:
+        if chosen and chosen[-1] == Replace(" ", False, BLANK):
+            chosen.pop()
+        functions = [lambda text: text.replace(BLANK, " ")]
+    functions = [*map(_function, chosen), *functions]
+    if not functions:
+        return None
+    if len(functions) == 1:
+        return functions[0]
+    return lambda text: reduce(lambda done, apply: apply(done), functions, text)
+
+
+def _function(rule: Normalizer) -> Function:
+    """Return the function of one rule."""
+    match rule:
+        case UnicodeForm(form):
+            return lambda text: _normal_form(form, text)
+        case Lowercase():
+            return _lowercase
+        case StripAccents():
+            return _strip_accents
+        case Strip(left, right):
+            return _strip(left, right)
+        case Prepend(prefix):
+            return lambda text: prefix + text if text else text
+        case Replace(pattern, False, content):
+            return lambda text: text.replace(pattern, content) if pattern else text
+        case Replace(pattern, _, content):
+            compiled = regex.compile(pattern)
+            return lambda text: compiled.sub(lambda _: content, text)
+        case SqueezeBlanks():
+            return lambda text: re.sub("  +", " ", text).lstrip(" ").rstrip(" " + BLANK)
+        case Charsmap(data, kept, prefix):
+            apply = charsmap_function(data, kept)
+            return lambda text: prefix + apply(text) if text else text
+
+
+def _normal_form(form: str, text: str) -> str:
+    if text.isascii():
+        return text
+    if unicodedata.is_normalized(form, text) and not _NEWER.search(text):  # type: ignore[arg-type]
+        return text
+    # what 9.0 does not know stands for itself and joins with nothing, so that the stretches between are apart
+    parts = _NEWER.split(text)
+    parts[::2] = [unicodedata.normalize(form, part) for part in parts[::2]]  # type: ignore[arg-type]
+    return "".join(parts)
+
+
+def _lowercase(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    # one by one: str.lower makes a sigma at the end of a word another letter
+    lowered = text.translate(LOWER_NEWER_THAN_14)
+    return lowered.lower() if "Σ" not in lowered else "σ".join(part.lower() for part in lowered.split("Σ"))
+
+
+def _strip_accents(text: str) -> str:
+    return text if text.isascii() else "".join(char for char in text if not _is_mark(char))
+
+
+@cache
+def _is_mark(char: str) -> bool:
+    point = ord(char)
+    if any(first <= point <= last for first, last in MARKS_ONLY_IN_9):
+        return True
+    return unicodedata.category(char)[0] == "M" and not any(
+        first <= point <= last for first, last in MARKS_NEWER_THAN_9
+    )
+
+
+def _strip(left: bool, right: bool) -> Function:
+    sides = [side for side, wanted in ((r"\A\s+", left), (r"\s+\Z", right)) if wanted]
+    compiled = regex.compile("|".join(sides)) if sides else None
+    return lambda text: text if compiled is None else compiled.sub("", text)

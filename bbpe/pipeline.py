@@ -1,0 +1,213 @@
+"""Encoding by rules: normalizers, tokens with options, prefixes, pre-tokenizers, vocabularies of characters.
+
+For specs that have any of these; all others go straight to `TextEncoder`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .characters import CharacterModel, joined_pairs
+from .core.bpe import Model
+from .encoding import THREAD_WORTH, TextEncoder
+from .normalize import Text, text_bytes, well_formed
+from .normalizing import normalizer
+from .parallel import imap
+from .patterns import PATTERNS
+from .pretokenizing import prefixed, pretokens
+from .ragged import Ragged
+from .rules import BLANK, Prepend, Replace
+from .scheme import Scheme
+from .spec import TextRules, TokenizerSpec
+from .specials import Matcher
+
+Ids = npt.NDArray[np.uint32]
+_BLANK_BYTES = BLANK.encode()
+_NO_IDS = np.empty(0, np.uint32)
+
+
+def text_encoder(spec: TokenizerSpec) -> TextEncoder:
+    """Return what encodes the texts of a spec."""
+    if spec.characters is None:
+        encoder = TextEncoder(Model(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
+        plain = spec.rules == TextRules() and not spec.token_options
+        return encoder if plain else RuleEncoder(encoder, spec)
+    merges = spec.merges or ()
+    order = dict.fromkeys(made for _, _, made in merges)
+    singles = [token_id for token_id, token in spec.vocab.items() if len(token) > 1 and len(token.decode()) == 1]
+    others = [token_id for token_id, token in spec.vocab.items() if len(token.decode()) > 1 and token_id not in order]
+    order = dict.fromkeys([*order, *others])
+    for token_id in singles:
+        order.pop(token_id, None)
+    model = CharacterModel(spec.vocab, spec.characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
+    scheme = None
+    # what the vocabulary does not join may be cut, unless whole pretokens count, or runs within one
+    if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and spec.characters.byte_ids:
+        scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
+    return RuleEncoder(TextEncoder(model, spec.pattern, scheme), spec)
+
+
+class RuleEncoder(TextEncoder):
+    """Texts to ids, by the rules of a spec."""
+
+    def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
+        self.splitter, self.encoder, self.encode_short = engine.splitter, engine.encoder, None
+        self._engine, self._rules, self._characters = engine, spec.rules, spec.characters
+        marks = spec.characters is not None and spec.characters.marks_blanks
+        self._marks = marks and bool(spec.rules.pre_tokenizers)
+        self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
+        self._front = _light_prefix(spec)
+        self._unknown = None
+        if spec.characters is not None and not spec.characters.byte_ids:
+            known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
+            often = "+" if spec.characters.fuse_unknown else ""
+            self._unknown = re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
+
+    def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
+        """Return the ids of a text as a list."""
+        is_short = not hasattr(text, "__len__") or len(text) < THREAD_WORTH
+        ids: list[int] = self.to_array(text, matcher, threads=1 if is_short else None).tolist()
+        return ids
+
+    def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
+        """Return the ids of a text as uint32[n]."""
+        if matcher is None and self._front is not None:
+            return self._light(text, self._front, threads)
+        if matcher is None and isinstance(text, str):
+            return _joined(self._piece(_mended(text), None, threads, True))
+        parts: list[Ids] = []
+        data = text_bytes(text)
+        matcher = matcher or Matcher({})
+        matcher.check(data)
+        for start, end, token_id in matcher.spans(data):
+            if token_id is None:
+                parts += self._piece(self._decoded(data[start:end]), matcher.after, threads, start == 0)
+            else:
+                parts.append(np.array([token_id], np.uint32))
+        return _joined(parts)
+
+    def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
+        """Return the ids of each text as a list."""
+        return [ids.tolist() for ids in self._each(texts, matcher, threads)]
+
+    def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
+        """Return the ids of each text in one array."""
+        return Ragged.from_rows(self._each(texts, matcher, threads))
+
+    def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
+        """Yield the ids of the joined chunks, which are collected first: a rule may change any of them."""
+        listed = list(chunks)
+        texts = [text for text in listed if isinstance(text, str)]
+        if len(texts) == len(listed):
+            yield from self.to_list("".join(texts), matcher)
+        else:
+            yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
+
+    def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
+        if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
+            threads = 1
+        return imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads)
+
+    def _light(self, text: Text, front: str, threads: int | None) -> Ids:
+        """Return the ids of a text that only gets something in front, and blanks for marks."""
+        data: str | bytes
+        if isinstance(text, str):
+            data = text.replace(BLANK, " ") if BLANK in text else text
+        else:
+            data = bytes(text_bytes(text)).replace(_BLANK_BYTES, b" ")
+        if not data or not front:
+            return self._engine.to_array(data, threads=threads)
+        if len(data) < THREAD_WORTH or self.splitter.compiled is None:
+            return self._engine.to_array(_behind(front, data), threads=threads)
+        return self._engine.in_parts(data, lambda head: _behind(front, head), threads)
+
+    def _decoded(self, data: bytes | memoryview) -> str:
+        """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
+        return str(data, "utf-8", "surrogateescape" if self._unknown is None else "replace")
+
+    def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
+        """Return the ids of a stretch between tokens that were found in the text as it is."""
+        if self.normalize is not None:
+            text = self.normalize(text)
+        if after is None:
+            return [self._encode(text, threads, is_first)]
+        parts: list[Ids] = []
+        data = text.encode("utf-8", "surrogateescape")
+        for start, end, token_id in after.spans(data):
+            if token_id is None:
+                parts.append(self._encode(self._decoded(data[start:end]), threads, is_first and start == 0))
+            else:
+                parts.append(np.array([token_id], np.uint32))
+        return parts
+
+    def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
+        """Return the ids of a piece of normalised text without any tokens to find."""
+        text = prefixed(self._rules.prefix, text, is_first)
+        if self._rules.pre_tokenizers:
+            found = pretokens(self._rules.pre_tokenizers, text, is_first=is_first)
+            if self._marks:
+                found = [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found]
+        elif self._unknown is None or not self._unknown.search(text):
+            return self._engine.to_array(_encodable(text), threads=threads)
+        else:
+            found = [pretoken.encode() for pretoken in self.splitter.pattern.split(text)]
+        return self._given(found) if self._unknown is None else _joined(self._known(found))
+
+    def _given(self, found: Sequence[bytes]) -> Ids:
+        """Return the ids of pretokens."""
+        ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
+        return self.encoder.encode_given(b"".join(found), ends)
+
+    def _known(self, found: Sequence[bytes]) -> Iterator[Ids]:
+        """Yield the ids of pretokens that may hold unknown characters, which merge with nothing."""
+        assert self._unknown is not None
+        assert self._characters is not None
+        unknown = np.array([self._characters.unknown], np.uint32)
+        for pretoken in found:
+            for number, part in enumerate(self._unknown.split(pretoken.decode())):
+                if part:
+                    yield unknown if number % 2 else self._given([part.encode()])
+
+
+def _light_prefix(spec: TokenizerSpec) -> str | None:
+    """Return what goes in front of every text when the rules do no more than that and mark blanks, else `None`."""
+    rules, characters = spec.rules, spec.characters
+    if characters is None or not (characters.marks_blanks and characters.byte_ids):
+        return None
+    match rules.normalizers:
+        case (Prepend(front), Replace(" ", False, "\u2581")) if not (rules.prefix or rules.pre_tokenizers):
+            return front.replace(BLANK, " ")
+        case (Replace(" ", False, "\u2581"),) if not (rules.prefix or rules.pre_tokenizers):
+            return ""
+    return None
+
+
+def _behind(front: str, text: str | bytes) -> str | bytes:
+    return front + text if isinstance(text, str) else front.encode() + text
+
+
+def _mended(text: str) -> str:
+    """Return a text without surrogates, so that those of a text are bytes that are not UTF-8."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        return well_formed(text)
+    return text
+
+
+def _encodable(text: str) -> str | bytes:
+    """Return a text as the engine takes it, which would mend surrogates that are bytes."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape")
+    return text
+
+
+def _joined(parts: Iterable[Ids]) -> Ids:
+    listed = list(parts)
+    return listed[0] if len(listed) == 1 else np.concatenate([_NO_IDS, *listed])

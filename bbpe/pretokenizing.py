@@ -1,0 +1,166 @@
+"""Pre-tokenizers at work: pieces of text become pretokens, as HF's `tokenizers` cuts them.
+
+For chains of rules that are no `Pattern`; those are split faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+
+import regex
+
+from .normalize import alphabet_to_bytes, bytes_to_alphabet
+from .patterns import PATTERNS
+from .rules import (
+    BLANK,
+    Behavior,
+    ByteLevel,
+    CharDelimiterSplit,
+    Digits,
+    Metaspace,
+    Prefix,
+    PreTokenizer,
+    Punctuation,
+    Split,
+    Whitespace,
+    WhitespaceSplit,
+)
+from .unicode_ages import PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
+
+_PUNCTUATION = (
+    rf"(?!{character_class(PUNCTUATION_NEWER)})[!-/:-@\[-`{{-~\p{{P}}]|{character_class(PUNCTUATION_OLDER)}"
+)
+_WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
+_GPT2 = PATTERNS["gpt2"].steps[0]
+
+
+def prefixed(prefix: Prefix | None, text: str, is_first: bool) -> str:
+    """Return a piece of text with the prefix that a rule gives it; `is_first`: the text begins with it."""
+    if prefix is None or not text or (prefix.first and not is_first):
+        return text
+    return text if text.startswith(prefix.text) else prefix.text + text
+
+
+def pretokens(rules: Sequence[PreTokenizer], text: str, *, is_first: bool = True) -> list[bytes]:
+    """Return the pretokens of a piece of text; `is_first`: the whole text begins with it.
+
+    >>> pretokens([WhitespaceSplit(), Punctuation("Isolated")], "a, b")
+    [b'a', b',', b'b']
+    """
+    pieces = [(text, is_first)] if text else []
+    for rule in rules:
+        pieces = [done for piece in pieces for done in _apply(rule, *piece) if done[0]]
+    if any(isinstance(rule, ByteLevel) for rule in rules):
+        return [alphabet_to_bytes(piece) for piece, _ in pieces]
+    return [piece.encode("utf-8", "surrogateescape") for piece, _ in pieces]
+
+
+def _apply(rule: PreTokenizer, text: str, is_first: bool) -> Iterator[tuple[str, bool]]:
+    """Yield what a rule makes of a piece, and whether each part is where the text begins."""
+    if isinstance(rule, Metaspace):
+        text = text.replace(" ", BLANK)
+        if rule.prepend_scheme != "never":
+            text = prefixed(Prefix(BLANK, first=rule.prepend_scheme == "first"), text, is_first)
+    elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
+        text = prefixed(Prefix(" "), text, is_first)
+    parts = _parts(rule, text)
+    if isinstance(rule, ByteLevel):
+        parts = [bytes_to_alphabet(part.encode("utf-8", "surrogateescape")) for part in parts]
+    at_start = is_first and (not parts or text.startswith(parts[0]))
+    for number, part in enumerate(parts):
+        yield part, at_start and number == 0
+
+
+def _parts(rule: PreTokenizer, text: str) -> list[str]:
+    chosen: Split | None
+    match rule:
+        case Split():
+            chosen = rule
+        case Digits(individual):
+            chosen = Split(r"\p{N}" if individual else r"\p{N}+", "Isolated")
+        case Punctuation(behavior):
+            chosen = Split(_PUNCTUATION, behavior)
+        case Whitespace():
+            chosen = Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True)
+        case WhitespaceSplit():
+            chosen = Split(r"\s", "Removed")
+        case CharDelimiterSplit(delimiter):
+            chosen = Split(regex.escape(delimiter), "Removed")
+        case Metaspace():
+            chosen = Split(BLANK, "MergedWithNext") if rule.split else None
+        case ByteLevel():
+            chosen = Split(_GPT2, "Isolated") if rule.use_regex else None
+    return [text] if chosen is None else split_text(chosen, text)
+
+
+def split_text(rule: Split, text: str) -> list[str]:
+    """Return what a split makes of a text.
+
+    >>> split_text(Split(",", "MergedWithPrevious"), "a,b,,c")
+    ['a,', 'b,', ',', 'c']
+    """
+    parts = _matches(rule, text)
+    return [part for part in _BEHAVIORS[rule.behavior](parts) if part]
+
+
+@cache
+def _compiled(source: str) -> regex.Pattern[str]:
+    return regex.compile(source, regex.V1 if "&&" in source else regex.V0)
+
+
+def _matches(rule: Split, text: str) -> list[tuple[str, bool]]:
+    """Cut a text into matches and what lies between, and say which is cut at."""
+    parts: list[tuple[str, bool]] = []
+    done = 0
+    for found in _compiled(rule.regex).finditer(text):
+        if found.start() > done:
+            parts.append((text[done : found.start()], rule.invert))
+        if found.end() > found.start():
+            parts.append((found[0], not rule.invert))
+        done = found.end()
+    if done < len(text):
+        parts.append((text[done:], rule.invert))
+    return parts
+
+
+def _removed(parts: list[tuple[str, bool]]) -> list[str]:
+    return [part for part, is_cut in parts if not is_cut]
+
+
+def _isolated(parts: list[tuple[str, bool]]) -> list[str]:
+    return [part for part, _ in parts]
+
+
+def _contiguous(parts: list[tuple[str, bool]]) -> list[str]:
+    joined: list[str] = []
+    before: bool | None = None
+    for part, is_cut in parts:
+        if is_cut == before:
+            joined[-1] += part
+        else:
+            joined.append(part)
+        before = is_cut
+    return joined
+
+
+def _merged(parts: Iterable[tuple[str, bool]], join: Callable[[str, str], str]) -> list[str]:
+    """Join each match to the part before it in the given order, unless that is a match too."""
+    joined: list[str] = []
+    after_cut = False
+    for part, is_cut in parts:
+        if is_cut and not after_cut and joined:
+            joined[-1] = join(joined[-1], part)
+        else:
+            joined.append(part)
+        after_cut = is_cut
+    return joined
+
+
+_BEHAVIORS: dict[Behavior, Callable[[list[tuple[str, bool]]], list[str]]] = {
+    "Removed": _removed,
+    "Isolated": _isolated,
+    "Contiguous": _contiguous,
+    "MergedWithPrevious": lambda parts: _merged(parts, lambda before, part: before + part),
+    "MergedWithNext": lambda parts: _merged(reversed(parts), lambda before, part: part + before)[::-1],
+}

@@ -1,0 +1,205 @@
+"""What happens to a text before it is split and merged, and around its ids: plain data, a class for each rule.
+
+The rules are those of HF's `tokenizers` and of SentencePiece; `normalizing` and `pretokenizing` follow them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+#: What becomes of the matches of a split: HF's names.
+Behavior: TypeAlias = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+
+#: The mark that vocabularies of characters write for a blank.
+BLANK = "\u2581"
+
+
+# -- normalizers: a text becomes another one ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnicodeForm:
+    """NFC, NFD, NFKC or NFKD, as of Unicode 9.0, which HF's `tokenizers` has."""
+
+    form: Literal["NFC", "NFD", "NFKC", "NFKD"]
+
+
+@dataclass(frozen=True)
+class Lowercase:
+    """Each character in lower case, whatever stands around it."""
+
+
+@dataclass(frozen=True)
+class StripAccents:
+    """Marks are dropped."""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """White space at the beginning and at the end is dropped."""
+
+    left: bool
+    right: bool
+
+
+@dataclass(frozen=True)
+class Prepend:
+    """A text that is not empty gets something in front."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Replace:
+    """All places of a string, or matches of a regex of the `regex` package, become `content`."""
+
+    pattern: str
+    is_regex: bool
+    content: str
+
+
+@dataclass(frozen=True)
+class Charsmap:
+    """SentencePiece's compiled table: the longest key at each place becomes its value; `kept` strings stay.
+
+    `prefix` goes in front of what becomes of a text that is not empty.
+    """
+
+    data: bytes
+    kept: tuple[str, ...] = ()
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class SqueezeBlanks:
+    """SentencePiece's removal of extra blanks: one for each run, none at the beginning and at the end."""
+
+
+Normalizer: TypeAlias = UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | SqueezeBlanks
+
+
+# -- pre-tokenizers: a piece becomes several ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """A piece gets `text` in front, unless it begins with it; `first`: only where the text begins."""
+
+    text: str
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class Split:
+    """Cut at the matches of a regex of the `regex` package; `invert`: at what lies between them."""
+
+    regex: str
+    behavior: Behavior
+    invert: bool = False
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Numbers are apart, one by one or in runs."""
+
+    individual: bool
+
+
+@dataclass(frozen=True)
+class Punctuation:
+    """Cut at each punctuation character, as HF's `tokenizers` knows them."""
+
+    behavior: Behavior
+
+
+@dataclass(frozen=True)
+class Whitespace:
+    """Words, and runs of what is neither word nor white space; white space is dropped."""
+
+
+@dataclass(frozen=True)
+class WhitespaceSplit:
+    """What stands between white space."""
+
+
+@dataclass(frozen=True)
+class CharDelimiterSplit:
+    """What stands between places of one character."""
+
+    delimiter: str
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    """Blanks become U+2581, also in front of a piece; `split`: each one begins a pretoken."""
+
+    prepend_scheme: Literal["always", "first", "never"]
+    split: bool
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """The bytes of a piece in GPT-2's alphabet; `use_regex`: cut by GPT-2's pattern first."""
+
+    add_prefix_space: bool
+    use_regex: bool
+
+
+PreTokenizer: TypeAlias = (
+    Split | Digits | Punctuation | Whitespace | WhitespaceSplit | CharDelimiterSplit | Metaspace | ByteLevel
+)
+
+
+# -- tokens and ids ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TokenOptions:
+    """How a special or added token is found.
+
+    `lstrip`, `rstrip`: with the white space before or behind it; `single_word`: only where no letter, number or mark
+    stands beside it; `normalized`: in the text as normalised, and itself normalised, after all others were found in
+    the text as it is; `verbatim`: itself not.
+    """
+
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+    verbatim: bool = False
+
+
+@dataclass(frozen=True)
+class Template:
+    """What stands around the ids of a text, and of two: ids of special tokens, and "A" and "B" for those of the texts.
+
+    Each is `(id or text, type id)`, as in HF's `TemplateProcessing`.
+    """
+
+    single: tuple[tuple[int | str, int], ...]
+    pair: tuple[tuple[int | str, int], ...] = ()
+
+    @property
+    def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids before and behind those of one text."""
+        items = [item for item, _ in self.single]
+        at = items.index("A")
+        before, behind = items[:at], items[at + 1 :]
+        return tuple(map(int, before)), tuple(map(int, behind))
+
+
+@dataclass(frozen=True)
+class Characters:
+    """What a vocabulary of characters has beside tokens and merges; its symbols are characters, not bytes.
+
+    `byte_ids`: the 256 tokens that stand for bytes, or empty: only then a character that is no token is `unknown`, with
+    `fuse_unknown` one for a run of them.  `marks_blanks`: its file writes U+2581 for a blank in its tokens, and so does
+    a rule in texts; here both are blanks.
+    """
+
+    byte_ids: tuple[int, ...] = ()
+    unknown: int | None = None
+    fuse_unknown: bool = False
+    marks_blanks: bool = False

@@ -1,0 +1,50 @@
+"""DeepSeek V3's tokenizer.json, of splits in a chain, special and added tokens: the ids of HF's `tokenizers`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from published import same_ids
+from strings import adversarial_strings
+
+import bbpe
+
+CORPORA = ["en", "code", "multi", "ja", "zh"]
+
+
+@pytest.mark.parametrize("size", [20_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+def test_deepseek_as_hf(
+    size: int, real: Callable[[str], bbpe.Tokenizer], vocab_path: Callable[[str], Path], corpus: Callable[..., str]
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    name = "deepseek_v3.tokenizer.json"
+    tok, hf = real(name), tokenizers.Tokenizer.from_file(str(vocab_path(name)))
+    for source in CORPORA:
+        text = corpus(source, size)
+        same_ids(tok, text, hf.encode(text, add_special_tokens=False).ids)
+    rng = random.Random(41)
+    tokens = [token for token in tok.spec.vocab.values() if len(token) > 1]
+    texts = adversarial_strings(size // 150, seed=42, tokens=tokens)
+    texts += [b"".join(rng.choices(tokens, k=2)).decode("utf-8", "ignore") for _ in range(size // 300)]
+    named = [*tok.special_tokens, *tok.added_tokens, " ", "\n", "a"]
+    texts += ["".join(rng.choices(named, k=rng.randint(1, 6))) for _ in range(size // 300)]
+    for text in texts:
+        expected = hf.encode(text, add_special_tokens=False).ids
+        assert tok.encode(text, allowed_special="all") == expected, text
+        template = hf.encode(text, add_special_tokens=True).ids
+        assert tok.encode(text, allowed_special="all", add_special_tokens=True) == template
+
+
+def test_deepseek_is_written(
+    real: Callable[[str], bbpe.Tokenizer], tmp_path: Path, corpus: Callable[..., str]
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    tok = real("deepseek_v3.tokenizer.json")
+    tok.save(tmp_path / "tokenizer.json")
+    assert bbpe.load(tmp_path) == tok
+    hf = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in [*(corpus(source, 5_000) for source in CORPORA), *adversarial_strings(200, seed=43)]:
+        same_ids(tok, text, hf.encode(text, add_special_tokens=False).ids)

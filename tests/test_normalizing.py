@@ -1,0 +1,106 @@
+"""Normalizers, character by character, against HF's `tokenizers`; SentencePiece's table against SentencePiece."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from bbpe.charsmap import charsmap_function, read_charsmap
+from bbpe.errors import VocabularyError
+from bbpe.normalizing import normalizer
+from bbpe.pretokenizing import pretokens
+from bbpe.rules import Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
+
+POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+AROUND = [
+    ("a", "\u0334b"),
+    pytest.param(("", ""), marks=pytest.mark.full),
+    pytest.param(("e\u0301", "\u0327"), marks=pytest.mark.full),
+]
+FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+RULES: dict[str, Normalizer] = {
+    **{form: UnicodeForm(form) for form in FORMS},  # type: ignore[arg-type]
+    "Lowercase": Lowercase(),
+    "StripAccents": StripAccents(),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", RULES)
+def test_every_character_as_hf(name: str, around: tuple[str, str]) -> None:
+    """Alone, between others, behind a letter that it may join, and before a mark that it may be put behind."""
+    hf = getattr(pytest.importorskip("tokenizers").normalizers, name)()
+    ours = normalizer([RULES[name]])
+    assert ours is not None
+    before, behind = around
+    for start in range(0, len(POINTS), 256):
+        block = POINTS[start : start + 256]
+        text = "\n".join(before + char + behind for char in block)
+        if ours(text) != hf.normalize_str(text):
+            wrong = [c for c in block if ours(before + c + behind) != hf.normalize_str(before + c + behind)]
+            pytest.fail(f"{name}: {[f'{ord(char):X}' for char in wrong]}")
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_random_texts_as_hf(name: str) -> None:
+    hf = getattr(pytest.importorskip("tokenizers").normalizers, name)()
+    ours, rng = normalizer([RULES[name]]), random.Random(1)
+    assert ours is not None
+    points = (*range(0x300, 0x370), *range(0x1AB0, 0x1AD0), 0x3099, 0x11930, 0x113B8, 0x16121)
+    marks = [chr(point) for point in points]
+    letters = [*"aeioAEΣσςİIßÅ", "\u1100", "\u1161", "\u11a8", "가", "\U00011935", "\U000113c2", "ﬁ", "ẛ", "か"]
+    for _ in range(3_000):
+        text = "".join(rng.choices([*letters, *rng.choices(marks, k=12), rng.choice(POINTS)], k=rng.randint(1, 12)))
+        assert ours(text) == hf.normalize_str(text), ascii(text)
+
+
+def test_punctuation_as_hf() -> None:
+    hf = pytest.importorskip("tokenizers").pre_tokenizers.Punctuation()
+    for start in range(0, len(POINTS), 256):
+        text = "a".join(POINTS[start : start + 256])
+        expected = [piece.encode() for piece, _ in hf.pre_tokenize_str(text)]
+        assert pretokens([Punctuation("Isolated")], text) == expected, hex(start)
+
+
+def test_squeezed_blanks() -> None:
+    squeeze = normalizer([SqueezeBlanks()])
+    assert squeeze is not None
+    assert squeeze("  a   b \u2581 ") == "a b"
+    assert squeeze(" \u2581 ") == ""
+
+
+def test_no_rules_change_nothing() -> None:
+    assert normalizer([]) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"\x01\0\0\0", b"\x04\0\0\0\0\0\0\0", b"\xff" * 40])
+def test_broken_tables(data: bytes) -> None:
+    if data == b"\x04\0\0\0\0\0\0\0":  # a trie without a key
+        assert read_charsmap(data) == {}
+        return
+    with pytest.raises(VocabularyError, match="table of the normalizer"):
+        read_charsmap(data)
+
+
+FULL = [pytest.param(name, marks=pytest.mark.full) for name in ("nmt_nfkc", "nfkc", "nfkc_cf")]
+
+
+@pytest.mark.parametrize("name", ["nmt_nfkc_cf", *FULL])
+def test_tables_as_sentencepiece(name: str) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    pytest.importorskip("google.protobuf")
+    from sentencepiece import sentencepiece_model_pb2
+
+    norm = sentencepiece.SentencePieceNormalizer(
+        rule_name=name, add_dummy_prefix=False, escape_whitespaces=False, remove_extra_whitespaces=False
+    )
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(norm.serialized_model_proto())
+    ours = charsmap_function(model.normalizer_spec.precompiled_charsmap)
+    rng = random.Random(2)
+    for char in rng.sample([*POINTS[1:0x3400], *POINTS[0xF900:0xFFF0]], 1_500):
+        assert ours(char) == norm.normalize(char), ascii(char)
+    for _ in range(1_000):
+        text = "".join(rng.choices([*POINTS[0x20:0x500], *POINTS[0x3040:0x3100], "\u0301", "\u3099", "ﬃ"], k=8))
+        assert ours(text) == norm.normalize(text), ascii(text)
