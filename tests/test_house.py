@@ -16,6 +16,7 @@ LAYERS = [
     {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"},
     {"vocab"},
     {"spec"},
+    {"compressed"},
     {"formats", "specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"encoding", "decoding", "sources", "counts"},
