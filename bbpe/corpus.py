@@ -5,32 +5,21 @@ Text is bytes here.  Nothing is decoded, so bytes that are not UTF-8 are kept as
 
 from __future__ import annotations
 
-import bz2
 import errno
 import glob
-import gzip
-import lzma
 import mmap
 import os
 import stat
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, BinaryIO
 
+from .compressed import BROKEN, COMPRESSIONS, failure, naming
 from .errors import CorpusError
 
-_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
-}
-# read as text these would train a tokenizer on noise
-_NOT_TEXT = {
-    ".zst": "zstandard files are not supported yet here; decompress it first, or use .gz, .bz2 or .xz",
-    ".parquet": "parquet files are not supported yet here; `count` and `train` read them",
-}
-_BROKEN = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
+# read as text these would be noise
+_NOT_TEXT = {".parquet": "a Parquet file holds a text in each row, not one; `count` and `train` read it"}
 
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -65,11 +54,11 @@ def paths(files: Files) -> list[Path]:
 def open_text(path: str | os.PathLike[str]) -> Iterator[bytes | mmap.mmap]:
     r"""Open one file as bytes: a read-only memory map, or `bytes` where a map cannot be had.
 
-    `.gz`, `.bz2` and `.xz` files are decompressed into memory.  A plain file must not shrink before the
+    `.gz`, `.bz2`, `.xz` and `.zst` files are decompressed into memory.  A plain file must not shrink before the
     block ends; a view of it that lives on keeps the map alive.
 
-    Raises `CorpusError` naming the file when it is not text (`.zst`, `.parquet`) or is compressed and
-    broken, and the `OSError` of the system, naming the file, when it cannot be read.
+    Raises `CorpusError` naming the file when it is not text (`.parquet`) or is compressed and broken,
+    and the `OSError` of the system, naming the file, when it cannot be read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +71,7 @@ def open_text(path: str | os.PathLike[str]) -> Iterator[bytes | mmap.mmap]:
     suffix = path.suffix.lower()
     if suffix in _NOT_TEXT:
         raise CorpusError(f"{path}: {_NOT_TEXT[suffix]}")
-    decompress = _DECOMPRESS.get(suffix)
+    decompress = COMPRESSIONS.get(suffix)
     if decompress is not None:
         yield _decompressed(path, decompress)
         return
@@ -137,7 +126,7 @@ def _files_below(folder: str) -> list[Path]:
 
 
 def _mapped(path: Path) -> bytes | mmap.mmap:
-    with path.open("rb") as file, _naming(path):
+    with path.open("rb") as file, naming(path):
         status = os.fstat(file.fileno())
         # a pipe has no size, and a file of /proc says 0
         if stat.S_ISREG(status.st_mode) and status.st_size:
@@ -150,21 +139,11 @@ def _mapped(path: Path) -> bytes | mmap.mmap:
         return file.read()
 
 
-def _decompressed(path: Path, decompress: Callable[[bytes], bytes]) -> bytes:
-    with path.open("rb") as file, _naming(path):
-        compressed = file.read()
-    try:
-        return decompress(compressed)
-    except _BROKEN as error:
-        raise CorpusError(f"{path}: expected a whole {path.suffix} file: {error}") from error
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    # a failed read, unlike a failed open, does not say of what
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = str(path)
-        raise
+def _decompressed(path: Path, decompress: Callable[[BinaryIO], Any]) -> bytes:
+    with naming(path), path.open("rb") as raw:
+        try:
+            with decompress(raw) as file:
+                data: bytes = file.read()
+        except BROKEN as error:
+            raise failure(path, error) from error
+    return data

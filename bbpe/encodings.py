@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import replace
+from functools import partial
 
 from . import formats
 from .errors import VocabularyError
 from .files import StrPath
 from .formats import gpt2_files
-from .locations import FOLDERS_VARIABLE, Missing, found
+from .locations import FOLDERS_VARIABLE, MissingError, found
 from .model_names import name_for_model
 from .published import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
 from .tokenizer import Tokenizer
@@ -33,7 +34,7 @@ def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
     try:
         with found(published, folder) as (format_name, paths):
             return _load(published, format_name, [str(path) for path in paths])
-    except Missing as missing:
+    except MissingError as missing:
         raise VocabularyError(_what_to_do(published, missing)) from None
 
 
@@ -62,17 +63,16 @@ def published_vocabulary(name: str) -> Published:
 
 
 def _load(published: Published, format_name: str, paths: list[str]) -> Tokenizer:
-    options = {"pattern": published.pattern, "special_tokens": published.special_tokens, "name": published.name}
-    if format_name == "gpt2":
-        spec = gpt2_files.load_files(*paths, **options)  # type: ignore[arg-type]
-    else:
-        spec = formats.FORMATS[format_name].load(paths[0], **options)  # type: ignore[arg-type]
+    # the files of a pair have other names here than in a folder
+    load_pair = partial(gpt2_files.load_files, *paths)
+    load = load_pair if format_name == "gpt2" else partial(formats.FORMATS[format_name].load, *paths)
+    spec = load(pattern=published.pattern, special_tokens=published.special_tokens, name=published.name)
     if published.added_tokens:
         spec = replace(spec, added_tokens=published.added_tokens)
     return Tokenizer(spec)
 
 
-def _what_to_do(published: Published, missing: Missing) -> str:
+def _what_to_do(published: Published, missing: MissingError) -> str:
     first = published.forms[0].files[0]
     packages = [inside.partition("/")[0] for inside in first.packages]
     ways = []

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from .chunks import Chunk, Cutter, Place, Rules
+from .compressed import COMPRESSIONS
 from .core.count import PretokenTable
 from .core.rows import gather
 from .counter import ChunkCounter
 from .counts import Summary
 from .normalize import Text, text_bytes
 from .rowfiles import Rows
-from .sources import COMPRESSIONS, Reading, Texts, is_plain
+from .sources import Reading, Texts, is_plain
 
 #: A file, or the bytes of one from a place to another.
 Range: TypeAlias = tuple[Path, int, int | None]

@@ -22,7 +22,7 @@ from .published import Published, PublishedFile
 FOLDERS_VARIABLE = "BBPE_VOCABS"
 
 
-class Missing(Exception):  # noqa: N818
+class MissingError(Exception):
     """A vocabulary is not there; `wrong` lists files with its name and another checksum."""
 
     def __init__(self, wrong: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> Iterator[tupl
     What is compressed lies in a temporary folder until the block ends.  `folder` comes first, then
     `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of `huggingface_hub`, installed packages.
 
-    Raises `Missing` when no form of the vocabulary is there in full, `OSError` when a file cannot be read.
+    Raises `MissingError` when no form of the vocabulary is there in full, `OSError` when a file cannot be read.
     """
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as unpacked:
@@ -57,7 +57,7 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> Iterator[tupl
             if len(whole) == len(paths):
                 yield form.format, whole
                 return
-    raise Missing(wrong)
+    raise MissingError(wrong)
 
 
 def is_right(data: bytes, file: PublishedFile) -> bool:

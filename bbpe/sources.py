@@ -6,12 +6,8 @@ may be compressed.  Nothing is ever read or decompressed whole, so memory stays 
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
-import lzma
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,6 +17,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from .compressed import BROKEN, COMPRESSIONS, failure, naming
 from .core.rows import gather
 from .errors import CorpusError
 from .normalize import Text, text_bytes
@@ -30,9 +27,6 @@ from .rowfiles import buffers_of, pyarrow_parquet
 BLOCK = 1 << 20
 #: Rows of a Parquet file that are read at once.
 _ROWS = 512
-#: Compressed bytes of a zstandard file that are decompressed at once, at most.
-_ZSTD_MOST = 1 << 11
-_BROKEN = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +85,7 @@ class Reading:
         parquet = pyarrow_parquet()
         import pyarrow as pa
 
-        with path.open("rb") as source, _naming(path):
+        with path.open("rb") as source, naming(path):
             try:
                 file = parquet.ParquetFile(source, pre_buffer=False)
                 _check_text_column(path, file.schema_arrow, self.text_field)
@@ -148,21 +142,14 @@ def _read(path: Path, file: BinaryIO, size: int) -> bytes:
         data = file.read(size)
         while 0 < len(data) < size and (more := file.read(size - len(data))):
             data += more
-    except _BROKEN as error:
-        raise _error_of(path, error) from error
+    except BROKEN as error:
+        raise failure(path, error) from error
     return data
 
 
 def _skip(path: Path, file: BinaryIO, size: int) -> None:
     while size and (block := _read(path, file, min(size, BLOCK))):
         size -= len(block)
-
-
-def _error_of(path: Path, error: Exception) -> Exception:
-    if isinstance(error, OSError) and error.errno is not None:
-        error.filename = error.filename or str(path)
-        return error
-    return CorpusError(f"{path}: expected a whole {path.suffix} file: {error}")
 
 
 class _Records:
@@ -179,8 +166,8 @@ class _Records:
         while True:
             try:
                 line = self._file.readline()
-            except _BROKEN as error:
-                raise _error_of(self._path, error) from error
+            except BROKEN as error:
+                raise failure(self._path, error) from error
             if not line:
                 raise StopIteration
             self._number += 1
@@ -232,81 +219,14 @@ def _check_text_column(path: Path, schema: Any, name: str) -> None:
         raise CorpusError(f"{path}: column {name!r} is {kind}; expected string or binary")
 
 
-class _Zstandard(io.RawIOBase):
-    """A zstandard file, decompressed as it is read; `EOFError` when it is cut off."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise ImportError(".zst files need zstandard; install it with: pip install 'bbpe[data]'") from error
-        # the longest window that the format allows: memory is for the file's maker to choose
-        self._make = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
-        self._failure = zstandard.ZstdError
-        self._file, self._frame, self._rest, self._ready = file, None, b"", memoryview(b"")
-        self._step = 64
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            # little at a time: the package returns all that it stands for, and 4 bytes may be 128 KiB
-            block, self._rest = self._rest[: self._step], self._rest[self._step :]
-            block = block or self._file.read(self._step)
-            if not block:
-                if self._frame is not None:
-                    raise EOFError("the compressed data ends within a frame")
-                return 0
-            frame: Any = self._frame or self._make()
-            try:
-                self._ready = memoryview(frame.decompress(block))
-            except self._failure as error:
-                raise ValueError(str(error)) from error
-            self._frame, self._rest = (None, frame.unused_data + self._rest) if frame.eof else (frame, self._rest)
-            self._step = min(2 * self._step, _ZSTD_MOST) if len(self._ready) < BLOCK else max(self._step // 2, 64)
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-
-def _zstandard(file: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Zstandard(file), BLOCK))
-
-
-def _gzip(file: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=file), BLOCK))
-
-
-#: Suffixes of compressed files, and what reads each.
-COMPRESSIONS: dict[str, Callable[[BinaryIO], Any]] = {
-    ".gz": _gzip,
-    ".bz2": bz2.BZ2File,
-    ".xz": lzma.LZMAFile,
-    ".zst": _zstandard,
-}
-
-
 @contextmanager
 def _open(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
     """Open a file for its decompressed bytes; also how far in the file itself it is."""
     decompress = COMPRESSIONS.get(path.suffix.lower())
-    with ExitStack() as stack, _naming(path):
+    with ExitStack() as stack, naming(path):
         raw = stack.enter_context(path.open("rb", buffering=0 if decompress is None else -1))
         file: BinaryIO = raw if decompress is None else stack.enter_context(decompress(raw))
         if decompress is None and kind_of(path) == "jsonl":
             file = cast(BinaryIO, io.BufferedReader(raw, BLOCK))
         counted = raw.seekable()
         yield file, (raw.tell if counted else lambda: 0)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    # a failed read, unlike a failed open, does not say of what
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = str(path)
-        raise

@@ -25,7 +25,6 @@ typedef struct {
     size_t long_bytes; /* of the long ones, in the arena */
     staged items[STAGED];
     uint64_t times[STAGED]; /* unless each occurs once */
-    int64_t *numbers;       /* where the number of each of these goes, or NULL */
 } block;
 
 /* The bytes of a key that are a pretoken's, by its length. */
@@ -193,7 +192,6 @@ BBPE_INLINE bbpe_status flush(bbpe_count_table *self, block *stage, const bool h
                 break;
             }
         }
-        if (has_times && stage->numbers) *stage->numbers++ = (int64_t)slot->number - 1;
     }
     stage->count = stage->long_bytes = 0;
     return BBPE_OK;
@@ -257,7 +255,6 @@ BBPE_INLINE bbpe_status add_all(bbpe_count_table *self, const uint8_t *text, siz
                                 const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut) {
     block stage;
     stage.count = stage.long_bytes = 0;
-    stage.numbers = NULL;
     const size_t most = longest ? longest : BBPE_COUNT_LONGEST;
     for (size_t i = 0; i < n; i++) {
         if (times == NULL && most >= BBPE_COUNT_INLINE) {

@@ -37,6 +37,7 @@ typedef struct {
     uint64_t seen;       /* bytes of text so far */
     uint64_t generation; /* the owner's mark */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
+    /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];
     bbpe_cache_slot first_slots[BBPE_ENCODE_FIRST_SLOTS];
 } bbpe_encode_state;

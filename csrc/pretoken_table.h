@@ -1,9 +1,8 @@
-/* Byte strings -> a 64-bit value, in the order of their first appearance: the counts of a corpus, the
- * ids of a vocabulary.
+/* Byte strings -> a 64-bit value, in the order of their first appearance: the ids of a vocabulary.
  *
  * Entries stand in an array, their bytes in one arena, and an open-addressing index of 32-bit entry
  * numbers (at most half full) points into the array; so the order survives and growing moves only the
- * index.  Values are 64 bits wide: no corpus overflows a count.  The struct owns all three arrays.
+ * index.  The struct owns all three arrays.
  * Not safe against a concurrent writer; any number of threads may read. */
 #ifndef BBPE_PRETOKEN_TABLE_H
 #define BBPE_PRETOKEN_TABLE_H

@@ -148,7 +148,9 @@ def test_names_for_files(bare: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 
 def test_differences_against_a_loop() -> None:
     one, two = bbpe.Tokenizer(small_spec()), bbpe.Tokenizer(small_spec(MERGES[::-1]))
-    three = bbpe.Tokenizer(replace(small_spec(), merges=small_spec().merges[3:]))  # type: ignore[index]
+    merges = small_spec().merges
+    assert merges is not None
+    three = bbpe.Tokenizer(replace(small_spec(), merges=merges[3:]))
     texts = [text.encode("utf-8", "surrogatepass") for text in adversarial_strings(3000, seed=51)]
     texts += [*hard_texts(one)]
     for other in (one, two, three):

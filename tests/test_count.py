@@ -385,3 +385,15 @@ def test_five_corpora_within_256_mb(corpus: Callable[..., str], tmp_path: Path) 
         peaks[limit] = int(done.stdout)
     assert peaks["256MB"] <= 300_000
     assert (tmp_path / ".parquet").read_bytes() == (tmp_path / "256MB.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("document", ["file", "line"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_10_mb_in_one_line(threads: int, document: Any, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_bytes(b" ab" * 3_000_000 + b" \xff\n")
+    counts = bbpe.count(tmp_path, pattern="gpt2", document=document, threads=threads)
+    assert list(counts) == [(b" ab", 3_000_000), (b" \xff", 1), (b"\n", 1)]
+    (tmp_path / "words.txt").write_bytes(b"a" * 10_000_000)
+    counts = bbpe.count(tmp_path, pattern="gpt2", document=document, threads=threads, max_pretoken_bytes=1_000_000)
+    assert list(counts) == [(b"a" * 1_000_000, 10)]
+    assert counts.summary.cut == 1

@@ -274,7 +274,7 @@ def test_nothing_touches_the_network(real: str, tmp_path: Path, vocab_path: Call
 
 
 def test_locations_say_what_is_missing(bare: Path) -> None:
-    with pytest.raises(locations.Missing) as caught, locations.found(PUBLISHED["small"]):
+    with pytest.raises(locations.MissingError) as caught, locations.found(PUBLISHED["small"]):
         raise AssertionError
     assert caught.value.wrong == ()
 

@@ -17,6 +17,7 @@ LAYERS = [
     | {"unicode_ages"},
     {"vocab", "rules"},
     {"spec"},
+    {"compressed"},
     {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "charsmap", "normalizing", "pretokenizing"},

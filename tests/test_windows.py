@@ -87,3 +87,16 @@ def test_buffers_of_many_windows(tok_of: Callable[[str], bbpe.Tokenizer], tmp_pa
     changing = bytearray(data)
     assert tok.encode(changing) == expected
     changing.append(1)  # which an open buffer would forbid
+
+
+@pytest.mark.parametrize("unit", [" ab", "ab", "\u00e9\u4e2d", "\U0001f600 "])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_10_mb_in_one_line(unit: str, threads: int, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = tok_of("gpt2")
+    text = unit * (10_000_000 // len(unit.encode()))
+    ids = tok.encode_to_numpy(text, threads=threads)
+    assert np.array_equal(ids, tok.encode_to_numpy(text.encode(), threads=3 - threads))
+    assert tok.decode(ids) == text
+    # what repeats in the text repeats in the ids, but for the ends
+    period = tok.encode(unit * 2000)
+    assert np.array_equal(ids[: len(period) // 2], period[: len(period) // 2])

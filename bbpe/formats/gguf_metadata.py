@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
+from pathlib import Path
 from struct import Struct
 from typing import Any, NoReturn
 
@@ -27,7 +28,7 @@ def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any
 
     Raises `VocabularyError` with the byte where the file is no GGUF file, ends too early, or repeats a name.
     """
-    with open(path, "rb") as file:  # noqa: PTH123
+    with Path(path).open("rb") as file:
         if not file.read(1):
             raise VocabularyError("found an empty file; expected a GGUF file", path=path)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -1,0 +1,84 @@
+"""Vocabulary files as files: which format a name says, what a format cannot hold, and whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from vocabularies import MERGES, small_spec, vocab_of
+
+from bbpe import formats
+from bbpe.errors import VocabularyError
+from bbpe.files import write_atomic, write_folder_atomic
+from bbpe.patterns import get_pattern
+from bbpe.spec import make_spec
+
+
+def test_format_by_suffix(tmp_path: Path) -> None:
+    spec = small_spec()
+    for name, expected in (("a.json", "huggingface"), ("b.tiktoken", "tiktoken"), ("c", "gpt2")):
+        formats.dump(spec, tmp_path / name)
+        assert formats.sniff(tmp_path / name) == expected
+    formats.dump(spec, tmp_path / "c", "huggingface")
+    assert formats.sniff(tmp_path / "c") == "huggingface"
+    for path, format_name in (("a.bin", None), ("a.json", "sentencepiece")):
+        with pytest.raises(VocabularyError, match="huggingface, tiktoken, gpt2, vocab_txt"):
+            formats.dump(spec, tmp_path / path, format_name)
+
+
+def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
+    whole = make_spec({**vocab_of(), 300: b"zebra"}, None, pattern=get_pattern("gpt2"), whole_pretokens=True)
+    with pytest.raises(VocabularyError, match=r"only as whole pretokens, such as b'zebra'.*\.tiktoken"):
+        formats.dump(whole, tmp_path / "folder")
+    with pytest.raises(VocabularyError, match=r"a\.tiktoken: merging by rank differs"):
+        formats.dump(make_spec(vocab_of(), MERGES[::-1], pattern=get_pattern("gpt2")), tmp_path / "a.tiktoken")
+    for text, path in (("the", "a.json"), ("é", "a.json"), ("<é>", "folder"), ("<\ud800>", "a.json")):
+        spec = small_spec(special_tokens={text: 300})
+        with pytest.raises(VocabularyError, match="special token"):
+            formats.dump(spec, tmp_path / path)
+    with pytest.raises(VocabularyError, match="line break"):
+        formats.dump(small_spec(special_tokens={"<\n>": 300}), tmp_path / "folder", "vocab_txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_written_in_full_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_atomic(tmp_path / "a", b"old")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(tmp_path / "a", b"new")
+    with pytest.raises(KeyboardInterrupt):
+        write_folder_atomic(tmp_path / "made", {"x": b"1", "y": b"2"})
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_permissions_are_those_of_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_atomic(tmp_path / "a", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+def test_writing_into_nowhere_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        formats.dump(small_spec(), tmp_path / "missing" / "a.json")
+    assert caught.value.filename == str(tmp_path / "missing" / "a.json")
+    with pytest.raises(FileNotFoundError):
+        formats.load(tmp_path / "missing.json")
+
+
+def test_written_json_is_utf8(tmp_path: Path) -> None:
+    formats.dump(small_spec(special_tokens={"<中>": 300}), tmp_path / "a.json")
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert "<中>" in text
+    assert json.loads(text)["model"]["vocab"]["Ġthe"] == 258
