@@ -24,7 +24,7 @@ def test_format_by_suffix(tmp_path: Path) -> None:
         assert formats.sniff(tmp_path / name) == expected
     formats.dump(spec, tmp_path / "c", "huggingface")
     assert formats.sniff(tmp_path / "c") == "huggingface"
-    for path, format_name in (("a.bin", None), ("a.json", "sentencepiece")):
+    for path, format_name in (("a.bin", None), ("a.json", "runes")):
         with pytest.raises(VocabularyError, match="huggingface, tiktoken, gpt2, vocab_txt"):
             formats.dump(spec, tmp_path / path, format_name)
 
