@@ -13,6 +13,8 @@ from .formats import gpt2_files
 from .locations import FOLDERS_VARIABLE, MissingError, found
 from .model_names import name_for_model
 from .published import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
+from .rules import UnicodeForm
+from .spec import TextRules
 from .tokenizer import Tokenizer
 
 
@@ -22,7 +24,7 @@ def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
     Its file is looked for in `folder`, in the folders of the environment variable `BBPE_VOCABS` (or, without
     it, in `~/.cache/bbpe`), in the caches of tiktoken and `huggingface_hub`, and in installed packages that
     carry it, and counts only with the right SHA-256.  Nothing is downloaded: `bbpe fetch NAME` does that.
-    Qwen's own tokenizers also normalise texts to NFC, which is left to the caller here.
+    Qwen's bring a text to NFC first, as the models' own tokenizers do.
 
     Raises `VocabularyError` on an unknown name, and when the file is not there, saying what to do.
 
@@ -69,6 +71,8 @@ def _load(published: Published, format_name: str, paths: list[str]) -> Tokenizer
     spec = load(pattern=published.pattern, special_tokens=published.special_tokens, name=published.name)
     if published.added_tokens:
         spec = replace(spec, added_tokens=published.added_tokens)
+    if published.is_nfc:
+        spec = replace(spec, rules=TextRules((UnicodeForm("NFC"),)))
     return Tokenizer(spec)
 
 

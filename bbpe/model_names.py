@@ -47,6 +47,8 @@ _OPEN = (
     (r"whisper-(?:tiny|base|small|medium)\.en", "whisper_en"),
     (r"whisper-large-v3(?:-.*)?", "whisper_v3"),
     (r"whisper-(?:tiny|base|small|medium|large)(?:-v2)?", "whisper"),
+    (r"mistral-7b(?:-instruct)?-v0\.[12]|mixtral-8x7b(?:-instruct)?-v0\.1", "mistral_v1"),
+    (r"mistral-7b(?:-instruct)?-v0\.3", "mistral_v3"),
     (r"mistral-nemo-(?:base|instruct)-2407", "tekken_240718"),
     (r"pixtral-12b(?:-base)?-2409", "tekken_240911"),
     (r"deepseek-v3(?:-base|-0324)?", "deepseek_v3"),

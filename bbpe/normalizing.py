@@ -23,18 +23,10 @@ from .rules import (
     StripAccents,
     UnicodeForm,
 )
-from .unicode_ages import (
-    LOWER_NEWER_THAN_14,
-    MARKS_NEWER_THAN_9,
-    MARKS_ONLY_IN_9,
-    NEWER_THAN_9,
-    character_class,
-)
+from .unicode_ages import LOWER_NEWER_THAN_14, MARKS_NEWER_THAN_9, MARKS_ONLY_IN_9
+from .unicode_forms import normal_form
 
 Function: TypeAlias = Callable[[str], str]
-
-# re, not regex: it finds a class of ranges faster
-_NEWER = re.compile(f"({character_class(NEWER_THAN_9)}+)")
 
 
 def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Function | None:
@@ -63,7 +55,7 @@ def _function(rule: Normalizer) -> Function:
     """Return the function of one rule."""
     match rule:
         case UnicodeForm(form):
-            return lambda text: _normal_form(form, text)
+            return lambda text: normal_form(form, text)
         case Lowercase():
             return _lowercase
         case StripAccents():
@@ -82,17 +74,6 @@ def _function(rule: Normalizer) -> Function:
         case Charsmap(data, kept, prefix):
             apply = charsmap_function(data, kept)
             return lambda text: prefix + apply(text) if text else text
-
-
-def _normal_form(form: str, text: str) -> str:
-    if text.isascii():
-        return text
-    if unicodedata.is_normalized(form, text) and not _NEWER.search(text):  # type: ignore[arg-type]
-        return text
-    # what 9.0 does not know stands for itself and joins with nothing, so that the stretches between are apart
-    parts = _NEWER.split(text)
-    parts[::2] = [unicodedata.normalize(form, part) for part in parts[::2]]  # type: ignore[arg-type]
-    return "".join(parts)
 
 
 def _lowercase(text: str) -> str:

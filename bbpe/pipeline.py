@@ -63,6 +63,8 @@ class RuleEncoder(TextEncoder):
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
+        only = spec.rules.prefix is None and not spec.rules.pre_tokenizers
+        self._only_normalised = only and spec.characters is None
         self._unknown = None
         if spec.characters is not None and not spec.characters.byte_ids:
             known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
@@ -71,14 +73,22 @@ class RuleEncoder(TextEncoder):
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
+        if matcher is None:
+            ready = self._ready(text)
+            if ready is not None:
+                return self._engine.to_list(ready)
         is_short = not hasattr(text, "__len__") or len(text) < THREAD_WORTH
         ids: list[int] = self.to_array(text, matcher, threads=1 if is_short else None).tolist()
         return ids
 
     def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
         """Return the ids of a text as uint32[n]."""
-        if matcher is None and self._front is not None:
-            return self._light(text, self._front, threads)
+        if matcher is None:
+            if self._front is not None:
+                return self._light(text, self._front, threads)
+            ready = self._ready(text)
+            if ready is not None:
+                return self._engine.to_array(ready, threads=threads)
         if matcher is None and isinstance(text, str):
             return _joined(self._piece(_mended(text), None, threads, True))
         parts: list[Ids] = []
@@ -94,10 +104,16 @@ class RuleEncoder(TextEncoder):
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
+        ready = self._all_ready(texts, matcher)
+        if ready is not None:
+            return self._engine.lists(ready, threads=threads)
         return [ids.tolist() for ids in self._each(texts, matcher, threads)]
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
+        ready = self._all_ready(texts, matcher)
+        if ready is not None:
+            return self._engine.rows(ready, threads=threads)
         return Ragged.from_rows(self._each(texts, matcher, threads))
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
@@ -113,6 +129,19 @@ class RuleEncoder(TextEncoder):
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
         return imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads)
+
+    def _ready(self, text: Text) -> Text | None:
+        """Return what the engine takes for a text that is only normalised; `None` when more is to be done."""
+        if not (self._only_normalised and isinstance(text, str)):
+            return None
+        text = _mended(text)
+        return text if self.normalize is None else self.normalize(text)
+
+    def _all_ready(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
+        if matcher is not None or not self._only_normalised:
+            return None
+        ready = [text for text in map(self._ready, texts) if text is not None]
+        return ready if len(ready) == len(texts) else None
 
     def _light(self, text: Text, front: str, threads: int | None) -> Ids:
         """Return the ids of a text that only gets something in front, and blanks for marks."""

@@ -53,7 +53,8 @@ class Form:
 class Published:
     """A vocabulary by its name: any of its forms, and what it is used with.
 
-    `special_tokens` and `added_tokens` are `None` where the file holds them, `pattern` likewise.
+    `special_tokens` and `added_tokens` are `None` where the file holds them, `pattern` likewise.  With `is_nfc` a text
+    is brought to that normal form first, which a file of ranks cannot say.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Published:
     pattern: str | None = None
     special_tokens: Mapping[str, int] | None = None
     added_tokens: Mapping[str, int] = field(default_factory=dict)
+    is_nfc: bool = False
 
 
 def _ranks(name: str, sha256: str, size: int, git: str, *packages: str, url: str | None = None) -> Form:
@@ -211,6 +213,39 @@ _TEKKEN_240911 = _one(
     "d7a2be76a2a1a6fdfbeb3bce6881de4fbf7f37dc",
     "mistral_common/data/tekken_240911.json",
 )
+_MISTRAL = {
+    version: _one("sentencepiece", f"mistral_{version}.model", sha256, size, git, f"mistral_common/data/{inside}")
+    for version, sha256, size, git, inside in (
+        (
+            "v1",
+            "dadfd56d766715c61d2ef780a525ab43b8e6da4de6865bda3d95fdef5e134055",
+            493443,
+            "85c0803f3d614c4324dcc494a36cab796c77759f",
+            "tokenizer.model.v1",
+        ),
+        (
+            "v2",
+            "37f00374dea48658ee8f5d0f21895b9bc55cb0103939607c8185bfd1c6ca1f89",
+            587404,
+            "d8233e5b061987d32b63dbfb38fe86d7d4fc8a18",
+            "mistral_instruct_tokenizer_240216.model.v2",
+        ),
+        (
+            "v3",
+            "9addc8bdce5988448ae81b729336f43a81262160ae8da760674badab9d4c7d33",
+            587591,
+            "055b6adaaeb7110f2892a575417c4ab74f09d8d7",
+            "mistral_instruct_tokenizer_240323.model.v3",
+        ),
+        (
+            "v7",
+            "1b968b8dc352f42192367337c78ccc61e1eaddc6d641a579372d4f20694beb7a",
+            587562,
+            "d23856f8c98075bb81826fba7e64415eedf520fd",
+            "mistral_instruct_tokenizer_241114.model.v7",
+        ),
+    )
+}
 _DEEPSEEK_V3 = _one(
     "huggingface",
     "deepseek_v3.tokenizer.json",
@@ -303,16 +338,18 @@ def _rows() -> Iterable[Published]:
     yield Published("llama3.1", (_LLAMA3,), "llama3", later)
     yield Published("llama4", (_LLAMA4,), "o200k", _llama4())
     extras = [f"<|extra_{number}|>" for number in range(205)]
-    yield Published("qwen", _QWEN, "qwen2", _numbered(151643, [*_CHAT, *extras]))
-    yield Published("qwen2", _QWEN, "qwen2", _numbered(151643, _CHAT))
+    yield Published("qwen", _QWEN, "qwen2", _numbered(151643, [*_CHAT, *extras]), is_nfc=True)
+    yield Published("qwen2", _QWEN, "qwen2", _numbered(151643, _CHAT), is_nfc=True)
     seen = _numbered(151643, [*_CHAT, *_SEEN])
-    yield Published("qwen2.5", _QWEN, "qwen2", seen, _numbered(151657, _CALLS))
-    yield Published("qwen3", _QWEN, "qwen2", seen, _numbered(151657, [*_CALLS, *_THOUGHTS]))
+    yield Published("qwen2.5", _QWEN, "qwen2", seen, _numbered(151657, _CALLS), is_nfc=True)
+    yield Published("qwen3", _QWEN, "qwen2", seen, _numbered(151657, [*_CALLS, *_THOUGHTS]), is_nfc=True)
     newest = [*_CHAT, *_SEEN, *_CALLS, *_THOUGHTS, *_HEARD, "<|audio_pad|>"]
-    yield Published("qwen3.5", (_QWEN3_5,), "qwen3_5", _numbered(248044, newest))
+    yield Published("qwen3.5", (_QWEN3_5,), "qwen3_5", _numbered(248044, newest), is_nfc=True)
     yield Published("whisper", (_WHISPER_RANKS,), "gpt2", _whisper(50257, 99))
     yield Published("whisper_v3", (_WHISPER_RANKS,), "gpt2", _whisper(50257, 100))
     yield Published("whisper_en", _GPT2, "gpt2", _whisper(50256, 99))
+    for version, forms in _MISTRAL.items():
+        yield Published(f"mistral_{version}", forms)
     yield Published("tekken_240718", _TEKKEN_240718)
     yield Published("tekken_240911", _TEKKEN_240911)
     yield Published("deepseek_v3", _DEEPSEEK_V3)

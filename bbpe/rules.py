@@ -12,6 +12,9 @@ from typing import Literal, TypeAlias
 Behavior: TypeAlias = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 
+#: Unicode's normal forms.
+Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+
 #: The mark that vocabularies of characters write for a blank.
 BLANK = "\u2581"
 
@@ -23,7 +26,7 @@ BLANK = "\u2581"
 class UnicodeForm:
     """NFC, NFD, NFKC or NFKD, as of Unicode 9.0, which HF's `tokenizers` has."""
 
-    form: Literal["NFC", "NFD", "NFKC", "NFKD"]
+    form: Form
 
 
 @dataclass(frozen=True)

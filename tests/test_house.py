@@ -16,7 +16,7 @@ LAYERS = [
     {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"}
     | {"unicode_ages"},
     {"vocab", "rules"},
-    {"spec"},
+    {"spec", "unicode_forms"},
     {"compressed"},
     {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},

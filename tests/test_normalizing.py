@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import unicodedata
 
 import pytest
 
@@ -10,11 +12,13 @@ from bbpe.charsmap import charsmap_function, read_charsmap
 from bbpe.errors import VocabularyError
 from bbpe.normalizing import normalizer
 from bbpe.pretokenizing import pretokens
-from bbpe.rules import Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
+from bbpe.rules import Form, Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
+from bbpe.unicode_forms import normal_form
 
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 AROUND = [
     ("a", "\u0334b"),
+    pytest.param(("few of them: behind an e", " and before much that is as it is"), marks=pytest.mark.full),
     pytest.param(("", ""), marks=pytest.mark.full),
     pytest.param(("e\u0301", "\u0327"), marks=pytest.mark.full),
 ]
@@ -53,6 +57,19 @@ def test_random_texts_as_hf(name: str) -> None:
     for _ in range(3_000):
         text = "".join(rng.choices([*letters, *rng.choices(marks, k=12), rng.choice(POINTS)], k=rng.randint(1, 12)))
         assert ours(text) == hf.normalize_str(text), ascii(text)
+        longer = f"é and so on, for a while{text}, and it ends as it began, \u4e2d"
+        assert ours(longer) == hf.normalize_str(longer), ascii(text)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_long_texts_piece_by_piece(form: Form) -> None:
+    rng = random.Random(2)
+    letters = ["e", "\u0301", "\u0327", "Å", "\u1100", "\u1161", "가", "\u3099", "か", "\u0897", "中", "\ud800"]
+    for _ in range(20):
+        stretches = ["".join(rng.choices(letters, k=rng.randint(1, 4))) for _ in range(9_000)]
+        text = "".join(stretch + "x" * rng.randint(0, 200) for stretch in stretches)
+        expected = "".join(unicodedata.normalize(form, part) for part in re.split("(\u0897)", text))
+        assert normal_form(form, text) == expected
 
 
 def test_punctuation_as_hf() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,8 @@ KEPT = {
     "qwen3": ["qwen.tiktoken"],
     "qwen3.5": ["qwen3_6.tiktoken"],
     "whisper_en": ["gpt2.tokenizer.json"],
+    "mistral_v1": ["mistral_v1.model"],
+    "mistral_v3": ["mistral_v3.model"],
     "tekken_240911": ["tekken_240911.json"],
     "deepseek_v3": ["deepseek_v3.tokenizer.json"],
 }
@@ -68,6 +71,8 @@ def test_real_files(name: str, vocab_path: Callable[[str], Path], bare: Path) ->
     for file, path in zip(form.files, paths, strict=True):
         data = path.read_bytes()
         assert file_of(file.name, data) == replace(file, url=None, packages=())
+    if form.format == "sentencepiece":
+        pytest.importorskip("google.protobuf")
     tok = bbpe.get_encoding(name, folder=paths[0].parent)
     assert tok.name in (name, None)
     assert tok.name == name or row.special_tokens is None
@@ -121,6 +126,18 @@ def test_as_tiktoken(
         assert tok.encode(mixed, allowed_special="all") == peer.encode(mixed, allowed_special="all")
 
 
+@pytest.mark.parametrize("name", ["qwen3", "qwen3.5"])
+def test_qwen_in_nfc(name: str, vocab_path: Callable[[str], Path], bare: Path, tmp_path: Path) -> None:
+    """Qwen's tokenizer.json has the normalizer NFC; so has what is written of a name, and `tokenizers` agrees."""
+    hf = pytest.importorskip("tokenizers")
+    tok = bbpe.get_encoding(name, folder=vocab_path(KEPT[name][0]).parent)
+    assert tok.encode("e\u0301 \u212b") == tok.encode("é Å")
+    tok.save(tmp_path / "tokenizer.json")
+    peer = hf.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    texts = [text + rest for text, rest in product(adversarial_strings(150, seed=42), ["", "a\u0301", "か\u3099"])]
+    assert tok.encode_batch(texts, allowed_special="all") == [peer.encode(text).ids for text in texts]
+
+
 def test_models_as_tiktoken() -> None:
     model = pytest.importorskip("tiktoken.model")
     assert {name: name_for_model(name) for name in model.MODEL_TO_ENCODING} == model.MODEL_TO_ENCODING
@@ -148,6 +165,9 @@ def test_models_as_tiktoken() -> None:
         ("openai/whisper-tiny.en", "whisper_en"),
         ("openai/whisper-small", "whisper"),
         ("openai/gpt-oss-20b", "o200k_harmony"),
+        ("mistralai/Mistral-7B-Instruct-v0.2", "mistral_v1"),
+        ("mistralai/Mixtral-8x7B-v0.1", "mistral_v1"),
+        ("mistralai/Mistral-7B-v0.3", "mistral_v3"),
         ("mistralai/Mistral-Nemo-Instruct-2407", "tekken_240718"),
         ("deepseek-ai/DeepSeek-V3", "deepseek_v3"),
         ("deepseek-ai/DeepSeek-R1-Distill-Llama-8B", None),

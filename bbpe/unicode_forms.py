@@ -1,0 +1,98 @@
+"""Unicode's normal forms as of version 9.0, which HF's `tokenizers` has, fast where a text has little to change.
+
+Between a character that nothing before it changes, and the next such one, nothing outside matters (Unicode Standard
+Annex 15, "Stable Code Points"); so only stretches that hold others are normalised.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from .rules import Form
+from .unicode_ages import NEWER_THAN_9, character_class
+
+# re, not regex: it finds a class of ranges faster
+_NEWER = re.compile(f"({character_class(NEWER_THAN_9)}+)")
+#: Where characters are that a normal form changes, joins or moves, besides Hangul syllables.
+_RANGES = ((0xA0, 0x3400), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
+_HANGUL = (0xAC00, 0xD7A4)
+_CHUNK = 1 << 18
+#: A text with more than one such character in so many is normalised whole: slices would cost more.
+_FEW = 16
+
+
+def normal_form(form: Form, text: str) -> str:
+    """Return a text in a normal form; what Unicode 9.0 does not know stands for itself and joins with nothing.
+
+    >>> normal_form("NFC", "e\u0301 ok") == "\u00e9 ok"
+    True
+    """
+    if text.isascii():
+        return text
+    if len(text) < _FEW:
+        return _whole(form, text)
+    found = np.concatenate([_unstable(form, text, at) for at in range(0, len(text), _CHUNK)])
+    if not len(found):
+        return text
+    if len(found) * _FEW > len(text):
+        return _whole(form, text)
+    return "".join(_pieces(form, text, found))
+
+
+def _pieces(form: Form, text: str, found: npt.NDArray[np.int64]) -> Iterator[str]:
+    """Yield the stretches of a text, those around the characters `found` normalised."""
+    breaks = np.flatnonzero(np.diff(found) > 1)
+    starts = found[np.concatenate(([0], breaks + 1))]
+    ends = found[np.concatenate((breaks, [len(found) - 1]))] + 1
+    done = 0
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        # with the one before, which the first may join
+        start = max(start - 1, done)
+        yield text[done:start]
+        yield _whole(form, text[start:end])
+        done = end
+    yield text[done:]
+
+
+def _unstable(form: Form, text: str, start: int) -> npt.NDArray[np.int64]:
+    """Return where a chunk of a text has characters that are not stable in a normal form."""
+    points = np.frombuffer(text[start : start + _CHUNK].encode("utf-32-le", "surrogatepass"), np.uint32)
+    return np.flatnonzero(_table(form)[points]) + start
+
+
+@cache
+def _table(form: Form) -> npt.NDArray[np.bool_]:
+    """Return, for each code point, whether it may be changed by itself or with its neighbours: bool[0x110000]."""
+    table = np.zeros(0x110000, np.bool_)
+    composes = form in ("NFC", "NFKC")
+    for first, end in _RANGES:
+        for point in range(first, end):
+            char = chr(point)
+            if not unicodedata.is_normalized(form, char) or unicodedata.combining(char):
+                table[point] = True
+            parts = unicodedata.decomposition(char)
+            if composes and parts and parts[0] != "<" and " " in parts:
+                table[int(parts.split()[1], 16)] = True
+    if composes:
+        table[0x1161:0x1176] = table[0x11A8:0x11C3] = True  # jamo, which join the one before
+    else:
+        table[slice(*_HANGUL)] = True
+    for first, last in NEWER_THAN_9:
+        table[first : last + 1] = True
+    table.flags.writeable = False
+    return table
+
+
+def _whole(form: Form, text: str) -> str:
+    if unicodedata.is_normalized(form, text) and not _NEWER.search(text):
+        return text
+    # what 9.0 does not know is apart from the stretches between
+    parts = _NEWER.split(text)
+    parts[::2] = [unicodedata.normalize(form, part) for part in parts[::2]]
+    return "".join(parts)
