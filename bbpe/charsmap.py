@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from .errors import VocabularyError
 
-# keys are a few characters; the largest tables have 100,000 nodes
-_LONGEST_KEY, _MOST_STEPS = 256, 2_000_000
+# keys are a few characters; the largest tables have 100,000 nodes in 300,000 bytes
+_LONGEST_KEY, _MOST_STEPS, _MOST_BYTES = 256, 2_000_000, 1 << 22
 
 
 def charsmap_function(data: bytes, kept: Sequence[str] = ()) -> Callable[[str], str]:
@@ -60,6 +60,9 @@ def _lengths(table: Mapping[str, str]) -> dict[str, list[int]]:
 @lru_cache(maxsize=2)  # a second to read, and who loads a model also encodes with it
 def read_charsmap(data: bytes) -> Mapping[str, str]:
     """Return the keys and values of a table; `VocabularyError` when it is no such trie."""
+    if len(data) > _MOST_BYTES:
+        problem = f"the table of the normalizer has {len(data)} bytes; expected at most {_MOST_BYTES}"
+        raise VocabularyError(problem)
     size = int.from_bytes(data[:4], "little")
     if size % 4 or len(data) < 4 + size or not size:
         raise VocabularyError("the table of the normalizer is cut off; expected its size, a trie and texts")

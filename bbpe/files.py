@@ -8,15 +8,18 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from .atomic import replacing
+from .errors import VocabularyError
 
 StrPath = str | os.PathLike[str]
 
 
-def read_bytes(path: StrPath) -> bytes:
+def read_bytes(path: StrPath, *, most: int | None = None) -> bytes:
     """Return the bytes of a file.
 
-    Raises the `OSError` of the system, which names the file.
+    Raises the `OSError` of the system, which names the file, and `VocabularyError` when it has more than `most` bytes.
     """
+    if most is not None and Path(path).stat().st_size > most:
+        raise VocabularyError(f"it has {Path(path).stat().st_size} bytes; expected at most {most}", path=path)
     return Path(path).read_bytes()
 
 

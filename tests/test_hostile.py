@@ -43,6 +43,18 @@ def regex(source: str) -> dict[str, Any]:
     return document(pre_tokenizer=sequence(split(source), byte_level()))
 
 
+def pieces(*rows: tuple[str, float, int], table: bytes = b"") -> bytes:
+    """A SentencePiece model of some letters and more pieces: text, score and type."""
+    proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    model = proto.ModelProto()
+    model.trainer_spec.model_type = 2
+    model.normalizer_spec.precompiled_charsmap = table
+    for text, score, kind in [("<unk>", 0.0, 2), ("a", -1.0, 1), ("b", -2.0, 1), *rows]:
+        model.pieces.add(piece=text, score=score, type=kind)
+    data: bytes = model.SerializeToString()
+    return data
+
+
 def gguf_list(kind: int, count: int) -> bytes:
     return gguf({PREFIX + "tokens": pack("<IIQ", 9, kind, count)})
 
@@ -115,6 +127,14 @@ HOSTILE: dict[str, Callable[[], Files]] = {
     "groups in groups": lambda: {"tokenizer.json": regex("(?:" * 5000 + "a" + ")" * 5000)},
     "groups without an end": lambda: {"tokenizer.json": regex("(?i:" * 4000)},
     "a regex of tekken": lambda: {"tekken.json": tekken(config__pattern="(?:a{1000}){1000}")},
+    # SentencePiece models
+    "4 GB of zeros behind pieces": lambda: {"tokenizer.model": (pieces(), 1 << 32)},
+    "a piece of 2**41": lambda: {"tokenizer.model": pieces() + b"\x0a\xff\xff\xff\xff\xff\x7f"},
+    "groups in groups of a model": lambda: {"tokenizer.model": pieces() + b"\x4b" * 10**6},
+    "a long piece": lambda: {"tokenizer.model": pieces(("ab" * 10**6, -3.0, 1))},
+    "the same piece": lambda: {"tokenizer.model": pieces(*[("a", -1.0, 1)] * 100_000)},
+    "a large table": lambda: {"tokenizer.model": pieces(table=pack("<I", 1 << 25) + bytes(1 << 25))},
+    "a table without an end": lambda: {"tokenizer.model": pieces(table=b"\xff\xff\xff\x7f" + bytes(100))},
 }
 
 
@@ -135,7 +155,7 @@ def attempt(path: Path) -> Iterator[str]:
     """Load a file as a user would, and say what is wrong with how that went."""
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     try:
-        has_pattern = formats.sniff(path) in ("huggingface", "tekken", "gguf")
+        has_pattern = formats.sniff(path) in ("huggingface", "tekken", "gguf", "sentencepiece")
         yield f"loaded {Tokenizer(formats.load(path, pattern=None if has_pattern else 'gpt2'))!r}"
     except BBPEError as error:
         message = str(error)

@@ -28,6 +28,8 @@ HEAD = re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15")
 
 _MODELS = {1: "Unigram", 2: "BPE", 3: "word", 4: "character"}
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
+# the largest models have 5 MB; pieces are words
+_MOST_BYTES, _LONGEST_PIECE = 1 << 26, 1024
 _MARK = Replace(" ", False, BLANK)
 
 
@@ -96,6 +98,9 @@ class _Pieces:
 
     def _add(self, token_id: int, row: Any, place: str) -> None:
         text = row.piece
+        if len(text) > _LONGEST_PIECE:
+            problem = f"it has {len(text)} characters; expected at most {_LONGEST_PIECE}"
+            raise VocabularyError(problem, place=place)
         if row.type == _NORMAL:
             if " " in text:
                 raise VocabularyError(f"{text!r} holds a blank; expected U+2581 for each", place=place)
@@ -133,7 +138,7 @@ def _in_order(pieces: _Pieces) -> list[int]:
 
 def _parsed(path: StrPath) -> Any:
     model = _proto().ModelProto()
-    data = read_bytes(path)
+    data = read_bytes(path, most=_MOST_BYTES)
     try:
         model.ParseFromString(data)
     except Exception as error:  # the class of the error is google.protobuf's, of whichever version
