@@ -11,6 +11,8 @@ from pathlib import Path
 _PYARROW = 64 << 20
 #: What an interpreter with numpy and this package takes where the system does not tell; measured.
 _INTERPRETER = 40 << 20
+#: What allocators keep besides, and huge pages round up, in bytes; measured.
+_SLACK = 16 << 20
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
@@ -58,6 +60,20 @@ def resident_bytes() -> int:
         return _INTERPRETER
 
 
+def _base() -> int:
+    """Return what the process takes before anything is counted."""
+    return resident_bytes() + (0 if "pyarrow" in sys.modules else _PYARROW) + _SLACK
+
+
+def affordable_threads(max_memory: int | str, threads: int, each: int) -> int:
+    """Return how many of the threads, each with `each` bytes for texts, leave most of the memory to tables; at least 1.
+
+    >>> affordable_threads("100GB", 8, 1 << 20), affordable_threads("1MB", 8, 1 << 20)
+    (8, 1)
+    """
+    return max(1, min(threads, (parse_bytes(max_memory) - _base()) // 4 // each))
+
+
 @dataclass(frozen=True)
 class Budget:
     """The memory that counting may take: `limit` for the whole process, `tables` for counts before they are spilled."""
@@ -72,7 +88,7 @@ class Budget:
         Raises `ValueError` when less is left than counting needs.
         """
         limit = parse_bytes(max_memory)
-        base = resident_bytes() + (0 if "pyarrow" in sys.modules else _PYARROW)
+        base = _base()
         room = limit - base - buffers
         # spilling copies the rows once, and a table grows by doubling: a third of the room is what it may hold
         tables = room // 3

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeAlias
 
-from .budget import Budget, shown
+from .budget import Budget, affordable_threads, shown
 from .checkpoint import Checkpoint, State
 from .chunks import Cutter, Place
 from .core.count import PretokenTable
@@ -54,7 +54,9 @@ class CountRun:
         self._threads = 1 if regex or settings.executor is not None else settings.threads
         self._budget: Budget | None = None
         if settings.max_memory is not None:
-            buffers = 4 * self._rules.block * (2 + 2 * self._threads)
+            each = 8 * self._rules.block
+            self._threads = affordable_threads(settings.max_memory, self._threads, each)
+            buffers = each * (1 + self._threads)
             self._budget = Budget.of(settings.max_memory, buffers=buffers)
         self._state, self._runs = State(), list[Path]()
         self._read = 0
@@ -107,7 +109,7 @@ class CountRun:
         budget, total = self._budget, self._job.total
         if budget is None:
             return
-        note = f"max_memory {shown(budget.limit)}: tables of {shown(budget.tables)}"
+        note = f"max_memory {shown(budget.limit)}: {self._threads} threads, tables of {shown(budget.tables)}"
         if isinstance(self._job, Files) and total:
             unique, unique_bytes, table_bytes = self._estimate(total)
             spills = "to be spilled to Parquet files, " if table_bytes > budget.tables else ""

@@ -43,9 +43,9 @@ def count(
 
     `max_memory`, bytes or a string such as "4GB", is for the whole process: counts that do not fit are kept in Parquet
     files meanwhile, exactly.  `checkpoint`, a folder, lets a count that was killed go on where it was when it
-    is called again with the same arguments.  `threads`: one for each core by default; `executor`: any of
-    `concurrent.futures`, instead of threads.  None of these changes the result.  `progress`: True for a
-    bar on stderr, or a function of `bbpe.progress.Progress`.
+    is called again with the same arguments.  `threads`: one for each core by default, fewer where memory is short;
+    `executor`: any of `concurrent.futures`, instead of threads.  None of these changes the result.  `progress`: True
+    for a bar on stderr, or a function of `bbpe.progress.Progress`.
 
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` naming what cannot be
     read as text, `OSError` naming a file that cannot be read, `ImportError` where a package is needed.

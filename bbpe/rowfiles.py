@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .atomic import replacing
-from .core.rows import take
+from .core.rows import take, trim
 from .errors import CorpusError
 
 Bytes = npt.NDArray[np.uint8]
@@ -82,6 +82,13 @@ def pyarrow_parquet() -> Any:
     return pyarrow.parquet
 
 
+def release_arrow() -> None:
+    """Have arrow give back memory that was freed: it keeps many times what was ever in use at once."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
 class Writer:
     """Writes rows to a Parquet file, each call a row group of its own."""
 
@@ -110,11 +117,13 @@ class Writer:
         if self._places:
             columns.append(pa.array(rows.places))
         self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=max(len(rows), 1))
+        release_arrow()
 
     def close(self) -> None:
         """Write the end of the file."""
         self._writer.close()
-        self._pa.default_memory_pool().release_unused()
+        release_arrow()
+        trim()
 
 
 @contextmanager
@@ -155,13 +164,16 @@ class RunReader:
     """The row groups of a file that `Writer` wrote with places."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pyarrow_parquet().ParquetFile(path, memory_map=False)
+        self._file = pyarrow_parquet().ParquetFile(path, memory_map=False, pre_buffer=False)
 
     def group(self, number: int) -> Rows:
         """Return the rows of a group."""
         table = self._file.read_row_group(number, use_threads=False)
         rows = _rows(table.column("pretoken"), _numbers(table.column("count")), _numbers(table.column("place")))
-        return Rows.join([rows])  # a copy, so that arrow's memory can go back
+        copy = Rows.join([rows])
+        del rows, table
+        release_arrow()
+        return copy
 
     def close(self) -> None:
         """Close the file."""
@@ -223,6 +235,7 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Rows]:
                 if column.null_count:
                     raise CorpusError(f"{path}: column {name!r} has a null behind row {row}; expected none")
             yield _rows(pretokens, _whole_numbers(path, counts, row))
+            release_arrow()
             row += len(counts)
 
 
@@ -265,7 +278,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
 
     with Path(path).open("rb") as source:
         try:
-            file = parquet.ParquetFile(source)
+            file = parquet.ParquetFile(source, pre_buffer=False)
         except pa.ArrowInvalid as error:
             raise CorpusError(f"{path}: expected a Parquet file: {str(error).splitlines()[0]}") from error
         yield file

@@ -2,6 +2,10 @@
 
 #include "pages.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 enum { LINE = 64 };
 
 /* What stands before a table: the memory that holds it, and its size if it is pages of its own. */
@@ -22,6 +26,12 @@ void *bbpe_memory_table(size_t count, size_t size) {
     memcpy(table - sizeof header, &header, sizeof header);
     if (is_large) bbpe_pages_expect(table, count * size);
     return table;
+}
+
+void bbpe_memory_trim(void) {
+#if defined(__GLIBC__)
+    (void)malloc_trim(0);
+#endif
 }
 
 void bbpe_memory_table_free(void *table) {

@@ -45,4 +45,7 @@ BBPE_INLINE void bbpe_memory_free(void *memory) {
     free(memory);
 }
 
+/* Give back to the system what the allocator keeps of memory that was freed, where it can. */
+void bbpe_memory_trim(void);
+
 #endif

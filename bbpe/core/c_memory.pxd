@@ -6,3 +6,4 @@ cdef extern from "memory.h" nogil:
     void bbpe_memory_free(void *memory)
     void *bbpe_memory_table(size_t count, size_t size)
     void bbpe_memory_table_free(void *table)
+    void bbpe_memory_trim()

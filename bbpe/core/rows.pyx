@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve, bbpe_memory_trim
 from bbpe.core.c_pretoken_table cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
     bbpe_pretoken_table_init,
@@ -161,6 +161,12 @@ def sum_rows(const uint8_t[::1] data not None, const int64_t[::1] offsets not No
     if overflows:
         raise OverflowError("the count of a pretoken does not fit 64 bits")
     return firsts[:m].copy(), sums[:m].copy()
+
+
+def trim():
+    """Give back to the system what the allocator keeps of the arrays that were freed."""
+    with nogil:
+        bbpe_memory_trim()
 
 
 cdef Py_ssize_t _row_count(const uint8_t[::1] data, const int64_t[::1] offsets) except -1:
