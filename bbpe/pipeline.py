@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .characters import CharacterModel, joined_pairs
-from .core.bpe import Model
+from .core.bpe import BPE
 from .encoding import THREAD_WORTH, TextEncoder
+from .errors import VocabularyError
 from .normalize import Text, text_bytes, well_formed
 from .normalizing import normalizer
 from .parallel import imap
@@ -34,8 +35,10 @@ _NO_IDS = np.empty(0, np.uint32)
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
+    if spec.model is not None:
+        raise VocabularyError(f"no encoder for {type(spec.model).__name__}; expected BPE")
     if spec.characters is None:
-        encoder = TextEncoder(Model(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
+        encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
         plain = spec.rules == TextRules() and not spec.token_options
         return encoder if plain else RuleEncoder(encoder, spec)
     merges = spec.merges or ()
