@@ -25,19 +25,19 @@ class WordPiece:
 
 @dataclass(frozen=True)
 class Unigram:
-    """The tokens that make up a pretoken with the highest sum of scores.
+    """The tokens that make up a pretoken with the highest sum of scores; what is no token is as in `Characters`.
 
-    `scores`: by id, for each id up to the highest of the vocabulary; those of ids without a token do not matter.  A
-    character that no token holds is `unknown`, or the tokens of its bytes when there are 256 `byte_ids`; with
-    `fuse_unknown` one for a run of them.
+    `scores`: by id, for each id of the vocabulary; those of ids that are no token of text do not matter.  A character
+    without a token scores 10 less than the lowest of all.  `is_float`: sums are those of SentencePiece, rounded to
+    float32 from the beginning of a text, and the tokens of bytes and special tokens are no text; else they are those of
+    HF's `tokenizers`, doubles, and such tokens are found as they are written.  `user_defined`: ids of tokens that score
+    by their length, as SentencePiece has it.
     """
 
     scores: tuple[float, ...]
-    unknown: int | None
-    byte_ids: tuple[int, ...] = ()
-    fuse_unknown: bool = True
+    is_float: bool = True
+    user_defined: tuple[int, ...] = ()
 
     def identity(self) -> bytes:
         """Return what ids depend on, for the fingerprint."""
-        rest = repr((self.unknown, self.byte_ids, self.fuse_unknown)).encode()
-        return b"Unigram " + rest + array("d", self.scores).tobytes()
+        return b"Unigram " + repr((self.is_float, self.user_defined)).encode() + array("d", self.scores).tobytes()

@@ -15,6 +15,7 @@ from .characters import CharacterModel, joined_pairs
 from .core.bpe import BPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .errors import VocabularyError
+from .models import Unigram
 from .normalize import Text, text_bytes, well_formed
 from .normalizing import normalizer
 from .parallel import imap
@@ -25,6 +26,7 @@ from .rules import BLANK, Prepend, Replace
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher
+from .unigram import unigram_model
 
 Ids = npt.NDArray[np.uint32]
 _BLANK_BYTES = BLANK.encode()
@@ -35,6 +37,8 @@ _NO_IDS = np.empty(0, np.uint32)
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
+    if isinstance(spec.model, Unigram):
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern), spec)
     if spec.model is not None:
         raise VocabularyError(f"no encoder for {type(spec.model).__name__}; expected BPE")
     if spec.characters is None:
@@ -67,7 +71,9 @@ class RuleEncoder(TextEncoder):
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
         self._unknown = None
-        if spec.characters is not None and not spec.characters.byte_ids:
+        has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
+        self._errors = "surrogateescape" if has_bytes else "replace"
+        if spec.characters is not None and not has_bytes and spec.model is None:
             known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
             often = "+" if spec.characters.fuse_unknown else ""
             self._unknown = re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
@@ -133,7 +139,7 @@ class RuleEncoder(TextEncoder):
 
     def _decoded(self, data: bytes | memoryview) -> str:
         """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
-        return str(data, "utf-8", "surrogateescape" if self._unknown is None else "replace")
+        return str(data, "utf-8", self._errors)
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
         """Return the ids of a stretch between tokens that were found in the text as it is."""

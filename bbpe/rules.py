@@ -14,6 +14,8 @@ BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Con
 
 #: The mark that vocabularies of characters write for a blank.
 BLANK = "\u2581"
+#: What files write for the tokens that stand for bytes, in their order.
+BYTE_KEYS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 # -- normalizers: a text becomes another one ---------------------------------------------------------------

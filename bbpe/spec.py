@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -137,6 +138,8 @@ def make_spec(
     else:
         ordinary = Vocab(vocab)
         _check_ids(ordinary, characters, {**added, **special})
+        if isinstance(model, Unigram):
+            _check_scores(model, ordinary)
     triples = None if merges is None else tuple(_merge_ids(merges, ordinary))
     return TokenizerSpec(
         ordinary,
@@ -157,8 +160,6 @@ def make_spec(
 
 def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
     """Return the ids of the tokens of bytes, where these are apart from the vocabulary."""
-    if isinstance(spec.model, Unigram):
-        return spec.model.byte_ids
     return () if spec.characters is None else spec.characters.byte_ids
 
 
@@ -176,8 +177,17 @@ def _check_model(
             token.decode("utf-8")
         except UnicodeDecodeError:
             raise VocabularyError(f"token {token!r} (id {token_id}) is no UTF-8; expected text") from None
-    if model.unknown is not None and model.unknown not in ordinary and model.unknown not in specials.values():
+    if isinstance(model, Unigram):
+        raise VocabularyError("a Unigram vocabulary is one of characters; expected `characters`")
+    if model.unknown not in ordinary and model.unknown not in specials.values():
         raise VocabularyError(f"the unknown token has id {model.unknown}, which no token has")
+
+
+def _check_scores(model: Unigram, ordinary: Vocab) -> None:
+    """Refuse tokens without a finite score."""
+    for token_id, token in ordinary.items():
+        if token_id >= len(model.scores) or not math.isfinite(model.scores[token_id]):
+            raise VocabularyError(f"token {token!r} (id {token_id}) has no finite score; expected one for each token")
 
 
 def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, int]) -> None:

@@ -20,7 +20,7 @@ LAYERS = [
     {"compressed"},
     {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
-    {"characters", "charsmap", "normalizing", "pretokenizing"},
+    {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
     {"formats"},
     {"encoding", "decoding", "sources", "counts"},
     {"pipeline"},
