@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .core.bpe import Model
+from .core.bpe import BPE
 from .rules import Characters
 
 
@@ -35,11 +35,11 @@ class CharacterModel:
         for token_id in order:
             self._internal[token_id] = self._add(vocab[token_id], (token_id,))
 
-    def by_list(self, merges: Iterable[tuple[int, int, int]], *, whole_pretokens: bool = False) -> Model:
+    def by_list(self, merges: Iterable[tuple[int, int, int]], *, whole_pretokens: bool = False) -> BPE:
         """Return a model in which listed pairs merge, in order."""
         place = self._internal
         listed = [(place[left], place[right], place[made]) for left, right, made in merges]
-        return Model(
+        return BPE(
             dict(enumerate(self._tokens)),
             [*self._assembly, *listed],
             whole_pretokens=whole_pretokens,
@@ -51,7 +51,7 @@ class CharacterModel:
 
         The first of `order` merges first; there is one merge for each token that merging makes.
         """
-        return self._outer(Model(dict(enumerate(self._tokens)), None).live_merges()[0])
+        return self._outer(BPE(dict(enumerate(self._tokens)), None).live_merges()[0])
 
     def live_merges(self, merges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """Return those of listed merges that happen, in order."""

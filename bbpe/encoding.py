@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core.bpe import Model
 from .core.encoder import Encoder
+from .core.model import Model
 from .normalize import Text, text_bytes
 from .parallel import imap, thread_count
 from .parts import Parts

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .characters import CharacterModel, joined_pairs
-from .core.bpe import Model
+from .core.bpe import BPE
 from .encoding import THREAD_WORTH, TextEncoder
+from .errors import VocabularyError
+from .models import Unigram
 from .normalize import Text, text_bytes, well_formed
 from .normalizing import normalizer
 from .parallel import imap
@@ -24,6 +26,7 @@ from .rules import BLANK, Prepend, Replace
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher
+from .unigram import unigram_model
 
 Ids = npt.NDArray[np.uint32]
 _BLANK_BYTES = BLANK.encode()
@@ -34,8 +37,12 @@ _NO_IDS = np.empty(0, np.uint32)
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
+    if isinstance(spec.model, Unigram):
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern), spec)
+    if spec.model is not None:
+        raise VocabularyError(f"no encoder for {type(spec.model).__name__}; expected BPE")
     if spec.characters is None:
-        encoder = TextEncoder(Model(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
+        encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
         plain = spec.rules == TextRules() and not spec.token_options
         return encoder if plain else RuleEncoder(encoder, spec)
     merges = spec.merges or ()
@@ -66,7 +73,9 @@ class RuleEncoder(TextEncoder):
         only = spec.rules.prefix is None and not spec.rules.pre_tokenizers
         self._only_normalised = only and spec.characters is None
         self._unknown = None
-        if spec.characters is not None and not spec.characters.byte_ids:
+        has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
+        self._errors = "surrogateescape" if has_bytes else "replace"
+        if spec.characters is not None and not has_bytes and spec.model is None:
             known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
             often = "+" if spec.characters.fuse_unknown else ""
             self._unknown = re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
@@ -159,7 +168,7 @@ class RuleEncoder(TextEncoder):
 
     def _decoded(self, data: bytes | memoryview) -> str:
         """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
-        return str(data, "utf-8", "surrogateescape" if self._unknown is None else "replace")
+        return str(data, "utf-8", self._errors)
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
         """Return the ids of a stretch between tokens that were found in the text as it is."""

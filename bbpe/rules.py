@@ -17,6 +17,8 @@ Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 #: The mark that vocabularies of characters write for a blank.
 BLANK = "\u2581"
+#: What files write for the tokens that stand for bytes, in their order.
+BYTE_KEYS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 # -- normalizers: a text becomes another one ---------------------------------------------------------------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .core.token_table import MAX_ID
 from .errors import VocabularyError
+from .models import Unigram, WordPiece
 from .patterns import Pattern
 from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
@@ -41,6 +43,7 @@ class TokenizerSpec:
 
     `characters`: symbols are characters, not bytes, and `vocab` leaves the tokens of bytes out.  `template` is what a
     call may ask to have around the ids.  `files` are what lies beside the vocabulary and is written with it, by name.
+    `model`: None is BPE; with any other there are no merges, and tokens are of characters, not of bytes.
     """
 
     vocab: Mapping[int, bytes]
@@ -55,6 +58,7 @@ class TokenizerSpec:
     token_options: Mapping[str, TokenOptions] = field(default_factory=dict)
     template: Template | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
+    model: WordPiece | Unigram | None = None
 
     def __post_init__(self) -> None:
         """Keep the vocabulary as one that nobody can write to."""
@@ -64,8 +68,7 @@ class TokenizerSpec:
     @property
     def vocab_size(self) -> int:
         """The highest id plus one."""
-        byte_ids = () if self.characters is None else self.characters.byte_ids
-        return 1 + max((*self.vocab, *byte_ids, *self.special_tokens.values(), *self.added_tokens.values()))
+        return 1 + max((*self.vocab, *_byte_ids(self), *self.special_tokens.values(), *self.added_tokens.values()))
 
     def fingerprint(self) -> str:
         """SHA-256 over ids and bytes, special and added tokens, the pattern and rules, as 64 hex digits.
@@ -86,6 +89,8 @@ class TokenizerSpec:
             digest.update(repr(self.rules).encode("utf-8", "surrogatepass"))
         if self.characters is not None:
             digest.update(repr(self.characters).encode())
+        if self.model is not None:
+            digest.update(self.model.identity())
         if self.token_options:
             options = sorted(self.token_options.items(), key=lambda item: item[0])
             digest.update(repr(options).encode("utf-8", "surrogatepass"))
@@ -106,11 +111,12 @@ def make_spec(
     token_options: Mapping[str, TokenOptions] | None = None,
     template: Template | None = None,
     files: Mapping[str, bytes] | None = None,
+    model: WordPiece | Unigram | None = None,
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
     A special or added token may stand in `vocab` too, under the same id; it is no ordinary token then, unless merges
-    of characters make it or it is a single one.
+    of characters make it or it is a single one.  With a `model` there are no merges.
 
     Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single
     byte without a token, and a merge whose parts or result have no id; `TypeError` on ids that are no int,
@@ -125,10 +131,15 @@ def make_spec(
     _check_specials(special, added)
     if characters is None:
         ordinary = _without_specials(vocab, {**added, **special})
-        _check_bytes(ordinary)
+        if model is None:
+            _check_bytes(ordinary)
+        else:
+            _check_model(model, merges, ordinary, {**added, **special})
     else:
         ordinary = Vocab(vocab)
         _check_ids(ordinary, characters, {**added, **special})
+        if isinstance(model, Unigram):
+            _check_scores(model, ordinary)
     triples = None if merges is None else tuple(_merge_ids(merges, ordinary))
     return TokenizerSpec(
         ordinary,
@@ -143,7 +154,40 @@ def make_spec(
         dict(token_options or {}),
         template,
         dict(files or {}),
+        model,
     )
+
+
+def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
+    """Return the ids of the tokens of bytes, where these are apart from the vocabulary."""
+    return () if spec.characters is None else spec.characters.byte_ids
+
+
+def _check_model(
+    model: WordPiece | Unigram,
+    merges: Iterable[tuple[bytes, bytes]] | None,
+    ordinary: Vocab,
+    specials: Mapping[str, int],
+) -> None:
+    """Refuse what does not fit a model of characters."""
+    if merges is not None:
+        raise VocabularyError(f"{type(model).__name__} has no merges; expected None")
+    for token_id, token in ordinary.items():
+        try:
+            token.decode("utf-8")
+        except UnicodeDecodeError:
+            raise VocabularyError(f"token {token!r} (id {token_id}) is no UTF-8; expected text") from None
+    if isinstance(model, Unigram):
+        raise VocabularyError("a Unigram vocabulary is one of characters; expected `characters`")
+    if model.unknown not in ordinary and model.unknown not in specials.values():
+        raise VocabularyError(f"the unknown token has id {model.unknown}, which no token has")
+
+
+def _check_scores(model: Unigram, ordinary: Vocab) -> None:
+    """Refuse tokens without a finite score."""
+    for token_id, token in ordinary.items():
+        if token_id >= len(model.scores) or not math.isfinite(model.scores[token_id]):
+            raise VocabularyError(f"token {token!r} (id {token_id}) has no finite score; expected one for each token")
 
 
 def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, int]) -> None:
@@ -170,8 +214,7 @@ def _check_bytes(ordinary: Vocab) -> None:
 
 def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:
     """Return the ids and bytes of the tokens that are not in `spec.vocab`: of bytes, special and added ones."""
-    byte_ids = () if spec.characters is None else spec.characters.byte_ids
-    others = {token_id: bytes((byte,)) for byte, token_id in enumerate(byte_ids)}
+    others = {token_id: bytes((byte,)) for byte, token_id in enumerate(_byte_ids(spec))}
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         if token_id not in spec.vocab:
             others[token_id] = text.encode("utf-8", "surrogatepass")

@@ -8,16 +8,18 @@
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 
-bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme,
+bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill) {
     memset(self, 0, sizeof *self);
-    self->model = model;
+    self->model = *model;
     self->fill = fill;
     if (scheme != NULL) self->scheme = *scheme;
-    self->has_wholes = model->whole_pretokens && model->unmade_count > 0;
-    bbpe_status status = bbpe_cut_points_init(&self->cuts, &model->tokens, BBPE_BPE_MADE);
+    self->has_wholes = model->bpe != NULL && model->bpe->whole_pretokens && model->bpe->unmade_count > 0;
+    self->has_cuts = model->tokens != NULL;
+    bbpe_status status = BBPE_OK;
+    if (self->has_cuts) status = bbpe_cut_points_init(&self->cuts, model->tokens, model->joining);
     /* 20 ms for 100,000 tokens, which a first text would have to wait for */
-    if (status == BBPE_OK) status = bbpe_bpe_match_init(&self->match, model);
+    if (status == BBPE_OK && model->bpe != NULL) status = bbpe_bpe_match_init(&self->match, model->bpe);
     if (status == BBPE_TOO_LARGE) return BBPE_OK;
     if (status != BBPE_OK) bbpe_encoder_free(self);
     return status;
@@ -46,6 +48,7 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
     if (self->is_grown) bbpe_hot_cache_free(&self->hot);
     if (self->shared != NULL) bbpe_shared_cache_drop(self->shared);
     bbpe_bpe_work_free(&self->work);
+    bbpe_model_scratch_free(&self->scratch);
     bbpe_memory_free(self->window);
     bbpe_memory_free(self->ids);
     memset(self, 0, sizeof *self);
@@ -78,10 +81,10 @@ BBPE_INLINE bbpe_character character_at(const uint8_t *bytes, size_t n) {
 
 /* Whether a pretoken is a token as a whole that merging does not make; its id is written then. */
 static bool is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, uint32_t *id) {
-    if (n > self->model->longest_unmade) return false;
-    const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&self->model->tokens, bytes, n);
+    const bbpe_bpe *model = self->model.bpe;
+    if (n > model->longest_unmade) return false;
+    const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&model->tokens, bytes, n);
     if (token == NULL || (token->value & BBPE_BPE_MADE)) return false;
-    const bbpe_bpe *model = self->model;
     *id = (uint32_t)token->value;
     if (model->output_starts != NULL) *id = model->outputs[model->output_starts[*id]]; /* a token is written as one id */
     return true;
@@ -127,6 +130,7 @@ BBPE_INLINE uint32_t *cut_pretoken(const bbpe_encoder *self, bbpe_encode_state *
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids) {
     bbpe_stage stage;
+    if (!self->has_cuts) return bbpe_encode_unit(self, state, bytes, n, false, ids);
     bbpe_stage_clear(&stage);
     ids = cut_pretoken(self, state, bytes, n, 0, n, &stage, ids);
     return bbpe_stage_emit(&stage, self, state, bytes, ids);
@@ -189,8 +193,8 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
 static uint32_t *encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                                   size_t start, const size_t *ends, size_t count, uint32_t *ids) {
     const size_t end = count ? ends[count - 1] : start;
-    if (end + 16 > n) return encode_block(self, state, text, n, start, ends, count, ids, true, true);
-    if (has_wide_text(text + start, end - start))
+    if (end + 16 > n) return encode_block(self, state, text, n, start, ends, count, ids, self->has_cuts, true);
+    if (self->has_cuts && has_wide_text(text + start, end - start))
         return encode_block(self, state, text, n, start, ends, count, ids, true, false);
     return encode_block(self, state, text, n, start, ends, count, ids, false, false);
 }

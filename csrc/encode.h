@@ -2,7 +2,8 @@
  *
  * A pretoken of up to 15 bytes is looked up whole.  One that has characters of three bytes and more is cut where the
  * vocabulary proves that nothing merges (cut_points.h), and its units are looked up: so Chinese and Japanese, whose
- * pretokens hardly ever repeat, are mostly single characters.  What no table knows is merged.
+ * pretokens hardly ever repeat, are mostly single characters.  What no table knows is merged, or left to the model if
+ * that is no BPE (model.h).
  *
  * A bbpe_encoder is shared by any number of threads and refers to its model and splitter; a bbpe_encode_state belongs
  * to one call at a time. */
@@ -12,12 +13,14 @@
 #include "bpe_match.h"
 #include "cache.h"
 #include "cut_points.h"
+#include "model.h"
 #include "split.h"
 
 typedef struct {
-    const bbpe_bpe *model;
-    bbpe_bpe_match match; /* not exact, and not used, when an id is too large for it */
+    bbpe_model model;
+    bbpe_bpe_match match; /* of BPE; not exact, and not used, when an id is too large for it */
     bbpe_cut_points cuts;
+    bool has_cuts;        /* pretokens are cut into units */
     bbpe_split_fill fill; /* NULL: the caller cuts the text */
     bbpe_scheme scheme;
     bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
@@ -29,6 +32,7 @@ typedef struct {
     bbpe_hot_cache hot;
     bbpe_shared_cache *shared; /* or NULL; the state is one of its owners */
     bbpe_bpe_work work;
+    bbpe_model_scratch scratch;
     bbpe_status status;  /* the first failure of the call */
     uint8_t *window;     /* a stretch of the text as UTF-8 */
     size_t window_capacity;
@@ -50,8 +54,8 @@ typedef struct {
 
 enum { BBPE_ENCODE_SLACK = 4 }; /* ids behind the last one that may be overwritten */
 
-/* `scheme` and `fill` may be NULL.  The model must outlive the encoder. */
-bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme,
+/* `scheme` and `fill` may be NULL.  What the model points to must outlive the encoder. */
+bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill);
 void bbpe_encoder_free(bbpe_encoder *self);
 

@@ -78,7 +78,7 @@ static size_t cut_utf8(const bbpe_encoder *self, const uint8_t *text, size_t sta
     const size_t stop = n - start > window ? start + window : n;
     const size_t cut = bbpe_split_cut(&self->scheme, text, start, n, window);
     /* the parts of a word would be looked up as whole pretokens */
-    if (cut != BBPE_SPLIT_NO_CUT || self->has_wholes || self->scheme.han_run) return cut;
+    if (cut != BBPE_SPLIT_NO_CUT || !self->has_cuts || self->has_wholes || self->scheme.han_run) return cut;
     while (start < n && bbpe_utf8_is_tail(text[start])) start++;
     return cut_in_word(self, text, start, stop, n);
 }

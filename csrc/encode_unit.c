@@ -3,27 +3,39 @@
 
 #include "memory.h"
 
-/* Ids by the model alone, its own. */
+/* Ids by BPE alone, its own. */
 static size_t merge_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
+    const bbpe_bpe *model = self->model.bpe;
     size_t count = 1;
-    if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(self->model, bytes, n, is_part, ids))
+    if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids))
         return 1;
     const bool is_matched = self->match.is_exact && n > BBPE_CACHE_LONG;
-    if (!is_matched && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(self->model, bytes, n, 1, ids);
+    if (!is_matched && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
     const bbpe_status status =
-        is_matched ? bbpe_bpe_match_encode(&self->match, self->model, &state->work, bytes, n, ids, &count)
-                   : bbpe_bpe_merge_long(self->model, &state->work, bytes, n, 1, ids, &count);
+        is_matched ? bbpe_bpe_match_encode(&self->match, model, &state->work, bytes, n, ids, &count)
+                   : bbpe_bpe_merge_long(model, &state->work, bytes, n, 1, ids, &count);
     if (BBPE_LIKELY(status == BBPE_OK)) return count;
     state->status = status;
     return 0;
 }
 
-/* The same as they are written. */
+/* Ids by a model of another kind. */
+static BBPE_NOINLINE size_t encode_other(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes,
+                                         size_t n, uint32_t *ids) {
+    size_t count = 0;
+    const bbpe_status status = self->model.encode(self->model.self, &state->scratch, bytes, n, ids, &count);
+    if (BBPE_LIKELY(status == BBPE_OK)) return count;
+    state->status = status;
+    return 0;
+}
+
+/* Ids by the model alone, as they are written. */
 static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
+    if (self->model.bpe == NULL) return encode_other(self, state, bytes, n, ids);
     const size_t count = merge_fresh(self, state, bytes, n, is_part, ids);
-    return self->model->output_starts == NULL ? count : bbpe_bpe_put_outputs(self->model, ids, count);
+    return self->model.bpe->output_starts == NULL ? count : bbpe_bpe_put_outputs(self->model.bpe, ids, count);
 }
 
 /* A unit that no hot table has: the shared one, then the model.  Both then remember it. */

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bbpe import formats
-from bbpe.core.bpe import Model
+from bbpe.core.bpe import BPE
 from bbpe.reference import by_ranks, merge
 
 
@@ -42,18 +42,18 @@ def splits(vocab: dict[int, bytes]) -> list[tuple[int, int, int]]:
     ]
 
 
-def random_model(rng: random.Random, letters: bytes) -> Model:
+def random_model(rng: random.Random, letters: bytes) -> BPE:
     tokens = rng.choice((joined_tokens, any_tokens))(rng, letters)
     is_ordered = rng.random() < 0.5
     if not is_ordered:
         rng.shuffle(tokens)
     vocab = dict(enumerate(tokens))
     if rng.random() < 0.5:
-        return Model(vocab, None)
+        return BPE(vocab, None)
     merges = [split for split in splits(vocab) if rng.random() < 0.7]
     if not is_ordered:
         rng.shuffle(merges)
-    return Model(vocab, merges)
+    return BPE(vocab, merges)
 
 
 def short_texts(letters: bytes, longest: int) -> Iterator[bytes]:
@@ -75,7 +75,7 @@ def test_a_token_may_rank_below_its_parts() -> None:
     """"abc" is made of "ab", which ranks above it: what is made, and when, no longer follows the ranks."""
     tokens = [b"abc", b"cd", b"ab", b"da", b"bcd", b"cda"]
     ranks = {token: rank for rank, token in enumerate([*tokens, *(bytes((byte,)) for byte in range(256))])}
-    model = Model({rank: token for token, rank in ranks.items()}, None)
+    model = BPE({rank: token for token, rank in ranks.items()}, None)
     for text in short_texts(b"abcd", 5):
         assert model.encode_pretoken(text, how="match") == [ranks[token] for token in merge(text, by_ranks(ranks))]
 
@@ -98,7 +98,7 @@ def test_real_vocabularies(
     """One unit of all there is: no pattern splits it.  Those of llama3 and qwen3_6 have unmade tokens and tokens that
     rank below their parts."""
     spec = formats.load(vocab_path(name), pattern=None if name.endswith(".json") else "none")
-    model = Model(spec.vocab, spec.merges)
+    model = BPE(spec.vocab, spec.merges)
     text = b"".join(
         [*worst_cases(random.Random(5)), *(corpus(name, 30_000).encode() for name in ("en", "code", "zh", "multi"))]
     )

@@ -17,7 +17,7 @@ from published import RANK_FILES
 from strings import BROKEN, adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.core.bpe import Model
+from bbpe.core.bpe import BPE
 from bbpe.core.encoder import Encoder
 
 NAMES = [*RANK_FILES, "deepseek_v3.tokenizer.json", "qwen_gpt2_files"]
@@ -27,7 +27,7 @@ RANGES += [(0x900, 0x97F), (0x3000, 0x303F), (0xFF01, 0xFF9D), (0x400, 0x4FF), (
 LETTERS = ["a", "é", "中", "文", "あ", "😀"]
 
 
-def merged(model: Model, pretoken: bytes, wholes: dict[bytes, int]) -> list[int]:
+def merged(model: BPE, pretoken: bytes, wholes: dict[bytes, int]) -> list[int]:
     if pretoken in wholes:
         return [wholes[pretoken]]
     return model.encode_pretoken(pretoken, "short" if len(pretoken) <= 32 else "long")
@@ -148,7 +148,7 @@ def random_encoder(rng: random.Random, letters: Sequence[str]) -> tuple[Encoder,
     ids = {token: token_id for token_id, token in vocab.items()}
     kind = rng.choice(("ranks", "wholes", "merges"))
     if kind != "merges":
-        return Encoder(Model(vocab, None, whole_pretokens=kind == "wholes")), ids if kind == "wholes" else {}
+        return Encoder(BPE(vocab, None, whole_pretokens=kind == "wholes")), ids if kind == "wholes" else {}
     merges = [
         (ids[token[:at]], ids[token[at:]], token_id)
         for token_id, token in vocab.items()
@@ -156,7 +156,7 @@ def random_encoder(rng: random.Random, letters: Sequence[str]) -> tuple[Encoder,
         if token[:at] in ids and token[at:] in ids and rng.random() < 0.7
     ]
     rng.shuffle(merges)
-    return Encoder(Model(vocab, merges)), {}
+    return Encoder(BPE(vocab, merges)), {}
 
 
 @pytest.mark.parametrize("rounds", [300, pytest.param(4_000, marks=pytest.mark.full)])

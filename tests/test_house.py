@@ -15,12 +15,12 @@ LAYERS = [
     {"core"},
     {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"}
     | {"unicode_ages"},
-    {"vocab", "rules"},
+    {"vocab", "rules", "models"},
     {"spec", "unicode_forms"},
     {"compressed"},
     {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
-    {"characters", "charsmap", "normalizing", "pretokenizing"},
+    {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
     {"formats"},
     {"encoding", "decoding", "sources", "counts"},
     {"pipeline"},
@@ -43,7 +43,8 @@ C_LAYERS = [
     {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
     {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file", "train"},
-    {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"},
+    {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"}
+    | {"model"},
     {"split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},

@@ -14,7 +14,7 @@ from published import RANK_FILES, same_ids
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.core.bpe import Model
+from bbpe.core.bpe import BPE
 from bbpe.reference import SlowTokenizer
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
@@ -103,7 +103,7 @@ def test_bytes_that_are_not_utf8_as_tiktoken(
 ) -> None:
     """A pretoken's merging alone: tiktoken has no splitting of such bytes that could be compared."""
     tok, peer = real(name), tiktoken_of(name)
-    model, ranks, rng = Model(tok.spec.vocab, None), tok.ranks, random.Random(12)
+    model, ranks, rng = BPE(tok.spec.vocab, None), tok.ranks, random.Random(12)
     for soup in byte_soups(300, seed=13):
         pretoken = soup[: rng.randint(1, 60)]
         if pretoken and pretoken not in ranks:

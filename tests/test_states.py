@@ -18,7 +18,7 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.core.bpe import Model
+from bbpe.core.bpe import BPE
 from bbpe.patterns import get_pattern
 
 ROOM = 1 << 30
@@ -38,7 +38,7 @@ def fresh(tok: bbpe.Tokenizer) -> bbpe.Tokenizer:
     return bbpe.Tokenizer(tok.spec)
 
 
-def lines_ids(model: Model, lines: Sequence[bytes]) -> list[int]:
+def lines_ids(model: BPE, lines: Sequence[bytes]) -> list[int]:
     """The ids of lines that are a pretoken each, and so are their ends."""
     end = model.encode_pretoken(b"\n")
     return [token_id for line in lines for token_id in (*model.encode_pretoken(line), *end)]

@@ -241,7 +241,8 @@ static void encode_round(driver *self, size_t threads) {
     if (scheme == NULL) scheme = bbpe_split_row(self->rounds = 0, &name);
     const bbpe_split_fill fill = bbpe_split_select(scheme, BBPE_ISA_AUTO);
     make_model(self);
-    must(bbpe_encoder_init(&self->encoder, &self->model, scheme, fill));
+    const bbpe_model model = bbpe_model_of_bpe(&self->model);
+    must(bbpe_encoder_init(&self->encoder, &model, scheme, fill));
     for (int i = 0; i < TEXTS; i++) make_sample(self, self->samples + i, scheme, fill);
     new_shared(self, SHARED_SLOTS);
     in_threads(self, encode, threads);

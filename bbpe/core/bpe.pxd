@@ -1,7 +1,7 @@
 from bbpe.core.c_bpe cimport bbpe_bpe
+from bbpe.core.model cimport Model
 
 
-cdef class Model:
+cdef class BPE(Model):
     cdef bbpe_bpe c
-    cdef size_t written_count  # more than any id that encoding writes
     cdef int _set_outputs(self, list outputs) except -1

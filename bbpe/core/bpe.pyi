@@ -1,6 +1,8 @@
 from collections.abc import Mapping, Sequence
 
-class Model:
+from .model import Model
+
+class BPE(Model):
     def __init__(
         self,
         vocab: Mapping[int, bytes],

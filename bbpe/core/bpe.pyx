@@ -9,9 +9,11 @@ from bbpe.core.c_bpe cimport (
 )
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_model cimport bbpe_model_of_bpe
 from bbpe.core.c_pretoken_table cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
 )
+from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
@@ -46,7 +48,7 @@ cdef int add_tokens(bbpe_bpe *model, const bbpe_pretoken_table *tokens) except -
     return 0
 
 
-cdef class Model:
+cdef class BPE(Model):
     """Tokens and merges; immutable, shared by any number of threads.
 
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in
@@ -66,6 +68,7 @@ cdef class Model:
         with nogil:
             status = bbpe_bpe_settle(&self.c)
         check(status)
+        self.view = bbpe_model_of_bpe(&self.c)
         self.written_count = self.c.id_count
         if outputs is not None:
             self._set_outputs(outputs)

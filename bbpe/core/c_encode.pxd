@@ -1,8 +1,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from bbpe.core.c_bpe cimport bbpe_bpe
 from bbpe.core.c_cache cimport bbpe_hot_cache, bbpe_shared_cache
 from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_model cimport bbpe_model
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 
 cdef extern from "encode.h" nogil:
@@ -25,7 +25,7 @@ cdef extern from "encode.h" nogil:
         unsigned unit_size
 
     bbpe_status bbpe_encoder_init(
-        bbpe_encoder *self, const bbpe_bpe *model, const bbpe_scheme *scheme, bbpe_split_fill fill)
+        bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill)
     void bbpe_encoder_free(bbpe_encoder *self)
     void bbpe_encode_state_init(bbpe_encode_state *self)
     void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)

@@ -3,7 +3,7 @@ import numpy.typing as npt
 
 from ..normalize import Buffer, Text
 from ..parts import Parts
-from .bpe import Model
+from .model import Model
 from .split import Splitter
 from .states import States
 

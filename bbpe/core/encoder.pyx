@@ -4,7 +4,6 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from bbpe.core.bpe cimport Model
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_cut, bbpe_encode_given, bbpe_encode_range, bbpe_encode_state,
@@ -13,6 +12,7 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
 from bbpe.core.int_objects cimport IntObjects
+from bbpe.core.model cimport Model
 from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
@@ -44,9 +44,9 @@ cdef class Encoder:
         self.states = States()
         self.ints = IntObjects(model.written_count)
         if splitter is None:
-            check(bbpe_encoder_init(&self.c, &model.c, NULL, NULL))
+            check(bbpe_encoder_init(&self.c, &model.view, NULL, NULL))
         else:
-            check(bbpe_encoder_init(&self.c, &model.c, &splitter.row, splitter.fill))
+            check(bbpe_encoder_init(&self.c, &model.view, &splitter.row, splitter.fill))
 
     def __dealloc__(self):
         bbpe_encoder_free(&self.c)

@@ -7,11 +7,8 @@ from dataclasses import replace
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..rules import BLANK, Characters
+from ..rules import BLANK, BYTE_KEYS, Characters
 from ..spec import TokenizerSpec
-
-#: The keys of the tokens that stand for bytes, in their order.
-BYTE_KEYS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 def read_keys(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..core.bpe import Model
+from ..core.bpe import BPE
 from ..errors import VocabularyError
 from ..spec import TokenizerSpec
 
@@ -42,11 +42,13 @@ def live_merges(spec: TokenizerSpec) -> LiveMerges:
     >>> live_merges(TokenizerSpec(vocab, None, get_pattern("gpt2"))).merges
     ((97, 98, 256), (256, 99, 257))
     """
+    if spec.model is not None:
+        raise VocabularyError(f"a vocabulary of {type(spec.model).__name__} has neither merges nor ranks")
     if spec.characters is not None:
         raise VocabularyError(
             "a vocabulary of characters has no ranks of bytes; write tokenizer.json, or a SentencePiece .model"
         )
-    merges, unmade = Model(spec.vocab, spec.merges).live_merges()
+    merges, unmade = BPE(spec.vocab, spec.merges).live_merges()
     return LiveMerges(tuple(merges), tuple(unmade))
 
 

@@ -1,8 +1,9 @@
-"""SentencePiece's `.model` for BPE, through its own protobuf (`sentencepiece_model.proto`).
+"""SentencePiece's `.model` for BPE and Unigram, through its own protobuf (`sentencepiece_model.proto`).
 
-Its symbols are characters; any two neighbours merge whose concatenation is a piece, the highest score first, and what
-is no piece becomes the tokens of its bytes, or unknown.  Control symbols are special tokens here, user-defined ones
-added tokens, which are found in the text as normalised.  The file says nothing of BOS and EOS around a text.
+Its symbols are characters.  In BPE any two neighbours merge whose concatenation is a piece, the highest score first; in
+Unigram the pieces are taken whose scores sum up highest.  What is no piece becomes the tokens of its bytes, or unknown.
+Control symbols are special tokens here; user-defined ones are added tokens of BPE, found in the text as normalised, and
+pieces of Unigram that score by their length.  The file says nothing of BOS and EOS around a text.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from ..characters import CharacterModel, ordered_by_score
 from ..charsmap import read_charsmap
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes, write_atomic
+from ..models import Unigram
 from ..patterns import PATTERNS, Pattern, get_pattern
-from ..rules import BLANK, Characters, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks, TokenOptions
+from ..rules import BLANK, BYTE_KEYS, Characters, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks, TokenOptions
 from ..spec import TextRules, TokenizerSpec, make_spec
-from .character_keys import BYTE_KEYS, key_of
+from .character_keys import key_of
 from .known import check_special_tokens
 from .reading import about
 
 NAMES = (("tokenizer.model",),)
 HEAD = re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15")
 
-_MODELS = {1: "Unigram", 2: "BPE", 3: "word", 4: "character"}
+_UNIGRAM, _BPE = 1, 2
+_MODELS = {3: "word", 4: "character"}
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
 # the largest models have 5 MB; pieces are words
 _MOST_BYTES, _LONGEST_PIECE = 1 << 26, 1024
@@ -40,9 +43,9 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a SentencePiece model of the type BPE.
+    """Read a SentencePiece model of the type BPE or Unigram.
 
-    `pattern` cuts the text before it is merged, which such models do not; `special_tokens` replaces control symbols.
+    `pattern` cuts the text before it is encoded, which such models do not; `special_tokens` replaces control symbols.
 
     Raises `VocabularyError` with file and piece on what is broken or not supported, by name; `ImportError` without
     the packages `sentencepiece` and `protobuf`.
@@ -52,20 +55,18 @@ def load(
     with about(path):
         _check(model)
         pieces = _Pieces(model)
-        characters = Characters(pieces.byte_ids, pieces.unknown, True, True)
-        rules = TextRules(_normalizers(model, pieces.kept), strip_blanks=_strips(model))
-        order = _in_order(pieces)
-        merges = CharacterModel(pieces.vocab, characters, order).merges_by_rank()
+        is_bpe = model.trainer_spec.model_type == _BPE
         return make_spec(
             pieces.vocab,
-            [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges],
+            _merges(pieces) if is_bpe else [],
             pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
             special_tokens=pieces.special if given is None else given,
             added_tokens=pieces.user_defined,
             name=name,
-            rules=rules,
-            characters=characters,
+            rules=TextRules(_normalizers(model, pieces.kept), strip_blanks=_strips(model)),
+            characters=pieces.characters(),
             token_options={text: TokenOptions(normalized=True, verbatim=True) for text in pieces.user_defined},
+            model=None if is_bpe else _unigram(pieces, len(model.pieces)),
         )
 
 
@@ -80,6 +81,8 @@ class _Pieces:
         self.kept: list[str] = []
         self.unknown: int | None = None
         self.byte_ids: tuple[int, ...] = ()
+        self.is_bpe = model.trainer_spec.model_type == _BPE
+        self.by_length: list[int] = []
         found: dict[str, int] = {}
         for token_id, row in enumerate(model.pieces):
             place = f"piece {token_id}"
@@ -113,8 +116,13 @@ class _Pieces:
                 raise VocabularyError(f"{text!r} is the second piece of the type UNKNOWN; expected one", place=place)
             self.unknown = self.special[text] = token_id
         elif row.type == _USER_DEFINED:
-            self.user_defined[text.replace(BLANK, " ")] = token_id
             self.kept.append(text)
+            if self.is_bpe:
+                self.user_defined[text.replace(BLANK, " ")] = token_id
+            else:
+                self.vocab[token_id] = text.replace(BLANK, " ").encode()
+                self.scores[token_id] = row.score
+                self.by_length.append(token_id)
         elif row.type == _CONTROL:
             if len(text) == 1:
                 problem = f"the control symbol {text!r} is one character, which is not supported"
@@ -125,6 +133,25 @@ class _Pieces:
                 raise VocabularyError(f"{text!r} has the type BYTE; expected <0x00> to <0xFF>", place=place)
         else:
             raise VocabularyError(f"{text!r} has the type UNUSED, which is not supported", place=place)
+
+
+    def characters(self) -> Characters:
+        """Return what the model has beside its pieces of text."""
+        return Characters(self.byte_ids, self.unknown, True, True)
+
+
+def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
+    """Return the merges that happen when any two neighbours merge whose concatenation is a piece."""
+    merges = CharacterModel(pieces.vocab, pieces.characters(), _in_order(pieces)).merges_by_rank()
+    return [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges]
+
+
+def _unigram(pieces: _Pieces, count: int) -> Unigram:
+    if pieces.byte_ids and b" " not in pieces.vocab.values():
+        # its three bytes would be three tokens of what is one blank here
+        raise VocabularyError("byte_fallback is set and U+2581 alone is no piece, which is not supported")
+    scores = tuple(pieces.scores.get(token_id, 0.0) for token_id in range(count))
+    return Unigram(scores, True, tuple(pieces.by_length))
 
 
 def _in_order(pieces: _Pieces) -> list[int]:
@@ -161,8 +188,9 @@ def _proto() -> Any:
 def _check(model: Any) -> None:
     """Refuse what is not followed."""
     kind = model.trainer_spec.model_type
-    if kind != 2:
-        raise VocabularyError(f"the model is of the type {_MODELS.get(kind, kind)}; expected BPE", place="trainer_spec")
+    if kind not in (_UNIGRAM, _BPE):
+        problem = f"the model is of the type {_MODELS.get(kind, kind)}; expected BPE or Unigram"
+        raise VocabularyError(problem, place="trainer_spec")
     if model.trainer_spec.treat_whitespace_as_suffix:
         raise VocabularyError("treat_whitespace_as_suffix is not supported; expected false", place="trainer_spec")
     if not model.normalizer_spec.escape_whitespaces:
@@ -198,19 +226,24 @@ def _strips(model: Any) -> int:
 
 
 def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write a SentencePiece model of the type BPE.
+    """Write a SentencePiece model of the type BPE or Unigram.
 
     Raises `VocabularyError` on what such a model cannot say: symbols that are bytes, splits, rules of other kinds,
-    holes between ids, merges that are not all those that the pieces allow.
+    holes between ids, merges that are not all those that the pieces allow, sums of scores that are not SentencePiece's.
     """
     characters = spec.characters
     if characters is None or not characters.marks_blanks:
         raise VocabularyError("its symbols are not characters with U+2581 for blanks; write tokenizer.json", path=path)
     table, squeezes, prepends = _rules_of(spec, path)
-    _check_merges(spec, characters, path)
+    if isinstance(spec.model, Unigram):
+        if not spec.model.is_float:
+            problem = "its scores are summed up as HF's tokenizers does, which may give other ids; write tokenizer.json"
+            raise VocabularyError(problem, path=path)
+    else:
+        _check_merges(spec, characters, path)
     proto = _proto()
     model = proto.ModelProto()
-    model.trainer_spec.model_type = 2
+    model.trainer_spec.model_type = _BPE if spec.model is None else _UNIGRAM
     model.trainer_spec.byte_fallback = bool(characters.byte_ids)
     model.trainer_spec.vocab_size = spec.vocab_size
     model.normalizer_spec.name = "user_defined" if table else "identity"
@@ -248,10 +281,15 @@ def _rules_of(spec: TokenizerSpec, path: StrPath) -> tuple[bytes, bool, bool]:
 
 def _rows(spec: TokenizerSpec, characters: Characters, path: StrPath) -> list[tuple[str, float, int]]:
     """Return all pieces in order of ids: text, score and type."""
-    rank = {made: number for number, (_, _, made) in enumerate(spec.merges or ())}
     rows: dict[int, tuple[str, float, int]] = {}
-    for token_id, token in spec.vocab.items():
-        rows[token_id] = (key_of(token, characters), -float(rank.get(token_id, len(rank) + token_id)), _NORMAL)
+    if isinstance(spec.model, Unigram):
+        for token_id, token in spec.vocab.items():
+            kind = _USER_DEFINED if token_id in spec.model.user_defined else _NORMAL
+            rows[token_id] = (key_of(token, characters), spec.model.scores[token_id], kind)
+    else:
+        rank = {made: number for number, (_, _, made) in enumerate(spec.merges or ())}
+        for token_id, token in spec.vocab.items():
+            rows[token_id] = (key_of(token, characters), -float(rank.get(token_id, len(rank) + token_id)), _NORMAL)
     rows.update({token_id: (key, 0.0, _BYTE) for token_id, key in zip(characters.byte_ids, BYTE_KEYS, strict=False)})
     added = {token_id: text.replace(" ", BLANK) for text, token_id in spec.added_tokens.items()}
     rows.update({token_id: (text, 0.0, _USER_DEFINED) for token_id, text in added.items()})

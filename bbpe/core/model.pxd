@@ -1,0 +1,6 @@
+from bbpe.core.c_model cimport bbpe_model
+
+
+cdef class Model:
+    cdef bbpe_model view        # what the encoder asks; a subclass owns what it points to
+    cdef size_t written_count  # more than any id that encoding writes

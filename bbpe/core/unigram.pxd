@@ -1,0 +1,6 @@
+from bbpe.core.c_unigram cimport bbpe_unigram
+from bbpe.core.model cimport Model
+
+
+cdef class UnigramModel(Model):
+    cdef bbpe_unigram c

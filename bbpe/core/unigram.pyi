@@ -1,0 +1,18 @@
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .model import Model
+
+class UnigramModel(Model):
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        scores: npt.NDArray[np.float64],
+        *,
+        unknown_score: float,
+        unknown: int | None,
+        byte_ids: Sequence[int] = (),
+        is_float: bool,
+    ) -> None: ...

@@ -1,0 +1,43 @@
+"""Models other than BPE, as plain data: what a vocabulary needs beside its tokens to encode a pretoken."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WordPiece:
+    """Greedy longest match: the longest token that a word begins with, then what continues it.
+
+    Tokens with `prefix` continue a word, all others begin one.  A word that cannot be matched to its end, or has more
+    than `max_characters` characters, is the one id `unknown`.
+    """
+
+    unknown: int
+    prefix: str = "##"
+    max_characters: int = 100
+
+    def identity(self) -> bytes:
+        """Return what ids depend on, for the fingerprint."""
+        return repr(self).encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class Unigram:
+    """The tokens that make up a pretoken with the highest sum of scores; what is no token is as in `Characters`.
+
+    `scores`: by id, for each id of the vocabulary; those of ids that are no token of text do not matter.  A character
+    without a token scores 10 less than the lowest of all.  `is_float`: sums are those of SentencePiece, rounded to
+    float32 from the beginning of a text, and the tokens of bytes and special tokens are no text; else they are those of
+    HF's `tokenizers`, doubles, and such tokens are found as they are written.  `user_defined`: ids of tokens that score
+    by their length, as SentencePiece has it.
+    """
+
+    scores: tuple[float, ...]
+    is_float: bool = True
+    user_defined: tuple[int, ...] = ()
+
+    def identity(self) -> bytes:
+        """Return what ids depend on, for the fingerprint."""
+        return b"Unigram " + repr((self.is_float, self.user_defined)).encode() + array("d", self.scores).tobytes()

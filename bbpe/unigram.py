@@ -1,0 +1,63 @@
+"""Unigram vocabularies as the models that encode: which strings are found in texts, and what each scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .core.unigram import UnigramModel
+from .models import Unigram
+from .rules import BLANK, BYTE_KEYS
+from .spec import TokenizerSpec
+
+#: What a character without a token scores less than the lowest token, in SentencePiece and HF's `tokenizers`.
+UNKNOWN_PENALTY = 10.0
+
+
+def unigram_model(spec: TokenizerSpec) -> UnigramModel:
+    """Return the model of a spec that has one of the kind Unigram."""
+    assert isinstance(spec.model, Unigram)
+    assert spec.characters is not None
+    pieces = spec.vocab if spec.model.is_float else {**spec.vocab, **_literals(spec, spec.model)}
+    scores, unknown_score = piece_scores(spec.model, pieces)
+    return UnigramModel(
+        pieces,
+        scores,
+        unknown_score=unknown_score,
+        unknown=spec.characters.unknown,
+        byte_ids=spec.characters.byte_ids,
+        is_float=spec.model.is_float,
+    )
+
+
+def piece_scores(model: Unigram, pieces: Mapping[int, bytes]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], float]:
+    """Return the scores of pieces, float64[n], and that of a character without one."""
+    found = np.array([model.scores[token_id] for token_id in pieces], np.float64)
+    if not model.is_float:
+        return found, min(model.scores, default=0.0) - UNKNOWN_PENALTY
+    found = found.astype(np.float32).astype(np.float64)
+    if not model.user_defined:
+        return found, float(np.float32(found.min() if len(found) else 0.0) - np.float32(UNKNOWN_PENALTY))
+    chosen = frozenset(model.user_defined)
+    normal = [score for token_id, score in zip(pieces, found.tolist(), strict=True) if token_id not in chosen]
+    highest = np.float32(max(normal, default=0.0))
+    for number, (token_id, token) in enumerate(pieces.items()):
+        if token_id in chosen:  # by the bytes that it has in the file
+            length = len(token.replace(b" ", BLANK.encode()))
+            found[number] = float(np.float32(length) * highest) - 0.1
+    return found, float(np.float32(min(normal, default=0.0)) - np.float32(UNKNOWN_PENALTY))
+
+
+def _literals(spec: TokenizerSpec, model: Unigram) -> dict[int, bytes]:
+    """Return the ids of tokens of bytes and special tokens, which HF's `tokenizers` finds in texts like any other."""
+    assert spec.characters is not None
+    written = dict(zip(spec.characters.byte_ids, BYTE_KEYS, strict=False))
+    written.update({token_id: text for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())})
+    known = set(spec.vocab.values())
+    marks = spec.characters.marks_blanks
+    texts = {token_id: (text.replace(BLANK, " ") if marks else text).encode() for token_id, text in written.items()}
+    return {
+        token_id: text for token_id, text in texts.items()
+        if token_id < len(model.scores) and token_id not in spec.vocab and text not in known
+    }  # fmt: skip
