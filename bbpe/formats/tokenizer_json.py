@@ -192,6 +192,7 @@ def _model(
     model.done()
     specials = {**added.added, **added.special}
     both = _shared(model, keys, specials)
+    added.check_numbers(keys, model)
     if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
         _check_apart(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
