@@ -17,7 +17,7 @@ from .encoding import THREAD_WORTH, TextEncoder
 from .errors import VocabularyError
 from .models import Unigram
 from .normalize import Text, text_bytes, well_formed
-from .normalizing import normalizer
+from .normalizing import batch_normalizer, normalizer
 from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens
@@ -32,13 +32,16 @@ Ids = npt.NDArray[np.uint32]
 _BLANK_BYTES = BLANK.encode()
 # bytes.find takes three times as long in Japanese, where its last byte is frequent
 _find_blank = re.compile(_BLANK_BYTES).search
+# longer texts are normalised one by one, by as many threads as there are
+_TOGETHER = 1 << 14
 _NO_IDS = np.empty(0, np.uint32)
 
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
     if isinstance(spec.model, Unigram):
-        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern), spec)
+        whole = Scheme(joins=b"\xff" * 8192) if spec.pattern == PATTERNS["none"] else None
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, whole), spec)
     if spec.model is not None:
         raise VocabularyError(f"no encoder for {type(spec.model).__name__}; expected BPE")
     if spec.characters is None:
@@ -70,6 +73,8 @@ class RuleEncoder(TextEncoder):
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
+        plain = (spec.model is not None or (spec.characters is not None and bool(spec.characters.byte_ids))) and not (spec.rules.prefix or spec.rules.pre_tokenizers)
+        self._together = batch_normalizer(spec.rules.normalizers) if marks and plain else None
         self._unknown = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
         self._errors = "surrogateescape" if has_bytes else "replace"
@@ -103,10 +108,16 @@ class RuleEncoder(TextEncoder):
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
+        together = self._normalized(texts, matcher)
+        if together is not None:
+            return self._engine.lists(together, None, threads)
         return [ids.tolist() for ids in self._each(texts, matcher, threads)]
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
+        together = self._normalized(texts, matcher)
+        if together is not None:
+            return self._engine.rows(together, None, threads)
         return Ragged.from_rows(self._each(texts, matcher, threads))
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
@@ -117,6 +128,15 @@ class RuleEncoder(TextEncoder):
             yield from self.to_list("".join(texts), matcher)
         else:
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
+
+    def _normalized(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
+        """Return texts as the engine takes them, normalised together, where that can be done."""
+        if matcher is not None or self._together is None or self.splitter.compiled is None or len(texts) < 2:
+            return None
+        if not all(type(text) is str for text in texts) or sum(map(len, texts)) > _TOGETHER * len(texts):
+            return None
+        together = self._together([_mended(text) for text in texts])  # type: ignore[arg-type]
+        return None if together is None else list(together)
 
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:

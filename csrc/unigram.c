@@ -169,10 +169,15 @@ BBPE_INLINE size_t write_word(walker *self, const uint8_t *text, uint32_t **ids)
     if (!bbpe_unigram_word_key(text, &lo, &hi, &n)) return 0;
     bbpe_unigram_word *word = self->words + (bbpe_hash_two(lo, hi) & (BBPE_UNIGRAM_WORDS - 1));
     if (BBPE_UNLIKELY(word->lo != lo || word->hi != hi)) {
+        if (word->kept > 0) {
+            word->kept--;
+            return 0;
+        }
         bbpe_unigram_word_learn(word, self->model, text, n);
         word->lo = lo;
         word->hi = hi;
     }
+    word->kept = BBPE_UNIGRAM_WORD_KEPT;
     if (word->count == 0) return 0;
     float sum = (float)self->nodes[0].sum;
     for (uint32_t i = 0; i < word->count; i++) {

@@ -17,7 +17,8 @@
 enum {
     BBPE_UNIGRAM_WORD = 15,       /* bytes of a word */
     BBPE_UNIGRAM_WORD_TOKENS = 5,
-    BBPE_UNIGRAM_WORDS = 1 << 13, /* entries: 512 KiB */
+    BBPE_UNIGRAM_WORDS = 1 << 14, /* entries: 1 MiB */
+    BBPE_UNIGRAM_WORD_KEPT = 4,   /* other words that an entry outlasts since it was last of use */
 };
 
 typedef struct {
@@ -25,7 +26,7 @@ typedef struct {
     float scores[BBPE_UNIGRAM_WORD_TOKENS];
     uint32_t ids[BBPE_UNIGRAM_WORD_TOKENS];
     uint32_t count;  /* 0: not known apart from what stands before */
-    uint32_t unused;
+    uint32_t kept;   /* how many other words it will still outlast */
 } bbpe_unigram_word;
 
 /* The word at `text`, of which 16 bytes may be read; false if it is longer. */
