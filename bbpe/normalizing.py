@@ -51,6 +51,52 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
     return lambda text: reduce(lambda done, apply: apply(done), functions, text)
 
 
+#: What stands between texts that are normalised together.
+_BETWEEN = "\x1e"
+_BLANKS_AT_END = re.compile(f"[ {BLANK}]+(?={_BETWEEN})")
+
+
+def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], list[str] | None] | None:
+    """Return the function that applies a SentencePiece model's rules to many texts at once, U+2581 a blank at last.
+
+    It returns `None` for texts that have to be normalised one by one.  `None` where the rules are others.
+
+    >>> together = batch_normalizer([SqueezeBlanks(), Prepend(BLANK), Replace(" ", False, BLANK)])
+    >>> together(["a  b ", "", "c"])
+    [' a b', '', ' c']
+    """
+    left = list(rules)
+    charsmap = left.pop(0) if left and isinstance(left[0], Charsmap) else None
+    squeezes = bool(left) and isinstance(left[0], SqueezeBlanks)
+    left = left[1:] if squeezes else left
+    prepends = bool(left) and left[0] == Prepend(BLANK)
+    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)] or (charsmap is not None and charsmap.prefix):
+        return None
+    apply = None if charsmap is None else charsmap_function(charsmap.data, charsmap.kept, untouched=_BETWEEN)
+
+    def together(texts: Sequence[str]) -> list[str] | None:
+        text = f"{_BETWEEN}{_BETWEEN.join(texts)}{_BETWEEN}"
+        if text.count(_BETWEEN) != len(texts) + 1:
+            return None
+        text = text if apply is None else apply(text)
+        text = _squeezed(text) if squeezes else text
+        if prepends:
+            text = text.replace(_BETWEEN, _BETWEEN + " ")
+            for _ in range(2):  # the second time those between two that were taken away
+                text = text.replace(f"{_BETWEEN} {_BETWEEN}", _BETWEEN * 2)
+            text = text[:-1]
+        return text.replace(BLANK, " ").split(_BETWEEN)[1:-1]
+
+    return together
+
+
+def _squeezed(text: str) -> str:
+    """Apply SqueezeBlanks to texts with `_BETWEEN` around."""
+    text = re.sub("  +", " ", text) if "  " in text else text
+    text = text.replace(f"{_BETWEEN} ", _BETWEEN).replace(f" {_BETWEEN}", _BETWEEN)
+    return _BLANKS_AT_END.sub("", text) if f"{BLANK}{_BETWEEN}" in text else text
+
+
 def _function(rule: Normalizer) -> Function:
     """Return the function of one rule."""
     match rule:

@@ -17,7 +17,7 @@ from .encoding import THREAD_WORTH, TextEncoder
 from .errors import VocabularyError
 from .models import Unigram
 from .normalize import Text, text_bytes, well_formed
-from .normalizing import normalizer
+from .normalizing import batch_normalizer, normalizer
 from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens
@@ -32,13 +32,16 @@ Ids = npt.NDArray[np.uint32]
 _BLANK_BYTES = BLANK.encode()
 # bytes.find takes three times as long in Japanese, where its last byte is frequent
 _find_blank = re.compile(_BLANK_BYTES).search
+# longer texts are normalised one by one, by as many threads as there are
+_TOGETHER = 1 << 14
 _NO_IDS = np.empty(0, np.uint32)
 
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
     if isinstance(spec.model, Unigram):
-        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern), spec)
+        whole = Scheme(joins=b"\xff" * 8192) if spec.pattern == PATTERNS["none"] else None
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, whole), spec)
     if spec.model is not None:
         raise VocabularyError(f"no encoder for {type(spec.model).__name__}; expected BPE")
     if spec.characters is None:
@@ -70,10 +73,11 @@ class RuleEncoder(TextEncoder):
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
-        only = spec.rules.prefix is None and not spec.rules.pre_tokenizers
-        self._only_normalised = only and spec.characters is None
         self._unknown = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
+        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers)
+        self._only_normalised = is_whole and (has_bytes or spec.model is not None)
+        self._together = batch_normalizer(spec.rules.normalizers) if marks and self._only_normalised else None
         self._errors = "surrogateescape" if has_bytes else "replace"
         if spec.characters is not None and not has_bytes and spec.model is None:
             known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
@@ -134,6 +138,15 @@ class RuleEncoder(TextEncoder):
         else:
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
 
+    def _normalized(self, texts: list[Text]) -> list[Text] | None:
+        """Return texts as the engine takes them, normalised together, where that can be done."""
+        if self._together is None or self.splitter.compiled is None or len(texts) < 2:
+            return None
+        if not all(type(text) is str for text in texts) or sum(map(len, texts)) > _TOGETHER * len(texts):
+            return None
+        together = self._together([_mended(text) for text in texts])  # type: ignore[arg-type]
+        return None if together is None else list(together)
+
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
@@ -149,6 +162,9 @@ class RuleEncoder(TextEncoder):
     def _all_ready(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
         if matcher is not None or not self._only_normalised:
             return None
+        together = self._normalized(texts)
+        if together is not None:
+            return together
         ready = [text for text in map(self._ready, texts) if text is not None]
         return ready if len(ready) == len(texts) else None
 
