@@ -177,7 +177,7 @@ def _bert(rule: BertNormalizer, text: str) -> str:
     if rule.cjk_apart:
         text = _IDEOGRAPH.sub(r" \1 ", text)
     if rule.strip_accents:
-        text = "".join(char for char in _normal_form("NFD", text) if not is_nonspacing(char))
+        text = "".join(char for char in normal_form("NFD", text) if not is_nonspacing(char))
     return _lowercase(text) if rule.lowercase else text
 
 

@@ -13,6 +13,7 @@ from . import corpus, formats
 from .core.ids import TokenBytes
 from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
 from .encoding import THREAD_WORTH, CacheInfo, TextEncoder, id_dtype
+from .first_use import FirstUse
 from .identity import Identity
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
@@ -37,24 +38,34 @@ class Tokenizer(Identity):
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
-        values = self.__dict__
-        values["spec"] = spec
-        values["_encoder"] = encoder = text_encoder(spec)
-        values["_tokens"] = tokens = TokenBytes(spec.vocab, other_tokens(spec))
-        written = decoded_tokens(spec)
-        values["_token_bytes"] = tokens if written[0] is spec.vocab else TokenBytes(*written)
-        normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
-        values["_specials"] = specials = SpecialTokens(
-            spec.special_tokens, spec.added_tokens, spec.token_options, normalize
-        )
-        values["_around"] = ((), ()) if spec.template is None else spec.template.around
-        # a short text takes less time than asking what to look for in it
-        values["_encode_short"] = self._encoder.encode_short if specials.matcher() is None else None
+        self.__dict__["spec"] = spec
+        self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
 
-    _encoder: TextEncoder
-    _encode_short: Callable[[Text], list[int]] | None
-    _specials: SpecialTokens
     _around: tuple[tuple[int, ...], tuple[int, ...]]
+
+    @FirstUse
+    def _encoder(self) -> TextEncoder:
+        return text_encoder(self.spec)
+
+    @FirstUse
+    def _tokens(self) -> TokenBytes:
+        return TokenBytes(self.spec.vocab, other_tokens(self.spec))
+
+    @FirstUse
+    def _token_bytes(self) -> TokenBytes:
+        written = decoded_tokens(self.spec)
+        return self._tokens if written[0] is self.spec.vocab else TokenBytes(*written)
+
+    @FirstUse
+    def _specials(self) -> SpecialTokens:
+        spec, encoder = self.spec, self._encoder
+        normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
+        return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
+
+    @FirstUse
+    def _encode_short(self) -> Callable[[Text], list[int]] | None:
+        # a short text takes less time than asking what to look for in it
+        return self._encoder.encode_short if self._specials.matcher() is None else None
 
     @classmethod
     def from_merges(

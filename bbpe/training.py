@@ -22,6 +22,7 @@ from .progress import Progress, resolve
 from .settings import Settings, settings_of
 from .spec import MAX_ID, TokenizerSpec
 from .tokenizer import Tokenizer
+from .vocab import Vocab
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
 
@@ -256,14 +257,12 @@ def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
     while not done:
         done = trainer.step(_VISITS)
         report(Progress("merge", trainer.merge_count, trainer.merge_count if done else limit, "merges"))
-    tokens = [bytes((byte,)) for byte in BYTE_ORDER]
-    merges: list[tuple[int, int, int]] = []
-    for left, right in trainer.merges().tolist():
-        merges.append((left, right, len(tokens)))
-        tokens.append(tokens[left] + tokens[right])
-    texts = [*plan.special_tokens, *_reserved(plan, len(tokens) + len(plan.special_tokens))]
-    specials = {text: len(tokens) + i for i, text in enumerate(texts)}
-    return Tokenizer(TokenizerSpec(dict(enumerate(tokens)), tuple(merges), counts.kind.pattern, specials))
+    vocab = Vocab.of_rows(*trainer.tokens())
+    left, right = trainer.merges().T.tolist()
+    merges = tuple(zip(left, right, range(256, len(vocab)), strict=True))
+    texts = [*plan.special_tokens, *_reserved(plan, len(vocab) + len(plan.special_tokens))]
+    specials = {text: len(vocab) + i for i, text in enumerate(texts)}
+    return Tokenizer(TokenizerSpec(vocab, merges, counts.kind.pattern, specials))
 
 
 def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:

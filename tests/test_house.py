@@ -11,7 +11,7 @@ PACKAGE = ROOT / "bbpe"
 
 # Layers from the ground up; a module imports from its own layer or below, never from above.
 LAYERS = [
-    {"errors", "scheme", "published", "model_names"},
+    {"errors", "scheme", "published", "model_names", "first_use"},
     {"core"},
     {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"}
     | {"unicode_ages"},

@@ -17,8 +17,14 @@ cdef extern from "train.h" nogil:
         uint32_t max_length
         int64_t threshold
 
+    ctypedef struct bbpe_token_strings:
+        const uint8_t *arena
+        size_t used
+        const uint64_t *starts
+
     ctypedef struct bbpe_train:
         bbpe_train_options options
+        bbpe_token_strings tokens
         uint64_t *merges
         size_t merge_count
         int64_t threshold

@@ -1,5 +1,6 @@
 """Learning merges from counted pretokens; how, csrc/train.h says."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -68,6 +69,21 @@ cdef class Trainer:
         for i in range(self.learner.merge_count):
             out[i, 0], out[i, 1] = <uint32_t>(self.learner.merges[i] >> 32), <uint32_t>self.learner.merges[i]
         return result
+
+    def tokens(self):
+        """The bytes of ids 0 to 255 + merge_count: token i is data[offsets[i]:offsets[i + 1]].
+
+        Returns `(data, offsets)`: uint8[total] and int64[n + 1].
+        """
+        cdef size_t count = 256 + self.learner.merge_count, used = self.learner.tokens.used, i
+        data, offsets = np.empty(used, dtype=np.uint8), np.empty(count + 1, dtype=np.int64)
+        cdef uint8_t[::1] data_out = data
+        cdef int64_t[::1] offsets_out = offsets
+        memcpy(&data_out[0], self.learner.tokens.arena, used)
+        for i in range(count):
+            offsets_out[i] = <int64_t>self.learner.tokens.starts[i]
+        offsets_out[count] = <int64_t>used
+        return data, offsets
 
     def step(self, size_t visits):
         """Merge until about `visits` positions were looked at; True when there is nothing left to merge."""
