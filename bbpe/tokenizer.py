@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from . import corpus, formats
 from .core.ids import TokenBytes
 from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
 from .encoding import THREAD_WORTH, CacheInfo, TextEncoder, id_dtype
-from .identity import Identity
+from .measures import Measures, as_batch
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
@@ -25,7 +26,7 @@ from .specials import Selection, SpecialTokens
 _NOTHING: tuple[str, ...] = ()
 
 
-class Tokenizer(Identity):
+class Tokenizer(Measures):
     """A byte-level BPE tokenizer.
 
     Made by `bbpe.train`, `bbpe.load`, `Tokenizer.from_merges` or `Tokenizer.from_ranks`; equal, hashable
@@ -100,6 +101,8 @@ class Tokenizer(Identity):
         allowed_special: Selection = _NOTHING,
         disallowed_special: Selection = _NOTHING,
         add_special_tokens: bool = False,
+        dropout: float = 0.0,
+        seed: int | None = None,
     ) -> list[int]:
         """Return the ids of a text.
 
@@ -108,18 +111,32 @@ class Tokenizer(Identity):
         UTF-8 are encoded as the bytes they are; in a `str` a lone surrogate is U+FFFD.  `add_special_tokens` puts what
         the tokenizer's template has around a text (BOS, EOS) around its ids; without a template that is nothing.
 
+        `dropout` skips each merge, whenever it comes to be made, with that probability (Provilkov et al., 2020,
+        "BPE-Dropout"); whole pretokens are not looked up then.  The same `seed`, 0 to 2**64 - 1, gives the same ids on
+        every machine; without one each call is another.  Raises `ValueError` when it is not 0 to 1.
+
         >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=257, special_tokens=["<s>"])
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
-        is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING and not add_special_tokens
-        if is_plain and self._encode_short is not None and isinstance(text, str) and len(text) < THREAD_WORTH:
-            return self._encode_short(text)
-        ids = self._encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
+        if allowed_special is _NOTHING and disallowed_special is _NOTHING and not (add_special_tokens or dropout):
+            short = self._encode_short
+            if short is not None and isinstance(text, str) and len(text) < THREAD_WORTH:
+                return short(text)
+        encoder = self._dropping(dropout, seed) if dropout else self._encoder
+        ids = encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
         if add_special_tokens:
             before, behind = self._around
             return [*before, *ids, *behind]
         return ids
+
+    def _dropping(self, dropout: float, seed: int | None) -> TextEncoder:
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
+        chosen = secrets.randbits(64) if seed is None else seed
+        if not 0 <= chosen < 1 << 64:
+            raise ValueError(f"seed is {seed}; expected 0 to 2**64 - 1")
+        return self._encoder.dropping(dropout, chosen)
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """Return the ids of a text in which special tokens are plain text."""
@@ -174,7 +191,7 @@ class Tokenizer(Identity):
     ) -> list[list[int]]:
         """Return the ids of each text, in order; `threads=None` uses every core when there is enough text."""
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        rows = self._encoder.lists(_as_batch(texts), matcher, threads)
+        rows = self._encoder.lists(as_batch(texts), matcher, threads)
         before, behind = self._around
         return [[*before, *row, *behind] for row in rows] if add_special_tokens else rows
 
@@ -189,7 +206,7 @@ class Tokenizer(Identity):
     ) -> Ragged:
         """Return the ids of each text as `Ragged(ids: uint32[total], offsets: int64[len(texts) + 1])`."""
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        rows = self._encoder.rows(_as_batch(texts), matcher, threads)
+        rows = self._encoder.rows(as_batch(texts), matcher, threads)
         return rows.between(*self._around) if add_special_tokens else rows
 
     def encode_iterable(
@@ -310,9 +327,3 @@ def load(
     cannot be read; `PatternError` on a pattern that cannot be followed exactly.
     """
     return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))
-
-
-def _as_batch(texts: Iterable[Text]) -> list[Text]:
-    if isinstance(texts, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"a batch is an iterable of texts, not one {type(texts).__name__}")
-    return texts if isinstance(texts, list) else list(texts)

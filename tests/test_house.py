@@ -24,7 +24,8 @@ LAYERS = [
     {"formats"},
     {"encoding", "decoding", "sources", "counts"},
     {"pipeline"},
-    {"identity"},
+    {"identity", "located", "stream_decoder"},
+    {"measures"},
     {"tokenizer", "chunks"},
     {"counter", "checkpoint", "settings"},
     {"tally", "jobs"},
@@ -40,7 +41,7 @@ C_LAYERS = [
     {"common"},
     {"pages", "atomic", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64"},
     {"memory"},
-    {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
+    {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode", "offsets"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
     {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file", "train"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"},

@@ -52,9 +52,10 @@ cdef class Model:
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in
     order of priority, or is None for rank mode.  A merge that is listed twice has its last place.  `outputs`: for each
     id up to the highest, the ids that encoding writes for it, at least one and at most one a byte; None: itself.
+    The first `fixed_merges` happen whatever dropout says.
     """
 
-    def __cinit__(self, vocab, merges, *, bint whole_pretokens=False, outputs=None):
+    def __cinit__(self, vocab, merges, *, bint whole_pretokens=False, outputs=None, uint32_t fixed_merges=0):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef uint32_t rank = 0
         cdef bbpe_status status
@@ -67,6 +68,7 @@ cdef class Model:
             status = bbpe_bpe_settle(&self.c)
         check(status)
         self.written_count = self.c.id_count
+        self.c.fixed_ranks = fixed_merges
         if outputs is not None:
             self._set_outputs(outputs)
 
@@ -87,6 +89,11 @@ cdef class Model:
         cdef uint32_t[::1] flat = np.array([token_id for row in outputs for token_id in row], dtype=np.uint32)
         self.written_count = int(np.max(flat)) + 1
         return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &flat[0]))
+
+    @property
+    def longest(self):
+        """The bytes of the longest token."""
+        return self.c.longest
 
     def live_merges(self):
         """The merges that happen as (left id, right id, id) in order of priority, and the ids of two bytes and more
