@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .core.bpe import Model
-from .core.encoder import Encoder
+from .core.encoder import SHORT_TEXT, Encoder
 from .normalize import Text, text_bytes
 from .parallel import imap, thread_count
 from .parts import Parts
@@ -23,7 +23,7 @@ from .splitting import TextSplitter
 from .streaming import pieces
 
 #: Text of less than this, in characters or bytes, is not worth a thread.
-THREAD_WORTH = 1 << 20
+THREAD_WORTH = SHORT_TEXT
 #: What one task of a thread encodes: more would wait for the last one, less for each other.
 _CHUNK = 1 << 19
 
@@ -60,9 +60,10 @@ class TextEncoder:
         self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
         self._open_tail = pattern.open_tail
-        #: `to_list` of a text of less than THREAD_WORTH without special tokens; None where a regex splits.
-        self.encode_short: Callable[[Text], list[int]] | None = (
-            None if self.splitter.compiled is None else self.encoder.encode_list
+        #: `to_list` of a str of less than THREAD_WORTH without special tokens, None of all others; None where a regex
+        #: splits.
+        self.encode_short: Callable[[Text], list[int] | None] | None = (
+            None if self.splitter.compiled is None else self.encoder.encode_short
         )
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:

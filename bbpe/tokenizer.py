@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from . import corpus, formats
 from .core.ids import TokenBytes
 from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
-from .encoding import THREAD_WORTH, CacheInfo, TextEncoder, id_dtype
+from .encoding import CacheInfo, TextEncoder, id_dtype
 from .measures import Measures, as_batch
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
@@ -21,6 +21,9 @@ from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
 from .spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
+
+if TYPE_CHECKING:
+    from .compat.tiktoken import Encoding
 
 # the one empty tuple, so that the usual call is known by it
 _NOTHING: tuple[str, ...] = ()
@@ -51,7 +54,7 @@ class Tokenizer(Measures):
         values["_encode_short"] = self._encoder.encode_short if specials.matcher() is None else None
 
     _encoder: TextEncoder
-    _encode_short: Callable[[Text], list[int]] | None
+    _encode_short: Callable[[Text], list[int] | None] | None
     _specials: SpecialTokens
     _around: tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -119,10 +122,11 @@ class Tokenizer(Measures):
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
-        if allowed_special is _NOTHING and disallowed_special is _NOTHING and not (add_special_tokens or dropout):
-            short = self._encode_short
-            if short is not None and isinstance(text, str) and len(text) < THREAD_WORTH:
-                return short(text)
+        is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING and not add_special_tokens
+        if is_plain and not dropout and self._encode_short is not None:
+            short = self._encode_short(text)
+            if short is not None:
+                return short
         encoder = self._dropping(dropout, seed) if dropout else self._encoder
         ids = encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
         if add_special_tokens:
@@ -301,6 +305,22 @@ class Tokenizer(Measures):
         texts = decode_rows(self._token_bytes, batch, errors=errors, threads=threads)
         count = self.spec.rules.strip_blanks
         return texts if count == 0 else [strip_blanks(text, count) for text in texts]
+
+    # -- views ---------------------------------------------------------------------------------------
+
+    def as_tiktoken(self) -> Encoding:
+        """Return this tokenizer behind the interface of `tiktoken.Encoding`, with its defaults and errors.
+
+        Added tokens are special tokens there.  The package `tiktoken` is not needed.  Raises `VocabularyError` on a
+        tokenizer with normalizers, prefixes, options of special tokens or symbols that are characters.
+
+        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<|endoftext|>"])
+        >>> tok.as_tiktoken().encode("<|endoftext|>", disallowed_special=())[:3]
+        [27, 91, 68]
+        """
+        from .compat.tiktoken import Encoding
+
+        return Encoding(self)
 
     def _kept(self, ids: Ids) -> Ids:
         """Return ids without those of special tokens."""

@@ -1,4 +1,5 @@
 """Text -> ids (csrc/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -25,7 +26,10 @@ cdef enum:
     HOLD_GIL = 2048   # units of text that are encoded before releasing the GIL pays
     GROUP = 256       # texts of a batch that are encoded under one release of the GIL
     GROUP_IDS = 1 << 19
+    SHORT = 1 << 20   # units of a text that is encoded in one go, without threads
     FIRST = 1 << 13   # units of text that are looked at anyway when only so many ids are wanted
+
+SHORT_TEXT = SHORT
 
 
 cdef class Encoder:
@@ -54,7 +58,13 @@ cdef class Encoder:
     def __dealloc__(self):
         bbpe_encoder_free(&self.c)
 
-    def encode_list(self, text):
+    def encode_short(self, text):
+        """The ids of a str of less than `SHORT_TEXT` units as a list of int; None for all others."""
+        if not PyUnicode_Check(text) or PyUnicode_GET_LENGTH(text) >= SHORT:
+            return None
+        return self.encode_list(text)
+
+    cpdef list encode_list(self, text):
         """The ids of a str or bytes-like text as a list of int."""
         cdef text_view view
         cdef uint32_t few[ON_STACK]
