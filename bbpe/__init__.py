@@ -23,6 +23,7 @@ from .errors import (
 )
 from .ragged import Ragged
 from .splitting import split, split_spans
+from .stream_decoder import StreamDecoder
 from .tokenizer import Tokenizer, load
 from .training import train, train_from_counts, train_from_iterator
 
@@ -36,6 +37,7 @@ __all__ = [
     "PretokenCounts",
     "Ragged",
     "SpecialTokenError",
+    "StreamDecoder",
     "Summary",
     "TokenIdError",
     "Tokenizer",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NoReturn
 
@@ -44,6 +45,37 @@ class Identity:
             token = token.encode("utf-8", "surrogatepass")
         return self._ids_by_token[token]
 
+    # tiktoken's names
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """Return the id of one token, special ones too: `token_to_id` by tiktoken's name.
+
+        >>> bbpe.train_from_iterator(["low"], vocab_size=257).encode_single_token("lo")
+        256
+        """
+        return self.token_to_id(text_or_bytes)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of an id: `id_to_token` by tiktoken's name.
+
+        >>> bbpe.train_from_iterator(["low"], vocab_size=257).decode_single_token_bytes(256)
+        b'lo'
+        """
+        return self.id_to_token(token)
+
+    def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
+        """Return the bytes of each id; `TokenIdError` when no token has it.
+
+        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=257)
+        >>> tok.decode_tokens_bytes(tok.encode("low"))
+        [b'lo', b'w']
+        """
+        return [self._token_bytes.token(token) for token in tokens]
+
+    def token_byte_values(self) -> list[bytes]:
+        """Return the bytes of all ordinary tokens, in the order of bytes."""
+        return sorted(self.spec.vocab.values())
+
     def get_vocab(self) -> dict[str, int]:
         """Return all tokens and their ids: in GPT-2's byte alphabet, and those of characters as files write them."""
         if self.spec.characters is not None:
@@ -57,6 +89,11 @@ class Identity:
     def vocab_size(self) -> int:
         """The highest id plus one."""
         return self._token_bytes.id_count
+
+    @property
+    def max_token_value(self) -> int:
+        """The highest id."""
+        return self.vocab_size - 1
 
     @property
     def n_vocab(self) -> int:
@@ -91,6 +128,15 @@ class Identity:
         """Tokens that always match, and their ids."""
         return dict(self.spec.added_tokens)
 
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self.spec.special_tokens)
+
+    def is_special_token(self, token_id: int) -> bool:
+        """Say whether an id is that of a special token."""
+        return token_id in self._special_ids
+
     @property
     def eot_token(self) -> int:
         """The id of the end-of-text token; `SpecialTokenError` when there is none."""
@@ -116,6 +162,10 @@ class Identity:
     def fingerprint(self) -> str:
         """64 hex digits over ids and bytes, special and added tokens and the pattern."""
         return self.spec.fingerprint()
+
+    @cached_property
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset(self.spec.special_tokens.values())
 
     @cached_property
     def _ids_by_token(self) -> dict[bytes, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +22,10 @@ from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens
 from .ragged import Ragged
-from .rules import BLANK, Prepend, Replace
+from .rules import BLANK, Lowercase, Prepend, Replace, UnicodeForm
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
-from .specials import Matcher
+from .specials import Matcher, OptionMatcher
 from .unigram import unigram_model
 from .words import wordpiece_encoder
 
@@ -77,6 +78,7 @@ class RuleEncoder(TextEncoder):
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
+        self._shrinks = _shrinking(spec)
         self._unknown = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
         is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers)
@@ -118,6 +120,33 @@ class RuleEncoder(TextEncoder):
             else:
                 parts.append(np.array([token_id], np.uint32))
         return _joined(parts)
+
+    def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
+        """Return how many ids a text has."""
+        return len(self.to_array(text, matcher, threads))
+
+    def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
+        """Return how many ids a text has, or any number above `limit` when it is long enough to prove that."""
+        if self._exceeds(text, limit, matcher):
+            return limit + 1
+        return self.count(text, matcher)
+
+    def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
+        if self._shrinks is None or isinstance(matcher, OptionMatcher) or not isinstance(text, str):
+            return False
+        return super()._exceeds(text, limit * self._shrinks, matcher)
+
+    def counts(
+        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return how many ids each text has, int64[n]."""
+        return np.fromiter(map(len, self._each(texts, matcher, threads)), np.int64, len(texts))
+
+    def dropping(self, dropout: float, seed: int) -> TextEncoder:
+        """Return what encodes one text with merges skipped at random."""
+        other = copy(self)
+        other._engine = self._engine.dropping(dropout, seed)
+        return other
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
@@ -221,7 +250,7 @@ class RuleEncoder(TextEncoder):
     def _given(self, found: Sequence[bytes]) -> Ids:
         """Return the ids of pretokens."""
         ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
-        return self.encoder.encode_given(b"".join(found), ends)
+        return self._engine.given(b"".join(found), ends)
 
     def _known(self, found: Sequence[bytes]) -> Iterator[Ids]:
         """Yield the ids of pretokens that may hold unknown characters, which merge with nothing."""
@@ -245,6 +274,25 @@ def _light_prefix(spec: TokenizerSpec) -> str | None:
         case (Replace(" ", False, "\u2581"),) if not (rules.prefix or rules.pre_tokenizers):
             return ""
     return None
+
+
+def _shrinking(spec: TokenizerSpec) -> int | None:
+    """Return how many characters of a text may at most become one on the way to tokens; `None`: any number."""
+    has_unknown = spec.characters is not None and not spec.characters.byte_ids
+    if has_unknown or spec.rules.pre_tokenizers:
+        return None
+    factor = 1
+    for rule in spec.rules.normalizers:
+        match rule:
+            case UnicodeForm():  # no character decomposes into more than four that compose again
+                factor *= 4
+            case Lowercase() | Prepend():
+                pass
+            case Replace(pattern, False, content) if len(content) >= len(pattern):
+                pass
+            case _:
+                return None
+    return factor
 
 
 def _behind(front: str, text: str | bytes) -> str | bytes:
