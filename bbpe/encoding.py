@@ -59,7 +59,7 @@ class TextEncoder:
     def __init__(self, model: Model, pattern: Pattern, scheme: Scheme | None = None) -> None:
         self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
-        self._open_tail = pattern.open_tail
+        self._open_tail = pattern.open_tail if scheme is None else 1  # a pair of bytes alone says where that ends
         #: `to_list` of a text of less than THREAD_WORTH without special tokens; None where a regex splits.
         self.encode_short: Callable[[Text], list[int]] | None = (
             None if self.splitter.compiled is None else self.encoder.encode_list

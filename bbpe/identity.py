@@ -10,7 +10,7 @@ from . import formats
 from .core.ids import TokenBytes
 from .errors import SpecialTokenError
 from .normalize import bytes_to_alphabet
-from .spec import TokenizerSpec, other_tokens
+from .spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
 from .specials import END_OF_TEXT
 
 
@@ -18,7 +18,8 @@ class Identity:
     """The part of a `Tokenizer` that says what it is; immutable."""
 
     spec: TokenizerSpec
-    _token_bytes: TokenBytes
+    _tokens: TokenBytes
+    _token_bytes: TokenBytes  # as they are written into a text
 
     def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
         """Write the tokenizer to a file, atomically.
@@ -32,7 +33,7 @@ class Identity:
 
     def id_to_token(self, token_id: int) -> bytes:
         """Return the bytes of an id, special tokens too; `TokenIdError` when no token has it."""
-        return self._token_bytes.token(token_id)
+        return self._tokens.token(token_id)
 
     def token_to_id(self, token: bytes | str) -> int:
         """Return the id of a token, given as bytes or text; a special token goes before an ordinary one.
@@ -47,6 +48,8 @@ class Identity:
         """Return all tokens and their ids: in GPT-2's byte alphabet, and those of characters as files write them."""
         if self.spec.characters is not None:
             return formats.keys_of_characters(self.spec)
+        if is_of_text(self.spec):
+            return keys_of_text(self.spec)
         ordinary = {bytes_to_alphabet(token): token_id for token_id, token in self.spec.vocab.items()}
         return {**ordinary, **self.spec.added_tokens, **self.spec.special_tokens}
 
@@ -98,7 +101,9 @@ class Identity:
 
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
-        """The merges in order of priority; in rank mode, merges that give the same ids."""
+        """The merges in order of priority; in rank mode, merges that give the same ids; none but in BPE."""
+        if self.spec.model is not None:
+            return []
         vocab = self.spec.vocab
         return [(vocab[left], vocab[right]) for left, right, _ in formats.merges_of(self.spec)]
 
@@ -136,5 +141,7 @@ class Identity:
         raise AttributeError(f"a Tokenizer is immutable; cannot delete {name!r}")
 
     def __repr__(self) -> str:
+        if self.spec.model is not None:
+            return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {type(self.spec.model).__name__}>"
         mode = "ranks" if self.spec.merges is None else f"{len(self.spec.merges)} merges"
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {mode}, pattern {self.pattern}>"

@@ -13,6 +13,7 @@ import regex
 from .charsmap import charsmap_function
 from .rules import (
     BLANK,
+    BertNormalizer,
     Charsmap,
     Lowercase,
     Normalizer,
@@ -24,10 +25,13 @@ from .rules import (
     UnicodeForm,
 )
 from .unicode_ages import (
+    FORMAT_NEWER,
     LOWER_NEWER_THAN_14,
     MARKS_NEWER_THAN_9,
     MARKS_ONLY_IN_9,
     NEWER_THAN_9,
+    NONSPACING_NEWER,
+    NONSPACING_OLDER,
     character_class,
 )
 
@@ -125,6 +129,8 @@ def _function(rule: Normalizer) -> Function:
             return lambda text: compiled.sub(lambda _: content, text)
         case SqueezeBlanks():
             return lambda text: re.sub("  +", " ", text).lstrip(" ").rstrip(" " + BLANK)
+        case BertNormalizer():
+            return lambda text: _bert(rule, text)
         case Charsmap(data, kept, prefix):
             apply = charsmap_function(data, kept)
             return lambda text: prefix + apply(text) if text else text
@@ -167,3 +173,48 @@ def _strip(left: bool, right: bool) -> Function:
     sides = [side for side, wanted in ((r"\A\s+", left), (r"\s+\Z", right)) if wanted]
     compiled = regex.compile("|".join(sides)) if sides else None
     return lambda text: text if compiled is None else compiled.sub("", text)
+
+
+# -- BERT's ------------------------------------------------------------------------------------------------
+
+# what is white space and no control character
+_BLANK = re.compile("[\\t\\n\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]")
+_IDEOGRAPH = re.compile(
+    "([\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\U00020000-\\U0002a6df\\U0002a700-\\U0002b81f"
+    "\\U0002b920-\\U0002ceaf\\U0002f800-\\U0002fa1f])"
+)
+
+
+def _bert(rule: BertNormalizer, text: str) -> str:
+    if rule.clean_text:
+        text = "".join(char for char in text if not is_dropped(char))
+        text = _BLANK.sub(" ", text)
+    if rule.cjk_apart:
+        text = _IDEOGRAPH.sub(r" \1 ", text)
+    if rule.strip_accents:
+        text = "".join(char for char in _normal_form("NFD", text) if not is_nonspacing(char))
+    return _lowercase(text) if rule.lowercase else text
+
+
+@cache
+def is_dropped(char: str) -> bool:
+    """Whether cleaning drops a character: a control or format character, U+0000 or U+FFFD."""
+    if char in "\t\n\r" or _is_in(FORMAT_NEWER, char):
+        return False
+    return char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Co")
+
+
+@cache
+def is_nonspacing(char: str) -> bool:
+    """Whether stripping accents drops a character.
+
+    >>> is_nonspacing("\N{COMBINING ACUTE ACCENT}"), is_nonspacing("a")
+    (True, False)
+    """
+    if _is_in(NONSPACING_OLDER, char):
+        return True
+    return unicodedata.category(char) == "Mn" and not _is_in(NONSPACING_NEWER, char)
+
+
+def _is_in(ranges: tuple[tuple[int, int], ...], char: str) -> bool:
+    return any(first <= ord(char) <= last for first, last in ranges)

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from .characters import CharacterModel, joined_pairs
 from .core.bpe import BPE
 from .encoding import THREAD_WORTH, TextEncoder
-from .errors import VocabularyError
-from .models import Unigram
+from .models import Unigram, WordPiece
 from .normalize import Text, text_bytes, well_formed
 from .normalizing import batch_normalizer, normalizer
 from .parallel import imap
@@ -27,6 +26,7 @@ from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher
 from .unigram import unigram_model
+from .words import wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
 _BLANK_BYTES = BLANK.encode()
@@ -42,12 +42,12 @@ def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     if isinstance(spec.model, Unigram):
         whole = Scheme(joins=b"\xff" * 8192) if spec.pattern == PATTERNS["none"] else None
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, whole), spec)
-    if spec.model is not None:
-        raise VocabularyError(f"no encoder for {type(spec.model).__name__}; expected BPE")
+    if isinstance(spec.model, WordPiece):
+        encoder, is_whole = wordpiece_encoder(spec, spec.model)
+        return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
-        plain = spec.rules == TextRules() and not spec.token_options
-        return encoder if plain else RuleEncoder(encoder, spec)
+        return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
     merges = spec.merges or ()
     order = dict.fromkeys(made for _, _, made in merges)
     singles = [token_id for token_id, token in spec.vocab.items() if len(token) > 1 and len(token.decode()) == 1]
@@ -61,6 +61,10 @@ def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and spec.characters.byte_ids:
         scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
     return RuleEncoder(TextEncoder(model, spec.pattern, scheme), spec)
+
+
+def _is_plain(spec: TokenizerSpec) -> bool:
+    return spec.rules == TextRules() and not spec.token_options
 
 
 class RuleEncoder(TextEncoder):

@@ -18,7 +18,7 @@ from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
-from .spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
+from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
 
 # the one empty tuple, so that the usual call is known by it
@@ -40,7 +40,9 @@ class Tokenizer(Identity):
         values = self.__dict__
         values["spec"] = spec
         values["_encoder"] = encoder = text_encoder(spec)
-        values["_token_bytes"] = TokenBytes(spec.vocab, other_tokens(spec))
+        values["_tokens"] = tokens = TokenBytes(spec.vocab, other_tokens(spec))
+        written = decoded_tokens(spec)
+        values["_token_bytes"] = tokens if written[0] is spec.vocab else TokenBytes(*written)
         normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
         values["_specials"] = specials = SpecialTokens(
             spec.special_tokens, spec.added_tokens, spec.token_options, normalize
@@ -215,12 +217,13 @@ class Tokenizer(Identity):
                 yield self._encoder.to_array(data, matcher)
 
     def tokenize(self, text: Text) -> list[str]:
-        """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them.
+        """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them; WordPiece's as text.
 
         >>> bbpe.train_from_iterator(["a b"], vocab_size=256).tokenize("a b")
         ['a', 'Ġ', 'b']
         """
-        return [bytes_to_alphabet(self._token_bytes.token(token_id)) for token_id in self.encode(text)]
+        tokens = [self._tokens.token(token_id) for token_id in self.encode(text)]
+        return [token.decode() if is_of_text(self.spec) else bytes_to_alphabet(token) for token in tokens]
 
     def cache_info(self) -> CacheInfo:
         """Return how many bytes the caches take: this tokenizer's, and all of the process's with their limit."""
