@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,18 +19,33 @@ from .errors import CorpusError, MemoryLimitError
 from .normalize import BYTE_ORDER, Text, text_bytes
 from .parallel import apart
 from .progress import Progress, resolve
+from .rowfiles import Rows
 from .settings import Settings, settings_of
 from .spec import MAX_ID, TokenizerSpec
 from .tokenizer import Tokenizer
+from .unigram_training import train_unigram
 from .vocab import Vocab
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
+#: What a tokenizer can be trained as.
+ModelName: TypeAlias = Literal["bpe", "unigram"]
 
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
 _VISITS = 1 << 20
 _NO_LIMIT = 2**32 - 1
 #: How unique pretokens grow with text, at the slowest: as this power of it.
 _SLOWEST = 0.6
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """The model, and what only a Unigram model is asked."""
+
+    name: ModelName = "bpe"
+    character_coverage: float = 0.9995
+    byte_fallback: bool = True
+    user_defined_symbols: tuple[str, ...] = ()
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,7 @@ class _Plan:
     pad_vocab_to: int
     max_memory: int | None
     sample: float
+    model: _Kind
 
     @property
     def merge_limit(self) -> int:
@@ -69,6 +85,10 @@ def train(
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
     text_field: str = "text",
+    model: ModelName = "bpe",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on files.
@@ -81,6 +101,11 @@ def train(
     pair that occurs first in the text.  `document="line"` makes each line, with its end, a text of its own.
     `pad_vocab_to=128` adds reserved special tokens up to a multiple of 128.  The other options are those of `count`.
 
+    `model="unigram"` learns a Unigram model (Kudo, 2018) of characters instead: `<unk>`, the special tokens,
+    `user_defined_symbols`, which are always tokens, with `byte_fallback` the 256 bytes, and tokens by their scores.
+    The characters that make up `character_coverage` of the text are tokens.  `min_frequency` and `tie_break` are for
+    BPE.
+
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` when there is
     no text or it cannot be read, `OSError` naming a file that cannot be read, `MemoryLimitError` before merging begins
     when it would need more than `max_memory`, naming how much, and the `sample` that would fit.
@@ -92,11 +117,12 @@ def train(
     ...     train(folder, 258).merges
     [(b'l', b'o'), (b'lo', b'w')]
     """
+    kind = _Kind(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
     plan = _plan(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads, executor=executor,
         checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
@@ -122,6 +148,10 @@ def train_from_iterator(
     checkpoint: str | os.PathLike[str] | None = None,
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
+    model: ModelName = "bpe",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on texts, each `str` or bytes-like; no merge crosses from one into the next.
@@ -131,11 +161,12 @@ def train_from_iterator(
     >>> train_from_iterator(["low lower lowest"], 257).merges
     [(b'l', b'o')]
     """
+    kind = _Kind(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
     plan = _plan(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads, executor=executor,
         checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
@@ -155,6 +186,11 @@ def train_from_counts(
     tie_break: TieBreak = "ids",
     pad_vocab_to: int = 1,
     max_memory: int | str | None = None,
+    threads: int | None = None,
+    model: ModelName = "bpe",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on counted pretokens, in the order of their first appearance.
@@ -177,7 +213,8 @@ def train_from_counts(
     else:
         specials = () if special_tokens is None else special_tokens
         given = _counts_of_mapping(counts, settings_of("gpt2" if pattern is None else pattern, specials))
-    plan = _plan(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0)
+    kind = _Kind(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    plan = _plan(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0, kind)
     with resolve(progress) as report:
         return _learn(plan, given, report or silent)
 
@@ -204,11 +241,12 @@ def _plan(
     pad_vocab_to: int,
     max_memory: int | str | None,
     sample: float,
+    model: _Kind,
 ) -> _Plan:
     """Check arguments before anything is read."""
     count = len(special_tokens)
     for name, value, least in (
-        ("vocab_size", vocab_size, 256 + count),
+        ("vocab_size", vocab_size, 256 + count if model.name == "bpe" else 1),
         ("min_frequency", min_frequency, 0),
         ("max_token_length", _NO_LIMIT if max_token_length is None else max_token_length, 1),
         ("pad_vocab_to", pad_vocab_to, 1),
@@ -220,12 +258,18 @@ def _plan(
             raise ValueError(f"{name} is {value}; expected at least {least}{detail}")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
+    if model.name not in _LEARNERS:
+        raise ValueError(f"model is {model.name!r}; expected one of {', '.join(map(repr, _LEARNERS))}")
+    if model.name == "bpe" and model != _Kind(threads=model.threads):
+        raise ValueError('character_coverage, byte_fallback and user_defined_symbols are for model="unigram"')
+    if model.name != "bpe" and (min_frequency != 1 or tie_break != "ids"):
+        raise ValueError(f'min_frequency and tie_break are for model="bpe", not {model.name!r}')
     if tie_break not in TIE_RULES:
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
     longest = _NO_LIMIT if max_token_length is None else min(max_token_length, _NO_LIMIT)
     memory = None if max_memory is None else parse_bytes(max_memory)
     return _Plan(
-        vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample
+        vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample, model
     )
 
 
@@ -252,6 +296,25 @@ def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
         raise CorpusError("there is no text to train on: no pretoken was found")
     if plan.max_memory is not None:
         _check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+    return Tokenizer(_LEARNERS[plan.model.name](plan, counts, report))
+
+
+def _learn_unigram(plan: _Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
+    kind = plan.model
+    return train_unigram(
+        Rows.join(list(counts.batches())),
+        plan.vocab_size + len(_reserved(plan, plan.vocab_size)),
+        special_tokens=(*plan.special_tokens, *_reserved(plan, plan.vocab_size)),
+        user_defined_symbols=kind.user_defined_symbols,
+        character_coverage=kind.character_coverage,
+        byte_fallback=kind.byte_fallback,
+        max_token_length=None if plan.max_token_length == _NO_LIMIT else plan.max_token_length,
+        threads=kind.threads,
+        report=report,
+    )
+
+
+def _learn_bpe(plan: _Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
     trainer = _trainer(plan, counts)
     limit, done = plan.merge_limit, False
     while not done:
@@ -262,7 +325,14 @@ def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
     merges = tuple(zip(left, right, range(256, len(vocab)), strict=True))
     texts = [*plan.special_tokens, *_reserved(plan, len(vocab) + len(plan.special_tokens))]
     specials = {text: len(vocab) + i for i, text in enumerate(texts)}
-    return Tokenizer(TokenizerSpec(vocab, merges, counts.kind.pattern, specials))
+    return TokenizerSpec(vocab, merges, counts.kind.pattern, specials)
+
+
+#: How each model is learned.
+_LEARNERS: dict[ModelName, Callable[[_Plan, PretokenCounts, Report], TokenizerSpec]] = {
+    "bpe": _learn_bpe,
+    "unigram": _learn_unigram,
+}
 
 
 def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:

@@ -20,7 +20,8 @@ static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
         bbpe_pretoken_entry *entry = self->tokens.entries + i;
         if (entry->length > self->longest) self->longest = entry->length;
         const uint8_t *bytes = self->tokens.arena + entry->start;
-        if (entry->length > 1 && memchr(bytes + 1, ' ', entry->length - 1) != NULL) self->has_words = false;
+        for (uint32_t k = 1; k < entry->length; k++)
+            if (bytes[k] == ' ' && bytes[k - 1] > ' ') self->has_words = false;
         self->pieces[i] = (bbpe_unigram_piece){scores[i], (uint32_t)entry->value, entry->length};
         entry->value = (uint64_t)1 << 32 | i;
     }

@@ -57,7 +57,7 @@ void bbpe_unigram_word_learn(bbpe_unigram_word *self, const bbpe_unigram *model,
     lattice paths;
     bool is_best[sizeof paths.edges / sizeof *paths.edges] = {false};
     self->count = 0;
-    if (!fill(&paths, model, word, n)) return;
+    if (word[n - 1] <= ' ' || !fill(&paths, model, word, n)) return; /* of one blank, too: the next may belong to it */
     sum_up(&paths, model, n);
     size_t tokens = 0;
     double far = 0; /* that no node in the word may be beyond what sums are kept below */

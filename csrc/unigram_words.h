@@ -1,7 +1,7 @@
 /* Words whose tokens are known, for sums in float: a small table of one thread's.
  *
- * A word is a blank and what follows up to the next one, of up to 15 bytes, and its tokens depend on nothing around it
- * where no token holds a blank behind its first byte; but for rounding.  For a sum in float from the beginning of a
+ * A word is a blank and what follows up to the next one, of up to 15 bytes, if it ends in no white space.  Its tokens
+ * depend on nothing around it, where no token holds a blank behind what is no white space; but for rounding.  For a sum in float from the beginning of a
  * text is rounded at each token, so that of two paths that are nearly equal either may win, depending on the sum before
  * the word.  Each sum of k tokens is off by at most k * 2^-8 while sums stay below 2^17, and rounding keeps order, so a
  * path that is better by more than that for itself and any other path wins wherever the word stands.  Such a word is

@@ -22,7 +22,7 @@ LAYERS = [
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
     {"formats"},
-    {"encoding", "decoding", "sources", "counts"},
+    {"encoding", "decoding", "sources", "counts", "unigram_training"},
     {"words"},
     {"pipeline"},
     {"identity", "located", "stream_decoder"},
