@@ -26,14 +26,14 @@ from .tokenizer import Tokenizer
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
 
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
-_VISITS = 1 << 20
+VISITS = 1 << 20
 _NO_LIMIT = 2**32 - 1
 #: How unique pretokens grow with text, at the slowest: as this power of it.
 _SLOWEST = 0.6
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """The checked arguments of one training, less how to count."""
 
     vocab_size: int
@@ -47,6 +47,7 @@ class _Plan:
 
     @property
     def merge_limit(self) -> int:
+        """The most merges there can be."""
         return self.vocab_size - 256 - len(self.special_tokens)
 
 
@@ -91,7 +92,7 @@ def train(
     ...     train(folder, 258).merges
     [(b'l', b'o'), (b'lo', b'w')]
     """
-    plan = _plan(
+    plan = plan_of(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
     )
     settings = settings_of(
@@ -100,7 +101,7 @@ def train(
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
-        counts = count_files(files, settings, report, partial(_check_memory, plan))
+        counts = count_files(files, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
 
@@ -130,7 +131,7 @@ def train_from_iterator(
     >>> train_from_iterator(["low lower lowest"], 257).merges
     [(b'l', b'o')]
     """
-    plan = _plan(
+    plan = plan_of(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
     )
     settings = settings_of(
@@ -139,7 +140,7 @@ def train_from_iterator(
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
-        counts = count_texts(texts, settings, report, partial(_check_memory, plan))
+        counts = count_texts(texts, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
 
@@ -176,7 +177,7 @@ def train_from_counts(
     else:
         specials = () if special_tokens is None else special_tokens
         given = _counts_of_mapping(counts, settings_of("gpt2" if pattern is None else pattern, specials))
-    plan = _plan(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0)
+    plan = plan_of(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0)
     with resolve(progress) as report:
         return _learn(plan, given, report or silent)
 
@@ -194,7 +195,7 @@ def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings
     return PretokenCounts.of_table(table, settings.kind)
 
 
-def _plan(
+def plan_of(
     vocab_size: int,
     special_tokens: Sequence[str],
     min_frequency: int,
@@ -203,7 +204,7 @@ def _plan(
     pad_vocab_to: int,
     max_memory: int | str | None,
     sample: float,
-) -> _Plan:
+) -> Plan:
     """Check arguments before anything is read."""
     count = len(special_tokens)
     for name, value, least in (
@@ -223,12 +224,12 @@ def _plan(
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
     longest = _NO_LIMIT if max_token_length is None else min(max_token_length, _NO_LIMIT)
     memory = None if max_memory is None else parse_bytes(max_memory)
-    return _Plan(
+    return Plan(
         vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample
     )
 
 
-def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
+def check_memory(plan: Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
     """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
     if plan.max_memory is None:
         return
@@ -246,15 +247,15 @@ def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int
     )
 
 
-def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
+def _learn(plan: Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
     if len(counts) == 0:
         raise CorpusError("there is no text to train on: no pretoken was found")
     if plan.max_memory is not None:
-        _check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+        check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
     trainer = _trainer(plan, counts)
     limit, done = plan.merge_limit, False
     while not done:
-        done = trainer.step(_VISITS)
+        done = trainer.step(VISITS)
         report(Progress("merge", trainer.merge_count, trainer.merge_count if done else limit, "merges"))
     tokens = [bytes((byte,)) for byte in BYTE_ORDER]
     merges: list[tuple[int, int, int]] = []
@@ -266,7 +267,7 @@ def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
     return Tokenizer(TokenizerSpec(dict(enumerate(tokens)), tuple(merges), counts.kind.pattern, specials))
 
 
-def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
+def _trainer(plan: Plan, counts: PretokenCounts) -> Trainer:
     def make() -> Trainer:
         return Trainer(
             counts.table(in_order=plan.tie_break == "first"),
@@ -280,7 +281,7 @@ def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
     return apart(make, abandon=True)
 
 
-def _reserved(plan: _Plan, size: int) -> list[str]:
+def _reserved(plan: Plan, size: int) -> list[str]:
     """Return special tokens that make a vocabulary of `size` tokens a multiple of what was asked for."""
     names = (f"<|reserved_{number}|>" for number in range(plan.pad_vocab_to + len(plan.special_tokens)))
     free = [name for name in names if name not in plan.special_tokens]
