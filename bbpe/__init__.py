@@ -21,6 +21,8 @@ from .errors import (
     TokenIdError,
     VocabularyError,
 )
+from .extending import extend
+from .pruning import prune
 from .ragged import Ragged
 from .splitting import split, split_spans
 from .stream_decoder import StreamDecoder
@@ -45,9 +47,11 @@ __all__ = [
     "count",
     "count_from_iterator",
     "encoding_for_model",
+    "extend",
     "get_encoding",
     "load",
     "load_counts",
+    "prune",
     "set_cache_limit",
     "split",
     "split_spans",

@@ -31,14 +31,14 @@ TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
 ModelName: TypeAlias = Literal["bpe", "unigram"]
 
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
-_VISITS = 1 << 20
+VISITS = 1 << 20
 _NO_LIMIT = 2**32 - 1
 #: How unique pretokens grow with text, at the slowest: as this power of it.
 _SLOWEST = 0.6
 
 
 @dataclass(frozen=True)
-class _Kind:
+class ModelOptions:
     """The model, and what only a Unigram model is asked."""
 
     name: ModelName = "bpe"
@@ -49,7 +49,7 @@ class _Kind:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """The checked arguments of one training, less how to count."""
 
     vocab_size: int
@@ -60,10 +60,11 @@ class _Plan:
     pad_vocab_to: int
     max_memory: int | None
     sample: float
-    model: _Kind
+    model: ModelOptions
 
     @property
     def merge_limit(self) -> int:
+        """The most merges there can be."""
         return self.vocab_size - 256 - len(self.special_tokens)
 
 
@@ -117,17 +118,18 @@ def train(
     ...     train(folder, 258).merges
     [(b'l', b'o'), (b'lo', b'w')]
     """
-    kind = _Kind(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
-    plan = _plan(
+    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    plan = plan_of(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
-        counts = count_files(files, settings, report, partial(_check_memory, plan))
+        counts = count_files(files, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
 
@@ -161,17 +163,17 @@ def train_from_iterator(
     >>> train_from_iterator(["low lower lowest"], 257).merges
     [(b'l', b'o')]
     """
-    kind = _Kind(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
-    plan = _plan(
+    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    plan = plan_of(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
-        counts = count_texts(texts, settings, report, partial(_check_memory, plan))
+        counts = count_texts(texts, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
 
@@ -213,8 +215,10 @@ def train_from_counts(
     else:
         specials = () if special_tokens is None else special_tokens
         given = _counts_of_mapping(counts, settings_of("gpt2" if pattern is None else pattern, specials))
-    kind = _Kind(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
-    plan = _plan(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0, kind)
+    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    plan = plan_of(
+        vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0, kind
+    )
     with resolve(progress) as report:
         return _learn(plan, given, report or silent)
 
@@ -232,7 +236,7 @@ def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings
     return PretokenCounts.of_table(table, settings.kind)
 
 
-def _plan(
+def plan_of(
     vocab_size: int,
     special_tokens: Sequence[str],
     min_frequency: int,
@@ -241,8 +245,8 @@ def _plan(
     pad_vocab_to: int,
     max_memory: int | str | None,
     sample: float,
-    model: _Kind,
-) -> _Plan:
+    model: ModelOptions = ModelOptions(),
+) -> Plan:
     """Check arguments before anything is read."""
     count = len(special_tokens)
     for name, value, least in (
@@ -260,7 +264,7 @@ def _plan(
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     if model.name not in _LEARNERS:
         raise ValueError(f"model is {model.name!r}; expected one of {', '.join(map(repr, _LEARNERS))}")
-    if model.name == "bpe" and model != _Kind(threads=model.threads):
+    if model.name == "bpe" and model != ModelOptions(threads=model.threads):
         raise ValueError('character_coverage, byte_fallback and user_defined_symbols are for model="unigram"')
     if model.name != "bpe" and (min_frequency != 1 or tie_break != "ids"):
         raise ValueError(f'min_frequency and tie_break are for model="bpe", not {model.name!r}')
@@ -268,12 +272,12 @@ def _plan(
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
     longest = _NO_LIMIT if max_token_length is None else min(max_token_length, _NO_LIMIT)
     memory = None if max_memory is None else parse_bytes(max_memory)
-    return _Plan(
+    return Plan(
         vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample, model
     )
 
 
-def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
+def check_memory(plan: Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
     """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
     if plan.max_memory is None:
         return
@@ -291,15 +295,15 @@ def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int
     )
 
 
-def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
+def _learn(plan: Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
     if len(counts) == 0:
         raise CorpusError("there is no text to train on: no pretoken was found")
     if plan.max_memory is not None:
-        _check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+        check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
     return Tokenizer(_LEARNERS[plan.model.name](plan, counts, report))
 
 
-def _learn_unigram(plan: _Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
+def _learn_unigram(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
     kind = plan.model
     return train_unigram(
         Rows.join(list(counts.batches())),
@@ -314,11 +318,11 @@ def _learn_unigram(plan: _Plan, counts: PretokenCounts, report: Report) -> Token
     )
 
 
-def _learn_bpe(plan: _Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
+def _learn_bpe(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
     trainer = _trainer(plan, counts)
     limit, done = plan.merge_limit, False
     while not done:
-        done = trainer.step(_VISITS)
+        done = trainer.step(VISITS)
         report(Progress("merge", trainer.merge_count, trainer.merge_count if done else limit, "merges"))
     vocab = Vocab.of_rows(*trainer.tokens())
     left, right = trainer.merges().T.tolist()
@@ -329,13 +333,13 @@ def _learn_bpe(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer
 
 
 #: How each model is learned.
-_LEARNERS: dict[ModelName, Callable[[_Plan, PretokenCounts, Report], TokenizerSpec]] = {
+_LEARNERS: dict[ModelName, Callable[[Plan, PretokenCounts, Report], TokenizerSpec]] = {
     "bpe": _learn_bpe,
     "unigram": _learn_unigram,
 }
 
 
-def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
+def _trainer(plan: Plan, counts: PretokenCounts) -> Trainer:
     def make() -> Trainer:
         return Trainer(
             counts.table(in_order=plan.tie_break == "first"),
@@ -349,7 +353,7 @@ def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
     return apart(make, abandon=True)
 
 
-def _reserved(plan: _Plan, size: int) -> list[str]:
+def _reserved(plan: Plan, size: int) -> list[str]:
     """Return special tokens that make a vocabulary of `size` tokens a multiple of what was asked for."""
     names = (f"<|reserved_{number}|>" for number in range(plan.pad_vocab_to + len(plan.special_tokens)))
     free = [name for name in names if name not in plan.special_tokens]

@@ -34,7 +34,8 @@ LAYERS = [
     {"count_run"},
     {"counting"},
     # a tokenizer and the views of it know each other, and one of these trains
-    {"tokenizer", "training", "encodings", "download", "verify", "compat"},
+    {"tokenizer", "training", "encodings", "download", "verify", "compat"}
+    | {"extending", "pruning"},
     {"views"},
     {"cli", "__main__", "__init__"},
 ]
