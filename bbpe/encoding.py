@@ -142,8 +142,10 @@ class TextEncoder:
 
     def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
         """Whether a text is too long for so many of the longest tokens, even if it is one endless word."""
-        longest = max(self.encoder.model.longest, 0 if matcher is None else matcher.longest)
-        return not self.splitter.pattern.drops_gaps and _length([text]) > limit * longest
+        longest = self.encoder.model.longest
+        if longest is None or self.splitter.pattern.drops_gaps:
+            return False
+        return _length([text]) > limit * max(longest, 0 if matcher is None else matcher.longest)
 
     def counts(
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None

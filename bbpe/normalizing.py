@@ -73,8 +73,9 @@ def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], l
     >>> together(["a  b ", "", "c"])
     [' a b', '', ' c']
     """
-    left = list(rules)
-    charsmap = left.pop(0) if left and isinstance(left[0], Charsmap) else None
+    first = rules[0] if rules else None
+    charsmap = first if isinstance(first, Charsmap) else None
+    left = list(rules if charsmap is None else rules[1:])
     squeezes = bool(left) and isinstance(left[0], SqueezeBlanks)
     left = left[1:] if squeezes else left
     prepends = bool(left) and left[0] == Prepend(BLANK)

@@ -281,4 +281,5 @@ def digamma(x: Floats) -> Floats:
         at[low] += 1
     square = 1 / (at * at)
     series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    return found + np.log(at) - 0.5 / at - series
+    result: npt.NDArray[np.float64] = found + np.log(at) - 0.5 / at - series
+    return result

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..core.bpe import Model
+from ..core.bpe import BPE
 from ..encoding import TextEncoder
 from ..normalize import text_bytes
 from ..specials import Matcher
@@ -29,8 +29,10 @@ class Unstable:
         self._engine: TextEncoder = tokenizer._encoder
 
     @cached_property
-    def _model(self) -> Model:
-        return self._engine.encoder.model
+    def _model(self) -> BPE:
+        model = self._engine.encoder.model
+        assert isinstance(model, BPE), "only tokenizers of bytes have this view"
+        return model
 
     @cached_property
     def _ids(self) -> dict[bytes, int]:
