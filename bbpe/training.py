@@ -123,7 +123,7 @@ def train(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        pattern, _apart(special_tokens, user_defined_symbols), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
         text_field=text_field,
     )  # fmt: skip
@@ -168,7 +168,7 @@ def train_from_iterator(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        pattern, _apart(special_tokens, user_defined_symbols), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
@@ -234,6 +234,11 @@ def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings
             raise ValueError(f"the count of {pretoken!r} is {count}; expected 0 to {2**63 - 1}")
         table.add(bytes(text_bytes(pretoken)), count)
     return PretokenCounts.of_table(table, settings.kind)
+
+
+def _apart(special_tokens: Sequence[str], symbols: Sequence[str]) -> Sequence[str]:
+    """Return what is not counted as text."""
+    return (*special_tokens, *symbols) if symbols else special_tokens
 
 
 def plan_of(
