@@ -25,7 +25,7 @@ from .rules import BLANK, Prepend, Replace
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher
-from .unigram import unigram_model
+from .unigram import unigram_model, unigram_scheme
 from .words import wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
@@ -40,8 +40,7 @@ _NO_IDS = np.empty(0, np.uint32)
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
     if isinstance(spec.model, Unigram):
-        whole = Scheme(joins=b"\xff" * 8192) if spec.pattern == PATTERNS["none"] else None
-        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, whole), spec)
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPiece):
         encoder, is_whole = wordpiece_encoder(spec, spec.model)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
@@ -77,10 +76,10 @@ class RuleEncoder(TextEncoder):
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
-        plain = (spec.model is not None or (spec.characters is not None and bool(spec.characters.byte_ids))) and not (spec.rules.prefix or spec.rules.pre_tokenizers)
+        has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
+        plain = (spec.model is not None or has_bytes) and not (spec.rules.prefix or spec.rules.pre_tokenizers)
         self._together = batch_normalizer(spec.rules.normalizers) if marks and plain else None
         self._unknown = None
-        has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
         self._errors = "surrogateescape" if has_bytes else "replace"
         if spec.characters is not None and not has_bytes and spec.model is None:
             known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)

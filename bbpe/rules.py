@@ -75,6 +75,13 @@ class Charsmap:
 
 
 @dataclass(frozen=True)
+class Precompiled:
+    """The same table as HF's `tokenizers` applies it: to what a reader sees as one character, or else to each."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
 class SqueezeBlanks:
     """SentencePiece's removal of extra blanks: one for each run, none at the beginning and at the end."""
 
@@ -94,7 +101,8 @@ class BertNormalizer:
 
 
 Normalizer: TypeAlias = (
-    UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | SqueezeBlanks | BertNormalizer
+    UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | Precompiled | SqueezeBlanks
+    | BertNormalizer
 )
 
 

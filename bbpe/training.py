@@ -121,8 +121,9 @@ def train(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
@@ -165,8 +166,8 @@ def train_from_iterator(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent

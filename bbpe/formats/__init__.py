@@ -83,7 +83,10 @@ _REFUSED = {
 # Formats that can say what happens to a text before it is split.
 _HOLD_RULES = ("huggingface", "sentencepiece", "wordpiece")
 # The formats of models other than BPE.
-_HOLD_MODELS: dict[type, tuple[str, ...]] = {WordPiece: ("huggingface", "wordpiece"), Unigram: ()}
+_HOLD_MODELS: dict[type, tuple[str, ...]] = {
+    WordPiece: ("huggingface", "wordpiece"),
+    Unigram: ("huggingface", "sentencepiece"),
+}
 
 _HEAD_BYTES = 1 << 16
 # how many ids for each token, and besides

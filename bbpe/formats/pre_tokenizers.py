@@ -197,7 +197,7 @@ def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
 def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
     """Return the rules that a pattern and a prefix are."""
     prefix, pattern = spec.rules.prefix, spec.pattern
-    if spec.model is not None and pattern == PATTERNS["none"]:
+    if spec.model is not None and spec.characters is None and pattern == PATTERNS["none"]:
         return ()
     if spec.characters is not None:
         marked = spec.characters.marks_blanks and spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),)

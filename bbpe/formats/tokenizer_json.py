@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath, write_atomic, write_folder_atomic
-from ..models import WordPiece
+from ..models import Unigram, WordPiece
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import BLANK, Characters, Replace
 from ..spec import TextRules, TokenizerSpec, make_spec
@@ -29,6 +29,7 @@ from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
 from .reading import Fields, about, read_json, shown
+from .unigram import read_unigram, write_unigram
 from .wordpiece import read_wordpiece, write_wordpiece
 
 NAMES = (("tokenizer.json",),)
@@ -80,15 +81,22 @@ def load(
     if pattern is not None:
         split = replace(split, pattern=get_pattern(pattern))
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
-    other, pairs, whole, characters = None, None, False, None
+    other: WordPiece | Unigram | None = None
+    pairs, whole, characters = None, False, None
     if model.peek("type") == "WordPiece":
         rules = replace(rules, strip_blanks=1)
         vocab, other = read_wordpiece(model, {**added.added, **added.special}, cleanup=decoder.cleanup)
         if decoder.word_prefix != other.prefix:
             model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
+    elif model.peek("type") == "Unigram":
+        specials = {**added.added, **added.special}
+        marks = _marks_blanks(model, split, rules, {}, specials)
+        if decoder.marks_blanks != marks or split.byte_level:
+            model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
+        vocab, other, characters = read_unigram(model, specials, marks_blanks=marks)
     else:
         vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
-    if characters is not None:
+    if characters is not None and other is None:
         split, rules = _simplified(split, rules, characters, vocab.values(), whole)
     with about(path):
         return make_spec(
@@ -138,8 +146,17 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "pre_tokenizer": write_pre_tokenizer(spec),
         "post_processor": write_post_processor(spec),
         "decoder": write_decoder(spec),
-        "model": write_wordpiece(spec, spec.model) if isinstance(spec.model, WordPiece) else _written_bpe(spec, path),
+        "model": _written_model(spec, path),
     }
+
+
+def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
+    match spec.model:
+        case WordPiece():
+            return write_wordpiece(spec, spec.model)
+        case Unigram():
+            return write_unigram(spec, spec.model)
+    return _written_bpe(spec, path)
 
 
 def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
