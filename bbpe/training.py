@@ -121,7 +121,7 @@ def train(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        pattern, _apart(special_tokens, user_defined_symbols), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
         text_field=text_field,
     )  # fmt: skip
@@ -166,7 +166,7 @@ def train_from_iterator(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        pattern, _apart(special_tokens, user_defined_symbols), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
@@ -217,6 +217,11 @@ def train_from_counts(
     plan = _plan(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0, kind)
     with resolve(progress) as report:
         return _learn(plan, given, report or silent)
+
+
+def _apart(special_tokens: Sequence[str], user_defined_symbols: Sequence[str]) -> Sequence[str]:
+    """Return what separates texts while they are counted."""
+    return (*special_tokens, *user_defined_symbols) if user_defined_symbols else special_tokens
 
 
 def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings: Settings) -> PretokenCounts:

@@ -89,11 +89,10 @@ def load(
         if decoder.word_prefix != other.prefix:
             model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
     elif model.peek("type") == "Unigram":
-        specials = {**added.added, **added.special}
-        marks = _marks_blanks(model, split, rules, {}, specials)
+        marks = _marks_blanks(model, split, rules, {}, {})
         if decoder.marks_blanks != marks or split.byte_level:
             model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
-        vocab, other, characters = read_unigram(model, specials, marks_blanks=marks)
+        vocab, other, characters = read_unigram(model, {**added.added, **added.special}, marks_blanks=marks)
     else:
         vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
     if characters is not None and other is None:
