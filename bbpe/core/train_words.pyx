@@ -2,6 +2,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_train_words cimport (
     bbpe_train_words, bbpe_train_words_add, bbpe_train_words_begin, bbpe_train_words_best, bbpe_train_words_free,
     bbpe_train_words_init, bbpe_train_words_merge, bbpe_train_words_pair,
@@ -33,15 +34,16 @@ cdef class WordTrainer:
         bbpe_train_words_free(&self.c)
 
     cdef int _add(self, list symbols, uint64_t weight) except -1:
-        cdef uint32_t few[256]
         cdef size_t n = len(symbols), i
-        if n == 0:
-            return 0
-        if n > 256:
-            raise ValueError(f"a word has {n} symbols; expected at most 256")
-        for i in range(n):
-            few[i] = symbols[i]
-        return check(bbpe_train_words_add(&self.c, few, n, weight))
+        cdef uint32_t *ids = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
+        if ids == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        try:
+            for i in range(n):
+                ids[i] = symbols[i]
+            return check(bbpe_train_words_add(&self.c, ids, n, weight))
+        finally:
+            bbpe_memory_free(ids)
 
     def best(self):
         """The best pair and its count, or None when there is none left."""
