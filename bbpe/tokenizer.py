@@ -47,6 +47,8 @@ class Tokenizer(Identity):
         values["_specials"] = specials = SpecialTokens(
             spec.special_tokens, spec.added_tokens, spec.token_options, normalize
         )
+        ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
+        values["_blanks"] = (spec.rules.strip_blanks, int(ends_words))
         values["_around"] = ((), ()) if spec.template is None else spec.template.around
         # a short text takes less time than asking what to look for in it
         values["_encode_short"] = self._encoder.encode_short if specials.matcher() is None else None
@@ -55,6 +57,7 @@ class Tokenizer(Identity):
     _encode_short: Callable[[Text], list[int]] | None
     _specials: SpecialTokens
     _around: tuple[tuple[int, ...], tuple[int, ...]]
+    _blanks: tuple[int, int]  # that decoding takes away at both ends
 
     @classmethod
     def from_merges(
@@ -256,7 +259,7 @@ class Tokenizer(Identity):
         ('a b', '')
         """
         text = self._token_bytes.text(self._kept(ids) if skip_special_tokens else ids, errors, run_with(threads))
-        return text if self.spec.rules.strip_blanks == 0 else strip_blanks(text, self.spec.rules.strip_blanks)
+        return strip_blanks(text, *self._blanks) if any(self._blanks) else text
 
     def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
         """Return the bytes of ids; for every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
@@ -264,7 +267,7 @@ class Tokenizer(Identity):
         Ids, threads and errors as in `decode`.
         """
         data = self._token_bytes.join(ids, run_with(threads))
-        return data if self.spec.rules.strip_blanks == 0 else strip_blanks(data, self.spec.rules.strip_blanks)
+        return strip_blanks(data, *self._blanks) if any(self._blanks) else data
 
     def decode_batch(
         self,
@@ -285,8 +288,7 @@ class Tokenizer(Identity):
         if skip_special_tokens:
             batch = [self._kept(row) for row in batch]
         texts = decode_rows(self._token_bytes, batch, errors=errors, threads=threads)
-        count = self.spec.rules.strip_blanks
-        return texts if count == 0 else [strip_blanks(text, count) for text in texts]
+        return [strip_blanks(text, *self._blanks) for text in texts] if any(self._blanks) else texts
 
     def _kept(self, ids: Ids) -> Ids:
         """Return ids without those of special tokens."""

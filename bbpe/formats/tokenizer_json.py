@@ -168,7 +168,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "dropout": None,
         "unk_token": _unknown_token(spec, path),
         "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
+        "end_of_word_suffix": (spec.characters.end_of_word or None) if spec.characters is not None else None,
         "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
         "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
         "ignore_merges": whole,
@@ -212,7 +212,9 @@ def _model(
     model.only("dropout", None, 0.0, 0, default=None)
     unknown = model.take("unk_token", None)
     model.only("continuing_subword_prefix", None, "", default=None)
-    model.only("end_of_word_suffix", None, "", default=None)
+    end = model.take("end_of_word_suffix", None) or ""
+    if type(end) is not str:
+        model.refuse("expected a string or null", "end_of_word_suffix")
     byte_fallback = model.take_type("byte_fallback", bool, False)
     fuse = model.take_type("fuse_unk", bool, False)
     whole = model.take_type("ignore_merges", bool, False)
@@ -225,14 +227,15 @@ def _model(
     if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
         _check_apart(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
-        return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, None
+        ended = Characters((), keys.get(unknown), end_of_word=end, are_bytes=True) if end else None
+        return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended
     marks = _marks_blanks(model, split, rules, keys, specials)
-    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback:
+    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or (decoder.end_of_word or "") != end:
         model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}, {byte_fallback=}")
     if unknown is not None and keys.get(unknown, specials.get(unknown)) is None:
         model.refuse(f"{shown(unknown)} has no id", "unk_token")
     unknown_id = None if unknown is None else keys.get(unknown, specials.get(unknown))
-    characters = Characters((), unknown_id, fuse, marks)
+    characters = Characters((), unknown_id, fuse, marks, end)
     left_out = both - merges.using(both) - {text for text in both if len(text) == 1}
     tokens, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
