@@ -13,11 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from .errors import VocabularyError
 
 # keys are a few characters; the largest tables have 100,000 nodes in 300,000 bytes
 _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES = 256, 2_000_000, 1 << 22
+_GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
 
 
 def charsmap_function(data: bytes, kept: Sequence[str] = (), *, untouched: str = "") -> Callable[[str], str]:
@@ -55,6 +57,35 @@ def charsmap_function(data: bytes, kept: Sequence[str] = (), *, untouched: str =
                         done = start + size
                         break
         return "".join((*parts, text[done:]))
+
+    return apply
+
+
+def grapheme_function(data: bytes) -> Callable[[str], str]:
+    """Return the function that replaces as HF's `tokenizers` does.
+
+    What begins with a key and is one grapheme, of up to 5 bytes, becomes the value of its shortest key; of any other
+    each character that is a key becomes its value.  Raises `VocabularyError` on a table that is no such trie.
+    """
+    table = read_charsmap(data) if data else {}
+    several = _class({key[1] for key in table if len(key) > 1})
+    ones = _class({key for key in table if len(key) == 1})
+
+    def replaced(found: regex.Match[str]) -> str:
+        grapheme: str = found[0]
+        if len(grapheme.encode("utf-8", "surrogatepass")) < _LEAST_APART:
+            for end in range(1, len(grapheme) + 1):
+                if grapheme[:end] in table:
+                    return table[grapheme[:end]]
+        return "".join(table.get(char, char) for char in grapheme)
+
+    def apply(text: str) -> str:
+        if text.isascii() and "\r\n" not in text:  # each is a grapheme
+            return ones.sub(lambda found: table.get(found[0], found[0]), text)
+        if not (several.search(text) or ones.search(text)):
+            return text
+        done: str = _GRAPHEME.sub(replaced, text)
+        return done
 
     return apply
 

@@ -10,13 +10,14 @@ from typing import TypeAlias
 
 import regex
 
-from .charsmap import charsmap_function
+from .charsmap import charsmap_function, grapheme_function
 from .rules import (
     BLANK,
     BertNormalizer,
     Charsmap,
     Lowercase,
     Normalizer,
+    Precompiled,
     Prepend,
     Replace,
     SqueezeBlanks,
@@ -73,15 +74,18 @@ def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], l
     >>> together(["a  b ", "", "c"])
     [' a b', '', ' c']
     """
-    first = rules[0] if rules else None
-    charsmap = first if isinstance(first, Charsmap) else None
-    left = list(rules if charsmap is None else rules[1:])
-    squeezes = bool(left) and isinstance(left[0], SqueezeBlanks)
+    left = list(rules)
+    apply: Function | None = None
+    match left:
+        case [Charsmap(data, kept, prefix), *rest]:
+            if prefix:
+                return None
+            apply, left = charsmap_function(data, kept, untouched=_BETWEEN), rest
+    squeezes = left[:1] == [SqueezeBlanks()]
     left = left[1:] if squeezes else left
-    prepends = bool(left) and left[0] == Prepend(BLANK)
-    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)] or (charsmap is not None and charsmap.prefix):
+    prepends = left[:1] == [Prepend(BLANK)]
+    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)]:
         return None
-    apply = None if charsmap is None else charsmap_function(charsmap.data, charsmap.kept, untouched=_BETWEEN)
 
     def together(texts: Sequence[str]) -> list[str] | None:
         text = f"{_BETWEEN}{_BETWEEN.join(texts)}{_BETWEEN}"
@@ -128,6 +132,8 @@ def _function(rule: Normalizer) -> Function:
             return lambda text: re.sub("  +", " ", text).lstrip(" ").rstrip(" " + BLANK)
         case BertNormalizer():
             return lambda text: _bert(rule, text)
+        case Precompiled(data):
+            return grapheme_function(data)
         case Charsmap(data, kept, prefix):
             apply = charsmap_function(data, kept)
             return lambda text: prefix + apply(text) if text else text

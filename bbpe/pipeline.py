@@ -12,7 +12,7 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from .characters import CharacterModel, joined_pairs
+from .characters import UNKNOWN, WORD_END, CharacterModel, inner_token, is_single, joined_pairs
 from .core.bpe import BPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .models import Unigram, WordPiece
@@ -22,11 +22,11 @@ from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens
 from .ragged import Ragged
-from .rules import BLANK, Lowercase, Prepend, Replace, UnicodeForm
+from .rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher, OptionMatcher
-from .unigram import unigram_model
+from .unigram import unigram_model, unigram_scheme
 from .words import wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
@@ -35,33 +35,36 @@ _BLANK_BYTES = BLANK.encode()
 _find_blank = re.compile(_BLANK_BYTES).search
 # longer texts are normalised one by one, by as many threads as there are
 _TOGETHER = 1 << 14
+# what str.split takes for white space and patterns do not
+_SEPARATORS = re.compile("[\x1c-\x1f]")
 _NO_IDS = np.empty(0, np.uint32)
 
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
     if isinstance(spec.model, Unigram):
-        whole = Scheme(joins=b"\xff" * 8192) if spec.pattern == PATTERNS["none"] else None
-        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, whole), spec)
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPiece):
         encoder, is_whole = wordpiece_encoder(spec, spec.model)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
         return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
+    return RuleEncoder(_of_characters(spec, spec.characters), spec)
+
+
+def _of_characters(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
     merges = spec.merges or ()
-    order = dict.fromkeys(made for _, _, made in merges)
-    singles = [token_id for token_id, token in spec.vocab.items() if len(token) > 1 and len(token.decode()) == 1]
-    others = [token_id for token_id, token in spec.vocab.items() if len(token.decode()) > 1 and token_id not in order]
-    order = dict.fromkeys([*order, *others])
-    for token_id in singles:
-        order.pop(token_id, None)
-    model = CharacterModel(spec.vocab, spec.characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
+    end = characters.end_of_word.encode()
+    alone = {token_id for token_id, token in spec.vocab.items() if is_single(inner_token(token, end), characters)}
+    made = dict.fromkeys((*(token_id for _, _, token_id in merges), *spec.vocab))
+    order = [token_id for token_id in made if token_id not in alone]
+    model = CharacterModel(spec.vocab, characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
     scheme = None
     # what the vocabulary does not join may be cut, unless whole pretokens count, or runs within one
-    if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and spec.characters.byte_ids:
+    if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and characters.byte_ids:
         scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
-    return RuleEncoder(TextEncoder(model, spec.pattern, scheme), spec)
+    return TextEncoder(model, spec.pattern, scheme)
 
 
 def _is_plain(spec: TokenizerSpec) -> bool:
@@ -81,14 +84,13 @@ class RuleEncoder(TextEncoder):
         self._shrinks = _shrinking(spec)
         self._unknown = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
-        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers)
+        self._ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
+        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._ends_words)
         self._only_normalised = is_whole and (has_bytes or spec.model is not None)
         self._together = batch_normalizer(spec.rules.normalizers) if marks and self._only_normalised else None
-        self._errors = "surrogateescape" if has_bytes else "replace"
+        self._errors = "surrogateescape" if has_bytes and not self._ends_words else "replace"
         if spec.characters is not None and not has_bytes and spec.model is None:
-            known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
-            often = "+" if spec.characters.fuse_unknown else ""
-            self._unknown = re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
+            self._unknown = _unknown_characters(spec, spec.characters)
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
@@ -237,6 +239,8 @@ class RuleEncoder(TextEncoder):
     def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
         """Return the ids of a piece of normalised text without any tokens to find."""
         text = prefixed(self._rules.prefix, text, is_first)
+        if self._ends_words:
+            return self._words(text, is_first)
         if self._rules.pre_tokenizers:
             found = pretokens(self._rules.pre_tokenizers, text, is_first=is_first)
             if self._marks:
@@ -246,6 +250,26 @@ class RuleEncoder(TextEncoder):
         else:
             found = [pretoken.encode() for pretoken in self.splitter.pattern.split(text)]
         return self._given(found) if self._unknown is None else _joined(self._known(found))
+
+    def _words(self, text: str, is_first: bool) -> Ids:
+        """Return the ids of a piece whose pretokens are words with an end."""
+        if self._rules.pre_tokenizers:
+            words = [word.decode("utf-8", "replace") for word in pretokens(self._rules.pre_tokenizers, text)]
+        elif self.splitter.pattern == PATTERNS["whitespace"]:
+            words = text.split() if not _SEPARATORS.search(text) else self._split(text)
+        else:
+            words = self._split(text)
+        if not words:
+            return _NO_IDS
+        joined = "\udcff".join(words) + "\udcff"
+        if self._unknown is not None:
+            joined = self._unknown.sub("\udcfe", joined)
+        data = joined.encode("utf-8", "surrogateescape")
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == WORD_END) + 1
+        return self.encoder.encode_given(data, ends.astype(np.int64, copy=False))
+
+    def _split(self, text: str) -> list[str]:
+        return list(self.splitter.pattern.split(text))
 
     def _given(self, found: Sequence[bytes]) -> Ids:
         """Return the ids of pretokens."""
@@ -261,6 +285,21 @@ class RuleEncoder(TextEncoder):
             for number, part in enumerate(self._unknown.split(pretoken.decode())):
                 if part:
                     yield unknown if number % 2 else self._given([part.encode()])
+
+
+def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Pattern[str] | None:
+    """Return a search for the characters that have no token, or `None` where all bytes have one."""
+    if characters.are_bytes:
+        return None
+    end = characters.end_of_word.encode()
+    tokens = [inner_token(token, end) for token in spec.vocab.values()]
+    singles = {chr(WORD_END + 0xDC00), chr(UNKNOWN + 0xDC00)} if end else set()
+    for token in tokens:
+        if is_single(token, characters):
+            singles.add(token.removesuffix(bytes((WORD_END,))).decode())
+    known = "".join(map(re.escape, singles))
+    often = "+" if characters.fuse_unknown else ""
+    return re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
 
 
 def _light_prefix(spec: TokenizerSpec) -> str | None:

@@ -44,8 +44,11 @@ class Tokenizer(Measures):
     def __init__(self, spec: TokenizerSpec) -> None:
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
+        ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
+        self.__dict__["_blanks"] = (spec.rules.strip_blanks, int(ends_words))
 
     _around: tuple[tuple[int, ...], tuple[int, ...]]
+    _blanks: tuple[int, int]  # that decoding takes away at both ends
 
     @FirstUse
     def _encoder(self) -> TextEncoder:
@@ -288,7 +291,7 @@ class Tokenizer(Measures):
         ('a b', '')
         """
         text = self._token_bytes.text(self._kept(ids) if skip_special_tokens else ids, errors, run_with(threads))
-        return text if self.spec.rules.strip_blanks == 0 else strip_blanks(text, self.spec.rules.strip_blanks)
+        return strip_blanks(text, *self._blanks) if any(self._blanks) else text
 
     def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
         """Return the bytes of ids; for every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
@@ -296,7 +299,7 @@ class Tokenizer(Measures):
         Ids, threads and errors as in `decode`.
         """
         data = self._token_bytes.join(ids, run_with(threads))
-        return data if self.spec.rules.strip_blanks == 0 else strip_blanks(data, self.spec.rules.strip_blanks)
+        return strip_blanks(data, *self._blanks) if any(self._blanks) else data
 
     def decode_batch(
         self,
@@ -317,8 +320,7 @@ class Tokenizer(Measures):
         if skip_special_tokens:
             batch = [self._kept(row) for row in batch]
         texts = decode_rows(self._token_bytes, batch, errors=errors, threads=threads)
-        count = self.spec.rules.strip_blanks
-        return texts if count == 0 else [strip_blanks(text, count) for text in texts]
+        return [strip_blanks(text, *self._blanks) for text in texts] if any(self._blanks) else texts
 
     # -- views ---------------------------------------------------------------------------------------
 

@@ -223,6 +223,11 @@ def train_from_counts(
         return _learn(plan, given, report or silent)
 
 
+def _apart(special_tokens: Sequence[str], user_defined_symbols: Sequence[str]) -> Sequence[str]:
+    """Return what separates texts while they are counted."""
+    return (*special_tokens, *user_defined_symbols) if user_defined_symbols else special_tokens
+
+
 def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings: Settings) -> PretokenCounts:
     if not isinstance(counts, Mapping):
         raise TypeError(f"counts must be PretokenCounts or a mapping to counts, not {type(counts).__name__}")

@@ -11,6 +11,9 @@ typedef enum {
     BBPE_CONTRACTION_SUFFIX_FOLD, /* behind a word, in any case */
 } bbpe_contraction;
 
+/* Where a text is parted before rules are applied to its parts (split_words.h). */
+enum { BBPE_WORDS_NONE, BBPE_WORDS_SPACE, BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART };
+
 enum { BBPE_TAIL_NONE, BBPE_TAIL_NEWLINES, BBPE_TAIL_NEWLINES_SLASH };
 
 typedef struct {
@@ -27,7 +30,8 @@ typedef struct {
     uint32_t end_first;   /* 1: \s+$ */
     uint32_t apart;       /* set: cut off by earlier steps; numbers by number_max, CJK in runs */
     uint32_t ascii_word;  /* 1: ASCII punctuation and the ASCII letters behind it */
-    uint32_t zero;        /* no padding: rows are compared byte by byte */
+    uint32_t words;       /* not 0: instead of all else, where words end, BBPE_WORDS_; also padding, rows are compared
+                             byte by byte */
     const uint64_t *joins; /* or NULL; instead of all else: 2^16 bits, [first << 8 | second], of the bytes that a
                               vocabulary joins: a pretoken ends between any others.  Owned by who made the row */
 } bbpe_scheme;

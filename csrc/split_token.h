@@ -9,7 +9,7 @@
 #ifndef BBPE_SPLIT_TOKEN_H
 #define BBPE_SPLIT_TOKEN_H
 
-#include "split_scheme.h"
+#include "split_words.h"
 
 /* The text of a pretoken as its clauses see it. */
 typedef struct {
@@ -117,6 +117,10 @@ BBPE_INLINE size_t bbpe_split_token(const uint8_t *text, size_t i, size_t n, con
     if (scheme.joins != NULL) {
         while (++i < n && bbpe_scheme_joins(scheme.joins, text[i - 1], text[i])) continue;
         return i;
+    }
+    if (scheme.words != BBPE_WORDS_NONE) {
+        for (next = i + 1; next < n && !bbpe_words_part(text, i, next, scheme.words); next++) continue;
+        return next;
     }
     const uint32_t set = bbpe_uclass_at(text, i, n, &next);
     const bbpe_view view = {text, n, bbpe_split_visible(set, scheme)};
