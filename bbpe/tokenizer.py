@@ -338,6 +338,22 @@ class Tokenizer(Measures):
 
         return Encoding(self)
 
+    def as_huggingface(self, **options: Any) -> Any:
+        """Return this tokenizer as a `transformers.PreTrainedTokenizerFast`, with the same ids.
+
+        It pads, truncates, gives offsets, applies chat templates and saves as all of them do; the work is done by HF's
+        `tokenizers`.  A `tokenizer_config.json` and a chat template beside the file that was loaded hold, and
+        `options`, the arguments of `PreTrainedTokenizerFast` such as `pad_token`, go before them.  Raises `ImportError`
+        without `transformers`, `VocabularyError` when a tokenizer.json cannot hold the tokenizer.
+
+        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+        >>> tok.as_huggingface()(["low", "lower"])["input_ids"]  # doctest: +SKIP
+        [[257], [257, 68, 81]]
+        """
+        from .compat.huggingface import as_huggingface
+
+        return as_huggingface(self, **options)
+
     def _kept(self, ids: Ids) -> Ids:
         """Return ids without those of special tokens."""
         skipped = frozenset(self.spec.special_tokens.values())
