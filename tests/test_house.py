@@ -38,7 +38,7 @@ LAYERS = [
 ]
 C_LAYERS = [
     {"common"},
-    {"pages", "atomic", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64"},
+    {"pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64"},
     {"memory"},
     {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
