@@ -21,8 +21,11 @@ from .errors import (
     TokenIdError,
     VocabularyError,
 )
+from .extending import extend
+from .pruning import prune
 from .ragged import Ragged
 from .splitting import split, split_spans
+from .stream_decoder import StreamDecoder
 from .tokenizer import Tokenizer, load
 from .training import train, train_from_counts, train_from_iterator
 
@@ -36,6 +39,7 @@ __all__ = [
     "PretokenCounts",
     "Ragged",
     "SpecialTokenError",
+    "StreamDecoder",
     "Summary",
     "TokenIdError",
     "Tokenizer",
@@ -43,9 +47,11 @@ __all__ = [
     "count",
     "count_from_iterator",
     "encoding_for_model",
+    "extend",
     "get_encoding",
     "load",
     "load_counts",
+    "prune",
     "set_cache_limit",
     "split",
     "split_spans",

@@ -44,6 +44,7 @@ class CharacterModel:
             [*self._assembly, *listed],
             whole_pretokens=whole_pretokens,
             outputs=self._outputs,
+            fixed_merges=len(self._assembly),
         )
 
     def merges_by_rank(self) -> list[tuple[int, int, int]]:

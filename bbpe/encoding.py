@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core.encoder import Encoder
+from .core.encoder import SHORT_TEXT, Encoder
 from .core.model import Model
 from .normalize import Text, text_bytes
 from .parallel import imap, thread_count
@@ -23,7 +23,7 @@ from .splitting import TextSplitter
 from .streaming import pieces
 
 #: Text of less than this, in characters or bytes, is not worth a thread.
-THREAD_WORTH = 1 << 20
+THREAD_WORTH = SHORT_TEXT
 #: What one task of a thread encodes: more would wait for the last one, less for each other.
 _CHUNK = 1 << 19
 
@@ -59,10 +59,11 @@ class TextEncoder:
     def __init__(self, model: Model, pattern: Pattern, scheme: Scheme | None = None) -> None:
         self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
-        self._open_tail = pattern.open_tail
-        #: `to_list` of a text of less than THREAD_WORTH without special tokens; None where a regex splits.
-        self.encode_short: Callable[[Text], list[int]] | None = (
-            None if self.splitter.compiled is None else self.encoder.encode_list
+        self._open_tail = pattern.open_tail if scheme is None else 1  # a pair of bytes alone says where that ends
+        #: `to_list` of a str of less than THREAD_WORTH without special tokens, None of all others; None where a regex
+        #: splits.
+        self.encode_short: Callable[[Text], list[int] | None] | None = (
+            None if self.splitter.compiled is None else self.encoder.encode_short
         )
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
@@ -113,6 +114,60 @@ class TextEncoder:
 
         return _in_parts(self.encoder.bound([head, text]), encode, len(spans), threads)
 
+    def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
+        """Return how many ids a text has, without memory for them."""
+        if matcher is not None:
+            pieces = matcher.checked_pieces(text_bytes(text))
+            return sum(1 if isinstance(piece, int) else self.count(piece, threads=threads) for piece in pieces)
+        if self.splitter.compiled is None:
+            batches = self.splitter.batches(text_bytes(text))
+            return sum(len(self.encoder.encode_given(*batch)) for batch in batches)
+        if _length([text]) < THREAD_WORTH or thread_count(threads) == 1:
+            return self.encoder.count(text)
+        spans = pairwise(self.encoder.cuts(text, _CHUNK).tolist())
+        return sum(imap(lambda span: self.encoder.count(text, *span), spans, threads))
+
+    def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
+        """Return how many ids a text has, or, as soon as they are more than `limit`, any larger number."""
+        if self._exceeds(text, limit, matcher):
+            return limit + 1
+        if matcher is None and self.splitter.compiled is not None:
+            return self.encoder.count(text, limit=limit)
+        total = 0
+        for piece in pieces(_slices(text), self.splitter.cut, self._open_tail, matcher):
+            total += 1 if isinstance(piece, int) else len(self.encoder.encode_given(*piece))
+            if total > limit:
+                break
+        return total
+
+    def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
+        """Whether a text is too long for so many of the longest tokens, even if it is one endless word."""
+        longest = self.encoder.model.longest
+        if longest is None or self.splitter.pattern.drops_gaps:
+            return False
+        return _length([text]) > limit * max(longest, 0 if matcher is None else matcher.longest)
+
+    def counts(
+        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return how many ids each text has, int64[n]."""
+        threads = _threads_for(texts, threads)
+        if matcher is not None or self.splitter.compiled is None:
+            found = imap(lambda text: self.count(text, matcher, threads=1), texts, threads)
+            return np.fromiter(found, np.int64, len(texts))
+        lengths = np.zeros(len(texts), dtype=np.int64)
+        for _ in imap(lambda group: self.encoder.count_rows(texts, *group, lengths), _groups(texts), threads):
+            pass
+        return lengths
+
+    def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
+        """Return the ids of pretokens, which are cut at `ends`."""
+        return self.encoder.encode_given(data, ends)
+
+    def dropping(self, dropout: float, seed: int) -> TextEncoder:
+        """Return what encodes one text with merges skipped at random."""
+        return DroppingEncoder(self, dropout, seed)
+
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         threads = _threads_for(texts, threads)
@@ -146,6 +201,43 @@ class TextEncoder:
                 yield piece
             else:
                 yield from self.encoder.to_list(self.encoder.encode_given(*piece))
+
+
+class DroppingEncoder(TextEncoder):
+    """Texts to ids, each merge skipped with a probability; a text after the other, as chance goes on."""
+
+    def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:
+        self.splitter, self.encoder, self.encode_short = engine.splitter, engine.encoder, None
+        self._dropout, self._random = dropout, np.array([seed], np.uint64)
+
+    def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
+        """Return the ids of a text as a list."""
+        ids: list[int] = self.to_array(text, matcher).tolist()
+        return ids
+
+    def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
+        """Return the ids of a text as uint32[n]."""
+        if matcher is not None:
+            return super().to_array(text, matcher, threads)
+        return self.given(*self.splitter.cut(bytes(text_bytes(text)))[:2])
+
+    def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
+        """Return the ids of pretokens, which are cut at `ends`."""
+        return self.encoder.encode_dropout(data, ends, self._dropout, self._random)
+
+    def in_parts(
+        self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
+    ) -> Ids:
+        """Return the ids of a text whose beginning is what `first` makes of it."""
+        return self.to_array(first(text))
+
+
+def _slices(text: Text) -> Iterator[Text]:
+    """Yield a text slice by slice, each as long as all before it."""
+    start, end = 0, 1 << 12
+    while start < len(text):
+        yield text[start:end]
+        start, end = end, 2 * end
 
 
 def _in_parts(room: int, encode: Callable[[Parts, int], None], count: int, threads: int | None) -> Ids:

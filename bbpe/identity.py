@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NoReturn
 
@@ -10,7 +11,7 @@ from . import formats
 from .core.ids import TokenBytes
 from .errors import SpecialTokenError
 from .normalize import bytes_to_alphabet
-from .spec import TokenizerSpec, other_tokens
+from .spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
 from .specials import END_OF_TEXT
 
 
@@ -18,7 +19,8 @@ class Identity:
     """The part of a `Tokenizer` that says what it is; immutable."""
 
     spec: TokenizerSpec
-    _token_bytes: TokenBytes
+    _tokens: TokenBytes
+    _token_bytes: TokenBytes  # as they are written into a text
 
     def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
         """Write the tokenizer to a file, atomically.
@@ -32,7 +34,7 @@ class Identity:
 
     def id_to_token(self, token_id: int) -> bytes:
         """Return the bytes of an id, special tokens too; `TokenIdError` when no token has it."""
-        return self._token_bytes.token(token_id)
+        return self._tokens.token(token_id)
 
     def token_to_id(self, token: bytes | str) -> int:
         """Return the id of a token, given as bytes or text; a special token goes before an ordinary one.
@@ -43,10 +45,43 @@ class Identity:
             token = token.encode("utf-8", "surrogatepass")
         return self._ids_by_token[token]
 
+    # tiktoken's names
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """Return the id of one token, special ones too: `token_to_id` by tiktoken's name.
+
+        >>> bbpe.train_from_iterator(["low"], vocab_size=257).encode_single_token("lo")
+        256
+        """
+        return self.token_to_id(text_or_bytes)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of an id: `id_to_token` by tiktoken's name.
+
+        >>> bbpe.train_from_iterator(["low"], vocab_size=257).decode_single_token_bytes(256)
+        b'lo'
+        """
+        return self.id_to_token(token)
+
+    def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
+        """Return the bytes of each id; `TokenIdError` when no token has it.
+
+        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=257)
+        >>> tok.decode_tokens_bytes(tok.encode("low"))
+        [b'lo', b'w']
+        """
+        return [self._token_bytes.token(token) for token in tokens]
+
+    def token_byte_values(self) -> list[bytes]:
+        """Return the bytes of all ordinary tokens, in the order of bytes."""
+        return sorted(self.spec.vocab.values())
+
     def get_vocab(self) -> dict[str, int]:
         """Return all tokens and their ids: in GPT-2's byte alphabet, and those of characters as files write them."""
         if self.spec.characters is not None:
             return formats.keys_of_characters(self.spec)
+        if is_of_text(self.spec):
+            return keys_of_text(self.spec)
         ordinary = {bytes_to_alphabet(token): token_id for token_id, token in self.spec.vocab.items()}
         return {**ordinary, **self.spec.added_tokens, **self.spec.special_tokens}
 
@@ -54,6 +89,11 @@ class Identity:
     def vocab_size(self) -> int:
         """The highest id plus one."""
         return self._token_bytes.id_count
+
+    @property
+    def max_token_value(self) -> int:
+        """The highest id."""
+        return self.vocab_size - 1
 
     @property
     def n_vocab(self) -> int:
@@ -88,6 +128,15 @@ class Identity:
         """Tokens that always match, and their ids."""
         return dict(self.spec.added_tokens)
 
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self.spec.special_tokens)
+
+    def is_special_token(self, token_id: int) -> bool:
+        """Say whether an id is that of a special token."""
+        return token_id in self._special_ids
+
     @property
     def eot_token(self) -> int:
         """The id of the end-of-text token; `SpecialTokenError` when there is none."""
@@ -98,7 +147,9 @@ class Identity:
 
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
-        """The merges in order of priority; in rank mode, merges that give the same ids."""
+        """The merges in order of priority; in rank mode, merges that give the same ids; none but in BPE."""
+        if self.spec.model is not None:
+            return []
         vocab = self.spec.vocab
         return [(vocab[left], vocab[right]) for left, right, _ in formats.merges_of(self.spec)]
 
@@ -111,6 +162,10 @@ class Identity:
     def fingerprint(self) -> str:
         """64 hex digits over ids and bytes, special and added tokens and the pattern."""
         return self.spec.fingerprint()
+
+    @cached_property
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset(self.spec.special_tokens.values())
 
     @cached_property
     def _ids_by_token(self) -> dict[bytes, int]:
@@ -136,5 +191,7 @@ class Identity:
         raise AttributeError(f"a Tokenizer is immutable; cannot delete {name!r}")
 
     def __repr__(self) -> str:
+        if self.spec.model is not None:
+            return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {type(self.spec.model).__name__}>"
         mode = "ranks" if self.spec.merges is None else f"{len(self.spec.merges)} merges"
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {mode}, pattern {self.pattern}>"

@@ -11,12 +11,14 @@ class WordPiece:
     """Greedy longest match: the longest token that a word begins with, then what continues it.
 
     Tokens with `prefix` continue a word, all others begin one.  A word that cannot be matched to its end, or has more
-    than `max_characters` characters, is the one id `unknown`.
+    than `max_characters` characters, is the one id `unknown`.  Decoding puts a blank before each token that begins a
+    word, and with `cleanup` takes away those before some punctuation and contractions, as HF's `tokenizers` does.
     """
 
     unknown: int
     prefix: str = "##"
     max_characters: int = 100
+    cleanup: bool = True
 
     def identity(self) -> bytes:
         """Return what ids depend on, for the fingerprint."""

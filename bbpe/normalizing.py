@@ -13,6 +13,7 @@ import regex
 from .charsmap import charsmap_function
 from .rules import (
     BLANK,
+    BertNormalizer,
     Charsmap,
     Lowercase,
     Normalizer,
@@ -23,7 +24,14 @@ from .rules import (
     StripAccents,
     UnicodeForm,
 )
-from .unicode_ages import LOWER_NEWER_THAN_14, MARKS_NEWER_THAN_9, MARKS_ONLY_IN_9
+from .unicode_ages import (
+    FORMAT_NEWER,
+    LOWER_NEWER_THAN_14,
+    MARKS_NEWER_THAN_9,
+    MARKS_ONLY_IN_9,
+    NONSPACING_NEWER,
+    NONSPACING_OLDER,
+)
 from .unicode_forms import normal_form
 
 Function: TypeAlias = Callable[[str], str]
@@ -51,6 +59,53 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
     return lambda text: reduce(lambda done, apply: apply(done), functions, text)
 
 
+#: What stands between texts that are normalised together.
+_BETWEEN = "\x1e"
+_BLANKS_AT_END = re.compile(f"[ {BLANK}]+(?={_BETWEEN})")
+
+
+def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], list[str] | None] | None:
+    """Return the function that applies a SentencePiece model's rules to many texts at once, U+2581 a blank at last.
+
+    It returns `None` for texts that have to be normalised one by one.  `None` where the rules are others.
+
+    >>> together = batch_normalizer([SqueezeBlanks(), Prepend(BLANK), Replace(" ", False, BLANK)])
+    >>> together(["a  b ", "", "c"])
+    [' a b', '', ' c']
+    """
+    first = rules[0] if rules else None
+    charsmap = first if isinstance(first, Charsmap) else None
+    left = list(rules if charsmap is None else rules[1:])
+    squeezes = bool(left) and isinstance(left[0], SqueezeBlanks)
+    left = left[1:] if squeezes else left
+    prepends = bool(left) and left[0] == Prepend(BLANK)
+    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)] or (charsmap is not None and charsmap.prefix):
+        return None
+    apply = None if charsmap is None else charsmap_function(charsmap.data, charsmap.kept, untouched=_BETWEEN)
+
+    def together(texts: Sequence[str]) -> list[str] | None:
+        text = f"{_BETWEEN}{_BETWEEN.join(texts)}{_BETWEEN}"
+        if text.count(_BETWEEN) != len(texts) + 1:
+            return None
+        text = text if apply is None else apply(text)
+        text = _squeezed(text) if squeezes else text
+        if prepends:
+            text = text.replace(_BETWEEN, _BETWEEN + " ")
+            for _ in range(2):  # the second time those between two that were taken away
+                text = text.replace(f"{_BETWEEN} {_BETWEEN}", _BETWEEN * 2)
+            text = text[:-1]
+        return text.replace(BLANK, " ").split(_BETWEEN)[1:-1]
+
+    return together
+
+
+def _squeezed(text: str) -> str:
+    """Apply SqueezeBlanks to texts with `_BETWEEN` around."""
+    text = re.sub("  +", " ", text) if "  " in text else text
+    text = text.replace(f"{_BETWEEN} ", _BETWEEN).replace(f" {_BETWEEN}", _BETWEEN)
+    return _BLANKS_AT_END.sub("", text) if f"{BLANK}{_BETWEEN}" in text else text
+
+
 def _function(rule: Normalizer) -> Function:
     """Return the function of one rule."""
     match rule:
@@ -71,6 +126,8 @@ def _function(rule: Normalizer) -> Function:
             return lambda text: compiled.sub(lambda _: content, text)
         case SqueezeBlanks():
             return lambda text: re.sub("  +", " ", text).lstrip(" ").rstrip(" " + BLANK)
+        case BertNormalizer():
+            return lambda text: _bert(rule, text)
         case Charsmap(data, kept, prefix):
             apply = charsmap_function(data, kept)
             return lambda text: prefix + apply(text) if text else text
@@ -102,3 +159,48 @@ def _strip(left: bool, right: bool) -> Function:
     sides = [side for side, wanted in ((r"\A\s+", left), (r"\s+\Z", right)) if wanted]
     compiled = regex.compile("|".join(sides)) if sides else None
     return lambda text: text if compiled is None else compiled.sub("", text)
+
+
+# -- BERT's ------------------------------------------------------------------------------------------------
+
+# what is white space and no control character
+_BLANK = re.compile("[\\t\\n\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]")
+_IDEOGRAPH = re.compile(
+    "([\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\U00020000-\\U0002a6df\\U0002a700-\\U0002b81f"
+    "\\U0002b920-\\U0002ceaf\\U0002f800-\\U0002fa1f])"
+)
+
+
+def _bert(rule: BertNormalizer, text: str) -> str:
+    if rule.clean_text:
+        text = "".join(char for char in text if not is_dropped(char))
+        text = _BLANK.sub(" ", text)
+    if rule.cjk_apart:
+        text = _IDEOGRAPH.sub(r" \1 ", text)
+    if rule.strip_accents:
+        text = "".join(char for char in normal_form("NFD", text) if not is_nonspacing(char))
+    return _lowercase(text) if rule.lowercase else text
+
+
+@cache
+def is_dropped(char: str) -> bool:
+    """Whether cleaning drops a character: a control or format character, U+0000 or U+FFFD."""
+    if char in "\t\n\r" or _is_in(FORMAT_NEWER, char):
+        return False
+    return char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Co")
+
+
+@cache
+def is_nonspacing(char: str) -> bool:
+    """Whether stripping accents drops a character.
+
+    >>> is_nonspacing("\N{COMBINING ACUTE ACCENT}"), is_nonspacing("a")
+    (True, False)
+    """
+    if _is_in(NONSPACING_OLDER, char):
+        return True
+    return unicodedata.category(char) == "Mn" and not _is_in(NONSPACING_NEWER, char)
+
+
+def _is_in(ranges: tuple[tuple[int, int], ...], char: str) -> bool:
+    return any(first <= ord(char) <= last for first, last in ranges)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -14,37 +15,40 @@ import numpy.typing as npt
 from .characters import CharacterModel, joined_pairs
 from .core.bpe import BPE
 from .encoding import THREAD_WORTH, TextEncoder
-from .errors import VocabularyError
-from .models import Unigram
+from .models import Unigram, WordPiece
 from .normalize import Text, text_bytes, well_formed
-from .normalizing import normalizer
+from .normalizing import batch_normalizer, normalizer
 from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens
 from .ragged import Ragged
-from .rules import BLANK, Prepend, Replace
+from .rules import BLANK, Lowercase, Prepend, Replace, UnicodeForm
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
-from .specials import Matcher
+from .specials import Matcher, OptionMatcher
 from .unigram import unigram_model
+from .words import wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
 _BLANK_BYTES = BLANK.encode()
 # bytes.find takes three times as long in Japanese, where its last byte is frequent
 _find_blank = re.compile(_BLANK_BYTES).search
+# longer texts are normalised one by one, by as many threads as there are
+_TOGETHER = 1 << 14
 _NO_IDS = np.empty(0, np.uint32)
 
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
     if isinstance(spec.model, Unigram):
-        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern), spec)
-    if spec.model is not None:
-        raise VocabularyError(f"no encoder for {type(spec.model).__name__}; expected BPE")
+        whole = Scheme(joins=b"\xff" * 8192) if spec.pattern == PATTERNS["none"] else None
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, whole), spec)
+    if isinstance(spec.model, WordPiece):
+        encoder, is_whole = wordpiece_encoder(spec, spec.model)
+        return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
-        plain = spec.rules == TextRules() and not spec.token_options
-        return encoder if plain else RuleEncoder(encoder, spec)
+        return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
     merges = spec.merges or ()
     order = dict.fromkeys(made for _, _, made in merges)
     singles = [token_id for token_id, token in spec.vocab.items() if len(token) > 1 and len(token.decode()) == 1]
@@ -60,6 +64,10 @@ def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     return RuleEncoder(TextEncoder(model, spec.pattern, scheme), spec)
 
 
+def _is_plain(spec: TokenizerSpec) -> bool:
+    return spec.rules == TextRules() and not spec.token_options
+
+
 class RuleEncoder(TextEncoder):
     """Texts to ids, by the rules of a spec."""
 
@@ -70,10 +78,12 @@ class RuleEncoder(TextEncoder):
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
-        only = spec.rules.prefix is None and not spec.rules.pre_tokenizers
-        self._only_normalised = only and spec.characters is None
+        self._shrinks = _shrinking(spec)
         self._unknown = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
+        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers)
+        self._only_normalised = is_whole and (has_bytes or spec.model is not None)
+        self._together = batch_normalizer(spec.rules.normalizers) if marks and self._only_normalised else None
         self._errors = "surrogateescape" if has_bytes else "replace"
         if spec.characters is not None and not has_bytes and spec.model is None:
             known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
@@ -111,6 +121,33 @@ class RuleEncoder(TextEncoder):
                 parts.append(np.array([token_id], np.uint32))
         return _joined(parts)
 
+    def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
+        """Return how many ids a text has."""
+        return len(self.to_array(text, matcher, threads))
+
+    def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
+        """Return how many ids a text has, or any number above `limit` when it is long enough to prove that."""
+        if self._exceeds(text, limit, matcher):
+            return limit + 1
+        return self.count(text, matcher)
+
+    def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
+        if self._shrinks is None or isinstance(matcher, OptionMatcher) or not isinstance(text, str):
+            return False
+        return super()._exceeds(text, limit * self._shrinks, matcher)
+
+    def counts(
+        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return how many ids each text has, int64[n]."""
+        return np.fromiter(map(len, self._each(texts, matcher, threads)), np.int64, len(texts))
+
+    def dropping(self, dropout: float, seed: int) -> TextEncoder:
+        """Return what encodes one text with merges skipped at random."""
+        other = copy(self)
+        other._engine = self._engine.dropping(dropout, seed)
+        return other
+
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         ready = self._all_ready(texts, matcher)
@@ -134,6 +171,15 @@ class RuleEncoder(TextEncoder):
         else:
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
 
+    def _normalized(self, texts: list[Text]) -> list[Text] | None:
+        """Return texts as the engine takes them, normalised together, where that can be done."""
+        if self._together is None or self.splitter.compiled is None or len(texts) < 2:
+            return None
+        if not all(type(text) is str for text in texts) or sum(map(len, texts)) > _TOGETHER * len(texts):
+            return None
+        together = self._together([_mended(text) for text in texts])  # type: ignore[arg-type]
+        return None if together is None else list(together)
+
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
@@ -149,6 +195,9 @@ class RuleEncoder(TextEncoder):
     def _all_ready(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
         if matcher is not None or not self._only_normalised:
             return None
+        together = self._normalized(texts)
+        if together is not None:
+            return together
         ready = [text for text in map(self._ready, texts) if text is not None]
         return ready if len(ready) == len(texts) else None
 
@@ -201,7 +250,7 @@ class RuleEncoder(TextEncoder):
     def _given(self, found: Sequence[bytes]) -> Ids:
         """Return the ids of pretokens."""
         ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
-        return self.encoder.encode_given(b"".join(found), ends)
+        return self._engine.given(b"".join(found), ends)
 
     def _known(self, found: Sequence[bytes]) -> Iterator[Ids]:
         """Yield the ids of pretokens that may hold unknown characters, which merge with nothing."""
@@ -225,6 +274,25 @@ def _light_prefix(spec: TokenizerSpec) -> str | None:
         case (Replace(" ", False, "\u2581"),) if not (rules.prefix or rules.pre_tokenizers):
             return ""
     return None
+
+
+def _shrinking(spec: TokenizerSpec) -> int | None:
+    """Return how many characters of a text may at most become one on the way to tokens; `None`: any number."""
+    has_unknown = spec.characters is not None and not spec.characters.byte_ids
+    if has_unknown or spec.rules.pre_tokenizers:
+        return None
+    factor = 1
+    for rule in spec.rules.normalizers:
+        match rule:
+            case UnicodeForm():  # no character decomposes into more than four that compose again
+                factor *= 4
+            case Lowercase() | Prepend():
+                pass
+            case Replace(pattern, False, content) if len(content) >= len(pattern):
+                pass
+            case _:
+                return None
+    return factor
 
 
 def _behind(front: str, text: str | bytes) -> str | bytes:

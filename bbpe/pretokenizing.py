@@ -15,6 +15,7 @@ from .patterns import PATTERNS
 from .rules import (
     BLANK,
     Behavior,
+    BertPreTokenizer,
     ByteLevel,
     CharDelimiterSplit,
     Digits,
@@ -74,6 +75,8 @@ def _apply(rule: PreTokenizer, text: str, is_first: bool) -> Iterator[tuple[str,
 
 def _parts(rule: PreTokenizer, text: str) -> list[str]:
     chosen: Split | None
+    if isinstance(rule, BertPreTokenizer):
+        return [part for word in _parts(WhitespaceSplit(), text) for part in _parts(Punctuation("Isolated"), word)]
     match rule:
         case Split():
             chosen = rule

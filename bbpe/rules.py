@@ -82,7 +82,23 @@ class SqueezeBlanks:
     """SentencePiece's removal of extra blanks: one for each run, none at the beginning and at the end."""
 
 
-Normalizer: TypeAlias = UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | SqueezeBlanks
+@dataclass(frozen=True)
+class BertNormalizer:
+    """BERT's, as HF's `tokenizers` has it, in this order.
+
+    `clean_text`: control and format characters are dropped and white space becomes blanks; `cjk_apart`: ideographs get
+    blanks around them; `strip_accents`: decomposed, and nonspacing marks dropped; `lowercase`.
+    """
+
+    clean_text: bool = True
+    cjk_apart: bool = True
+    strip_accents: bool = True
+    lowercase: bool = True
+
+
+Normalizer: TypeAlias = (
+    UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | SqueezeBlanks | BertNormalizer
+)
 
 
 # -- pre-tokenizers: a piece becomes several ---------------------------------------------------------------
@@ -152,8 +168,21 @@ class ByteLevel:
     use_regex: bool
 
 
+@dataclass(frozen=True)
+class BertPreTokenizer:
+    """What stands between white space, and each punctuation character apart."""
+
+
 PreTokenizer: TypeAlias = (
-    Split | Digits | Punctuation | Whitespace | WhitespaceSplit | CharDelimiterSplit | Metaspace | ByteLevel
+    Split
+    | Digits
+    | Punctuation
+    | Whitespace
+    | WhitespaceSplit
+    | CharDelimiterSplit
+    | Metaspace
+    | ByteLevel
+    | BertPreTokenizer
 )
 
 

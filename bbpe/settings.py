@@ -11,6 +11,7 @@ from .budget import parse_bytes
 from .chunks import Rules
 from .counts import Document, Kind, kind_of
 from .parallel import thread_count
+from .patterns import Pattern
 from .sources import BLOCK
 
 #: Bytes of text that a worker counts at once.
@@ -43,7 +44,7 @@ class Settings:
 
 
 def settings_of(
-    pattern: str | Sequence[str],
+    pattern: str | Sequence[str] | Pattern,
     special_tokens: Sequence[str] = (),
     document: Document = "file",
     *,

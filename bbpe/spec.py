@@ -212,6 +212,46 @@ def _check_bytes(ordinary: Vocab) -> None:
         )
 
 
+def is_of_text(spec: TokenizerSpec) -> bool:
+    """Whether tokens are text as they stand, so that nothing needs another alphabet."""
+    return spec.model is not None
+
+
+def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
+    """Return all tokens of such a vocabulary as text, and their ids, in order of ids."""
+    keys = {token.decode(): token_id for token_id, token in (*spec.vocab.items(), *other_tokens(spec).items())}
+    return dict(sorted(keys.items(), key=lambda item: item[1]))
+
+
+_CLEANUP = (
+    *((f" {mark}", mark) for mark in ".?!,"),
+    (" ' ", "'"),
+    *((f" {ending}", ending) for ending in ("n't", "'m")),
+    (" do not", " don't"),
+    *((f" {ending}", ending) for ending in ("'s", "'ve", "'re")),
+)
+
+
+def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
+    """Return the ids and bytes of `spec.vocab` and of other tokens as they are written into a text."""
+    vocab, others = spec.vocab, other_tokens(spec)
+    if isinstance(spec.model, WordPiece):
+        model, prefix = spec.model, spec.model.prefix.encode()
+        return (
+            {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in vocab.items()},
+            {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in others.items()},
+        )
+    return vocab, others
+
+
+def _word_part(token: bytes, prefix: bytes, cleanup: bool) -> bytes:
+    part = token[len(prefix) :] if prefix and token.startswith(prefix) else b" " + token
+    if cleanup:
+        for found, written in _CLEANUP:
+            part = part.replace(found.encode(), written.encode())
+    return part
+
+
 def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:
     """Return the ids and bytes of the tokens that are not in `spec.vocab`: of bytes, special and added ones."""
     others = {token_id: bytes((byte,)) for byte, token_id in enumerate(_byte_ids(spec))}

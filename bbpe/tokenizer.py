@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,20 +13,24 @@ import numpy.typing as npt
 from . import corpus, formats
 from .core.ids import TokenBytes
 from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
-from .encoding import THREAD_WORTH, CacheInfo, TextEncoder, id_dtype
-from .identity import Identity
+from .encoding import CacheInfo, TextEncoder, id_dtype
+from .first_use import FirstUse
+from .measures import Measures, as_batch
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
-from .spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
+from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
+
+if TYPE_CHECKING:
+    from .compat.tiktoken import Encoding
 
 # the one empty tuple, so that the usual call is known by it
 _NOTHING: tuple[str, ...] = ()
 
 
-class Tokenizer(Identity):
+class Tokenizer(Measures):
     """A byte-level BPE tokenizer.
 
     Made by `bbpe.train`, `bbpe.load`, `Tokenizer.from_merges` or `Tokenizer.from_ranks`; equal, hashable
@@ -37,22 +42,34 @@ class Tokenizer(Identity):
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
-        values = self.__dict__
-        values["spec"] = spec
-        values["_encoder"] = encoder = text_encoder(spec)
-        values["_token_bytes"] = TokenBytes(spec.vocab, other_tokens(spec))
-        normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
-        values["_specials"] = specials = SpecialTokens(
-            spec.special_tokens, spec.added_tokens, spec.token_options, normalize
-        )
-        values["_around"] = ((), ()) if spec.template is None else spec.template.around
-        # a short text takes less time than asking what to look for in it
-        values["_encode_short"] = self._encoder.encode_short if specials.matcher() is None else None
+        self.__dict__["spec"] = spec
+        self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
 
-    _encoder: TextEncoder
-    _encode_short: Callable[[Text], list[int]] | None
-    _specials: SpecialTokens
     _around: tuple[tuple[int, ...], tuple[int, ...]]
+
+    @FirstUse
+    def _encoder(self) -> TextEncoder:
+        return text_encoder(self.spec)
+
+    @FirstUse
+    def _tokens(self) -> TokenBytes:
+        return TokenBytes(self.spec.vocab, other_tokens(self.spec))
+
+    @FirstUse
+    def _token_bytes(self) -> TokenBytes:
+        written = decoded_tokens(self.spec)
+        return self._tokens if written[0] is self.spec.vocab else TokenBytes(*written)
+
+    @FirstUse
+    def _specials(self) -> SpecialTokens:
+        spec, encoder = self.spec, self._encoder
+        normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
+        return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
+
+    @FirstUse
+    def _encode_short(self) -> Callable[[Text], list[int] | None] | None:
+        # a short text takes less time than asking what to look for in it
+        return self._encoder.encode_short if self._specials.matcher() is None else None
 
     @classmethod
     def from_merges(
@@ -100,6 +117,8 @@ class Tokenizer(Identity):
         allowed_special: Selection = _NOTHING,
         disallowed_special: Selection = _NOTHING,
         add_special_tokens: bool = False,
+        dropout: float = 0.0,
+        seed: int | None = None,
     ) -> list[int]:
         """Return the ids of a text.
 
@@ -108,18 +127,33 @@ class Tokenizer(Identity):
         UTF-8 are encoded as the bytes they are; in a `str` a lone surrogate is U+FFFD.  `add_special_tokens` puts what
         the tokenizer's template has around a text (BOS, EOS) around its ids; without a template that is nothing.
 
+        `dropout` skips each merge, whenever it comes to be made, with that probability (Provilkov et al., 2020,
+        "BPE-Dropout"); whole pretokens are not looked up then.  The same `seed`, 0 to 2**64 - 1, gives the same ids on
+        every machine; without one each call is another.  Raises `ValueError` when it is not 0 to 1.
+
         >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=257, special_tokens=["<s>"])
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
         is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING and not add_special_tokens
-        if is_plain and self._encode_short is not None and isinstance(text, str) and len(text) < THREAD_WORTH:
-            return self._encode_short(text)
-        ids = self._encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
+        if is_plain and not dropout and self._encode_short is not None:
+            short = self._encode_short(text)
+            if short is not None:
+                return short
+        encoder = self._dropping(dropout, seed) if dropout else self._encoder
+        ids = encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
         if add_special_tokens:
             before, behind = self._around
             return [*before, *ids, *behind]
         return ids
+
+    def _dropping(self, dropout: float, seed: int | None) -> TextEncoder:
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
+        chosen = secrets.randbits(64) if seed is None else seed
+        if not 0 <= chosen < 1 << 64:
+            raise ValueError(f"seed is {seed}; expected 0 to 2**64 - 1")
+        return self._encoder.dropping(dropout, chosen)
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """Return the ids of a text in which special tokens are plain text."""
@@ -174,7 +208,7 @@ class Tokenizer(Identity):
     ) -> list[list[int]]:
         """Return the ids of each text, in order; `threads=None` uses every core when there is enough text."""
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        rows = self._encoder.lists(_as_batch(texts), matcher, threads)
+        rows = self._encoder.lists(as_batch(texts), matcher, threads)
         before, behind = self._around
         return [[*before, *row, *behind] for row in rows] if add_special_tokens else rows
 
@@ -189,7 +223,7 @@ class Tokenizer(Identity):
     ) -> Ragged:
         """Return the ids of each text as `Ragged(ids: uint32[total], offsets: int64[len(texts) + 1])`."""
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        rows = self._encoder.rows(_as_batch(texts), matcher, threads)
+        rows = self._encoder.rows(as_batch(texts), matcher, threads)
         return rows.between(*self._around) if add_special_tokens else rows
 
     def encode_iterable(
@@ -215,12 +249,13 @@ class Tokenizer(Identity):
                 yield self._encoder.to_array(data, matcher)
 
     def tokenize(self, text: Text) -> list[str]:
-        """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them.
+        """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them; WordPiece's as text.
 
         >>> bbpe.train_from_iterator(["a b"], vocab_size=256).tokenize("a b")
         ['a', 'Ġ', 'b']
         """
-        return [bytes_to_alphabet(self._token_bytes.token(token_id)) for token_id in self.encode(text)]
+        tokens = [self._tokens.token(token_id) for token_id in self.encode(text)]
+        return [token.decode() if is_of_text(self.spec) else bytes_to_alphabet(token) for token in tokens]
 
     def cache_info(self) -> CacheInfo:
         """Return how many bytes the caches take: this tokenizer's, and all of the process's with their limit."""
@@ -285,6 +320,22 @@ class Tokenizer(Identity):
         count = self.spec.rules.strip_blanks
         return texts if count == 0 else [strip_blanks(text, count) for text in texts]
 
+    # -- views ---------------------------------------------------------------------------------------
+
+    def as_tiktoken(self) -> Encoding:
+        """Return this tokenizer behind the interface of `tiktoken.Encoding`, with its defaults and errors.
+
+        Added tokens are special tokens there.  The package `tiktoken` is not needed.  Raises `VocabularyError` on a
+        tokenizer with normalizers, prefixes, options of special tokens or symbols that are characters.
+
+        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<|endoftext|>"])
+        >>> tok.as_tiktoken().encode("<|endoftext|>", disallowed_special=())[:3]
+        [27, 91, 68]
+        """
+        from .compat.tiktoken import Encoding
+
+        return Encoding(self)
+
     def _kept(self, ids: Ids) -> Ids:
         """Return ids without those of special tokens."""
         skipped = frozenset(self.spec.special_tokens.values())
@@ -310,9 +361,3 @@ def load(
     cannot be read; `PatternError` on a pattern that cannot be followed exactly.
     """
     return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))
-
-
-def _as_batch(texts: Iterable[Text]) -> list[Text]:
-    if isinstance(texts, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"a batch is an iterable of texts, not one {type(texts).__name__}")
-    return texts if isinstance(texts, list) else list(texts)

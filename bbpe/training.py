@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,21 +19,37 @@ from .errors import CorpusError, MemoryLimitError
 from .normalize import BYTE_ORDER, Text, text_bytes
 from .parallel import apart
 from .progress import Progress, resolve
+from .rowfiles import Rows
 from .settings import Settings, settings_of
 from .spec import MAX_ID, TokenizerSpec
 from .tokenizer import Tokenizer
+from .unigram_training import train_unigram
+from .vocab import Vocab
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
+#: What a tokenizer can be trained as.
+ModelName: TypeAlias = Literal["bpe", "unigram"]
 
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
-_VISITS = 1 << 20
+VISITS = 1 << 20
 _NO_LIMIT = 2**32 - 1
 #: How unique pretokens grow with text, at the slowest: as this power of it.
 _SLOWEST = 0.6
 
 
 @dataclass(frozen=True)
-class _Plan:
+class ModelOptions:
+    """The model, and what only a Unigram model is asked."""
+
+    name: ModelName = "bpe"
+    character_coverage: float = 0.9995
+    byte_fallback: bool = True
+    user_defined_symbols: tuple[str, ...] = ()
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
     """The checked arguments of one training, less how to count."""
 
     vocab_size: int
@@ -44,9 +60,11 @@ class _Plan:
     pad_vocab_to: int
     max_memory: int | None
     sample: float
+    model: ModelOptions
 
     @property
     def merge_limit(self) -> int:
+        """The most merges there can be."""
         return self.vocab_size - 256 - len(self.special_tokens)
 
 
@@ -68,6 +86,10 @@ def train(
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
     text_field: str = "text",
+    model: ModelName = "bpe",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on files.
@@ -80,6 +102,11 @@ def train(
     pair that occurs first in the text.  `document="line"` makes each line, with its end, a text of its own.
     `pad_vocab_to=128` adds reserved special tokens up to a multiple of 128.  The other options are those of `count`.
 
+    `model="unigram"` learns a Unigram model (Kudo, 2018) of characters instead: `<unk>`, the special tokens,
+    `user_defined_symbols`, which are always tokens, with `byte_fallback` the 256 bytes, and tokens by their scores.
+    The characters that make up `character_coverage` of the text are tokens.  `min_frequency` and `tie_break` are for
+    BPE.
+
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` when there is
     no text or it cannot be read, `OSError` naming a file that cannot be read, `MemoryLimitError` before merging begins
     when it would need more than `max_memory`, naming how much, and the `sample` that would fit.
@@ -91,16 +118,18 @@ def train(
     ...     train(folder, 258).merges
     [(b'l', b'o'), (b'lo', b'w')]
     """
-    plan = _plan(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
+    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    plan = plan_of(
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
-        counts = count_files(files, settings, report, partial(_check_memory, plan))
+        counts = count_files(files, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
 
@@ -121,6 +150,10 @@ def train_from_iterator(
     checkpoint: str | os.PathLike[str] | None = None,
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
+    model: ModelName = "bpe",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on texts, each `str` or bytes-like; no merge crosses from one into the next.
@@ -130,16 +163,17 @@ def train_from_iterator(
     >>> train_from_iterator(["low lower lowest"], 257).merges
     [(b'l', b'o')]
     """
-    plan = _plan(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
+    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    plan = plan_of(
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
     )
     settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
-        counts = count_texts(texts, settings, report, partial(_check_memory, plan))
+        counts = count_texts(texts, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
 
@@ -154,6 +188,11 @@ def train_from_counts(
     tie_break: TieBreak = "ids",
     pad_vocab_to: int = 1,
     max_memory: int | str | None = None,
+    threads: int | None = None,
+    model: ModelName = "bpe",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on counted pretokens, in the order of their first appearance.
@@ -176,7 +215,10 @@ def train_from_counts(
     else:
         specials = () if special_tokens is None else special_tokens
         given = _counts_of_mapping(counts, settings_of("gpt2" if pattern is None else pattern, specials))
-    plan = _plan(vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0)
+    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    plan = plan_of(
+        vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0, kind
+    )
     with resolve(progress) as report:
         return _learn(plan, given, report or silent)
 
@@ -194,7 +236,7 @@ def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings
     return PretokenCounts.of_table(table, settings.kind)
 
 
-def _plan(
+def plan_of(
     vocab_size: int,
     special_tokens: Sequence[str],
     min_frequency: int,
@@ -203,11 +245,12 @@ def _plan(
     pad_vocab_to: int,
     max_memory: int | str | None,
     sample: float,
-) -> _Plan:
+    model: ModelOptions = ModelOptions(),
+) -> Plan:
     """Check arguments before anything is read."""
     count = len(special_tokens)
     for name, value, least in (
-        ("vocab_size", vocab_size, 256 + count),
+        ("vocab_size", vocab_size, 256 + count if model.name == "bpe" else 1),
         ("min_frequency", min_frequency, 0),
         ("max_token_length", _NO_LIMIT if max_token_length is None else max_token_length, 1),
         ("pad_vocab_to", pad_vocab_to, 1),
@@ -219,16 +262,22 @@ def _plan(
             raise ValueError(f"{name} is {value}; expected at least {least}{detail}")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
+    if model.name not in _LEARNERS:
+        raise ValueError(f"model is {model.name!r}; expected one of {', '.join(map(repr, _LEARNERS))}")
+    if model.name == "bpe" and model != ModelOptions(threads=model.threads):
+        raise ValueError('character_coverage, byte_fallback and user_defined_symbols are for model="unigram"')
+    if model.name != "bpe" and (min_frequency != 1 or tie_break != "ids"):
+        raise ValueError(f'min_frequency and tie_break are for model="bpe", not {model.name!r}')
     if tie_break not in TIE_RULES:
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
     longest = _NO_LIMIT if max_token_length is None else min(max_token_length, _NO_LIMIT)
     memory = None if max_memory is None else parse_bytes(max_memory)
-    return _Plan(
-        vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample
+    return Plan(
+        vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample, model
     )
 
 
-def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
+def check_memory(plan: Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
     """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
     if plan.max_memory is None:
         return
@@ -246,27 +295,51 @@ def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int
     )
 
 
-def _learn(plan: _Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
+def _learn(plan: Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
     if len(counts) == 0:
         raise CorpusError("there is no text to train on: no pretoken was found")
     if plan.max_memory is not None:
-        _check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+        check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+    return Tokenizer(_LEARNERS[plan.model.name](plan, counts, report))
+
+
+def _learn_unigram(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
+    kind = plan.model
+    return train_unigram(
+        Rows.join(list(counts.batches())),
+        plan.vocab_size + len(_reserved(plan, plan.vocab_size)),
+        special_tokens=(*plan.special_tokens, *_reserved(plan, plan.vocab_size)),
+        user_defined_symbols=kind.user_defined_symbols,
+        character_coverage=kind.character_coverage,
+        byte_fallback=kind.byte_fallback,
+        max_token_length=None if plan.max_token_length == _NO_LIMIT else plan.max_token_length,
+        threads=kind.threads,
+        report=report,
+    )
+
+
+def _learn_bpe(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
     trainer = _trainer(plan, counts)
     limit, done = plan.merge_limit, False
     while not done:
-        done = trainer.step(_VISITS)
+        done = trainer.step(VISITS)
         report(Progress("merge", trainer.merge_count, trainer.merge_count if done else limit, "merges"))
-    tokens = [bytes((byte,)) for byte in BYTE_ORDER]
-    merges: list[tuple[int, int, int]] = []
-    for left, right in trainer.merges().tolist():
-        merges.append((left, right, len(tokens)))
-        tokens.append(tokens[left] + tokens[right])
-    texts = [*plan.special_tokens, *_reserved(plan, len(tokens) + len(plan.special_tokens))]
-    specials = {text: len(tokens) + i for i, text in enumerate(texts)}
-    return Tokenizer(TokenizerSpec(dict(enumerate(tokens)), tuple(merges), counts.kind.pattern, specials))
+    vocab = Vocab.of_rows(*trainer.tokens())
+    left, right = trainer.merges().T.tolist()
+    merges = tuple(zip(left, right, range(256, len(vocab)), strict=True))
+    texts = [*plan.special_tokens, *_reserved(plan, len(vocab) + len(plan.special_tokens))]
+    specials = {text: len(vocab) + i for i, text in enumerate(texts)}
+    return TokenizerSpec(vocab, merges, counts.kind.pattern, specials)
 
 
-def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
+#: How each model is learned.
+_LEARNERS: dict[ModelName, Callable[[Plan, PretokenCounts, Report], TokenizerSpec]] = {
+    "bpe": _learn_bpe,
+    "unigram": _learn_unigram,
+}
+
+
+def _trainer(plan: Plan, counts: PretokenCounts) -> Trainer:
     def make() -> Trainer:
         return Trainer(
             counts.table(in_order=plan.tie_break == "first"),
@@ -280,7 +353,7 @@ def _trainer(plan: _Plan, counts: PretokenCounts) -> Trainer:
     return apart(make, abandon=True)
 
 
-def _reserved(plan: _Plan, size: int) -> list[str]:
+def _reserved(plan: Plan, size: int) -> list[str]:
     """Return special tokens that make a vocabulary of `size` tokens a multiple of what was asked for."""
     names = (f"<|reserved_{number}|>" for number in range(plan.pad_vocab_to + len(plan.special_tokens)))
     free = [name for name in names if name not in plan.special_tokens]

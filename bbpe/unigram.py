@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from .core.unigram import UnigramModel
 from .models import Unigram
@@ -31,21 +32,17 @@ def unigram_model(spec: TokenizerSpec) -> UnigramModel:
     )
 
 
-def piece_scores(model: Unigram, pieces: Mapping[int, bytes]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], float]:
+def piece_scores(model: Unigram, pieces: Mapping[int, bytes]) -> tuple[npt.NDArray[np.float64], float]:
     """Return the scores of pieces, float64[n], and that of a character without one."""
     found = np.array([model.scores[token_id] for token_id in pieces], np.float64)
     if not model.is_float:
         return found, min(model.scores, default=0.0) - UNKNOWN_PENALTY
     found = found.astype(np.float32).astype(np.float64)
-    if not model.user_defined:
-        return found, float(np.float32(found.min() if len(found) else 0.0) - np.float32(UNKNOWN_PENALTY))
     chosen = frozenset(model.user_defined)
     normal = [score for token_id, score in zip(pieces, found.tolist(), strict=True) if token_id not in chosen]
-    highest = np.float32(max(normal, default=0.0))
     for number, (token_id, token) in enumerate(pieces.items()):
-        if token_id in chosen:  # by the bytes that it has in the file
-            length = len(token.replace(b" ", BLANK.encode()))
-            found[number] = float(np.float32(length) * highest) - 0.1
+        if token_id in chosen:  # by the bytes that it has in the file; more than 0, so that it is always taken
+            found[number] = float(np.float32(0.1 * (len(token.replace(b" ", BLANK.encode())) - 1)))
     return found, float(np.float32(min(normal, default=0.0)) - np.float32(UNKNOWN_PENALTY))
 
 

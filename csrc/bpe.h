@@ -48,6 +48,7 @@ typedef struct {
     size_t unmade_count; /* tokens of two bytes and more that no merge makes */
     uint32_t *output_starts; /* by id and one more, or NULL: where in `outputs` the ids begin that it is written as */
     uint32_t *outputs;
+    uint32_t fixed_ranks; /* merges of lower ranks are never skipped by dropout: they only build characters */
 } bbpe_bpe;
 
 /* What one call mutates while it merges; zeroed before use. */
@@ -57,6 +58,7 @@ typedef struct {
     bbpe_heap queue;
     uint64_t *dead; /* bits: positions from which no tokens lead on */
     size_t dead_capacity;
+    bbpe_heap skipped; /* an unordered list, by dropout */
 } bbpe_bpe_work;
 
 /* An empty model for ids below `id_count`. */
@@ -109,6 +111,26 @@ void bbpe_bpe_merge_lanes(const bbpe_bpe *self, bbpe_bpe_lane *lanes, size_t cou
 /* The same for any length by a heap over the symbols, O(n log n): the truth that faster ways must meet. */
 bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
                                 size_t enough, uint32_t *ids, size_t *count);
+
+/* Merges that are skipped at random, as a sequence that only the seed determines, on every machine: splitmix64 (Steele,
+ * Lea and Flood, 2014, "Fast Splittable Pseudorandom Number Generators"). */
+typedef struct {
+    uint64_t state;     /* at first the seed */
+    uint64_t threshold; /* a merge is skipped when a number of 53 bits is below it */
+} bbpe_bpe_dropout;
+
+BBPE_INLINE bool bbpe_bpe_dropout_next(bbpe_bpe_dropout *self) {
+    uint64_t z = self->state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (z ^ z >> 31) >> 11 < self->threshold;
+}
+
+/* The same by the heap when at every step each possible merge is skipped with the same probability, until a step skips
+ * them all (Provilkov et al., 2020, "BPE-Dropout: Simple and Effective Subword Regularization").  Whole tokens are not
+ * looked for. */
+bbpe_status bbpe_bpe_merge_dropout(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
+                                   bbpe_bpe_dropout *dropout, uint32_t *ids, size_t *count);
 
 /* Whether a unit of text is one token without merging; its id is written then.  `is_part`: it is not a whole pretoken
  * but a part between cut points, for which whole_pretokens does not hold. */

@@ -5,6 +5,7 @@
 void bbpe_bpe_work_free(bbpe_bpe_work *self) {
     bbpe_memory_free(self->slots);
     bbpe_heap_free(&self->queue);
+    bbpe_heap_free(&self->skipped);
     bbpe_memory_free(self->dead);
     memset(self, 0, sizeof *self);
 }
@@ -105,26 +106,66 @@ static bbpe_status begin(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_
     return BBPE_OK;
 }
 
+/* Whether both symbols of a pair are still there; `*right` is where the second one begins. */
+BBPE_INLINE bool is_valid(const bbpe_bpe *self, const uint32_t *slots, bbpe_heap_item item, size_t *right) {
+    const size_t left = (size_t)item.tie;
+    if (slots[left] != (uint32_t)(item.payload >> 32)) return false;
+    *right = left + self->lengths[slots[left]];
+    return slots[*right] == (uint32_t)item.payload;
+}
+
+/* Make a pair one symbol, and queue it with its neighbours. */
+static void merge(const bbpe_bpe *self, bbpe_bpe_work *work, bbpe_heap_item item, size_t right) {
+    uint32_t *slots = work->slots;
+    const size_t left = (size_t)item.tie;
+    bbpe_symbols_splice(slots, left, right, right + self->lengths[slots[right]], (uint32_t)item.primary);
+    push(self, work, left);
+    if (slots[left - 1] != BBPE_SYMBOLS_BORDER) push(self, work, left - self->lengths[slots[left - 1]]);
+}
+
+static size_t put_symbols(const bbpe_bpe *self, const bbpe_bpe_work *work, size_t n, uint32_t *ids) {
+    size_t count = 0;
+    for (size_t p = 1; p <= n; p += self->lengths[work->slots[p]]) ids[count++] = work->slots[p];
+    return count;
+}
+
 bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
                                 size_t enough, uint32_t *ids, size_t *count) {
     *count = 0;
     if (n == 0) return BBPE_OK;
     const bbpe_status status = begin(self, work, text, n);
     if (status != BBPE_OK) return status;
-    uint32_t *slots = work->slots;
-    const uint32_t *lengths = self->lengths;
-    for (size_t symbols = n; symbols > enough && work->queue.count > 0;) {
+    for (size_t symbols = n, right; symbols > enough && work->queue.count > 0;) {
         const bbpe_heap_item item = bbpe_heap_pop(&work->queue, bbpe_heap_less_plain, NULL);
-        const size_t left = (size_t)item.tie;
-        if (slots[left] != (uint32_t)(item.payload >> 32)) continue;
-        const size_t right = left + lengths[slots[left]];
-        if (slots[right] != (uint32_t)item.payload) continue;
-        bbpe_symbols_splice(slots, left, right, right + lengths[slots[right]], (uint32_t)item.primary);
+        if (!is_valid(self, work->slots, item, &right)) continue;
+        merge(self, work, item, right);
         symbols--;
-        push(self, work, left);
-        if (slots[left - 1] != BBPE_SYMBOLS_BORDER) push(self, work, left - lengths[slots[left - 1]]);
     }
-    for (size_t p = 1; p <= n; p += lengths[slots[p]]) ids[(*count)++] = slots[p];
+    *count = put_symbols(self, work, n, ids);
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_bpe_merge_dropout(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
+                                   bbpe_bpe_dropout *dropout, uint32_t *ids, size_t *count) {
+    *count = 0;
+    if (n == 0) return BBPE_OK;
+    bbpe_heap *skipped = &work->skipped;
+    skipped->count = 0;
+    bbpe_status status = begin(self, work, text, n);
+    if (status == BBPE_OK) status = bbpe_heap_reserve(skipped, 3 * n);
+    if (status != BBPE_OK) return status;
+    for (size_t right; work->queue.count > 0;) {
+        const bbpe_heap_item item = bbpe_heap_pop(&work->queue, bbpe_heap_less_plain, NULL);
+        if (!is_valid(self, work->slots, item, &right)) continue;
+        if (item.primary >> 32 >= self->fixed_ranks && bbpe_bpe_dropout_next(dropout)) {
+            skipped->items[skipped->count++] = item;
+            continue;
+        }
+        merge(self, work, item, right);
+        while (skipped->count > 0)
+            bbpe_heap_push(&work->queue, skipped->items[--skipped->count], bbpe_heap_less_plain, NULL);
+    }
+    *count = put_symbols(self, work, n, ids);
     return BBPE_OK;
 }
 

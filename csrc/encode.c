@@ -213,6 +213,39 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
     return state->status;
 }
 
+bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                   size_t limit, bool keeps, size_t *count) {
+    size_t ends[BBPE_STAGE], start = 0;
+    while (start < n && *count <= limit && state->status == BBPE_OK) {
+        const size_t found = self->fill(&self->scheme, text, start, n, ends, BBPE_STAGE);
+        const size_t end = ends[found - 1], kept = keeps ? *count : 0;
+        if (bbpe_encode_state_reserve(state, kept + (end - start)) != BBPE_OK) return state->status = BBPE_NO_MEMORY;
+        uint32_t *ids = state->ids + kept;
+        *count += (size_t)(encode_pretokens(self, state, text, n, start, ends, found, ids) - ids);
+        start = end;
+    }
+    state->seen += start;
+    return state->status;
+}
+
+bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+                                const int64_t *ends, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
+                                size_t *count) {
+    size_t start = 0;
+    state->status = BBPE_OK;
+    *count = 0;
+    for (size_t i = 0; i < pretokens && state->status == BBPE_OK; i++) {
+        size_t found = 0;
+        const size_t end = (size_t)ends[i];
+        state->status = bbpe_bpe_merge_dropout(self->model.bpe, &state->work, text + start, end - start, dropout,
+                                               ids + *count, &found);
+        if (self->model.bpe->output_starts != NULL) found = bbpe_bpe_put_outputs(self->model.bpe, ids + *count, found);
+        *count += found;
+        start = end;
+    }
+    return state->status;
+}
+
 bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
                               const int64_t *given, size_t pretokens, uint32_t *ids, size_t *count) {
     size_t ends[BBPE_STAGE], start = 0;

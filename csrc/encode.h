@@ -79,6 +79,19 @@ bbpe_status bbpe_encode_units(const bbpe_encoder *self, bbpe_encode_state *state
 /* The same where the caller has cut n bytes of UTF-8 into `pretokens`, by their ends. */
 bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
                               const int64_t *ends, size_t pretokens, uint32_t *ids, size_t *count);
+/* Count the ids of units [start, end) of a text as if it were all of it, without memory for all of them, and no further
+ * than to more than `limit`: what stands at the beginning is settled long before the end.  With `keeps` the ids stay in
+ * state->ids, as many as were counted. */
+bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                              size_t end, size_t limit, bool keeps, size_t *count);
+/* The same of n bytes of UTF-8, added to `*count`. */
+bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                   size_t limit, bool keeps, size_t *count);
+/* The ids of pretokens, given as above, when each merge is skipped at random (bbpe_bpe_merge_dropout), for which nothing
+ * is remembered. */
+bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+                                const int64_t *ends, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
+                                size_t *count);
 /* More ids than so many units can have: a token is at least one byte. */
 BBPE_INLINE size_t bbpe_encode_bound(unsigned unit_size, size_t units) {
     return unit_size == 0 ? units : unit_size == 1 ? 2 * units : unit_size == 2 ? 3 * units : 4 * units;

@@ -26,20 +26,53 @@ static bool reserve_window(bbpe_encode_state *state, size_t need) {
     return window != NULL;
 }
 
+/* The units of a text that are not yet encoded, and what stands in the window. */
+typedef struct {
+    bbpe_encode_text text;
+    size_t start, end, used, room;
+} window_reader;
+
+/* Fill the window on; the bytes at its beginning that can be encoded now go to `*cut`.  False at the end. */
+static bool read_window(window_reader *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t *cut) {
+    if (self->start >= self->end || !reserve_window(state, self->room)) return false;
+    self->used += bbpe_transcode_utf8(self->text.units, self->text.unit_size, self->start, self->end, &self->start,
+                                      state->window + self->used, self->room - self->used);
+    *cut = self->start == self->end ? self->used : last_cut(&encoder->scheme, state->window, self->used);
+    return true;
+}
+
+static void drop_from_window(window_reader *self, bbpe_encode_state *state, size_t cut) {
+    self->used -= cut;
+    memmove(state->window, state->window + cut, self->used);
+    /* a pretoken may be longer than a window */
+    self->room = self->used + LEAST_ROOM > WINDOW / 2 ? 2 * self->used + WINDOW : WINDOW;
+}
+
 bbpe_status bbpe_encode_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
                               size_t end, uint32_t *ids, size_t *count) {
-    size_t used = 0, room = WINDOW;
+    window_reader reader = {text, start, end, 0, WINDOW};
+    size_t cut, found = 0;
     *count = 0;
-    while (start < end && reserve_window(state, room)) {
-        used += bbpe_transcode_utf8(text.units, text.unit_size, start, end, &start, state->window + used, room - used);
-        const size_t cut = start == end ? used : last_cut(&self->scheme, state->window, used);
-        size_t found = 0;
-        if (bbpe_encode_utf8(self, state, state->window, cut, ids, &found) != BBPE_OK) break;
-        ids += found;
+    while (read_window(&reader, self, state, &cut)) {
+        if (bbpe_encode_utf8(self, state, state->window, cut, ids + *count, &found) != BBPE_OK) break;
         *count += found;
-        used -= cut;
-        memmove(state->window, state->window + cut, used);
-        room = used + LEAST_ROOM > WINDOW / 2 ? 2 * used + WINDOW : WINDOW; /* a pretoken that is longer than a window */
+        drop_from_window(&reader, state, cut);
+    }
+    return state->status;
+}
+
+bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                              size_t end, size_t limit, bool keeps, size_t *count) {
+    window_reader reader = {text, start, end, 0, WINDOW};
+    size_t cut;
+    state->status = BBPE_OK;
+    *count = 0;
+    if (text.unit_size == 0)
+        return bbpe_encode_count_utf8(self, state, (const uint8_t *)text.units + start, end - start, limit, keeps,
+                                      count);
+    while (*count <= limit && read_window(&reader, self, state, &cut)) {
+        if (bbpe_encode_count_utf8(self, state, state->window, cut, limit, keeps, count) != BBPE_OK) break;
+        drop_from_window(&reader, state, cut);
     }
     return state->status;
 }

@@ -1,8 +1,8 @@
 /* A model as the encoder sees it: what gives the ids of a pretoken that no cache has.
  *
  * BPE is known to the encoder itself, which cuts its pretokens into units and chooses between ways of merging.  Any
- * other model is one function over data of its own.  Either way a pretoken of n bytes, n >= 1, has at most n ids and
- * at least one, and they depend on its bytes alone; else caches, parts and threads would tell.
+ * other model is one function over data of its own.  Either way a pretoken of n bytes, n >= 1, has at most n ids,
+ * and they depend on its bytes alone; else caches, parts and threads would tell.
  *
  * With `tokens` a pretoken may be cut into parts wherever no token lies across (cut_points.h): the model vouches that
  * the ids of the parts are those of the whole.  So the units of Chinese and Japanese become short and are found again.

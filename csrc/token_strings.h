@@ -19,18 +19,19 @@ BBPE_INLINE void bbpe_token_strings_free(bbpe_token_strings *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* Room for `ids` tokens, of which the first 256 are the bytes in the order given. */
-BBPE_INLINE bbpe_status bbpe_token_strings_init(bbpe_token_strings *self, size_t ids, const uint8_t *byte_order) {
+/* Room for `ids` tokens, of which there are `count`: token i is bytes[offsets[i]..offsets[i + 1]). */
+BBPE_INLINE bbpe_status bbpe_token_strings_init(bbpe_token_strings *self, size_t ids, const uint8_t *bytes,
+                                                const int64_t *offsets, size_t count) {
     memset(self, 0, sizeof *self);
     self->starts = bbpe_memory_new(ids, sizeof *self->starts);
     self->lengths = bbpe_memory_new(ids, sizeof *self->lengths);
-    self->arena = bbpe_memory_new(256, 1);
+    self->used = self->capacity = (size_t)offsets[count];
+    self->arena = bbpe_memory_new(self->used, 1);
     if (self->starts == NULL || self->lengths == NULL || self->arena == NULL) return BBPE_NO_MEMORY;
-    memcpy(self->arena, byte_order, 256);
-    self->used = self->capacity = 256;
-    for (size_t i = 0; i < 256; i++) {
-        self->starts[i] = i;
-        self->lengths[i] = 1;
+    if (self->used) memcpy(self->arena, bytes, self->used);
+    for (size_t i = 0; i < count; i++) {
+        self->starts[i] = (uint64_t)offsets[i];
+        self->lengths[i] = (uint32_t)(offsets[i + 1] - offsets[i]);
     }
     return BBPE_OK;
 }

@@ -4,20 +4,29 @@
 
 bbpe_status bbpe_train_init(bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *byte_order,
                             bbpe_train_options options) {
+    int64_t offsets[257];
+    for (int64_t i = 0; i <= 256; i++) offsets[i] = i;
+    const bbpe_status status = bbpe_train_init_from(self, pretokens, bytes, byte_order, offsets, 256, options);
+    for (uint32_t i = 0; i < 256; i++) self->byte_ids[byte_order[i]] = i;
+    return status;
+}
+
+bbpe_status bbpe_train_init_from(bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *tokens,
+                                 const int64_t *offsets, size_t count, bbpe_train_options options) {
     memset(self, 0, sizeof *self);
     /* a border before the first pretoken and behind each; positions are 32 bits wide */
     if (pretokens >= UINT32_MAX || bytes >= UINT32_MAX - 2 - pretokens) return BBPE_TOO_LARGE;
     if (options.merge_limit > bytes) options.merge_limit = bytes; /* each merge takes at least one symbol away */
-    const size_t ids = 256 + options.merge_limit;
+    const size_t ids = count + options.merge_limit;
     self->options = options;
+    self->base = count;
     self->slot_limit = bytes + pretokens + 1;
     self->slots = bbpe_memory_table(self->slot_limit, sizeof *self->slots);
     self->merges = bbpe_memory_new(options.merge_limit, sizeof *self->merges);
     if (self->slots == NULL || self->merges == NULL) return BBPE_NO_MEMORY;
     self->slots[0] = BBPE_SYMBOLS_BORDER;
     self->slot_count = 1;
-    for (uint32_t i = 0; i < 256; i++) self->byte_ids[byte_order[i]] = i;
-    bbpe_status status = bbpe_token_strings_init(&self->tokens, ids, byte_order);
+    bbpe_status status = bbpe_token_strings_init(&self->tokens, ids, tokens, offsets, count);
     if (status == BBPE_OK) status = bbpe_neighbours_init(&self->lefts, ids);
     if (status == BBPE_OK) status = bbpe_neighbours_init(&self->rights, ids);
     return status;
@@ -46,6 +55,28 @@ bbpe_status bbpe_train_add(bbpe_train *self, const uint8_t *bytes, size_t n, int
     slot[n] = BBPE_SYMBOLS_BORDER;
     self->slot_count += n + 1;
     self->total += count * (int64_t)(n - 1);
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_train_add_tokens(bbpe_train *self, const uint32_t *ids, size_t n, int64_t count, size_t *used) {
+    const uint32_t *lengths = self->tokens.lengths;
+    size_t symbols = 0;
+    for (size_t done = 0; done < n; done += lengths[ids[symbols++]]) {}
+    *used = symbols;
+    if (symbols < 2 || count <= 0) return BBPE_OK; /* it has no pair */
+    if (n >= self->slot_limit - self->slot_count) return BBPE_TOO_LARGE;
+    const bbpe_status status = bbpe_segments_append(&self->weights, (uint32_t)self->slot_count, count);
+    if (status != BBPE_OK) return status;
+    uint32_t *slot = self->slots + self->slot_count;
+    for (size_t i = 0; i < symbols; i++) {
+        const uint32_t length = lengths[ids[i]];
+        for (uint32_t k = 1; k + 1 < length; k++) slot[k] = BBPE_SYMBOLS_INSIDE;
+        slot[0] = slot[length - 1] = ids[i];
+        slot += length;
+    }
+    *slot = BBPE_SYMBOLS_BORDER;
+    self->slot_count += n + 1;
+    self->total += count * (int64_t)(symbols - 1);
     return BBPE_OK;
 }
 

@@ -48,6 +48,7 @@ typedef struct {
     uint32_t *slots;
     size_t slot_count, slot_limit;
     uint32_t byte_ids[256];
+    size_t base; /* tokens before the first merge */
     bbpe_segments weights;
     bbpe_token_strings tokens;
     bbpe_pair_counts pairs;
@@ -64,11 +65,19 @@ typedef struct {
 /* Room for pretokens of `bytes` bytes together; byte_order[i] is the byte of id i. */
 bbpe_status bbpe_train_init(bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *byte_order,
                             bbpe_train_options options);
+/* The same, going on from other tokens than bytes: token i, i < count, is tokens[offsets[i]..offsets[i + 1]).  Pretokens
+ * are added by bbpe_train_add_tokens then, and merge k makes id count + k. */
+bbpe_status bbpe_train_init_from(bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *tokens,
+                                 const int64_t *offsets, size_t count, bbpe_train_options options);
 void bbpe_train_free(bbpe_train *self);
 
 /* Add a pretoken that occurs `count` times; the sum of count times length stays below 2^63.  Equal counts in a row make
  * a short table of weights. */
 bbpe_status bbpe_train_add(bbpe_train *self, const uint8_t *bytes, size_t n, int64_t count);
+
+/* Add a pretoken of n bytes as the tokens that it is now, which have n bytes together and none of which is empty;
+ * `*used` is how many they are. */
+bbpe_status bbpe_train_add_tokens(bbpe_train *self, const uint32_t *ids, size_t n, int64_t count, size_t *used);
 
 /* Merge until about `visits` positions were looked at, or nothing is left to merge. */
 bbpe_status bbpe_train_step(bbpe_train *self, size_t visits, bool *done);

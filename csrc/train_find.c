@@ -198,6 +198,7 @@ static bbpe_status find_later(bbpe_train *self) {
 
 bbpe_status bbpe_train_find(bbpe_train *self) {
     bbpe_status status = bbpe_pair_counts_init(&self->pairs, 0);
-    if (status == BBPE_OK) status = self->merge_count ? find_later(self) : find_bytes(self);
+    const bool are_bytes = self->merge_count == 0 && self->base == 256;
+    if (status == BBPE_OK) status = are_bytes ? find_bytes(self) : find_later(self);
     return status == BBPE_OK ? queue_all(self) : status;
 }

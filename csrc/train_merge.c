@@ -114,7 +114,7 @@ static bbpe_status queue_all(bbpe_train *self, uint32_t token) {
 bbpe_status bbpe_train_merge(bbpe_train *self, size_t slot) {
     const uint64_t key = self->pairs.slots[slot].key;
     const uint32_t left = (uint32_t)(key >> 32), right = (uint32_t)key;
-    const uint32_t token = (uint32_t)(256 + self->merge_count);
+    const uint32_t token = (uint32_t)(self->base + self->merge_count);
     bool any = false;
     bbpe_status status = bbpe_token_strings_join(&self->tokens, token, left, right);
     if (status == BBPE_OK) status = splice_all(self, slot, token);

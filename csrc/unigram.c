@@ -4,15 +4,24 @@
 #include <math.h>
 
 #include "memory.h"
+#include "unigram_words.h"
 #include "utf8.h"
+
+enum { HEAD = 64, WORTH = 1 << 14 }; /* bytes; of text before which a table of words is not worth its memory */
+
+static const double BEYOND = 100000, SAFE = 99000;
 
 /* Number the tokens, and tell the trie that these are its ids. */
 static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
     self->pieces = bbpe_memory_new(self->tokens.count, sizeof *self->pieces);
     if (self->pieces == NULL) return BBPE_NO_MEMORY;
+    self->has_words = true;
     for (size_t i = 0; i < self->tokens.count; i++) {
         bbpe_pretoken_entry *entry = self->tokens.entries + i;
         if (entry->length > self->longest) self->longest = entry->length;
+        const uint8_t *bytes = self->tokens.arena + entry->start;
+        for (uint32_t k = 1; k < entry->length; k++)
+            if (bytes[k] == ' ' && bytes[k - 1] > ' ') self->has_words = false;
         self->pieces[i] = (bbpe_unigram_piece){scores[i], (uint32_t)entry->value, entry->length};
         entry->value = (uint64_t)1 << 32 | i;
     }
@@ -111,28 +120,107 @@ BBPE_INLINE size_t leave(const bbpe_unigram *self, bbpe_unigram_node *nodes, con
     return reach;
 }
 
+/* What a thread keeps between texts: this, a table of words once it is worth it, and nodes behind it. */
+typedef struct {
+    uint64_t seen; /* bytes of text */
+    bool has_words;
+} head;
+
+typedef struct {
+    const bbpe_unigram *model;
+    bbpe_model_scratch *scratch;
+    bool has_words;
+    bbpe_unigram_word *words;
+    bbpe_unigram_node *nodes;
+    size_t node_count;
+} walker;
+
+/* Room for so many nodes; those that are there keep what they hold. */
+static bool make_room(walker *self, size_t nodes) {
+    const bool is_new = self->scratch->memory == NULL;
+    const size_t words = self->has_words ? BBPE_UNIGRAM_WORDS * sizeof *self->words : 0;
+    if (nodes > (SIZE_MAX - HEAD - words) / sizeof *self->nodes) return false;
+    uint8_t *memory = bbpe_model_scratch_room(self->scratch, HEAD + words + nodes * sizeof *self->nodes, 1);
+    if (memory == NULL) return false;
+    if (is_new) memset(memory, 0, HEAD);
+    self->words = (bbpe_unigram_word *)(void *)(memory + HEAD);
+    self->nodes = (bbpe_unigram_node *)(void *)(memory + HEAD + words);
+    self->node_count = (self->scratch->capacity - HEAD - words) / sizeof *self->nodes;
+    return true;
+}
+
+/* Begin a text of n bytes. */
+static bool begin(walker *self, size_t n, size_t room) {
+    head state = {0, false};
+    if (self->scratch->memory != NULL) memcpy(&state, self->scratch->memory, sizeof state);
+    state.seen += n;
+    self->has_words = self->model->has_words && state.seen >= WORTH;
+    if (!make_room(self, room)) return false;
+    if (self->has_words && !state.has_words) memset(self->words, 0, BBPE_UNIGRAM_WORDS * sizeof *self->words);
+    state.has_words = self->has_words;
+    memcpy(self->scratch->memory, &state, sizeof state);
+    self->nodes[0].sum = 0;
+    return true;
+}
+
+/* The tokens of a word at a closed node, of which 16 bytes may be read, if it is one that is known; 0 if not. */
+BBPE_INLINE size_t write_word(walker *self, const uint8_t *text, uint32_t **ids) {
+    uint64_t lo, hi;
+    size_t n;
+    if (!bbpe_unigram_word_key(text, &lo, &hi, &n)) return 0;
+    bbpe_unigram_word *word = self->words + (bbpe_hash_two(lo, hi) & (BBPE_UNIGRAM_WORDS - 1));
+    if (BBPE_UNLIKELY(word->lo != lo || word->hi != hi)) {
+        if (word->kept > 0) {
+            word->kept--;
+            return 0;
+        }
+        bbpe_unigram_word_learn(word, self->model, text, n);
+        word->lo = lo;
+        word->hi = hi;
+    }
+    word->kept = BBPE_UNIGRAM_WORD_KEPT;
+    if (word->count == 0) return 0;
+    float sum = (float)self->nodes[0].sum;
+    for (uint32_t i = 0; i < word->count; i++) {
+        sum += word->scores[i];
+        *(*ids)++ = word->ids[i];
+    }
+    self->nodes[0].sum = (double)sum;
+    return n;
+}
+
+/* Take a sum that is too large for floats away from all nodes that can still be reached. */
+static void rebase(bbpe_unigram_node *nodes, size_t reach) {
+    const double by = nodes[0].sum;
+    for (size_t i = 0; i <= reach; i++) nodes[i].sum = (double)(float)(nodes[i].sum - by);
+}
+
 /* The ids of n >= 1 bytes, at most n of them; bytes that are not UTF-8 are characters of their own. */
 BBPE_INLINE bbpe_status encode(const bbpe_unigram *self, bbpe_model_scratch *scratch, const uint8_t *text, size_t n,
                                uint32_t *ids, size_t *count, bool is_float) {
+    walker walk = {self, scratch, false, NULL, NULL, 0};
     size_t closed = 0, at = 0, reach = 0; /* both behind `closed` */
     const size_t room = (self->longest > 4 ? self->longest : 4) + 1;
     uint32_t *out = ids;
-    bbpe_unigram_node *nodes = bbpe_model_scratch_room(scratch, room, sizeof *nodes);
-    if (nodes == NULL) return BBPE_NO_MEMORY;
-    nodes[0].sum = 0;
+    if (!begin(&walk, n, room)) return BBPE_NO_MEMORY;
     while (closed + at < n) {
-        if (BBPE_UNLIKELY(scratch->capacity / sizeof *nodes < at + room)) {
-            nodes = bbpe_model_scratch_room(scratch, at + room, sizeof *nodes);
-            if (nodes == NULL) return BBPE_NO_MEMORY;
-        }
+        if (BBPE_UNLIKELY(walk.node_count < at + room) && !make_room(&walk, at + room)) return BBPE_NO_MEMORY;
         const uint8_t *here = text + closed + at;
-        const size_t left = n - closed - at, character = character_length(here, left);
-        reach = at + leave(self, nodes + at, here, left, character, reach - at, is_float);
+        const size_t left = n - closed - at;
+        bbpe_unigram_node *node = walk.nodes + at;
+        if (is_float && at == 0 && walk.has_words && *here == ' ' && left >= 16 && fabs(node->sum) < SAFE) {
+            const size_t length = write_word(&walk, here, &out);
+            closed += length;
+            if (length > 0) continue;
+        }
+        if (is_float && BBPE_UNLIKELY(fabs(node->sum) > BEYOND)) rebase(node, reach - at);
+        const size_t character = character_length(here, left);
+        reach = at + leave(self, node, here, left, character, reach - at, is_float);
         at += character;
         if (at < reach) continue;
-        uint32_t *end = write_path(self, nodes, text + closed, at, out);
+        uint32_t *end = write_path(self, walk.nodes, text + closed, at, out);
         out = settle(self, out, end, out > ids && out[-1] == self->unknown);
-        nodes[0].sum = nodes[at].sum;
+        walk.nodes[0].sum = walk.nodes[at].sum;
         closed += at;
         at = reach = 0;
     }

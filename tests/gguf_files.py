@@ -48,6 +48,7 @@ def vocabulary(**changes: Any) -> dict[str, Any]:
         PREFIX + "token_type": [1] * (len(tokens) - 3) + [3, 4, 5],
         PREFIX + "merges": merge_lines(),
         PREFIX + "eos_token_id": 267,
+        PREFIX + "bos_token_id": 267,
         PREFIX + "add_bos_token": True,
         "tokenizer.chat_template": "{{ x }}",
     }

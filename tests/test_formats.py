@@ -281,7 +281,7 @@ def test_pre_tokenizers(tmp_path: Path, pre_tokenizer: object, expected: str | N
 
 def test_tokenizer_json_variants(tmp_path: Path) -> None:
     value = document(
-        added_tokens=[added("<s>", 267), added("<think>", 300, special=False, normalized=True)],
+        added_tokens=[added("<s>", 267), added("<think>", 268, special=False, normalized=True)],
         normalizer={"type": "Sequence", "normalizers": []},
         post_processor=byte_level(),
         model__merges=[line.split() for line in merge_lines()],
@@ -292,7 +292,7 @@ def test_tokenizer_json_variants(tmp_path: Path) -> None:
     value["model"]["vocab"]["<s>"] = 267
     del value["model"]["type"], value["version"], value["truncation"]
     spec = formats.load(write_json(tmp_path / "a.json", value), name="a")
-    assert (spec.special_tokens, spec.added_tokens) == ({"<s>": 267}, {"<think>": 300})
+    assert (spec.special_tokens, spec.added_tokens) == ({"<s>": 267}, {"<think>": 268})
     assert (spec.vocab, spec.merges) == (vocab_of(), small_spec().merges)
     assert (spec.whole_pretokens, spec.name) == (True, "a")
     spec = formats.load(tmp_path / "a.json", special_tokens={"<think>": 300, "<s>": 267, "<new>": 301})

@@ -18,7 +18,9 @@ from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.formats.gguf import _PRE, _WRITTEN
 from bbpe.patterns import PATTERNS, get_pattern
+from bbpe.rules import Template
 from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.tokenizer import Tokenizer
 
 REAL = ["gpt2.tokenizer.json", "qwen_gpt2_files", "llama3.tiktoken", "p50k_base.tiktoken", "deepseek_v3.tokenizer.json"]
 
@@ -111,6 +113,9 @@ TOKENS = [*keys(), "<|endoftext|>", "<tool>", "[PAD269]"]
         ({"merges": ["t h", "q q"]}, ("merges[1]", "'qq' has no id")),
         ({"add_space_prefix": True}, ("add_space_prefix", "not supported; expected false")),
         ({"precompiled_charsmap": [1]}, ("precompiled_charsmap", "it is not supported")),
+        ({"add_bos_token": 1}, ("add_bos_token", "expected true or false")),
+        ({"bos_token_id": ...}, ("bos_token_id", "it is missing; expected an id, 0 to 269")),
+        ({"add_eos_token": True, "eos_token_id": 270}, ("eos_token_id", "found 270; expected an id, 0 to 269")),
         ({"surprise": 1}, ("surprise", "it is not supported")),
         ({"surprise": nested()}, ("byte ", "surprise is a list of kind 9")),
         ({"surprise": pack("<I", 77)}, ("byte ", "surprise is of kind 77", "expected 0 to 12")),
@@ -181,6 +186,20 @@ def test_round_trip(tmp_path: Path, pattern: str, whole: bool) -> None:
     assert again.fingerprint() == spec.fingerprint()
     assert again.merges == spec.merges
     assert {file.name for file in tmp_path.iterdir()} == {"x.gguf"}
+
+
+@pytest.mark.parametrize(("bos", "eos"), [(True, False), (False, True), (True, True), (False, False)])
+def test_what_stands_around_a_text(tmp_path: Path, bos: bool, eos: bool) -> None:
+    path = write(tmp_path / "x.gguf", vocabulary(add_bos_token=bos, add_eos_token=eos, eos_token_id=268))
+    tok = Tokenizer(formats.load(path))
+    assert tok.encode("the") == [257]
+    assert tok.encode("the", add_special_tokens=True) == [267] * bos + [257] + [268] * eos
+    pytest.importorskip("gguf")
+    formats.dump(tok.spec, tmp_path / "y.gguf")
+    assert formats.load(tmp_path / "y.gguf").template == tok.spec.template
+    two = replace(tok.spec, template=Template(((267, 0), (267, 0), ("A", 0))))
+    with pytest.raises(VocabularyError, match=r"y\.gguf: GGUF has a place for one token before"):
+        formats.dump(two, tmp_path / "y.gguf")
 
 
 def test_written_files_as_the_gguf_package_reads_them(tmp_path: Path) -> None:

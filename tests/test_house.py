@@ -11,7 +11,7 @@ PACKAGE = ROOT / "bbpe"
 
 # Layers from the ground up; a module imports from its own layer or below, never from above.
 LAYERS = [
-    {"errors", "scheme", "published", "model_names"},
+    {"errors", "scheme", "published", "model_names", "first_use"},
     {"core"},
     {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"}
     | {"unicode_ages"},
@@ -22,29 +22,33 @@ LAYERS = [
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
     {"formats"},
-    {"encoding", "decoding", "sources", "counts"},
+    {"encoding", "decoding", "sources", "counts", "unigram_training"},
+    {"words"},
     {"pipeline"},
-    {"identity"},
-    {"tokenizer", "chunks"},
+    {"identity", "located", "stream_decoder"},
+    {"measures"},
+    {"chunks"},
     {"counter", "checkpoint", "settings"},
     {"tally", "jobs"},
     {"workers"},
     {"count_run"},
     {"counting"},
-    {"training", "encodings", "download", "verify"},
-    {"compat"},
+    # a tokenizer and the views of it know each other, and one of these trains
+    {"tokenizer", "training", "encodings", "download", "verify", "compat"}
+    | {"extending", "pruning"},
     {"views"},
     {"cli", "__main__", "__init__"},
 ]
 C_LAYERS = [
     {"common"},
-    {"pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64"},
+    {"pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"},
     {"memory"},
-    {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
+    {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode", "offsets"}
+    | {"bert"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
     {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file", "train"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"}
-    | {"model"},
+    | {"model", "wordpiece"},
     {"split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
@@ -58,7 +62,7 @@ def level(name: str, layers: list[set[str]]) -> int:
 def sources(*suffixes: str) -> list[Path]:
     found = [path for folder in ("bbpe", "csrc", "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
     generated = {PACKAGE / "core" / f"{pyx.stem}.c" for pyx in (PACKAGE / "core").glob("*.pyx")}
-    generated.add(ROOT / "csrc" / "uclass_table.h")
+    generated |= {ROOT / "csrc" / "uclass_table.h", ROOT / "csrc" / "bert_table.h"}
     return [path for path in found if path.suffix in suffixes and path not in generated]
 
 

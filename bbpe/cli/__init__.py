@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from bbpe.errors import BBPEError
 
-from . import convert, count, counts, decode, demo, encode, fetch, inspect, train
+from . import convert, count, counts, decode, demo, encode, extend, fetch, inspect, prune, train
 
 #: The subcommands, in the order of the help text.
 COMMANDS = (
@@ -21,6 +21,8 @@ COMMANDS = (
     train.COMMAND,
     count.COMMAND,
     counts.COMMAND,
+    extend.COMMAND,
+    prune.COMMAND,
     encode.COMMAND,
     decode.COMMAND,
     convert.COMMAND,

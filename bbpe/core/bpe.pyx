@@ -54,9 +54,10 @@ cdef class BPE(Model):
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in
     order of priority, or is None for rank mode.  A merge that is listed twice has its last place.  `outputs`: for each
     id up to the highest, the ids that encoding writes for it, at least one and at most one a byte; None: itself.
+    The first `fixed_merges` happen whatever dropout says.
     """
 
-    def __cinit__(self, vocab, merges, *, bint whole_pretokens=False, outputs=None):
+    def __cinit__(self, vocab, merges, *, bint whole_pretokens=False, outputs=None, uint32_t fixed_merges=0):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef uint32_t rank = 0
         cdef bbpe_status status
@@ -70,6 +71,7 @@ cdef class BPE(Model):
         check(status)
         self.view = bbpe_model_of_bpe(&self.c)
         self.written_count = self.c.id_count
+        self.c.fixed_ranks = fixed_merges
         if outputs is not None:
             self._set_outputs(outputs)
 
@@ -90,6 +92,11 @@ cdef class BPE(Model):
         cdef uint32_t[::1] flat = np.array([token_id for row in outputs for token_id in row], dtype=np.uint32)
         self.written_count = int(np.max(flat)) + 1
         return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &flat[0]))
+
+    @property
+    def longest(self):
+        """The bytes of the longest token."""
+        return self.c.longest
 
     def live_merges(self):
         """The merges that happen as (left id, right id, id) in order of priority, and the ids of two bytes and more

@@ -19,9 +19,14 @@ cdef extern from "bpe.h" nogil:
         uint32_t byte_ids[256]
         size_t longest
         bint whole_pretokens
+        uint32_t fixed_ranks
 
     ctypedef struct bbpe_bpe_work:
         size_t capacity
+
+    ctypedef struct bbpe_bpe_dropout:
+        uint64_t state
+        uint64_t threshold
 
     bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bint by_rank, bint whole_pretokens)
     void bbpe_bpe_free(bbpe_bpe *self)

@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from bbpe.core.c_bpe cimport bbpe_bpe_dropout
 from bbpe.core.c_cache cimport bbpe_hot_cache, bbpe_shared_cache
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_model cimport bbpe_model
@@ -37,6 +38,12 @@ cdef extern from "encode.h" nogil:
     bbpe_status bbpe_encode_given(
         const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, const int64_t *ends,
         size_t pretokens, uint32_t *ids, size_t *count)
+    bbpe_status bbpe_encode_count(
+        const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start, size_t end,
+        size_t limit, bint keeps, size_t *count)
+    bbpe_status bbpe_encode_dropout(
+        const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, const int64_t *ends,
+        size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids, size_t *count)
     size_t bbpe_encode_bound(unsigned unit_size, size_t units)
     size_t bbpe_encode_cut(
         const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start, size_t n,

@@ -17,14 +17,25 @@ cdef extern from "train.h" nogil:
         uint32_t max_length
         int64_t threshold
 
+    ctypedef struct bbpe_token_strings:
+        const uint8_t *arena
+        size_t used
+        const uint64_t *starts
+
     ctypedef struct bbpe_train:
         bbpe_train_options options
+        bbpe_token_strings tokens
         uint64_t *merges
         size_t merge_count
         int64_t threshold
 
     bbpe_status bbpe_train_init(
         bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *byte_order, bbpe_train_options options)
+    bbpe_status bbpe_train_init_from(
+        bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *tokens, const int64_t *offsets, size_t count,
+        bbpe_train_options options)
     void bbpe_train_free(bbpe_train *self)
     bbpe_status bbpe_train_add(bbpe_train *self, const uint8_t *bytes, size_t n, int64_t count)
+    bbpe_status bbpe_train_add_tokens(
+        bbpe_train *self, const uint32_t *ids, size_t n, int64_t count, size_t *used)
     bbpe_status bbpe_train_step(bbpe_train *self, size_t visits, c_bool *done)

@@ -1,13 +1,16 @@
 """Text -> ids (csrc/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
+from bbpe.core.c_bpe cimport bbpe_bpe_dropout
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
-    BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_cut, bbpe_encode_given, bbpe_encode_range, bbpe_encode_state,
-    bbpe_encode_state_reserve, bbpe_encoder, bbpe_encoder_free, bbpe_encoder_init,
+    BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_count, bbpe_encode_cut, bbpe_encode_dropout, bbpe_encode_given,
+    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encoder, bbpe_encoder_free,
+    bbpe_encoder_init,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
@@ -23,6 +26,10 @@ cdef enum:
     HOLD_GIL = 2048   # units of text that are encoded before releasing the GIL pays
     GROUP = 256       # texts of a batch that are encoded under one release of the GIL
     GROUP_IDS = 1 << 19
+    SHORT = 1 << 20   # units of a text that is encoded in one go, without threads
+    FIRST = 1 << 13   # units of text that are looked at anyway when only so many ids are wanted
+
+SHORT_TEXT = SHORT
 
 
 cdef class Encoder:
@@ -51,7 +58,13 @@ cdef class Encoder:
     def __dealloc__(self):
         bbpe_encoder_free(&self.c)
 
-    def encode_list(self, text):
+    def encode_short(self, text):
+        """The ids of a str of less than `SHORT_TEXT` units as a list of int; None for all others."""
+        if not PyUnicode_Check(text) or PyUnicode_GET_LENGTH(text) >= SHORT:
+            return None
+        return self.encode_list(text)
+
+    cpdef list encode_list(self, text):
         """The ids of a str or bytes-like text as a list of int."""
         cdef text_view view
         cdef uint32_t few[ON_STACK]
@@ -125,6 +138,121 @@ cdef class Encoder:
         ids = None
         array.resize(count, refcheck=False)
         return array
+
+    def encode_dropout(self, data, const int64_t[::1] ends not None, double dropout, uint64_t[::1] random not None):
+        """As `encode_given`, each merge skipped with a probability; `random`, uint64[1], is the seed and goes on."""
+        cdef const uint8_t[::1] text = data
+        cdef size_t count = 0, n = ends.shape[0]
+        cdef bbpe_bpe_dropout chance
+        cdef bbpe_encode_state *state
+        cdef bbpe_status status
+        if self.model.view.bpe == NULL:
+            raise ValueError("dropout skips merges, and this tokenizer's model has none; expected BPE")
+        if n == 0:
+            return np.empty(0, dtype=np.uint32)
+        if ends[n - 1] != <int64_t>text.shape[0]:
+            raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
+        chance.state, chance.threshold = random[0], <uint64_t>(dropout * <double>(<uint64_t>1 << 53))
+        array = np.empty(text.shape[0] + BBPE_ENCODE_SLACK, dtype=np.uint32)
+        cdef uint32_t[::1] ids = array
+        state = self.states.borrow(0)
+        with nogil:
+            status = bbpe_encode_dropout(
+                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, &chance, &ids[0], &count)
+        self.states.give_back(state)
+        check(status)
+        random[0] = chance.state
+        ids = None
+        array.resize(count, refcheck=False)
+        return array
+
+    def count(self, text, size_t start=0, end=None, limit=None):
+        """How many ids units [start, end) of a text have as if they were all of it; no further than to more than
+        `limit`."""
+        return self._count(text, start, end, limit, False)
+
+    def first_ids(self, text, size_t limit):
+        """The ids of a text, uint32[n], or, if there are more than `limit`, more than so many of the first of them."""
+        return self._count(text, 0, None, limit, True)
+
+    cdef object _count(self, text, size_t start, end, limit, bint keeps):
+        cdef text_view view
+        cdef bbpe_encode_state *state
+        cdef bbpe_status status
+        cdef size_t count = 0, stop, most = <size_t>-1
+        cdef uint32_t[::1] ids
+        if self.splitter is None:
+            raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+        if limit is not None:
+            most = limit
+        text_open(&view, text)
+        stop = view.length if end is None else <size_t>end
+        # tables for what is looked at, not for all of the text
+        state = self.states.borrow(stop - start if limit is None else min(stop - start, FIRST + most))
+        try:
+            if stop - start <= HOLD_GIL:
+                status = bbpe_encode_count(&self.c, state, view.text, start, stop, most, keeps, &count)
+            else:
+                with nogil:
+                    status = bbpe_encode_count(&self.c, state, view.text, start, stop, most, keeps, &count)
+            check(status)
+            if not keeps:
+                return count
+            array = np.empty(count, dtype=np.uint32)
+            ids = array
+            if count:
+                memcpy(&ids[0], state.ids, count * sizeof(uint32_t))
+            return array
+        finally:
+            self.states.give_back(state)
+            text_close(&view)
+
+    def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None):
+        """Put the numbers of ids of texts[start:end) in `lengths`."""
+        cdef text_view views[GROUP]
+        cdef size_t opened, length, i, first = start
+        cdef bbpe_status status = BBPE_OK
+        cdef bbpe_encode_state *state = self.states.borrow(units_of(texts, start, end))
+        if self.splitter is None:
+            self.states.give_back(state)
+            raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+        try:
+            while first < end:
+                opened = length = 0
+                try:
+                    while first + opened < end and opened < GROUP and length < GROUP_IDS:
+                        text_open(&views[opened], texts[first + opened])
+                        length += views[opened].length
+                        opened += 1
+                    with nogil:
+                        for i in range(opened):
+                            status = bbpe_encode_count(
+                                &self.c, state, views[i].text, 0, views[i].length, <size_t>-1, False,
+                                <size_t *>&lengths[first + i])
+                            if status != BBPE_OK:
+                                break
+                finally:
+                    for i in range(opened):
+                        text_close(&views[i])
+                check(status)
+                first += opened
+        finally:
+            self.states.give_back(state)
+
+    def cut(self, text, size_t start, size_t window):
+        """A place of `cuts` at or behind unit `start`, looking about `window` units far; the end when there is none."""
+        cdef text_view view
+        cdef bbpe_encode_state *state
+        cdef size_t cut = BBPE_SPLIT_NO_CUT
+        text_open(&view, text)
+        state = self.states.borrow(0)
+        try:
+            if start < view.length and self.splitter is not None:
+                cut = bbpe_encode_cut(&self.c, state, view.text, start, view.length, window)
+            return view.length if cut == BBPE_SPLIT_NO_CUT else cut
+        finally:
+            self.states.give_back(state)
+            text_close(&view)
 
     def cuts(self, text, size_t chunk):
         """Where to cut a text into parts of at least `chunk` units that encode to the ids of the whole: int64[n + 1]

@@ -101,6 +101,25 @@ cdef class TokenBytes:
             raise self._error(token_id)
         return PyBytes_FromStringAndSize(<const char *>found, length)
 
+    def spans(self, const uint32_t[::1] ids not None):
+        """Where each of ids, uint32[n], begins and ends in the bytes of all: int64[n, 2]; `TokenIdError` as ever."""
+        cdef size_t i, n = ids.shape[0], length = 0
+        cdef int64_t at = 0
+        result = np.empty((n, 2), dtype=np.int64)
+        cdef int64_t[:, ::1] out = result
+        with nogil:
+            for i in range(n):
+                if ids[i] >= self.table.id_count or bbpe_token_bytes_get(&self.table, ids[i], &length) == NULL:
+                    break
+                out[i, 0] = at
+                at += <int64_t>length
+                out[i, 1] = at
+            else:
+                i = n
+        if i < n:
+            raise self._error(ids[i])
+        return result
+
     def join(self, ids, run=map):
         """The bytes of ids, one after another: a sequence of int or any integer array of one dimension.
 

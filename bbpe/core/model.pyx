@@ -6,3 +6,8 @@ cdef class Model:
 
     A subclass makes its data in `__cinit__`, frees it in `__dealloc__`, and says in `view` how it is asked.
     """
+
+    @property
+    def longest(self):
+        """The most bytes that one id stands for; None where that has no bound, as with unknown words."""
+        return None

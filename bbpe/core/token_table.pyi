@@ -1,10 +1,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
+
 MAX_ID: int
 
 class TokenTable:
     def __init__(self, vocab: Mapping[int, bytes]) -> None: ...
+    @classmethod
+    def of_rows(cls, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> Self: ...
     @classmethod
     def of_rank_text(cls, text: bytes) -> tuple[Self, bool] | None: ...
     def __len__(self) -> int: ...

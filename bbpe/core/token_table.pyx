@@ -61,6 +61,27 @@ cdef class TokenTable:
         return 0
 
     @classmethod
+    def of_rows(cls, const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+        """The tokens data[offsets[i]:offsets[i + 1]], uint8[total] and int64[n + 1], with the ids 0 to n - 1."""
+        cdef TokenTable table = cls({})
+        cdef bbpe_status status
+        cdef uint32_t found = 0
+        cdef Py_ssize_t i, n = offsets.shape[0] - 1
+        if n < 0 or offsets[0] < 0 or offsets[n] > data.shape[0] or n > <Py_ssize_t>BBPE_VOCAB_MAX_ID:
+            raise ValueError(f"{n + 1} offsets do not fit {data.shape[0]} bytes")
+        check(bbpe_vocab_reserve(&table.c, <size_t>n, <size_t>data.shape[0]))
+        for i in range(n):
+            if offsets[i] >= offsets[i + 1]:
+                raise ValueError(f"offset {i} is {offsets[i]}, the next one {offsets[i + 1]}; expected a larger one")
+            status = bbpe_vocab_add(&table.c, <uint32_t>i, &data[offsets[i]], <size_t>(offsets[i + 1] - offsets[i]), &found)
+            check(status)
+            if found != <uint32_t>i:
+                raise VocabularyError(
+                    f"token {bytes(data[offsets[i]:offsets[i + 1]])!r} has two ids, {found} and {i}; expected one")
+        check(bbpe_vocab_index(&table.c))
+        return table
+
+    @classmethod
     def of_rank_text(cls, bytes text not None):
         """The tokens of the text of a rank file, and whether its lines are canonical and in order of ids; None when the
         text is out of the ordinary or wrong."""

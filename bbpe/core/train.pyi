@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,6 +22,9 @@ class Trainer:
         min_frequency: int,
         max_token_length: int,
         threshold: int = 0,
+        base: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None,
+        encode: Callable[[bytes, npt.NDArray[np.int64]], npt.NDArray[np.uint32]] | None = None,
     ) -> None: ...
     def step(self, visits: int) -> bool: ...
     def merges(self) -> npt.NDArray[np.uint32]: ...
+    def tokens(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...

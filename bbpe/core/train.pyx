@@ -1,5 +1,6 @@
 """Learning merges from counted pretokens; how, csrc/train.h says."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -8,11 +9,13 @@ from bbpe.core.c_count_table cimport (
     bbpe_count_table_bytes, bbpe_count_table_prefetch, bbpe_count_table_prefetch_bytes,
 )
 from bbpe.core.c_train cimport (
-    BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add, bbpe_train_free, bbpe_train_init,
-    bbpe_train_options, bbpe_train_step, c_bool,
+    BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add, bbpe_train_add_tokens,
+    bbpe_train_free, bbpe_train_init, bbpe_train_init_from, bbpe_train_options, bbpe_train_step, c_bool,
 )
 from bbpe.core.count cimport PretokenTable
 from bbpe.core.status cimport check
+
+from bbpe.core.rows import take
 
 TIE_RULES = {"ids": BBPE_TRAIN_IDS, "bytes": BBPE_TRAIN_BYTES, "first": BBPE_TRAIN_FIRST}
 
@@ -24,13 +27,16 @@ cdef class Trainer:
     pairs begins, 0 for a good one; the merges do not depend on it, only time and memory do.  After `MemoryError`
     the trainer must not be used again.  Raises `OverflowError` when the unique pretokens have 2**32 bytes or more,
     with their ends, or the corpus 2**63 by its counts.
+
+    With a `base` it goes on from other tokens: (uint8[total], int64[n + 1]), token i is data[offsets[i]:offsets[i + 1]],
+    merge k makes id n + k.  `encode(data, ends)` returns the ids, uint32[m], of pretokens that end at `ends`, int64[k].
     """
 
     cdef bbpe_train learner
 
     def __cinit__(
         self, PretokenTable table not None, bytes byte_order not None, *, size_t merge_limit, str tie_break not None,
-        int64_t min_frequency, uint32_t max_token_length, int64_t threshold=0,
+        int64_t min_frequency, uint32_t max_token_length, int64_t threshold=0, base=None, encode=None,
     ):
         if len(byte_order) != 256:
             raise ValueError(f"byte_order has {len(byte_order)} bytes; expected 256")
@@ -43,6 +49,9 @@ cdef class Trainer:
             max_length=max_token_length,
             threshold=threshold,
         )
+        if base is not None:
+            self._begin_from(table, counts, base, encode, options)
+            return
         cdef const uint8_t *bytes_of = byte_order
         check(bbpe_train_init(&self.learner, table.table.count, table.table.bytes, bytes_of, options))
         self._lay_out(table, counts)
@@ -69,6 +78,21 @@ cdef class Trainer:
             out[i, 0], out[i, 1] = <uint32_t>(self.learner.merges[i] >> 32), <uint32_t>self.learner.merges[i]
         return result
 
+    def tokens(self):
+        """The bytes of ids 0 to 255 + merge_count: token i is data[offsets[i]:offsets[i + 1]].
+
+        Returns `(data, offsets)`: uint8[total] and int64[n + 1].
+        """
+        cdef size_t count = 256 + self.learner.merge_count, used = self.learner.tokens.used, i
+        data, offsets = np.empty(used, dtype=np.uint8), np.empty(count + 1, dtype=np.int64)
+        cdef uint8_t[::1] data_out = data
+        cdef int64_t[::1] offsets_out = offsets
+        memcpy(&data_out[0], self.learner.tokens.arena, used)
+        for i in range(count):
+            offsets_out[i] = <int64_t>self.learner.tokens.starts[i]
+        offsets_out[count] = <int64_t>used
+        return data, offsets
+
     def step(self, size_t visits):
         """Merge until about `visits` positions were looked at; True when there is nothing left to merge."""
         cdef c_bool done
@@ -78,13 +102,42 @@ cdef class Trainer:
         check(status)
         return done
 
-    cdef int _lay_out(self, PretokenTable table, counts) except -1:
-        """Add all pretokens."""
+    cdef object _order(self, counts):
+        """The order in which to add pretokens."""
         # "first" needs the text's own order; the others take one that makes few segments: by count, but for huge ones
         if self.learner.options.ties == BBPE_TRAIN_FIRST:
-            order = np.arange(len(counts), dtype=np.int64)
-        else:
-            order = np.argsort(65535 - np.minimum(counts, 65535).astype(np.uint16), kind="stable")
+            return np.arange(len(counts), dtype=np.int64)
+        return np.argsort(65535 - np.minimum(counts, 65535).astype(np.uint16), kind="stable").astype(np.int64)
+
+    cdef int _begin_from(self, PretokenTable table, counts, base, encode, bbpe_train_options options) except -1:
+        """Add all pretokens as tokens of a base."""
+        cdef const uint8_t[::1] tokens = base[0]
+        cdef const int64_t[::1] starts = base[1]
+        cdef size_t i, used = 0, at = 0, count = len(counts)
+        cdef bbpe_status status = BBPE_OK
+        check(bbpe_train_init_from(
+            &self.learner, count, table.table.bytes, &tokens[0], &starts[0], <size_t>starts.shape[0] - 1, options))
+        data, offsets, counts = table.arrays()
+        order = self._order(counts)
+        data, offsets = take(data, offsets, order)
+        cdef const int64_t[::1] ends = offsets
+        cdef const uint64_t[::1] weights = counts[order]
+        ids = encode(data.tobytes(), offsets[1:])
+        if len(ids) and int(np.diff(base[1])[ids].sum()) != int(offsets[count]):
+            raise ValueError("the ids of the pretokens do not spell them")
+        cdef const uint32_t[::1] symbols = ids
+        with nogil:
+            for i in range(count):
+                status = bbpe_train_add_tokens(
+                    &self.learner, &symbols[0] + at, <size_t>(ends[i + 1] - ends[i]), <int64_t>weights[i], &used)
+                if status != BBPE_OK:
+                    break
+                at += used
+        return check(status)
+
+    cdef int _lay_out(self, PretokenTable table, counts) except -1:
+        """Add all pretokens."""
+        order = self._order(counts)
         cdef const size_t[::1] slots = table.order()[order]
         cdef const uint8_t *pretoken
         cdef bbpe_status status = BBPE_OK

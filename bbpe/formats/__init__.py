@@ -16,10 +16,11 @@ from typing import NoReturn, Protocol
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..models import Unigram, WordPiece
 from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
 from ..vocab import Vocab
-from . import gguf, gpt2_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from . import gguf, gpt2_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt, wordpiece
 from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
 from .reading import about
@@ -63,6 +64,7 @@ FORMATS: dict[str, Format] = {
     "tiktoken": _row("a .tiktoken rank file", tiktoken),
     "gpt2": _row("vocab.json with merges.txt", gpt2_files),
     "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
+    "wordpiece": _row("BERT's vocab.txt", wordpiece),
     "tekken": _row("a tekken.json", tekken),
     "gguf": _row("a GGUF model", gguf),
     "sentencepiece": _row("a SentencePiece .model", sentencepiece),
@@ -79,7 +81,9 @@ _REFUSED = {
 }
 
 # Formats that can say what happens to a text before it is split.
-_HOLD_RULES = ("huggingface", "sentencepiece")
+_HOLD_RULES = ("huggingface", "sentencepiece", "wordpiece")
+# The formats of models other than BPE.
+_HOLD_MODELS: dict[type, tuple[str, ...]] = {WordPiece: ("huggingface", "wordpiece"), Unigram: ()}
 
 _HEAD_BYTES = 1 << 16
 # how many ids for each token, and besides
@@ -148,7 +152,7 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     """Write a spec in a format, or in the one that the path's suffix says.
 
     `.json` is "huggingface", or "tekken" for one with "tekken" in its name, `.tiktoken` is "tiktoken", `.gguf` is
-    "gguf" and `.model` is "sentencepiece"; a folder, or a path without a suffix, is "gpt2".
+    "gguf" and `.model` is "sentencepiece", `.txt` is "wordpiece"; a folder, or a path without a suffix, is "gpt2".
 
     Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
     `OSError` when the file cannot be written.
@@ -165,6 +169,9 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
             "tokenizer has; write tokenizer.json",
             path=path,
         )
+    if spec.model is not None and format not in _HOLD_MODELS[type(spec.model)]:
+        kind = type(spec.model).__name__
+        raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
     if given.is_dir() and len(row.names[0]) == 1:
         given = given / row.names[0][0]  # a folder that is not there yet is made by the formats that have one
     with about(given):
@@ -207,6 +214,7 @@ def format_of(path: Path) -> str:
     if path.suffix == ".json" and "tekken" in path.name:
         return "tekken"
     by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf", ".model": "sentencepiece"}
+    by_suffix |= {".txt": "wordpiece"}
     if path.suffix not in by_suffix:
         raise VocabularyError(
             f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "

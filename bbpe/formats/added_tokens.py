@@ -15,11 +15,26 @@ from .reading import Fields
 
 @dataclass(frozen=True)
 class AddedTokens:
-    """Special tokens, added ones, and the options of both."""
+    """Special tokens, added ones, and the options of both; `texts` are those that the file lists, in its order."""
 
     special: Mapping[str, int]
     added: Mapping[str, int]
     options: Mapping[str, TokenOptions]
+    texts: tuple[str, ...] = ()
+
+    def check_numbers(self, keys: Mapping[str, int], document: Fields) -> None:
+        """Refuse ids that `tokenizers` would not follow: what is no key of the model gets the next free id there."""
+        highest = -1
+        for text in self.texts:
+            listed = self.special.get(text, self.added.get(text))
+            given = keys.get(text, max(len(keys), highest + 1))
+            if text not in keys and listed != given:
+                document.refuse(
+                    f"added token {text!r} has id {listed}, and the next free one is {given}, which `tokenizers` gives "
+                    "it whatever is written here; expected the token among these, under its id",
+                    "vocab",
+                )
+            highest = max(highest, given)
 
     def with_special(self, special: Mapping[str, int]) -> AddedTokens:
         """Return these with other special tokens."""
@@ -57,6 +72,7 @@ def read_added_tokens(document: Fields) -> AddedTokens:
     special: dict[str, int] = {}
     added: dict[str, int] = {}
     options: dict[str, TokenOptions] = {}
+    order: list[str] = []
     for number, value in enumerate(document.take_type("added_tokens", list, [])):
         token = Fields(value, path=document.path, place=f"added_tokens[{number}]")
         text, token_id = token.take_type("content", str), token.take_type("id", int)
@@ -70,8 +86,9 @@ def read_added_tokens(document: Fields) -> AddedTokens:
         chosen = TokenOptions(lstrip, rstrip, single_word, normalized)
         if chosen != TokenOptions():
             options[text] = chosen
+        order.append(text)
         token.done()
-    return AddedTokens(special, added, options)
+    return AddedTokens(special, added, options, tuple(order))
 
 
 def write_added_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:

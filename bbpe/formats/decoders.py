@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..files import StrPath
+from ..models import WordPiece
 from ..rules import BLANK
 from ..spec import TokenizerSpec
 from .reading import Fields, parts_of, shown
 
 _KNOWN = (
     "expected ByteLevel, or for tokens of characters Metaspace or a Sequence of Replace (U+2581 by a blank), "
-    "ByteFallback, Fuse and Strip (blanks at the beginning)"
+    "ByteFallback, Fuse and Strip (blanks at the beginning), or for WordPiece WordPiece"
 )
 
 
@@ -24,6 +25,8 @@ class Decoder:
     joins_bytes: bool = False  # <0xE4> and the like are bytes
     marks_blanks: bool = False  # U+2581 is a blank
     strip_blanks: int = 0
+    word_prefix: str | None = None  # of tokens that continue a word; blanks go before all others
+    cleanup: bool = False
 
 
 def read_decoder(value: object, *, path: StrPath, byte_level: bool) -> Decoder:
@@ -51,6 +54,9 @@ def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
             for name in ("add_prefix_space", "trim_offsets", "use_regex"):
                 fields.take(name, True)
             decoder.byte_level = True
+        case "WordPiece":
+            decoder.word_prefix = fields.take_type("prefix", str)
+            decoder.cleanup = fields.take_type("cleanup", bool)
         case "ByteFallback":
             decoder.joins_bytes = True
         case "Fuse":
@@ -83,6 +89,8 @@ def read_prepend_scheme(fields: Fields) -> str:
 
 def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
     """Return the `decoder` of a spec."""
+    if isinstance(spec.model, WordPiece):
+        return {"type": "WordPiece", "prefix": spec.model.prefix, "cleanup": spec.model.cleanup}
     if spec.characters is None:
         return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     parts: list[dict[str, Any]] = []

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes, write_atomic
 from ..patterns import PATTERNS, Pattern, get_pattern
+from ..rules import Template
 from ..spec import TokenizerSpec, make_spec
 from ..specials import END_OF_TEXT
 from .gguf_metadata import read_metadata
@@ -109,7 +110,7 @@ def load(
 
     Control tokens are special tokens, user-defined ones added tokens; unused ones, which pad models, are
     left out.  `pattern` replaces what `tokenizer.ggml.pre` says, `special_tokens` the control tokens.
-    Whether a BOS token shall stand before texts does not matter here.
+    Whether BOS and EOS shall stand around a text becomes the template for `add_special_tokens=True`.
 
     Raises `VocabularyError` with file and place on a model that is no byte-level BPE or a kind of splitting
     that is not known, by name; on a file that ends too early, lists of different lengths, and a broken
@@ -131,6 +132,7 @@ def load(
             "pre",
         )
     texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
+    template = fields.template(len(texts))
     fields.done()
     keys, special, added = _sorted(texts, kinds, path)
     if given is not None:
@@ -145,6 +147,7 @@ def load(
             added_tokens=added,
             whole_pretokens=row is not None and row.whole,
             name=name,
+            template=template,
         )
     if row is None:
         _check_all_made(spec, pre, fields)
@@ -160,6 +163,9 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     pretokens than the spec; `ImportError` without the `gguf` package, which `pip install bbpe[gguf]` brings.
     """
     pre, merges = _written_splitting(spec, path)
+    if spec.template is not None and max(map(len, spec.template.around)) > 1:
+        problem = "GGUF has a place for one token before a text and one behind it; its template has more"
+        raise VocabularyError(f"{problem}. Write tokenizer.json", path=path)
     keys = {token_id: (key, _NORMAL) for key, token_id in keys_of(spec, path=path, marked=True).items()}
     keys |= {token_id: (text, _CONTROL) for text, token_id in spec.special_tokens.items()}
     keys |= {token_id: (text, _USER_DEFINED) for text, token_id in spec.added_tokens.items()}
@@ -209,10 +215,15 @@ def _written(rows: list[tuple[str, int]], merges: list[str], pre: str, spec: Tok
         writer.add_token_list([text for text, _ in rows])
         writer.add_token_types([kind for _, kind in rows])
         writer.add_token_merges(merges)
+        before, behind = ((), ()) if spec.template is None else spec.template.around
         ends = [spec.special_tokens[text] for text in END_OF_TEXT if text in spec.special_tokens]
-        if ends:
-            writer.add_eos_token_id(ends[0])
-        writer.add_add_bos_token(False)
+        for token_id in before:
+            writer.add_bos_token_id(token_id)
+        for token_id in (*behind, *ends)[:1]:
+            writer.add_eos_token_id(token_id)
+        writer.add_add_bos_token(bool(before))
+        if behind:
+            writer.add_add_eos_token(True)
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.close()
@@ -302,6 +313,23 @@ class _Metadata:
                 self.refuse(f"found {merge[:60]!r}; expected two tokens with one blank between", f"merges[{number}]")
             pairs.append((left, right))
         return MergeKeys(pairs, self._path, lambda number: f"{_PREFIX}merges[{number}]")
+
+    def template(self, count: int) -> Template | None:
+        """Return what stands around a text, of `count` tokens; `None` when that is nothing."""
+        before, behind = self._added("bos", count), self._added("eos", count)
+        return Template((*before, ("A", 0), *behind)) if before or behind else None
+
+    def _added(self, kind: str, count: int) -> tuple[tuple[int, int], ...]:
+        flag = self._left.pop(f"add_{kind}_token", False)
+        if type(flag) is not bool:
+            self.refuse("expected true or false", f"add_{kind}_token")
+        if not flag:
+            return ()
+        token_id = self._left.get(f"{kind}_token_id")
+        if type(token_id) is not int or not 0 <= token_id < count:
+            found = "it is missing" if token_id is None else f"found {token_id!r}"
+            self.refuse(f"{found}; expected an id, 0 to {count - 1}, as add_{kind}_token is true", f"{kind}_token_id")
+        return ((token_id, 0),)
 
     def done(self) -> None:
         """Refuse the values that nobody took and that might change ids."""

@@ -8,11 +8,11 @@ import regex
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..rules import Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from ..rules import BertNormalizer, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
 from .oniguruma import from_oniguruma, to_oniguruma
 from .reading import Fields, parts_of
 
-_KNOWN = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace or a Sequence of these"
+_KNOWN = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer or a Sequence"
 
 
 def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
@@ -39,10 +39,20 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
             rule = Prepend(fields.take_type("prepend", str))
         case "Replace":
             rule = _replace(fields)
+        case "BertNormalizer":
+            rule = _bert(fields)
         case _:
             fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
     fields.done()
     return rule
+
+
+def _bert(fields: Fields) -> BertNormalizer:
+    clean, apart = fields.take_type("clean_text", bool), fields.take_type("handle_chinese_chars", bool)
+    strip, lower = fields.take("strip_accents", None), fields.take_type("lowercase", bool)
+    if strip is not None and type(strip) is not bool:
+        fields.refuse("expected true, false or null", "strip_accents")
+    return BertNormalizer(clean, apart, lower if strip is None else strip, lower)
 
 
 def _replace(fields: Fields) -> Replace:
@@ -86,6 +96,14 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
         case Replace(pattern, is_regex, content):
             source = {"Regex": to_oniguruma([pattern])[0]} if is_regex else {"String": pattern}
             return {"type": "Replace", "pattern": source, "content": content}
+        case BertNormalizer(clean, apart, strip, lower):
+            return {
+                "type": "BertNormalizer",
+                "clean_text": clean,
+                "handle_chinese_chars": apart,
+                "strip_accents": strip,
+                "lowercase": lower,
+            }
         case _:
             raise VocabularyError(
                 f"tokenizer.json has no normalizer that does what SentencePiece's {type(rule).__name__} does; "

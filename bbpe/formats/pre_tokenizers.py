@@ -12,6 +12,7 @@ from ..patterns import PATTERNS, Pattern, recognise
 from ..rules import (
     BLANK,
     Behavior,
+    BertPreTokenizer,
     ByteLevel,
     CharDelimiterSplit,
     Digits,
@@ -32,8 +33,8 @@ from .reading import Fields, parts_of
 
 _GPT2 = PATTERNS["gpt2"].steps[0]
 _KNOWN = (
-    "Split, ByteLevel, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Metaspace or a Sequence "
-    "of these"
+    "Split, ByteLevel, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Metaspace, "
+    "BertPreTokenizer or a Sequence of these"
 )
 #: What Metaspace cuts, where blanks are its marks.
 AT_BLANKS = Pattern(None, (r" [^ ]*|[^ ]+",))
@@ -172,6 +173,7 @@ _READERS: dict[str, Any] = {
     "Punctuation": lambda fields: Punctuation(_behavior(fields, "Isolated")),
     "Whitespace": lambda _: Whitespace(),
     "WhitespaceSplit": lambda _: WhitespaceSplit(),
+    "BertPreTokenizer": lambda _: BertPreTokenizer(),
     "CharDelimiterSplit": _read_delimiter,
     "Metaspace": _read_metaspace,
 }
@@ -195,6 +197,8 @@ def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
 def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
     """Return the rules that a pattern and a prefix are."""
     prefix, pattern = spec.rules.prefix, spec.pattern
+    if spec.model is not None and pattern == PATTERNS["none"]:
+        return ()
     if spec.characters is not None:
         marked = spec.characters.marks_blanks and spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),)
         if marked:
@@ -208,7 +212,7 @@ def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
         is_cut = steps[-1:] == (_GPT2,) and not pattern.drops_gaps
     behavior: Behavior = "Removed" if pattern.drops_gaps else "Isolated"
     splits = [Split(step, behavior, pattern.drops_gaps) for step in (steps[:-1] if is_cut else steps)]
-    last = () if spec.characters is not None else (ByteLevel(prefix is not None, is_cut),)
+    last = () if spec.characters is not None or spec.model is not None else (ByteLevel(prefix is not None, is_cut),)
     return (*splits, *last)
 
 
@@ -227,5 +231,5 @@ def _written(rule: PreTokenizer) -> dict[str, Any]:
             return {"type": "CharDelimiterSplit", "delimiter": delimiter}
         case Metaspace(scheme, cuts):
             return {"type": "Metaspace", "replacement": BLANK, "prepend_scheme": scheme, "split": cuts}
-        case Whitespace() | WhitespaceSplit():
+        case Whitespace() | WhitespaceSplit() | BertPreTokenizer():
             return {"type": type(rule).__name__}

@@ -96,6 +96,10 @@ class Fields:
             self.refuse(f"field {key!r} is missing")
         return value
 
+    def peek(self, key: str) -> Any:
+        """Return a field without taking it, or `None`."""
+        return self._left.get(key)
+
     def take_type(self, key: str, kind: type[_T], default: Any = _REQUIRED) -> _T:
         """Return a field of one type."""
         value = self.take(key, default)

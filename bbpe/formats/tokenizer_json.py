@@ -1,4 +1,4 @@
-"""HF's `tokenizer.json` for BPE: of bytes, and of characters with byte fallback or an unknown token.
+"""HF's `tokenizer.json`: BPE of bytes, and of characters with byte fallback or an unknown token; WordPiece.
 
 Everything in the file that could change ids is either followed or refused by name.  Format: the
 serialisation of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` and the components').
@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath, write_atomic, write_folder_atomic
+from ..models import WordPiece
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import BLANK, Characters, Replace
 from ..spec import TextRules, TokenizerSpec, make_spec
@@ -28,6 +29,7 @@ from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
 from .reading import Fields, about, read_json, shown
+from .wordpiece import read_wordpiece, write_wordpiece
 
 NAMES = (("tokenizer.json",),)
 HEAD = re.compile(
@@ -78,7 +80,14 @@ def load(
     if pattern is not None:
         split = replace(split, pattern=get_pattern(pattern))
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
-    vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
+    other, pairs, whole, characters = None, None, False, None
+    if model.peek("type") == "WordPiece":
+        rules = replace(rules, strip_blanks=1)
+        vocab, other = read_wordpiece(model, {**added.added, **added.special}, cleanup=decoder.cleanup)
+        if decoder.word_prefix != other.prefix:
+            model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
+    else:
+        vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
     if characters is not None:
         split, rules = _simplified(split, rules, characters, vocab.values(), whole)
     with about(path):
@@ -95,6 +104,7 @@ def load(
             token_options=added.options_with(normalizers),
             template=template,
             files=_beside(Path(path)),
+            model=other,
         )
 
 
@@ -119,10 +129,6 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
 
 
 def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
-    merges, whole = spec.merges, spec.whole_pretokens
-    if merges is None:
-        live = live_merges(spec)
-        merges, whole = live.merges, whole and bool(live.unmade)
     return {
         "version": "1.0",
         "truncation": None,
@@ -132,19 +138,27 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "pre_tokenizer": write_pre_tokenizer(spec),
         "post_processor": write_post_processor(spec),
         "decoder": write_decoder(spec),
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": _unknown_token(spec, path),
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
-            "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
-            "ignore_merges": whole,
-            # special tokens too: HF numbers those that are not here anew
-            "vocab": _written_keys(spec, path, whole),
-            "merges": _written_merges(spec, merges),
-        },
+        "model": write_wordpiece(spec, spec.model) if isinstance(spec.model, WordPiece) else _written_bpe(spec, path),
+    }
+
+
+def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
+    merges, whole = spec.merges, spec.whole_pretokens
+    if merges is None:
+        live = live_merges(spec)
+        merges, whole = live.merges, whole and bool(live.unmade)
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": _unknown_token(spec, path),
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
+        "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
+        "ignore_merges": whole,
+        # special tokens too: HF numbers those that are not here anew
+        "vocab": _written_keys(spec, path, whole),
+        "merges": _written_merges(spec, merges),
     }
 
 
@@ -192,6 +206,7 @@ def _model(
     model.done()
     specials = {**added.added, **added.special}
     both = _shared(model, keys, specials)
+    added.check_numbers(keys, model)
     if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
         _check_apart(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)

@@ -1,0 +1,55 @@
+"""`bbpe extend`: more tokens for a tokenizer."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import bbpe
+from bbpe import formats
+
+from .command import Command, add_tokenizer, load_tokenizer, positive
+from .counting import add_counting, add_progress, check_folder, counting_options, progress_of
+from .streams import say, say_json
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text")
+    parser.add_argument("--counts", metavar="PATH", help="learn from counts that `bbpe count` saved, instead of files")
+    add_tokenizer(parser)
+    parser.add_argument("--add", type=positive, default=10_000, metavar="N", help="new tokens (default: 10000)")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
+    parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
+    parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
+    parser.add_argument("--max-token-length", type=positive, metavar="N", help="longest new token, in bytes")
+    parser.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
+    add_counting(parser)
+    add_progress(parser)
+    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+
+
+def _run(args: Namespace) -> int:
+    if bool(args.files) == (args.counts is not None):
+        raise ValueError("expected either files to learn from or --counts")
+    check_folder(args.output, "the tokenizer")
+    output_format = args.format or formats.format_of(Path(args.output))
+    tokenizer = load_tokenizer(args)
+    source = args.files
+    if args.counts is not None:
+        source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
+    extended = bbpe.extend(
+        tokenizer, source, args.add, min_frequency=args.min_frequency, max_token_length=args.max_token_length,
+        tie_break=args.tie_break, document=args.document, text_field=args.text_field, progress=progress_of(args),
+        **counting_options(args),
+    )  # fmt: skip
+    extended.save(args.output, format=output_format)
+    added = len(extended) - len(tokenizer)
+    if args.json:
+        say_json({"output": args.output, "vocab_size": extended.vocab_size, "added": added,
+                  "fingerprint": extended.fingerprint})  # fmt: skip
+    else:
+        say(f"{added:,} new tokens, {len(extended):,} in all; saved {args.output}")
+    return 0
+
+
+COMMAND = Command("extend", "Learn more tokens on top of a tokenizer.", _add_arguments, _run)

@@ -1,0 +1,65 @@
+"""`bbpe prune`: fewer tokens, and the new ids of those that stay."""
+
+from __future__ import annotations
+
+import io
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import numpy as np
+
+import bbpe
+from bbpe import formats
+from bbpe.files import write_atomic
+
+from .command import Command, add_tokenizer, load_tokenizer, positive
+from .counting import check_folder
+from .streams import say, say_json
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_tokenizer(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
+    parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
+    parser.add_argument("--map", metavar="PATH", help="where to save new ids by old ones, a .npy file (-1: dropped)")
+    parser.add_argument("--keep", type=positive, metavar="N", help="tokens to keep in all; the last merges go")
+    parser.add_argument("--used-in", nargs="+", metavar="FILE", help="keep only what these texts use")
+    parser.add_argument("--counts", metavar="PATH", help="the same of counts that `bbpe count` saved")
+    parser.add_argument("--min-count", type=positive, default=1, metavar="N", help="least number of uses (default: 1)")
+    parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
+    parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+
+
+def _run(args: Namespace) -> int:
+    if args.used_in is not None and args.counts is not None:
+        raise ValueError("--used-in does not go with --counts")
+    if args.keep is None and args.used_in is None and args.counts is None:
+        raise ValueError("nothing says what to keep; expected --keep, --used-in or --counts")
+    for path, what in ((args.output, "the tokenizer"), (args.map, "the map")):
+        if path is not None:
+            check_folder(path, what)
+    output_format = args.format or formats.format_of(Path(args.output))
+    tokenizer = load_tokenizer(args)
+    source = args.used_in
+    if args.counts is not None:
+        source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
+    pruned, new_ids = bbpe.prune(
+        tokenizer, args.keep, used_in=source, min_count=args.min_count, threads=args.threads,
+        text_field=args.text_field,
+    )  # fmt: skip
+    pruned.save(args.output, format=output_format)
+    if args.map is not None:
+        buffer = io.BytesIO()
+        np.save(buffer, new_ids)
+        write_atomic(args.map, buffer.getvalue())
+    dropped = len(tokenizer) - len(pruned)
+    if args.json:
+        say_json({"output": args.output, "map": args.map, "vocab_size": pruned.vocab_size, "dropped": dropped,
+                  "fingerprint": pruned.fingerprint})  # fmt: skip
+    else:
+        say(f"{dropped:,} tokens dropped, {len(pruned):,} kept; saved {args.output}")
+    return 0
+
+
+COMMAND = Command("prune", "Take tokens away from a tokenizer.", _add_arguments, _run)

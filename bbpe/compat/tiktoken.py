@@ -1,0 +1,302 @@
+"""`Encoding`: a tokenizer behind the interface of `tiktoken.Encoding`, with its defaults and its errors.
+
+The ids are those of our engine; the package `tiktoken` is not needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property, lru_cache
+from operator import index
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..encoding import TextEncoder
+from ..errors import TokenIdError, VocabularyError
+from ..normalize import Text
+from ..pipeline import RuleEncoder
+from ..ragged import Ragged
+from ..specials import Matcher
+from .unstable import Unstable
+
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+_Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
+_Disallowed: TypeAlias = Literal["all"] | Collection[str]
+# as tiktoken's defaults are; never written to
+_NONE: frozenset[str] = frozenset()
+
+
+class Encoding:
+    """A tokenizer as `tiktoken.Encoding`; made by `Tokenizer.as_tiktoken`.
+
+    What differs: texts of `encode_to_numpy` may hold lone surrogates, as those of `encode` may; special tokens that
+    begin at one place are told apart by their length; the array of `encode_to_numpy` can be written to; `True` and
+    `False` are no ids.
+
+    >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=259, special_tokens=["<|endoftext|>"])
+    >>> enc = tok.as_tiktoken()
+    >>> enc.encode("low<|endoftext|>", allowed_special="all"), enc.eot_token
+    ([257, 258], 258)
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        spec = tokenizer.spec
+        if isinstance(tokenizer._encoder, RuleEncoder):
+            raise VocabularyError(
+                "this tokenizer has normalizers, prefixes, options of special tokens or symbols that are characters; "
+                "tiktoken has none of these"
+            )
+        self.name = tokenizer.name or "unnamed"
+        self._tokenizer = tokenizer
+        self._engine: TextEncoder = tokenizer._encoder
+        self._special_tokens: dict[str, int] = {**spec.added_tokens, **spec.special_tokens}
+        self._special_token_values = set(self._special_tokens.values())
+        self.max_token_value = tokenizer.max_token_value
+        self._refused = _any_of(self._special_tokens)
+        self._search = lru_cache(maxsize=128)(_any_of)
+        self._matcher = lru_cache(maxsize=128)(self._make_matcher)
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    def __reduce__(self) -> tuple[type[Encoding], tuple[Tokenizer]]:
+        return type(self), (self._tokenizer,)
+
+    # -- encoding ------------------------------------------------------------------------------------
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Return the ids of a text in which special tokens are plain text."""
+        return self._engine.to_list(_checked(text))
+
+    def encode(
+        self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
+    ) -> list[int]:
+        """Return the ids of a text; a special token that is not allowed raises `ValueError`.
+
+        `disallowed_special=()` makes those plain text.
+        """
+        return self._engine.to_list(text, self._policy(text, allowed_special, disallowed_special))
+
+    def encode_to_numpy(
+        self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
+    ) -> npt.NDArray[np.uint32]:
+        """Return the ids of a text as uint32[n]; otherwise as `encode`."""
+        return self._engine.to_array(text, self._policy(text, allowed_special, disallowed_special))
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """Return the ids of each text, special tokens being plain text."""
+        return self._engine.lists([_checked(one) for one in text], None, num_threads)
+
+    def encode_batch(
+        self,
+        text: list[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: _Allowed = _NONE,
+        disallowed_special: _Disallowed = "all",
+    ) -> list[list[int]]:
+        """Return the ids of each text, otherwise as `encode`."""
+        texts: list[Text] = list(text)
+        matchers = [self._policy(one, allowed_special, disallowed_special) for one in text]
+        return self._engine.lists(texts, matchers[0] if matchers else None, num_threads)
+
+    def encode_with_unstable(
+        self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
+    ) -> tuple[list[int], list[list[int]]]:
+        """Return the ids that no text behind this one can change, and ways to go on that begin with the rest of it."""
+        matcher = self._policy(text, allowed_special, disallowed_special)
+        stable, completions = self._unstable.complete(text, matcher)
+        return stable, [list(ids) for ids in completions]
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """Return the id of one token, special ones too; `KeyError` when there is none."""
+        if isinstance(text_or_bytes, str):
+            text_or_bytes = text_or_bytes.encode("utf-8")
+        if not isinstance(text_or_bytes, bytes):
+            raise TypeError(f"a token is str or bytes, not {type(text_or_bytes).__name__}")
+        return self._tokenizer.token_to_id(text_or_bytes)
+
+    # -- decoding ------------------------------------------------------------------------------------
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """Return the bytes of ids; `KeyError` on one that no token has, `OverflowError` on one that is no uint32."""
+        try:
+            return self._tokenizer._token_bytes.join(tokens)
+        except TokenIdError:
+            self._raise_wrong(tokens)
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """Return the text of ids; otherwise as `decode_bytes`."""
+        try:
+            return self._tokenizer._token_bytes.text(tokens, errors)
+        except TokenIdError:
+            self._raise_wrong(tokens)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of one id; `KeyError` when no token has it."""
+        try:
+            return self._tokenizer.id_to_token(token)
+        except TokenIdError:
+            raise _no_uint32(token) or KeyError(str(token)) from None
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """Return the bytes of each id."""
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """Return the text of ids and, for each, the index of the first character that holds a byte of it.
+
+        Raises `UnicodeDecodeError` when the bytes are not UTF-8.
+        """
+        try:
+            return self._tokenizer.decode_with_offsets(tokens)
+        except TokenIdError:
+            self.decode_tokens_bytes(tokens)
+            raise
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """Return the text of each row of ids."""
+        if isinstance(batch, Ragged):
+            batch = list(batch)
+        try:
+            return self._tokenizer.decode_batch(batch, errors=errors, threads=num_threads)
+        except TokenIdError:
+            for tokens in batch:
+                self.decode_bytes(tokens)
+            raise
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """Return the bytes of each row of ids."""
+        if num_threads < 1:
+            raise ValueError(f"num_threads is {num_threads}; expected at least 1")
+        return [self.decode_bytes(tokens) for tokens in batch]
+
+    # -- what it is ----------------------------------------------------------------------------------
+
+    def token_byte_values(self) -> list[bytes]:
+        """Return the bytes of all ordinary tokens, in the order of bytes."""
+        return self._tokenizer.token_byte_values()
+
+    @property
+    def eot_token(self) -> int:
+        """The id of `<|endoftext|>`; `KeyError` without one."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Say whether an id is that of a special token."""
+        assert isinstance(token, int)
+        return token in self._special_token_values
+
+    @property
+    def n_vocab(self) -> int:
+        """The highest id plus one."""
+        return self.max_token_value + 1
+
+    # -- what its users reach for all the same ---------------------------------------------------------
+
+    @cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        """Tokens and ranks; `VocabularyError` when ranks would give other ids."""
+        return self._tokenizer.ranks
+
+    @cached_property
+    def _pat_str(self) -> str:
+        """The regex; `VocabularyError` where the pattern is a chain of several."""
+        steps = self._tokenizer.spec.pattern.steps
+        if len(steps) != 1:
+            raise VocabularyError(
+                f"pattern {self._tokenizer.pattern} is {len(steps)} regexes, one after the other; tiktoken has one"
+            )
+        return steps[0]
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """Return the ids of a text that is not split."""
+        if isinstance(text_or_bytes, str):
+            text_or_bytes = text_or_bytes.encode("utf-8")
+        return self._unstable.single_piece(text_or_bytes)
+
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        """Return the ids of a text, as `encode_ordinary` does."""
+        return self.encode_ordinary(text)
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """Return the ids of bytes; those that are not UTF-8 are not split from the pretoken before them."""
+        if not isinstance(text, bytes):
+            raise TypeError(f"_encode_bytes takes bytes, not {type(text).__name__}")
+        return self._unstable.encode_bytes(text)
+
+    @cached_property
+    def _unstable(self) -> Unstable:
+        return Unstable(self._tokenizer)
+
+    # -- special tokens ------------------------------------------------------------------------------
+
+    def _policy(self, text: str, allowed: _Allowed, disallowed: _Disallowed) -> Matcher | None:
+        """Return what to look for; `ValueError` when the text holds a disallowed token."""
+        _checked(text)
+        if allowed is _NONE and disallowed == "all":
+            _refuse(self._refused, text)
+            return None
+        if allowed == "all":
+            allowed = self.special_tokens_set
+        if disallowed == "all":
+            disallowed = self.special_tokens_set - allowed
+        _refuse(self._search(frozenset(disallowed)), text)
+        return self._matcher(frozenset(allowed & self._special_tokens.keys()))
+
+    def _make_matcher(self, allowed: frozenset[str]) -> Matcher | None:
+        ids = {text.encode("utf-8", "surrogatepass"): self._special_tokens[text] for text in allowed}
+        return Matcher(ids) if ids else None
+
+    def _raise_wrong(self, tokens: Sequence[int]) -> NoReturn:
+        """Raise what the first wrong id calls for; one that is no uint32 goes before all others."""
+        for token in tokens:
+            if error := _no_uint32(token):
+                raise error from None
+        for token in tokens:
+            try:
+                self._tokenizer.id_to_token(token)
+            except TokenIdError:
+                raise KeyError(f"Invalid token for decoding: {token}") from None
+        raise RuntimeError("the ids were written to while they were decoded")
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a text is str, not {type(text).__name__}")
+    return text
+
+
+def _no_uint32(token: int) -> OverflowError | None:
+    fits = 0 <= index(token) < 1 << 32
+    return None if fits else OverflowError(f"id {token} is out of range; expected 0 to {2**32 - 1}")
+
+
+def _any_of(tokens: Collection[str] | Mapping[str, int]) -> re.Pattern[str] | None:
+    ordered = sorted(tokens, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+
+def _refuse(search: re.Pattern[str] | None, text: str) -> None:
+    found = search.search(text) if search else None
+    if found is None:
+        return
+    token = found[0]
+    raise ValueError(
+        f"the text holds the disallowed special token {token!r} at character {found.start()}; to encode it as a "
+        f"special token pass allowed_special={{{token!r}}}, to encode it as plain text disallowed_special=() or "
+        f"(enc.special_tokens_set - {{{token!r}}})"
+    )

@@ -1,0 +1,28 @@
+from collections.abc import Mapping
+from typing import Protocol
+
+from .model import Model
+
+class BertRules(Protocol):
+    @property
+    def clean_text(self) -> bool: ...
+    @property
+    def cjk_apart(self) -> bool: ...
+    @property
+    def strip_accents(self) -> bool: ...
+    @property
+    def lowercase(self) -> bool: ...
+
+def bert_words(bert: BertRules, text: bytes) -> list[bytes]: ...
+
+class WordPiece(Model):
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        *,
+        unknown: int,
+        prefix: bytes,
+        max_characters: int,
+        bert: BertRules | None = None,
+    ) -> None: ...
+    def encode_pretoken(self, pretoken: bytes) -> list[int]: ...

@@ -1,0 +1,101 @@
+"""The WordPiece model in C (csrc/wordpiece.h), made of a vocabulary."""
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+
+from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free
+from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
+from bbpe.core.c_wordpiece cimport (
+    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_GROWTH, BBPE_BERT_LOWER, BBPE_BERT_STRIP, BBPE_WORDPIECE_BEGIN,
+    BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_wordpiece_add,
+    bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init, bbpe_wordpiece_settle,
+)
+from bbpe.core.model cimport Model
+from bbpe.core.status cimport check
+from bbpe.core.token_table cimport TokenTable
+
+
+cdef unsigned rules_of(bert) except? 0:
+    """A `bbpe.rules.BertNormalizer` as the C code has it."""
+    return (
+        (BBPE_BERT_CLEAN if bert.clean_text else 0)
+        | (BBPE_BERT_APART if bert.cjk_apart else 0)
+        | (BBPE_BERT_STRIP if bert.strip_accents else 0)
+        | (BBPE_BERT_LOWER if bert.lowercase else 0)
+    )
+
+
+def bert_words(bert, bytes text not None):
+    """The words of a text by a `BertNormalizer` and the `BertPreTokenizer`, as a list of bytes."""
+    cdef bbpe_bert_words words
+    cdef const uint8_t *data = text
+    cdef size_t n = len(text), start = 0, i
+    found = []
+    words.ends = <size_t *>bbpe_memory_new(n, sizeof(size_t))
+    words.bytes = <uint8_t *>bbpe_memory_new(n, BBPE_BERT_GROWTH)
+    try:
+        if words.ends == NULL or words.bytes == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        bbpe_bert_split(rules_of(bert), data, n, &words)
+        for i in range(words.count):
+            found.append(words.bytes[start:words.ends[i]])
+            start = words.ends[i]
+        return found
+    finally:
+        bbpe_memory_free(words.ends)
+        bbpe_memory_free(words.bytes)
+
+
+cdef class WordPiece(Model):
+    """Tokens of words; immutable, shared by any number of threads.
+
+    `vocab` maps ids to UTF-8, that of tokens that continue a word with `prefix` in front.  Any token may begin a word
+    as it is written, as HF's `tokenizers` looks them up.  `bert`: pretokens are text that this `BertNormalizer` and
+    the `BertPreTokenizer` are still to be applied to; none: they are words.
+    """
+
+    def __cinit__(self, vocab, *, uint32_t unknown, bytes prefix not None, size_t max_characters, bert=None):
+        cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
+        cdef const bbpe_pretoken_entry *entry
+        cdef const uint8_t *token
+        cdef size_t skipped = len(prefix), i
+        cdef bbpe_status status
+        check(bbpe_wordpiece_init(&self.c, unknown, max_characters))
+        self.c.is_bert = bert is not None
+        self.c.rules = 0 if bert is None else rules_of(bert)
+        self.written_count = max(tokens.c.id_count, <size_t>unknown + 1)
+        for i in range(tokens.c.tokens.count):
+            entry = tokens.c.tokens.entries + i
+            token = tokens.c.tokens.arena + entry.start
+            if entry.length == 0:
+                continue
+            check(bbpe_wordpiece_add(&self.c, BBPE_WORDPIECE_BEGIN, token, entry.length, <uint32_t>entry.value))
+            if entry.length > skipped and token[:skipped] == prefix:
+                check(bbpe_wordpiece_add(
+                    &self.c, BBPE_WORDPIECE_CONTINUE, token + skipped, entry.length - skipped, <uint32_t>entry.value))
+        with nogil:
+            status = bbpe_wordpiece_settle(&self.c)
+        check(status)
+        self.view = bbpe_model_of_wordpiece(&self.c)
+
+    def __dealloc__(self):
+        bbpe_wordpiece_free(&self.c)
+
+    def encode_pretoken(self, bytes pretoken not None):
+        """The ids of one pretoken of at least one byte."""
+        cdef size_t n = len(pretoken), count = 0, i
+        cdef bbpe_model_scratch scratch
+        cdef uint32_t *ids
+        if n == 0:
+            raise ValueError("a pretoken has at least one byte")
+        ids = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
+        if ids == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        memset(&scratch, 0, sizeof(scratch))
+        try:
+            check(bbpe_wordpiece_encode(&self.c, &scratch, <const uint8_t *>pretoken, n, ids, &count))
+            return [ids[i] for i in range(count)]
+        finally:
+            bbpe_model_scratch_free(&scratch)
+            bbpe_memory_free(ids)

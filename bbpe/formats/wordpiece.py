@@ -1,0 +1,179 @@
+"""WordPiece: BERT's `vocab.txt`, a token a line, and the model of a `tokenizer.json`.
+
+A `vocab.txt` says nothing of the rules.  `tokenizer_config.json` beside it is asked for `do_lower_case`,
+`strip_accents` and `tokenize_chinese_chars`; without it texts are lower-cased unless a token has an upper-case letter,
+which no lower-cased text would ever find.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import VocabularyError
+from ..files import StrPath, write_atomic, write_folder_atomic
+from ..models import WordPiece
+from ..patterns import PATTERNS, Pattern, get_pattern
+from ..rules import BertNormalizer, BertPreTokenizer, Template
+from ..spec import TextRules, TokenizerSpec, keys_of_text, make_spec
+from .keys import check_ids
+from .known import check_special_tokens
+from .reading import Fields, about, read_json, read_text, shown
+
+NAMES = (("vocab.txt",),)
+#: Lines without blanks, one of which is the unknown token.
+HEAD = re.compile(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)")
+_UNKNOWN = "[UNK]"
+_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_BESIDE = "tokenizer_config.json"
+
+
+def load(
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> TokenizerSpec:
+    """Read a `vocab.txt`; ids are numbers of lines, from 0.  `pattern` cuts in place of BERT's pre-tokeniser.
+
+    Raises `VocabularyError` with file and line on a token that stands twice, and when `[UNK]` is missing.
+    """
+    given = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
+    keys = _read(given)
+    specials = check_special_tokens(special_tokens)
+    if specials is None:
+        specials = {text: keys[text] for text in _SPECIALS if text in keys}
+    if _UNKNOWN not in keys:
+        raise VocabularyError(f"no line is {_UNKNOWN}; expected one for words without tokens", path=given)
+    rules = TextRules((_normalizer(given.with_name(_BESIDE), keys),), None, (BertPreTokenizer(),), 1)
+    if pattern is not None:
+        rules = TextRules(rules.normalizers, None, (), 1)
+    with about(given):
+        return make_spec(
+            {token_id: key.encode() for key, token_id in keys.items()},
+            None,
+            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
+            special_tokens=specials,
+            name=name,
+            rules=rules,
+            template=_template(specials),
+            model=WordPiece(keys[_UNKNOWN]),
+        )
+
+
+def dump(spec: TokenizerSpec, path: StrPath) -> None:
+    """Write a `vocab.txt`, and into a folder with it the `tokenizer_config.json` that says BERT's rules.
+
+    Raises `VocabularyError` when the spec is no WordPiece with BERT's rules, ids have a hole, or a token a line break.
+    """
+    model = spec.model
+    if not isinstance(model, WordPiece):
+        raise VocabularyError("vocab.txt holds WordPiece alone; write tokenizer.json", path=path)
+    normalizers = spec.rules.normalizers
+    bert = normalizers[0] if len(normalizers) == 1 else None
+    plain = spec.rules == TextRules(normalizers, None, (BertPreTokenizer(),), 1)
+    if not isinstance(bert, BertNormalizer) or not plain or (model.prefix, model.max_characters) != ("##", 100) or spec.token_options:
+        raise VocabularyError("vocab.txt is read by BERT's rules, which this is not; write tokenizer.json", path=path)
+    keys = keys_of_text(spec)
+    if keys.get(_UNKNOWN) != model.unknown:
+        raise VocabularyError(f"vocab.txt calls the unknown token {_UNKNOWN}, which this is not", path=path)
+    hole = next((number for number, token_id in enumerate(keys.values()) if token_id != number), None)
+    if hole is not None:
+        raise VocabularyError(f"no token has id {hole}; expected one on each line", path=path)
+    broken = next((key for key in keys if "\n" in key or key.endswith("\r")), None)
+    if broken is not None:
+        raise VocabularyError(f"token {broken!r} holds a line break; expected one line for each token", path=path)
+    data = "".join(f"{key}\n" for key in keys).encode()
+    given = Path(path)
+    if given.suffix:
+        write_atomic(given, data)
+    else:
+        write_folder_atomic(given, {NAMES[0][0]: data, _BESIDE: _config(bert)})
+
+
+def _read(path: Path) -> dict[str, int]:
+    lines = read_text(path).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    keys: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        key = line.rstrip("\r")
+        if keys.setdefault(key, number) != number:
+            problem = f"token {key!r} stands on line {keys[key] + 1} too; expected each token once"
+            raise VocabularyError(problem, path=path, place=f"line {number + 1}")
+    return keys
+
+
+def _normalizer(path: Path, keys: Mapping[str, int]) -> BertNormalizer:
+    config: dict[str, Any] = {}
+    if path.is_file():
+        found = read_json(path)
+        config = found if isinstance(found, dict) else {}
+    has_upper = any(key != key.lower() for key in keys if not re.fullmatch(r"\[\w+\]", key))
+    chosen = {"do_lower_case": not has_upper, "tokenize_chinese_chars": True}
+    for field in (*chosen, "strip_accents"):
+        value = config.get(field)
+        if value is not None and type(value) is not bool:
+            raise VocabularyError(f"found {shown(value)}; expected true or false", path=path, place=field)
+        if value is not None:
+            chosen[field] = value
+    lower = chosen["do_lower_case"]
+    return BertNormalizer(True, chosen["tokenize_chinese_chars"], chosen.get("strip_accents", lower), lower)
+
+
+def _config(bert: BertNormalizer) -> bytes:
+    return json.dumps(
+        {
+            "do_lower_case": bert.lowercase,
+            "strip_accents": bert.strip_accents,
+            "tokenize_chinese_chars": bert.cjk_apart,
+            "tokenizer_class": "BertTokenizer",
+        }
+    ).encode()
+
+
+def _template(specials: Mapping[str, int]) -> Template | None:
+    """Return what BERT has around a text, and two."""
+    if "[CLS]" not in specials or "[SEP]" not in specials:
+        return None
+    first, last = specials["[CLS]"], specials["[SEP]"]
+    single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
+    return Template(single, (*single, ("B", 1), (last, 1)))
+
+
+# -- tokenizer.json ----------------------------------------------------------------------------------------
+
+
+def read_wordpiece(fields: Fields, specials: Mapping[str, int], *, cleanup: bool) -> tuple[dict[int, bytes], WordPiece]:
+    """Return the vocabulary and model of the field `model` of a `tokenizer.json`."""
+    fields.only("type", "WordPiece")
+    unknown = fields.take_type("unk_token", str, _UNKNOWN)
+    prefix = fields.take_type("continuing_subword_prefix", str, "##")
+    most = fields.take_type("max_input_chars_per_word", int, 100)
+    keys = check_ids(fields.take_type("vocab", dict), path=fields.path, place=fields.at("vocab"))
+    fields.done()
+    if unknown not in keys:
+        fields.refuse(f"{shown(unknown)} has no id in vocab", "unk_token")
+    if most < 0:
+        fields.refuse(f"found {most}; expected 0 or more", "max_input_chars_per_word")
+    for text, token_id in specials.items():
+        if keys.get(text, token_id) != token_id:
+            fields.refuse(f"token {text!r} has id {keys[text]} here and {token_id} in added_tokens", "vocab")
+    vocab = {token_id: key.encode() for key, token_id in keys.items()}
+    return vocab, WordPiece(keys[unknown], prefix, most, cleanup)
+
+
+def write_wordpiece(spec: TokenizerSpec, model: WordPiece) -> dict[str, Any]:
+    """Return the field `model` of a `tokenizer.json`."""
+    keys = keys_of_text(spec)
+    return {
+        "type": "WordPiece",
+        "unk_token": next(key for key, token_id in keys.items() if token_id == model.unknown),
+        "continuing_subword_prefix": model.prefix,
+        "max_input_chars_per_word": model.max_characters,
+        "vocab": keys,
+    }

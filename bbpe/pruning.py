@@ -1,0 +1,187 @@
+"""Fewer tokens for a tokenizer that exists: the last merges, or what a corpus does not use, taken away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import corpus
+from .counting import count_files, silent
+from .counts import PretokenCounts
+from .encoding import TextEncoder
+from .errors import VocabularyError
+from .formats.ranks import live_merges
+from .rules import Template
+from .settings import settings_of
+from .spec import TextRules, TokenizerSpec
+from .tokenizer import Tokenizer
+
+# what lies beside a tokenizer.json and names ids
+_WITH_IDS = ("added_tokens.json", "generation_config.json")
+
+
+def prune(
+    tokenizer: Tokenizer,
+    keep: int | Collection[int] | None = None,
+    *,
+    used_in: corpus.Files | PretokenCounts | None = None,
+    min_count: int = 1,
+    threads: int | None = None,
+    text_field: str = "text",
+) -> tuple[Tokenizer, npt.NDArray[np.int64]]:
+    """Return a tokenizer with fewer tokens, and its new ids by the old ones: int64[old vocab_size], -1 where none is.
+
+    `keep`: how many tokens to keep in all, the last merges being dropped; or the ids to keep.  `used_in`: files, or
+    counts with its pattern; only tokens that encoding them gives at least `min_count` times are kept, and the ids of
+    their texts are the same but for their numbers.  With both, the last of those used are dropped too.  Single bytes,
+    special and added tokens always stay, and so does every token that a kept one is merged of.  New ids number what is
+    kept in the order of old ids, without holes.  What lies beside a tokenizer.json and names ids is left out.
+
+    Raises `ValueError` when `keep` is less than what stays, or names what is no token; `VocabularyError` on a tokenizer
+    with symbols that are characters and, with `used_in`, with rules that change texts.
+
+    >>> tok = bbpe.train_from_iterator(["low lower"], 259, special_tokens=["<s>"])
+    >>> less, new_ids = prune(tok, keep=258)
+    >>> less.merges, less.special_tokens, new_ids[255:].tolist()
+    ([(b'l', b'o')], {'<s>': 257}, [255, 256, -1, 257])
+    """
+    spec = tokenizer.spec
+    if spec.characters is not None:
+        raise VocabularyError("this tokenizer has symbols that are characters; only tokenizers of bytes can be pruned")
+    if keep is None and used_in is None:
+        raise ValueError("nothing says what to keep; expected keep or used_in")
+    live = live_merges(spec)
+    parts = {made: (left, right) for left, right, made in live.merges}
+    ordered = [*(made for _, _, made in live.merges), *live.unmade]
+    kept = {token_id for token_id, token in spec.vocab.items() if len(token) == 1}
+    if used_in is not None:
+        used = _uses(tokenizer, used_in, threads, text_field)
+        _add(kept, (token_id for token_id in spec.vocab if used[token_id] >= min_count), parts)
+    elif isinstance(keep, int):
+        kept.update(spec.vocab)
+    if isinstance(keep, Collection):
+        named = {token_id for token_id, token in spec.vocab.items() if len(token) == 1}
+        _add(named, _checked(spec, keep), parts)
+        kept = named if used_in is None else kept & named
+    if isinstance(keep, int):
+        others = len(tokenizer) - len(spec.vocab)
+        _drop_last(kept, ordered, parts, keep - others, others)
+    return _renumbered(tokenizer, kept)
+
+
+def _checked(spec: TokenizerSpec, keep: Collection[int]) -> list[int]:
+    """Return those ids that are of ordinary tokens; `ValueError` on one that no token has."""
+    others = {*spec.special_tokens.values(), *spec.added_tokens.values()}
+    missing = next((token_id for token_id in keep if token_id not in spec.vocab and token_id not in others), None)
+    if missing is not None:
+        raise ValueError(f"keep names id {missing}, which no token has")
+    return [token_id for token_id in keep if token_id in spec.vocab]
+
+
+def _uses(
+    tokenizer: Tokenizer, used_in: corpus.Files | PretokenCounts, threads: int | None, text_field: str
+) -> npt.NDArray[np.uint64]:
+    """Return how often each id is used, uint64[vocab_size]."""
+    spec = tokenizer.spec
+    if spec.rules != TextRules():
+        raise VocabularyError("this tokenizer has rules that change texts; what a corpus uses cannot be counted")
+    if isinstance(used_in, PretokenCounts):
+        counts = used_in
+        if counts.kind.pattern.steps != spec.pattern.steps:
+            raise ValueError(f"the counts are of pattern {counts.pattern!r}; expected {str(spec.pattern)!r}")
+    else:
+        specials = (*spec.special_tokens, *spec.added_tokens)
+        settings = settings_of(spec.pattern, specials, threads=threads, text_field=text_field)
+        counts = count_files(used_in, settings, silent)
+    used = np.zeros(tokenizer.vocab_size, dtype=np.uint64)
+    encoder: TextEncoder = tokenizer._encoder
+    for rows in counts.batches():
+        first, last = int(rows.offsets[0]), int(rows.offsets[-1])
+        ends = np.ascontiguousarray(rows.offsets[1:] - first)
+        ids = encoder.given(rows.data[first:last].tobytes(), ends)
+        places = np.searchsorted(ends, tokenizer._token_bytes.spans(ids)[:, 0], side="right")
+        np.add.at(used, ids, rows.counts[places])
+    return used
+
+
+def _add(kept: set[int], wanted: Any, parts: Mapping[int, tuple[int, int]]) -> None:
+    """Add tokens and all that they are merged of."""
+    waiting = list(wanted)
+    while waiting:
+        token_id = waiting.pop()
+        if token_id not in kept:
+            kept.add(token_id)
+            waiting += parts.get(token_id, ())
+
+
+def _drop_last(
+    kept: set[int], ordered: list[int], parts: Mapping[int, tuple[int, int]], keep: int, others: int
+) -> None:
+    """Drop the last tokens that no kept one is merged of, until there are `keep`."""
+    uses: dict[int, int] = {}
+    for token_id in kept:
+        for part in parts.get(token_id, ()):
+            uses[part] = uses.get(part, 0) + 1
+    waiting = [token_id for token_id in ordered if token_id in kept]
+    while len(kept) > keep:
+        # a merge may be listed before those that make its parts: then one walk is not enough
+        left = []
+        for place in range(len(waiting) - 1, -1, -1):
+            token_id = waiting[place]
+            if len(kept) == keep or uses.get(token_id, 0):
+                left.append(token_id)
+                continue
+            kept.remove(token_id)
+            for part in parts.get(token_id, ()):
+                uses[part] -= 1
+        if len(left) == len(waiting):
+            least = len(kept) + others
+            raise ValueError(f"keep is {keep + others}; expected at least {least}, the bytes and special tokens")
+        waiting = left[::-1]
+
+
+def _renumbered(tokenizer: Tokenizer, kept: set[int]) -> tuple[Tokenizer, npt.NDArray[np.int64]]:
+    spec = tokenizer.spec
+    stays = kept | set(spec.special_tokens.values()) | set(spec.added_tokens.values())
+    new_ids = np.full(tokenizer.vocab_size, -1, dtype=np.int64)
+    new_ids[sorted(stays)] = np.arange(len(stays))
+    new = dict(zip(sorted(stays), range(len(stays)), strict=True))
+    merges = spec.merges
+    if merges is not None:
+        merges = tuple(
+            (new[left], new[right], new[made])
+            for left, right, made in merges
+            if left in kept and right in kept and made in kept
+        )
+    changed = replace(
+        spec,
+        vocab={new[token_id]: token for token_id, token in spec.vocab.items() if token_id in kept},
+        merges=merges,
+        special_tokens={text: new[token_id] for text, token_id in spec.special_tokens.items()},
+        added_tokens={text: new[token_id] for text, token_id in spec.added_tokens.items()},
+        template=None if spec.template is None else _template(spec.template, new),
+        files=_without_ids(spec.files),
+        name=None,
+    )
+    return Tokenizer(changed), new_ids
+
+
+def _template(template: Template, new: Mapping[int, int]) -> Template:
+    def changed(items: tuple[tuple[int | str, int], ...]) -> tuple[tuple[int | str, int], ...]:
+        return tuple((item if isinstance(item, str) else new[item], type_id) for item, type_id in items)
+
+    return Template(changed(template.single), changed(template.pair))
+
+
+def _without_ids(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    kept = {name: data for name, data in files.items() if name not in _WITH_IDS}
+    if "tokenizer_config.json" in kept:
+        config = json.loads(kept["tokenizer_config.json"])
+        config.pop("added_tokens_decoder", None)
+        kept["tokenizer_config.json"] = json.dumps(config, ensure_ascii=False).encode()
+    return kept

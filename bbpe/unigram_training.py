@@ -1,0 +1,285 @@
+"""Learning a Unigram vocabulary from counted pretokens: many frequent substrings, of which the least useful go.
+
+Source: Kudo, 2018, "Subword Regularization: Improving Neural Network Translation Models with Multiple Subword
+Candidates"; the steps and constants are those of SentencePiece (`unigram_model_trainer.cc`).  Scores are expected
+counts through the digamma function, which lets rare tokens fade out (Liang and Klein, 2007, "Structured Bayesian
+Nonparametric Models with Variational Inference"), and at last as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from .core.unigram_train import Pieces, substrings
+from .errors import CorpusError
+from .models import Unigram
+from .parallel import imap, thread_count
+from .patterns import PATTERNS
+from .progress import Progress
+from .rowfiles import Rows
+from .rules import BLANK, Characters, Prepend, Replace
+from .spec import TextRules, TokenizerSpec, make_spec
+from .unigram import UNKNOWN_PENALTY
+
+Floats = npt.NDArray[np.float64]
+
+#: Substrings that are begun with, the characters of one, and what share of tokens stays at a time.
+SEEDS, CHARACTERS, SHRINKING = 1_000_000, 16, 0.75
+#: Rounds of expectation between two prunings, and of the last tokens; tokens expected less often go.
+_ROUNDS, _LAST_ROUNDS, _LEAST = 2, 2, 0.5
+#: Pretokens that a thread takes at a time.
+_TASK = 1 << 14
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What was learned: tokens of text and their scores, the highest first."""
+
+    tokens: list[bytes]
+    scores: list[float]
+
+
+def train_unigram(
+    words: Rows,
+    vocab_size: int,
+    *,
+    special_tokens: Sequence[str] = (),
+    user_defined_symbols: Sequence[str] = (),
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    max_token_length: int | None = None,
+    threads: int | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+) -> TokenizerSpec:
+    """Return the spec of a Unigram tokenizer of counted pretokens; it encodes a text as if a blank were before it.
+
+    Ids: `<unk>`, special tokens, user-defined symbols, with `byte_fallback` the 256 bytes, then tokens, the most likely
+    one first; `vocab_size` counts all.  Raises `ValueError` on a coverage or a size that cannot be, and on a symbol that
+    stands twice.
+    """
+    fixed = ["<unk>", *special_tokens, *user_defined_symbols]
+    first = len(fixed) + (256 if byte_fallback else 0)
+    double = next((text for text in fixed if fixed.count(text) > 1 or not text), None)
+    if double is not None:
+        raise ValueError(f"{double!r} is empty or stands twice among special tokens and symbols; expected each once")
+    if not 0 < character_coverage <= 1:
+        raise ValueError(f"character_coverage is {character_coverage}; expected more than 0, up to 1")
+    if vocab_size <= first:
+        raise ValueError(f"vocab_size is {vocab_size}; expected more than {first}, the tokens that are no text")
+    found = learn(
+        words, vocab_size - first, coverage=character_coverage, longest=max_token_length,
+        needs_blank=byte_fallback, taken=frozenset(text.encode() for text in user_defined_symbols),
+        threads=threads, report=report,
+    )  # fmt: skip
+    user_defined = range(1 + len(special_tokens), len(fixed))
+    vocab = {token_id: fixed[token_id].encode() for token_id in user_defined}
+    vocab.update(enumerate(found.tokens, start=first))
+    byte_ids = tuple(range(len(fixed), first))
+    return make_spec(
+        vocab,
+        [],
+        pattern=PATTERNS["none"],
+        special_tokens={text: token_id for token_id, text in enumerate(fixed) if token_id not in user_defined},
+        rules=TextRules((Prepend(BLANK), Replace(" ", False, BLANK)), strip_blanks=1),
+        characters=Characters(byte_ids, 0, True, True),
+        model=Unigram((*[0.0] * first, *found.scores), True, tuple(user_defined)),
+    )
+
+
+def learn(
+    words: Rows,
+    size: int,
+    *,
+    coverage: float = 0.9995,
+    longest: int | None = None,
+    needs_blank: bool = False,
+    taken: frozenset[bytes] = frozenset(),
+    seeds: int = SEEDS,
+    threads: int | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+) -> Vocabulary:
+    """Learn up to `size` tokens; the most frequent characters are among them, so many that they cover the text.
+
+    `longest`: the bytes of a token, of at most 16 characters; `needs_blank`: it is among the characters in any case;
+    `taken`: what is no token, for it is one already.
+
+    Raises `CorpusError` when there is no text, or these characters alone are more than `size`.
+    """
+    required, started = _seeds(words, coverage, seeds)
+    required = [token for token in required if token not in taken]
+    if needs_blank and b" " not in required and b" " not in taken:
+        required.append(b" ")
+    sizes = np.diff(started.offsets)
+    allowed = sizes <= (np.iinfo(np.int64).max if longest is None else longest)
+    if taken:
+        data = started.data.tobytes()
+        allowed &= [data[start:end] not in taken for start, end in pairwise(started.offsets.tolist())]
+    started = started.take(np.flatnonzero(allowed))
+    if len(required) > size:
+        raise CorpusError(
+            f"{len(required)} characters make up {coverage:.2%} of the text, and there is room for {size} tokens; "
+            "expected a larger vocab_size or a smaller character_coverage"
+        )
+    trainer = _Trainer(words, threads)
+    rows = started
+    scores = np.log(rows.counts.astype(np.float64)) - np.log(float(rows.counts.sum(dtype=np.float64)))
+    wanted, begun = int(size * 1.1), len(rows)
+    while True:
+        for _ in range(_ROUNDS):
+            rows, scores = trainer.round(rows, scores)
+            report(Progress("prune", begun - len(rows), max(begun - wanted, 0), "tokens"))
+        if len(rows) <= wanted:
+            break
+        rows, scores = trainer.pruned(rows, scores, max(wanted, int(SHRINKING * len(rows))))
+    return trainer.last(*_final(rows, scores, required, size))
+
+
+def _seeds(words: Rows, coverage: float, seeds: int) -> tuple[list[bytes], Rows]:
+    """Return the characters that have to be tokens, and all characters and frequent substrings with their counts."""
+    bounds = words.offsets.tolist()
+    data = words.data.tobytes()
+    texts = [data[start:end].decode("utf-8", "surrogateescape") for start, end in pairwise(bounds)]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+    if not len(points):
+        raise CorpusError("there is no text to train on: no pretoken was found")
+    weights = np.repeat(words.counts, lengths)
+    highest = int(points.max()) + 1
+    found = np.bincount(points, weights=weights.astype(np.float64), minlength=highest)
+    found[0xD800:0xE000] = found[0] = 0  # bytes that are not UTF-8; the mark between texts
+    order = np.argsort(-found, kind="stable")
+    order = order[: np.count_nonzero(found)]
+    covered = np.cumsum(found[order])
+    kept = order[: int(np.searchsorted(covered, coverage * covered[-1])) + 1] if len(order) else order
+    ranks = np.zeros(highest, np.uint32)
+    ranks[kept] = np.arange(1, len(kept) + 1, dtype=np.uint32)
+    symbols = ranks[points]
+    # an end behind each text, and where a blank follows what is no white space: no token goes over these
+    begins = np.zeros(len(points), np.bool_)
+    begins[1:] = (points[1:] == 32) & (points[:-1] > 32)
+    begins[np.cumsum(lengths)[:-1][lengths[1:] > 0]] = True
+    places = np.flatnonzero(begins)
+    marked = np.append(np.insert(symbols, places, 0), np.uint32(0))
+    with_ends = np.append(np.insert(weights, places, weights[places - 1]), weights[-1])
+    starts, sizes, totals = substrings(marked, with_ends[marked == 0], CHARACTERS)
+    best = np.argsort(-(totals.astype(np.float64) * sizes), kind="stable")[:seeds]
+    characters_of = np.append(np.uint32(0), kept.astype(np.uint32))[marked]
+    required = [chr(point).encode() for point in kept.tolist()]
+    pieces = [*required, *_strings(characters_of, starts[best], sizes[best])]
+    counts = np.concatenate([found[kept].astype(np.uint64), totals[best] * sizes[best].astype(np.uint64)])
+    ends = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    return required, Rows(np.frombuffer(b"".join(pieces), np.uint8), ends, counts)
+
+
+def _strings(points: npt.NDArray[np.uint32], starts: npt.NDArray[np.uint32], sizes: npt.NDArray[np.uint32]) -> list[bytes]:
+    # 0 is an end, and not text
+    text = points.astype("<u4").tobytes().decode("utf-32-le")
+    return [text[start : start + n].encode() for start, n in zip(starts.tolist(), sizes.tolist(), strict=True)]
+
+
+class _Trainer:
+    """The steps over all pretokens, by threads."""
+
+    def __init__(self, words: Rows, threads: int | None) -> None:
+        self._words = (np.ascontiguousarray(words.data), words.offsets, words.counts)
+        self._threads = thread_count(threads)
+        # not one range a thread: long pretokens stand together
+        self._ranges = [(start, min(start + _TASK, len(words))) for start in range(0, len(words), _TASK)]
+
+    def _sum(self, size: int, step: Callable[[int, int, Floats], object]) -> Floats:
+        """Return the sum of what a step adds for all pretokens; each thread has its own array."""
+        share = -(-len(self._ranges) // self._threads)
+        groups = [self._ranges[first :: self._threads] for first in range(min(self._threads, len(self._ranges)))]
+        assert all(len(group) <= share for group in groups)
+
+        def run(group: list[tuple[int, int]]) -> Floats:
+            out = np.zeros(size + 1, np.float64)
+            for first, end in group:
+                step(first, end, out)
+            return out
+
+        total = np.zeros(size + 1, np.float64)
+        for part in imap(run, groups, self._threads):
+            total += part
+        return total
+
+    def _pieces(self, rows: Rows, scores: Floats) -> Pieces:
+        return Pieces(
+            np.ascontiguousarray(rows.data), rows.offsets, scores, unknown_score=float(scores.min()) - UNKNOWN_PENALTY
+        )
+
+    def round(self, rows: Rows, scores: Floats) -> tuple[Rows, Floats]:
+        """Return the tokens that are expected often enough, and their new scores."""
+        pieces = self._pieces(rows, scores)
+        expected = self._sum(
+            len(rows), lambda first, end, out: pieces.expect(*self._words, first, end, out)
+        )[:-1]  # fmt: skip
+        kept = np.flatnonzero(expected >= _LEAST)
+        return rows.take(kept), digamma(expected[kept]) - float(digamma(np.array([expected[kept].sum()]))[0])
+
+    def pruned(self, rows: Rows, scores: Floats, size: int) -> tuple[Rows, Floats]:
+        """Return the tokens without which most is lost."""
+        pieces = self._pieces(rows, scores)
+        times = self._sum(len(rows), lambda first, end, out: pieces.count(*self._words, first, end, out))
+        ranges = [(start, min(start + _TASK, len(rows))) for start in range(0, len(rows), _TASK)]
+        found = list(imap(lambda span: pieces.losses(times, *span), ranges, self._threads))
+        losses = np.concatenate(found)
+        order = np.argsort(-losses, kind="stable")[:size]
+        kept = np.sort(order[losses[order] > -np.inf])
+        return rows.take(kept), scores[kept]
+
+    def last(self, rows: Rows, scores: Floats) -> Vocabulary:
+        """Return the vocabulary with scores that are the most likely ones, none of them the same."""
+        for _ in range(_LAST_ROUNDS):
+            pieces = self._pieces(rows, scores)
+            expected = self._sum(
+                len(rows), lambda first, end, out: pieces.expect(*self._words, first, end, out)  # noqa: B023
+            )[:-1]  # fmt: skip
+            expected = np.maximum(expected, _LEAST / 10)
+            scores = np.log(expected) - np.log(expected.sum())
+        order = np.argsort(-scores, kind="stable")
+        chosen = rows.take(order.astype(np.int64))
+        data = chosen.data.tobytes()
+        tokens = [data[start:end] for start, end in pairwise(chosen.offsets.tolist())]
+        return Vocabulary(tokens, scores[order].astype(np.float32).astype(np.float64).tolist())
+
+
+def _final(rows: Rows, scores: Floats, required: list[bytes], size: int) -> tuple[Rows, Floats]:
+    """Return the characters that have to be tokens, and besides those of the highest scores."""
+    data = rows.data.tobytes()
+    score_of = {
+        data[start:end]: score for (start, end), score in zip(pairwise(rows.offsets.tolist()), scores.tolist(), strict=True)
+    }
+    lowest = float(scores.min())
+    chosen = {token: score_of.get(token, lowest) for token in required}
+    for token in sorted(score_of, key=lambda token: -score_of[token]):
+        if len(chosen) >= size:
+            break
+        chosen.setdefault(token, score_of[token])
+    ends = np.cumsum([0, *map(len, chosen)], dtype=np.int64)
+    counts = np.zeros(len(chosen), np.uint64)
+    return Rows(np.frombuffer(b"".join(chosen), np.uint8), ends, counts), np.array(list(chosen.values()), np.float64)
+
+
+def digamma(x: Floats) -> Floats:
+    """Return the logarithmic derivative of the gamma function, for positive numbers.
+
+    By its recurrence up to 6, and from there its asymptotic series (Abramowitz and Stegun, 6.3.5 and 6.3.18).
+
+    >>> digamma(np.array([1.0])).round(6).tolist()
+    [-0.577216]
+    """
+    found, at = np.zeros_like(x), x.astype(np.float64, copy=True)
+    for _ in range(6):
+        low = at < 6
+        found[low] -= 1 / at[low]
+        at[low] += 1
+    square = 1 / (at * at)
+    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
+    result: npt.NDArray[np.float64] = found + np.log(at) - 0.5 / at - series
+    return result

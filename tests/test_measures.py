@@ -1,0 +1,204 @@
+"""Counting, limits, cutting, rows of one length: all of them agree with `encode`."""
+
+from __future__ import annotations
+
+import mmap
+import time
+
+import numpy as np
+import pytest
+from strings import adversarial_strings, byte_soups
+from vocabularies import small_spec
+
+import bbpe
+from bbpe.rules import Lowercase, Prepend, Replace, Template, UnicodeForm
+from bbpe.spec import TextRules
+from bbpe.tokenizer import Tokenizer
+
+PATTERNS = ["gpt2", "cl100k", "o200k", "deepseek_v3", "whitespace", r"[a-z]+|\s+(?!\S)|\d{1,3}(?=(?:\d{3})*\b)"]
+TEXTS = [*adversarial_strings(150, seed=71, surrogates=True), *byte_soups(50, seed=72), "", b"", "ab" * 5000]
+
+
+def rule_tokenizer() -> Tokenizer:
+    rules = TextRules((UnicodeForm("NFC"), Lowercase(), Prepend(">"), Replace("x", False, "yy")))
+    return Tokenizer(small_spec(rules=rules))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_counts_are_the_lengths_of_ids(tok_of, pattern):
+    tok = tok_of(pattern)
+    lengths = [len(tok.encode(text)) for text in TEXTS]
+    assert [tok.count_tokens(text) for text in TEXTS] == lengths
+    assert tok.count_tokens_batch(TEXTS).tolist() == lengths
+    assert tok.count_tokens_batch(iter(TEXTS)).dtype == np.int64
+    allowed = {"<s>", "é<"}
+    specials = [f"<s>{text}é<<s>>" for text in TEXTS if isinstance(text, str)]
+    lengths = [len(tok.encode(text, allowed_special=allowed)) for text in specials]
+    assert [tok.count_tokens(text, allowed_special=allowed) for text in specials] == lengths
+    assert tok.count_tokens_batch(specials, allowed_special=allowed).tolist() == lengths
+    with pytest.raises(bbpe.SpecialTokenError):
+        tok.count_tokens("a<s>", disallowed_special="all")
+
+
+def test_long_texts_are_counted_in_parts(tok_of):
+    tok = tok_of("cl100k")
+    for text in ("so far, so good. " * 100_000, "そうです。漢字 " * 60_000, "é\n" * 800_000):
+        expected = len(tok.encode_to_numpy(text, threads=1))
+        assert tok.count_tokens(text, threads=2) == tok.count_tokens(text, threads=1) == expected
+        assert tok.count_tokens(text.encode(), threads=2) == expected
+        assert tok.count_tokens_batch([text, "a"], threads=2).tolist() == [expected, len(tok.encode("a"))]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_limits(tok_of, pattern):
+    tok = tok_of(pattern)
+    for text in TEXTS:
+        length = len(tok.encode(text))
+        for n in {0, 1, 2, length // 2, max(length - 1, 0), length, length + 1}:
+            assert tok.fits(text, n) == (length <= n)
+            for side in ("left", "right"):
+                check_cut(tok, text, n, side)
+    text = "<s>a b<s>"
+    length = len(tok.encode(text, allowed_special="all"))
+    assert [tok.fits(text, n, allowed_special="all") for n in (length - 1, length)] == [False, True]
+
+
+def check_cut(tok, text, n, side):
+    kept = tok.truncate(text, n, side)
+    assert type(kept) is type(text)
+    assert text.startswith(kept) if side == "right" else text.endswith(kept)
+    ids, kept_ids = tok.encode(text), tok.encode(kept)
+    assert len(kept_ids) <= n
+    if len(ids) <= n:
+        assert kept is text
+        return
+    _data, kept_data = (bbpe.normalize.text_bytes(part) for part in (text, kept))
+    if not tok.spec.pattern.drops_gaps:
+        # never more than those n tokens, and of them all but what tears a character or would join anew
+        most = tok.decode_bytes(ids[:n] if side == "right" else ids[len(ids) - n :])
+        assert len(kept_data) <= len(most)
+        assert (bytes(most).startswith(kept_data) or bytes(most).endswith(kept_data))
+    if isinstance(text, bytes) and text.decode("utf-8", "ignore").encode() == text:
+        kept_data.decode()
+
+
+def test_usual_texts_are_cut_right_behind_the_tokens(tok_of):
+    tok = tok_of("gpt2")
+    text = "don't let the HTTPServer stop me, 1234 times " * 20
+    ids = tok.encode(text)
+    for n in range(len(ids)):
+        assert tok.encode(tok.truncate(text, n)) == ids[:n]
+        assert tok.encode(tok.truncate(text, n, "left"))[1:] == ids[len(ids) - n + 1 :] or n == 0
+
+
+def test_cuts_of_other_types(tok_of, tmp_path):
+    tok = tok_of("gpt2")
+    data = "see my eyes é first ".encode() * 50
+    whole = tok.truncate(data, 30)
+    assert bytes(tok.truncate(bytearray(data), 30)) == whole
+    assert bytes(tok.truncate(memoryview(data), 30)) == whole
+    assert tok.truncate(np.frombuffer(data, np.uint8), 30).tobytes() == whole
+    path = tmp_path / "text"
+    path.write_bytes(data)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert tok.truncate(mapped, 30) == whole
+
+
+def test_rules_are_measured_too():
+    tok = rule_tokenizer()
+    for text in ["", "Xx the THE\u0301", "e\u0301" * 50, *adversarial_strings(60, seed=9)]:
+        length = len(tok.encode(text))
+        assert tok.count_tokens(text) == length
+        assert tok.count_tokens_batch([text]).tolist() == [length]
+        for n in range(length + 2):
+            assert tok.fits(text, n) == (length <= n)
+
+
+def test_a_hundred_megabytes_are_not_looked_at(tok_of):
+    tok = tok_of("cl100k")
+    for text in ("word " * 20_000_000, b"a" * 100_000_000, "é " + "word " * 10_000_000):
+        tok.fits(text, 10)
+        seconds = []
+        for _ in range(5):
+            started = time.perf_counter()
+            fits = tok.fits(text, 10)
+            seconds.append(time.perf_counter() - started)
+            assert not fits
+        assert min(seconds) < 0.001
+
+
+def test_counting_stops_early_without_the_bound(tok_of):
+    encoder = tok_of("cl100k")._encoder.encoder
+    for text in ("word " * 200_000, b"word " * 200_000, "é " + "word " * 200_000, "漢字 " * 200_000):
+        assert 1000 < encoder.count(text, limit=1000) < 25_000
+        first = encoder.first_ids(text, 1000)
+        assert first.tolist() == encoder.encode_array(text)[: len(first)].tolist()
+        assert len(first) > 1000
+
+
+def test_wrong_limits_are_refused(tok_of):
+    tok = tok_of("gpt2")
+    for call in (lambda: tok.fits("a", -1), lambda: tok.truncate("a", -1), lambda: tok.truncate("a", 1, "middle")):
+        with pytest.raises(ValueError, match="expected"):
+            call()
+    for method in (tok.count_tokens, lambda text: tok.fits(text, 1), tok.encode_with_offsets):
+        with pytest.raises(TypeError):
+            method(3)
+    with pytest.raises(TypeError, match="iterable of texts"):
+        tok.count_tokens_batch("ab")
+
+
+def test_rows_of_one_length(tok_of):
+    tok = tok_of("gpt2")
+    texts = ["", "a b c", "the first"]
+    rows = tok.encode_batch(texts)
+    for side in ("left", "right"):
+        for multiple in (1, 4, 7):
+            for limit in (None, 0, 2, 100):
+                ids, mask = tok.encode_padded(texts, limit, 0, side, multiple)
+                kept = [row if limit is None else row[:limit] for row in rows]
+                longest = max(map(len, kept))
+                assert ids.shape == mask.shape == (3, -(-longest // multiple) * multiple)
+                assert ids.dtype == np.uint32
+                assert mask.dtype == np.bool_
+                for row, line, there in zip(kept, ids, mask, strict=True):
+                    assert line[there].tolist() == row
+                    assert not line[~there].any()
+                    assert there[: len(row)].all() if side == "right" else there[len(there) - len(row) :].all()
+    ids, mask = tok.encode_padded([], pad_id=0)
+    assert ids.shape == mask.shape == (0, 0)
+    assert tok.encode_padded(["a"], pad_id=7, dtype=np.uint16)[0].dtype == np.uint16
+    with pytest.raises(bbpe.SpecialTokenError, match="pad_id"):
+        tok.encode_padded(texts)
+    for wrong in ({"side": "up"}, {"pad_to_multiple_of": 0}, {"pad_id": -1}, {"max_length": -1}):
+        with pytest.raises(ValueError, match="expected"):
+            tok.encode_padded(texts, **{"pad_id": 0, **wrong})
+
+
+def test_rows_with_a_template():
+    template = Template(((300, 0), ("A", 0), (301, 0)))
+    tok = Tokenizer(small_spec(special_tokens={"<s>": 300, "</s>": 301}, template=template))
+    ids, mask = tok.encode_padded(["the the the", "a"], 4, add_special_tokens=True)
+    assert ids.tolist() == [[300, *tok.encode("the the the")[:2], 301], [300, *tok.encode("a"), 301, 301]]
+    assert mask.sum(axis=1).tolist() == [4, 3]
+    assert tok.count_tokens("a", add_special_tokens=True) == 3
+    assert tok.count_tokens_batch(["a", ""], add_special_tokens=True).tolist() == [3, 2]
+    with pytest.raises(ValueError, match="at least 2"):
+        tok.encode_padded(["a"], 1, add_special_tokens=True)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k"])
+def test_canonical_ids(tok_of, pattern):
+    tok = tok_of(pattern)
+    special = tok.special_tokens["<s>"]
+    for text in TEXTS:
+        ids = tok.encode(text)
+        assert tok.is_canonical(ids)
+        assert tok.is_canonical(np.array([special, *ids, special, special, *ids]))
+        bytes_of = [tok.token_to_id(bytes([byte])) for byte in bbpe.normalize.text_bytes(text)]
+        assert tok.is_canonical(bytes_of) == (bytes_of == ids)
+    assert tok.is_canonical([])
+    with pytest.raises(bbpe.TokenIdError):
+        tok.is_canonical([10_000])
+    with pytest.raises(bbpe.TokenIdError):
+        tok.is_canonical([-1])

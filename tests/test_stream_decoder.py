@@ -1,0 +1,86 @@
+"""Ids to text one at a time: joined, it is what `decode` returns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from strings import adversarial_strings, byte_soups
+from vocabularies import small_spec
+
+import bbpe
+from bbpe.spec import TextRules
+from bbpe.tokenizer import Tokenizer
+
+
+def check(tok, ids):
+    for errors in ("replace", "ignore", "backslashreplace"):
+        decoder = tok.stream_decoder(errors=errors)
+        pieces = [decoder.push(token_id) for token_id in ids]
+        rest = decoder.finish()
+        assert "".join(pieces) + rest == tok.decode(ids, errors=errors)
+        assert "".join(decoder.stream(ids)) == tok.decode(ids, errors=errors)  # it begins anew
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
+def test_joined_output_is_the_text(tok_of, pattern):
+    tok = tok_of(pattern)
+    rng = np.random.default_rng(3)
+    for text in [*adversarial_strings(200, seed=11, surrogates=True), *byte_soups(100, seed=12)]:
+        ids = tok.encode(text)
+        check(tok, ids)
+        check(tok, rng.permutation(ids))
+    check(tok, rng.integers(0, tok.vocab_size, 3000).tolist())
+
+
+def test_complete_characters_and_nothing_else(tok_of):
+    tok = tok_of("gpt2")
+    for text in adversarial_strings(200, seed=13):
+        ids = tok.encode(text)
+        decoder = tok.stream_decoder()
+        given = ""
+        for n, token_id in enumerate(ids, start=1):
+            given += decoder.push(token_id)
+            # all that is complete, no broken character
+            assert given == tok.decode(ids[:n], errors="ignore")
+        assert decoder.finish() == ""
+        assert given == text
+
+
+def test_errors_leave_it_as_it_was(tok_of):
+    tok = tok_of("gpt2")
+    decoder = tok.stream_decoder(errors="strict", skip_special_tokens=True)
+    first, second = (tok.token_to_id(bytes([byte])) for byte in "é".encode())
+    assert decoder.push(first) == ""
+    for wrong in (10_000, -1):
+        with pytest.raises(bbpe.TokenIdError):
+            decoder.push(wrong)
+    assert decoder.push(tok.special_tokens["<s>"]) == ""
+    assert decoder.push(second) == "é"
+    decoder.push(first)
+    with pytest.raises(UnicodeDecodeError):
+        decoder.finish()
+
+
+def test_blanks_that_encoding_put_in_front_are_left_out():
+    tok = Tokenizer(small_spec(rules=TextRules(strip_blanks=2)))
+    blank = tok.token_to_id(" ")
+    for ids in ([blank] * 3 + tok.encode("a"), tok.encode(" the"), [blank], tok.encode("a b"), []):
+        check(tok, ids)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["en", "code", "ja", "zh", "multi"])
+def test_every_corpus_at_every_token(real, corpus, name):
+    tok = real("o200k_base" if name in ("en", "ja") else "gpt2")
+    text = corpus(name)
+    decoder = tok.stream_decoder()
+    ids = tok.encode_to_numpy(text).tolist()
+    given = at = 0
+    for token_id in ids:
+        piece = decoder.push(token_id)
+        assert text.startswith(piece, at)
+        at += len(piece)
+        given += 1
+    assert at == len(text)
+    assert decoder.finish() == ""
+    assert given == len(ids)
