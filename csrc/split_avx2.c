@@ -1,6 +1,7 @@
 /* AVX2. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
+#include "target.h"
+BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 #include "split_vector32.h"
 
 #define bbpe_vector bbpe_vector32
@@ -17,6 +18,7 @@
 #define BBPE_FILL_BODY masks_fill
 #define BBPE_FILL_SELECT bbpe_split_avx2
 #include "split_fill.h"
+BBPE_TARGET_END
 #else
 typedef int bbpe_split_avx2_is_for_x86;
 #endif

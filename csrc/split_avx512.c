@@ -1,6 +1,7 @@
 /* AVX-512 primitives: a block is one vector of 64 bytes, and comparing gives the mask. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#pragma GCC target("avx512f,avx512bw,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
+#include "target.h"
+BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
 #include "split_vector32.h"
 
 typedef __m512i bbpe_vector;
@@ -78,6 +79,7 @@ BBPE_INLINE size_t vector_write(uint64_t starts, size_t start, size_t *ends) {
 #define BBPE_FILL_BODY masks_fill
 #define BBPE_FILL_SELECT bbpe_split_avx512
 #include "split_fill.h"
+BBPE_TARGET_END
 #else
 typedef int bbpe_split_avx512_is_for_x86;
 #endif

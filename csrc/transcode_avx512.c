@@ -1,7 +1,7 @@
 /* AVX-512 VBMI2: sixty-four units of ASCII, or sixteen of any mixture, up to the end of the text and of the room. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#pragma GCC target("avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")
-#include <immintrin.h>
+#include "target.h"
+BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")
 
 #include "common.h"
 
@@ -109,6 +109,7 @@ BBPE_INLINE size_t avx512_block(const void *text, unsigned kind, size_t i, size_
 #define BBPE_TRANSCODE_BLOCK avx512_block
 #define BBPE_TRANSCODE_SELECT bbpe_transcode_avx512
 #include "transcode_loop.h"
+BBPE_TARGET_END
 #else
 typedef int bbpe_transcode_avx512_is_for_x86;
 #endif

@@ -41,7 +41,7 @@ LAYERS = [
 ]
 C_LAYERS = [
     {"common"},
-    {"pages", "atomic", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"},
+    {"pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"},
     {"memory"},
     {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode", "offsets"}
     | {"bert"}

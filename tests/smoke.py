@@ -1,0 +1,41 @@
+"""What a wheel must do where there is neither a compiler nor a test suite: `python tests/smoke.py`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import bbpe
+
+TEXT = "see my eyes first, see my dogs: 12345 Übermut 東京\n" * 50
+
+
+def check_trained() -> None:
+    tok = bbpe.train_from_iterator([TEXT], 300, pattern="o200k", special_tokens=["<|endoftext|>"])
+    ids = tok.encode(TEXT)
+    assert len(ids) < len(TEXT)
+    assert tok.decode(ids) == TEXT
+    assert np.array_equal(tok.encode_to_numpy(TEXT), ids)
+    assert tok.encode_batch_to_numpy([TEXT, ""]).offsets.tolist() == [0, len(ids), len(ids)]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("tokenizer.json", "ranks.tiktoken"):
+            path = Path(folder) / name
+            tok.save(path)
+            again = bbpe.load(path, pattern=None if name.endswith("json") else "o200k", special_tokens=tok.special_tokens
+                              if name.endswith("tiktoken") else None)
+            assert again.encode(TEXT) == ids, name
+
+
+def check_split() -> None:
+    for pattern in ("gpt2", "cl100k", "o200k", "deepseek_v3"):
+        assert "".join(bbpe.split(TEXT, pattern)) == TEXT, pattern
+
+
+if __name__ == "__main__":
+    check_trained()
+    check_split()
+    where = os.path.dirname(bbpe.__file__)
+    print(f"bbpe {bbpe.__version__} in {where} works")
