@@ -241,11 +241,6 @@ def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings
     return PretokenCounts.of_table(table, settings.kind)
 
 
-def _apart(special_tokens: Sequence[str], symbols: Sequence[str]) -> Sequence[str]:
-    """Return what is not counted as text."""
-    return (*special_tokens, *symbols) if symbols else special_tokens
-
-
 def plan_of(
     vocab_size: int,
     special_tokens: Sequence[str],
