@@ -20,6 +20,7 @@ from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
+from .ways import UnigramWays
 
 # the one empty tuple, so that the usual call is known by it
 _NOTHING: tuple[str, ...] = ()
@@ -218,6 +219,27 @@ class Tokenizer(Identity):
             with corpus.open_text(path) as data:
                 matcher = self._specials.matcher(allowed_special, disallowed_special)
                 yield self._encoder.to_array(data, matcher)
+
+    def encode_nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
+        """Return the n best ways to encode a text by a Unigram model: ids and the sum of their scores, the best first.
+
+        There may be fewer; special tokens in the text are plain text.  `TypeError` when the model is not Unigram.
+
+        >>> tok = bbpe.train_from_iterator(["ab ab abc"], 262, model="unigram")
+        >>> len(tok.encode_nbest("ab", 2))
+        2
+        """
+        return UnigramWays(self._encoder).best(text, n)
+
+    def encode_sampled(
+        self, text: Text, *, alpha: float = 0.1, nbest: int | None = None, seed: int | None = None
+    ) -> list[int]:
+        """Return the ids of one way at random to encode a text by a Unigram model (Kudo, 2018).
+
+        Of the `nbest` best ways, or of all, each is as probable as e^(alpha * sum of scores): `alpha=0` takes all
+        alike, a large one hardly any but the best.  With a `seed` it is the same each time; otherwise as `encode_nbest`.
+        """
+        return UnigramWays(self._encoder).drawn(text, alpha=alpha, nbest=nbest, seed=seed)
 
     def tokenize(self, text: Text) -> list[str]:
         """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them; WordPiece's as text.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from strings import adversarial_strings
-from unigram_truth import best
+from unigram_truth import best, sum_of, ways
 
 import bbpe
 from bbpe.errors import VocabularyError
@@ -122,6 +124,42 @@ def test_random_models_by_the_definition(seed: int) -> None:
             ids = [tok.token_to_id(token) for token in known]
             fused = [token_id for i, token_id in enumerate(ids) if token_id != 0 or i == 0 or ids[i - 1] != 0]
             assert tok.encode(text) == fused, (text, way)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_best_ways_by_the_definition(seed: int) -> None:
+    rng = random.Random(50 + seed)
+    scores = {token: -rng.uniform(1, 8) for token in sorted({"".join(rng.choices("ab ", k=rng.randint(1, 4))) for _ in range(15)})}
+    tok = made({**scores, "a": -3.0, "b": -4.0, " ": -5.0}, is_float=False)
+    scores = {token.decode(): tok.spec.model.scores[token_id] for token_id, token in tok.spec.vocab.items()}
+    for _ in range(20):
+        text = "".join(rng.choices("ab ", k=rng.randint(0, 8)))
+        true = sorted((sum_of(way, scores) for way in ways(text, scores)), reverse=True)
+        found = tok.encode_nbest(text, 7)
+        assert [score for _, score in found] == pytest.approx(true[:7])
+        for ids, score in found:
+            assert tok.decode(ids) == text
+            assert score == pytest.approx(sum(tok.spec.model.scores[token_id] for token_id in ids))
+        assert len({tuple(ids) for ids, _ in found}) == len(found)
+
+
+def test_ways_at_random_are_as_probable_as_their_sums() -> None:
+    tok = made({"a": -1.0, "b": -1.5, "ab": -2.0, "aba": -2.2, " ": -1.0}, is_float=False)
+    scores = {token.decode(): tok.spec.model.scores[token_id] for token_id, token in tok.spec.vocab.items()}
+    for options in ({"alpha": 0.7}, {"alpha": 0.7, "nbest": 2}, {"alpha": 0.0}):
+        sums = sorted((sum_of(way, scores) for way in ways("abab", scores)), reverse=True)[: options.get("nbest")]
+        weights = [math.exp(options["alpha"] * total) for total in sums]
+        drawn = Counter(tuple(tok.encode_sampled("abab", seed=seed, **options)) for seed in range(4000))
+        found = [drawn[tuple(ids)] / 4000 for ids, _ in tok.encode_nbest("abab", len(sums))]
+        assert found == pytest.approx([weight / sum(weights) for weight in weights], abs=0.03)
+    assert tok.encode_sampled("abab ab", seed=3) == tok.encode_sampled("abab ab", seed=3)
+    assert tok.decode(tok.encode_sampled("abab ba" * 50, alpha=0.2)) == "abab ba" * 50
+    assert tok.encode_sampled("axxb", alpha=50.0, seed=1) == tok.encode("axxb")
+    for problem in ({"alpha": -1.0}, {"nbest": 0}):
+        with pytest.raises(ValueError, match="expected"):
+            tok.encode_sampled("a", **problem)
+    with pytest.raises(TypeError, match="Unigram"):
+        bbpe.train_from_iterator(["a"], 256).encode_nbest("a", 2)
 
 
 def test_sums_beyond_what_floats_hold(tmp_path: Path) -> None:
