@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from . import corpus
 from .budget import parse_bytes, resident_bytes, shown
@@ -22,6 +22,7 @@ from .progress import Progress, resolve
 from .settings import Settings, settings_of
 from .spec import MAX_ID, TokenizerSpec
 from .tokenizer import Tokenizer
+from .word_training import Score, WordPlan, learn, word_plan
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
 
@@ -54,7 +55,14 @@ def train(
     files: corpus.Files,
     vocab_size: int,
     *,
-    pattern: str | Sequence[str] = "gpt2",
+    model: Literal["bpe", "wordpiece"] = "bpe",
+    alphabet: Literal["bytes", "chars"] | None = None,
+    pattern: str | Sequence[str] | None = None,
+    end_of_word: str | None = None,
+    lowercase: bool | None = None,
+    unk_token: str | None = None,
+    score: Score | None = None,
+    max_alphabet: int | None = None,
     special_tokens: Sequence[str] = (),
     min_frequency: int = 1,
     max_token_length: int | None = None,
@@ -80,6 +88,14 @@ def train(
     pair that occurs first in the text.  `document="line"` makes each line, with its end, a text of its own.
     `pad_vocab_to=128` adds reserved special tokens up to a multiple of 128.  The other options are those of `count`.
 
+    `alphabet="chars"` learns merges of characters in words, by default those between white space, whose last symbol has
+    `end_of_word` behind it, such as "</w>".  `model="wordpiece"` learns WordPiece over BERT's words (or those of
+    `pattern`, as they are): by `score="pmi"`, count(ab) / (count(a) * count(b)), or "frequency", as HF does.  Of equal
+    scores the lowest pair of ids is merged.  For both: special tokens come first, `unk_token` ("<unk>", "[UNK]") before
+    them unless it is one; then characters, of which `max_alphabet` keeps the most frequent.  `lowercase` is on for
+    WordPiece, where it strips accents too, and off for characters; `max_token_length`, `tie_break` and `pad_vocab_to`
+    do not apply.
+
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` when there is
     no text or it cannot be read, `OSError` naming a file that cannot be read, `MemoryLimitError` before merging begins
     when it would need more than `max_memory`, naming how much, and the `sample` that would fit.
@@ -91,15 +107,23 @@ def train(
     ...     train(folder, 258).merges
     [(b'l', b'o'), (b'lo', b'w')]
     """
+    words = _word_plan(
+        model, alphabet, vocab_size, pattern=pattern, special_tokens=special_tokens, min_frequency=min_frequency,
+        end_of_word=end_of_word, lowercase=lowercase, unk_token=unk_token, score=score, max_alphabet=max_alphabet,
+        unused=(max_token_length is None, tie_break == "ids", pad_vocab_to == 1),
+    )  # fmt: skip
     plan = _plan(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
-    )
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample,
+        least=256 if words is None else 1,
+    )  # fmt: skip
     settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
+        pattern or "gpt2", special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
         checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
+        if words is not None:
+            return Tokenizer(learn(words, count_files(files, words.counted(settings), report), report))
         counts = count_files(files, settings, report, partial(_check_memory, plan))
         return _learn(plan, counts, report)
 
@@ -108,7 +132,14 @@ def train_from_iterator(
     texts: Iterable[Text],
     vocab_size: int,
     *,
-    pattern: str | Sequence[str] = "gpt2",
+    model: Literal["bpe", "wordpiece"] = "bpe",
+    alphabet: Literal["bytes", "chars"] | None = None,
+    pattern: str | Sequence[str] | None = None,
+    end_of_word: str | None = None,
+    lowercase: bool | None = None,
+    unk_token: str | None = None,
+    score: Score | None = None,
+    max_alphabet: int | None = None,
     special_tokens: Sequence[str] = (),
     min_frequency: int = 1,
     max_token_length: int | None = None,
@@ -130,15 +161,23 @@ def train_from_iterator(
     >>> train_from_iterator(["low lower lowest"], 257).merges
     [(b'l', b'o')]
     """
+    words = _word_plan(
+        model, alphabet, vocab_size, pattern=pattern, special_tokens=special_tokens, min_frequency=min_frequency,
+        end_of_word=end_of_word, lowercase=lowercase, unk_token=unk_token, score=score, max_alphabet=max_alphabet,
+        unused=(max_token_length is None, tie_break == "ids", pad_vocab_to == 1),
+    )  # fmt: skip
     plan = _plan(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample
-    )
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample,
+        least=256 if words is None else 1,
+    )  # fmt: skip
     settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
+        pattern or "gpt2", special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
         checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
+        if words is not None:
+            return Tokenizer(learn(words, count_texts(texts, words.counted(settings), report), report))
         counts = count_texts(texts, settings, report, partial(_check_memory, plan))
         return _learn(plan, counts, report)
 
@@ -203,20 +242,22 @@ def _plan(
     pad_vocab_to: int,
     max_memory: int | str | None,
     sample: float,
+    *,
+    least: int = 256,
 ) -> _Plan:
-    """Check arguments before anything is read."""
+    """Check arguments before anything is read; `least` tokens there are besides special ones."""
     count = len(special_tokens)
-    for name, value, least in (
-        ("vocab_size", vocab_size, 256 + count),
+    for name, value, lowest in (
+        ("vocab_size", vocab_size, least + count),
         ("min_frequency", min_frequency, 0),
         ("max_token_length", _NO_LIMIT if max_token_length is None else max_token_length, 1),
         ("pad_vocab_to", pad_vocab_to, 1),
     ):
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-        if value < least:
-            detail = f", the 256 bytes and {count} special tokens" if name == "vocab_size" else ""
-            raise ValueError(f"{name} is {value}; expected at least {least}{detail}")
+        if value < lowest:
+            detail = f", the 256 bytes and {count} special tokens" if name == "vocab_size" and least == 256 else ""
+            raise ValueError(f"{name} is {value}; expected at least {lowest}{detail}")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     if tie_break not in TIE_RULES:
@@ -226,6 +267,26 @@ def _plan(
     return _Plan(
         vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample
     )
+
+
+def _word_plan(
+    model: str, alphabet: str | None, vocab_size: int, *, unused: tuple[bool, ...], **options: Any
+) -> WordPlan | None:
+    """Return the plan of a training on words of characters; `None` for BPE of bytes."""
+    if alphabet not in (None, "bytes", "chars"):
+        raise ValueError(f"alphabet is {alphabet!r}; expected 'bytes' or 'chars'")
+    if model == "wordpiece" and alphabet == "bytes":
+        raise ValueError("alphabet is 'bytes'; WordPiece is of characters")
+    if model == "bpe" and alphabet != "chars":
+        named = ("end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
+        wrong = next((name for name in named if options[name] is not None), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} is given; expected it with alphabet='chars' or model='wordpiece' alone")
+        return None
+    for fits, name in zip(unused, ("max_token_length", "tie_break", "pad_vocab_to"), strict=True):
+        if not fits:
+            raise ValueError(f"{name} is given; expected it with BPE of bytes alone")
+    return word_plan(model, vocab_size, **options)
 
 
 def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
