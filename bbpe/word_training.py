@@ -50,8 +50,8 @@ class WordPlan:
         """What happens to a text before it is words."""
         if self.model == "wordpiece" and self.pattern is None:
             bert = BertNormalizer(True, True, self.lowercase, self.lowercase)
-            return TextRules((bert,), None, (BertPreTokenizer(),), 1)
-        return TextRules((Lowercase(),) if self.lowercase else (), strip_blanks=int(self.model == "wordpiece"))
+            return TextRules((bert,), None, (BertPreTokenizer(),))
+        return TextRules((Lowercase(),) if self.lowercase else ())
 
     def counted(self, settings: Settings) -> Settings:
         """Return settings that count parts which rules can be applied to one by one."""

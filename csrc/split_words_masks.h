@@ -11,7 +11,7 @@ BBPE_INLINE uint64_t masks_words(const uint8_t *text, uint32_t words) {
     const bbpe_vector v = vector_load(text);
     const bbpe_lanes blank = vector_eq(v, ' ');
     const uint64_t high = lanes_bits(vector_in(v, 0x80, 0xFF)), blanks = lanes_bits(blank);
-    const uint64_t space = lanes_bits(lanes_or(blank, vector_in(v, '\t', '\r')));
+    const uint64_t space = lanes_bits(lanes_or(lanes_or(blank, vector_in(v, '\t', '\n')), vector_eq(v, '\r')));
     if (words == BBPE_WORDS_SPACE) return space & ~(uint64_t)1;
     const uint64_t punctuation = lanes_bits(lanes_or(lanes_or(vector_in(v, '!', '/'), vector_in(v, ':', '@')),
                                                      lanes_or(vector_in(v, '[', '`'), vector_in(v, '{', '~'))));
