@@ -63,6 +63,8 @@ sanitize-encode:
 	build/encode/bpe fuzz 3000
 	$(CC) $(SANITIZE) $(ENCODE) tests/thread_driver.c -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
+	$(CC) $(SANITIZE) $(ENCODE) tests/words_driver.c -o build/encode/words
+	build/encode/words 2000
 
 # counting and learning merges, with several thresholds
 sanitize-train:

@@ -14,6 +14,7 @@ from .core.ids import TokenBytes
 from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
 from .encoding import THREAD_WORTH, CacheInfo, TextEncoder, id_dtype
 from .identity import Identity
+from .models import WordPiece
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
@@ -49,7 +50,8 @@ class Tokenizer(Identity):
             spec.special_tokens, spec.added_tokens, spec.token_options, normalize
         )
         ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
-        values["_blanks"] = (spec.rules.strip_blanks, int(ends_words))
+        begins_words = isinstance(spec.model, WordPiece)
+        values["_blanks"] = (max(spec.rules.strip_blanks, int(begins_words)), int(ends_words))
         values["_around"] = ((), ()) if spec.template is None else spec.template.around
         # a short text takes less time than asking what to look for in it
         values["_encode_short"] = self._encoder.encode_short if specials.matcher() is None else None

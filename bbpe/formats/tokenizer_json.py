@@ -82,7 +82,6 @@ def load(
     other: WordPiece | Unigram | None = None
     pairs, whole, characters = None, False, None
     if model.peek("type") == "WordPiece":
-        rules = replace(rules, strip_blanks=1)
         vocab, other = read_wordpiece(model, {**added.added, **added.special}, cleanup=decoder.cleanup)
         if decoder.word_prefix != other.prefix:
             model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
