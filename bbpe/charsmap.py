@@ -76,7 +76,7 @@ class _Singles:
         return self.of(text, {char for char in set(self._ones.findall(text)) if char in self._single})
 
     def of(self, text: str, found: set[str]) -> str:
-        """The same, of a text in which these keys are."""
+        """Return the same of a text in which these keys are."""
         single = self._single
         if len(found) > _FEW or any(found.intersection(single[char]) for char in found):
             return self._ones.sub(lambda match: single.get(match[0], match[0]), text)

@@ -239,7 +239,8 @@ class Tokenizer(Identity):
         """Return the ids of one way at random to encode a text by a Unigram model (Kudo, 2018).
 
         Of the `nbest` best ways, or of all, each is as probable as e^(alpha * sum of scores): `alpha=0` takes all
-        alike, a large one hardly any but the best.  With a `seed` it is the same each time; otherwise as `encode_nbest`.
+        alike, a large one hardly any but the best.  With a `seed` it is the same each time; the rest is as in
+        `encode_nbest`.
         """
         return UnigramWays(self._encoder).drawn(text, alpha=alpha, nbest=nbest, seed=seed)
 

@@ -146,8 +146,9 @@ def train(
         _kind(model, words, threads, unigram),
     )  # fmt: skip
     settings = settings_of(
-        pattern or "gpt2", _apart(special_tokens, unigram), document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
+        pattern or "gpt2", _apart(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
@@ -201,8 +202,8 @@ def train_from_iterator(
         _kind(model, words, threads, unigram),
     )  # fmt: skip
     settings = settings_of(
-        pattern or "gpt2", _apart(special_tokens, unigram), document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        pattern or "gpt2", _apart(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
+        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
@@ -307,7 +308,8 @@ def _plan(
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"{name} must be an int, not {type(value).__name__}")
         if value < lowest:
-            detail = f", the 256 bytes and {count} special tokens" if name == "vocab_size" and model.least == 256 else ""
+            counted = name == "vocab_size" and model.least == 256
+            detail = f", the 256 bytes and {count} special tokens" if counted else ""
             raise ValueError(f"{name} is {value}; expected at least {lowest}{detail}")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")

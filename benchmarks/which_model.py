@@ -62,8 +62,8 @@ def plot(rows: dict[str, dict[str, tuple[float, float]]]) -> str:
             parts.append(f'<text x="{x + 1}" y="{286 - height:.1f}" font-size="9">{cell[0]:.2f}</text>')
     for place, name in enumerate(names):
         parts.append(f'<text x="{20 + place * group}" y="306">{name}</text>')
-    size = f'width="{20 + group * len(names)}" height="316"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">{"".join(parts)}</svg>\n'
+    look = f'width="{20 + group * len(names)}" height="316" font-family="sans-serif" font-size="12"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {look}>{"".join(parts)}</svg>\n'
 
 
 def main() -> int:

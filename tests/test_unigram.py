@@ -29,7 +29,8 @@ from sentencepiece import sentencepiece_model_pb2  # noqa: E402
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
 TEXT = """The thing is in the thick of things; the   thinking thins.  Ｆｕｌｌ width, ﬁne ligatures, ｶﾀｶﾅ and カタカナ.
-	Tabs, é and e\u0301, 12 1234 3.14, www.example.com/index.html -- --- ---- . 漢字かな交じり文、漢字。 漢字かな交じり文。"""
+	Tabs, é and e\u0301, 12 1234 3.14, www.example.com/index.html -- --- ---- .
+漢字かな交じり文、漢字。 漢字かな交じり文。"""
 
 
 def peer(path: Path) -> Any:
@@ -83,7 +84,8 @@ def test_trained_models(tmp_path: Path, options: dict[str, Any]) -> None:
     tok.save(tmp_path / "again.model")
     assert bbpe.load(tmp_path / "again.model") == tok
     rng = random.Random(5)
-    scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", *"Ｆ\n\t😀ﬃ", "\r\n", "---"]
+    scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", *"Ｆ\n\t😀ﬃ"]
+    scraps += ["\r\n", "---"]
     texts = ["", " ", "\u2581", "  a  ", " \u2581 ", "a\u2581 ", TEXT, TEXT * 300, "\x1e", "a \x1e b"]
     texts += ["".join(rng.choices(scraps, k=rng.randint(1, 12))) for _ in range(150)]
     texts += adversarial_strings(100, seed=6, tokens=list(tok.spec.vocab.values()))
@@ -129,7 +131,8 @@ def test_random_models_by_the_definition(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_best_ways_by_the_definition(seed: int) -> None:
     rng = random.Random(50 + seed)
-    scores = {token: -rng.uniform(1, 8) for token in sorted({"".join(rng.choices("ab ", k=rng.randint(1, 4))) for _ in range(15)})}
+    tokens = sorted({"".join(rng.choices("ab ", k=rng.randint(1, 4))) for _ in range(15)})
+    scores = {token: -rng.uniform(1, 8) for token in tokens}
     tok = made({**scores, "a": -3.0, "b": -4.0, " ": -5.0}, is_float=False)
     scores = {token.decode(): tok.spec.model.scores[token_id] for token_id, token in tok.spec.vocab.items()}
     for _ in range(20):
@@ -185,7 +188,8 @@ def test_worst_cases_are_linear(run: str) -> None:
     """Steps grow with the text, not faster: eight times as long may take no more than sixteen times as long."""
     from time import process_time
 
-    tok = made({token * n: -1.0 - 1.9 * n for token in ("a", "ab", " ", "中") for n in range(1, 17)}, byte_fallback=True)
+    runs = [token * n for token in ("a", "ab", " ", "中") for n in range(1, 17)]
+    tok = made({token: -1.0 - 1.9 * len(token) for token in runs}, byte_fallback=True)
 
     def seconds(count: int) -> float:
         text = run * count
