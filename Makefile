@@ -13,7 +13,7 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full test-long lint strict sanitize sanitize-split sanitize-encode sanitize-train sanitize-threads neon clean
+.PHONY: demo test test-full test-long lint strict sanitize sanitize-split sanitize-encode sanitize-train sanitize-unigram sanitize-threads neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -55,7 +55,7 @@ sanitize-split:
 	for isa in scalar avx2 avx512 neon; do build/split/sanitized $$isa $(ROUNDS) || [ $$? -eq 3 ] || exit 1; done
 
 # merging, and the encoder with its caches: four threads under ThreadSanitizer, one under the others
-ENCODE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc $(wildcard csrc/*.c)
+ENCODE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc $(wildcard csrc/*.c) -lm
 SECONDS = 10
 sanitize-encode:
 	mkdir -p build/encode
@@ -63,12 +63,20 @@ sanitize-encode:
 	build/encode/bpe fuzz 3000
 	$(CC) $(SANITIZE) $(ENCODE) tests/thread_driver.c -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
+	$(CC) $(SANITIZE) $(ENCODE) tests/words_driver.c -o build/encode/words
+	build/encode/words 2000
 
 # counting and learning merges, with several thresholds
 sanitize-train:
 	mkdir -p build/train
 	$(CC) $(SANITIZE) $(ENCODE) tests/train_driver.c -o build/train/sanitized
 	build/train/sanitized 300
+
+# Unigram models: encoding, ways, learning
+sanitize-unigram:
+	mkdir -p build/unigram
+	$(CC) $(SANITIZE) $(ENCODE) tests/unigram_driver.c -lm -o build/unigram/sanitized
+	build/unigram/sanitized 300
 
 sanitize-threads:
 	mkdir -p build/encode

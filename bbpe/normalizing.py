@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import TypeAlias
 
+import numpy as np
 import regex
 
 from .charsmap import charsmap_function, grapheme_function
@@ -62,6 +63,7 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
 
 #: What stands between texts that are normalised together.
 _BETWEEN = "\x1e"
+_TWO_BLANKS = re.compile("  +")
 _BLANKS_AT_END = re.compile(f"[ {BLANK}]+(?={_BETWEEN})")
 
 
@@ -105,9 +107,20 @@ def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], l
 
 def _squeezed(text: str) -> str:
     """Apply SqueezeBlanks to texts with `_BETWEEN` around."""
-    text = re.sub("  +", " ", text) if "  " in text else text
-    text = text.replace(f"{_BETWEEN} ", _BETWEEN).replace(f" {_BETWEEN}", _BETWEEN)
-    return _BLANKS_AT_END.sub("", text) if f"{BLANK}{_BETWEEN}" in text else text
+    if BLANK in text:
+        text = _TWO_BLANKS.sub(" ", text).replace(f"{_BETWEEN} ", _BETWEEN)
+        return _BLANKS_AT_END.sub("", text)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    is_blank = points == ord(" ")
+    places = np.flatnonzero(is_blank)
+    alone = np.diff(places, prepend=-1, append=len(points)) > 1
+    first, last = places[alone[:-1]], places[alone[1:]]  # of each run
+    is_within = (points[first - 1] != ord(_BETWEEN)) & (points[last + 1] != ord(_BETWEEN))
+    if len(first) == len(places) and is_within.all():
+        return text
+    kept = ~is_blank
+    kept[first[is_within]] = True
+    return points[kept].tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def _function(rule: Normalizer) -> Function:
@@ -129,7 +142,7 @@ def _function(rule: Normalizer) -> Function:
             compiled = regex.compile(pattern)
             return lambda text: compiled.sub(lambda _: content, text)
         case SqueezeBlanks():
-            return lambda text: re.sub("  +", " ", text).lstrip(" ").rstrip(" " + BLANK)
+            return lambda text: _TWO_BLANKS.sub(" ", text).lstrip(" ").rstrip(" " + BLANK)
         case BertNormalizer():
             return lambda text: _bert(rule, text)
         case Precompiled(data):

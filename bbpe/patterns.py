@@ -198,7 +198,7 @@ ALIASES: dict[str, str] = {
 }
 
 # Parts of texts that rules may be applied to one by one (`Scheme.words`); a blank stands before its word.
-_SPACE, _MARKS, _IDEOGRAPHS, _ENDS = r"\t-\r ", r"!-/:-@\[-`{-~", r"\u5000-\u9fff", r"\u3000-\u3003\u3008-\u3011"
+_SPACE, _MARKS, _IDEOGRAPHS, _ENDS = r"\t\n\r ", r"!-/:-@\[-`{-~", r"\u5000-\u9fff", r"\u3000-\u3003\u3008-\u3011"
 _BETWEEN = rf"[{_SPACE}]?[^{_SPACE}{_MARKS}{_IDEOGRAPHS}{_ENDS}]"
 SPACE_PARTS = Pattern(None, (rf"[{_SPACE}]?[^{_SPACE}]+|[{_SPACE}]",), open_tail=1)
 BERT_PARTS = Pattern(

@@ -276,6 +276,15 @@ class RuleEncoder(TextEncoder):
         ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
         return self._engine.given(b"".join(found), ends)
 
+    def pretokens(self, text: Text) -> list[bytes]:
+        """Return the pretokens of a text without any tokens to find, as the model sees them."""
+        text = self._decoded(bytes(text_bytes(text)))
+        text = prefixed(self._rules.prefix, text if self.normalize is None else self.normalize(text), True)
+        if self._rules.pre_tokenizers:
+            found = pretokens(self._rules.pre_tokenizers, text, is_first=True)
+            return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
+        return [pretoken.encode("utf-8", "surrogateescape") for pretoken in self.splitter.pattern.split(text)]
+
     def _known(self, found: Sequence[bytes]) -> Iterator[Ids]:
         """Yield the ids of pretokens that may hold unknown characters, which merge with nothing."""
         assert self._unknown is not None

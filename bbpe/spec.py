@@ -214,7 +214,8 @@ def _check_bytes(ordinary: Vocab) -> None:
 
 def is_of_text(spec: TokenizerSpec) -> bool:
     """Whether tokens are text as they stand, so that nothing needs another alphabet."""
-    return spec.model is not None
+    ends_words = spec.characters is not None and bool(spec.characters.end_of_word) and not spec.characters.are_bytes
+    return spec.model is not None or ends_words
 
 
 def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:

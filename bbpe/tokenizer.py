@@ -16,12 +16,14 @@ from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
 from .encoding import CacheInfo, TextEncoder, id_dtype
 from .first_use import FirstUse
 from .measures import Measures, as_batch
+from .models import WordPiece
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
+from .ways import UnigramWays
 
 if TYPE_CHECKING:
     from .compat.tiktoken import Encoding
@@ -45,7 +47,8 @@ class Tokenizer(Measures):
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
         ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
-        self.__dict__["_blanks"] = (spec.rules.strip_blanks, int(ends_words))
+        begins_words = isinstance(spec.model, WordPiece)
+        self.__dict__["_blanks"] = (max(spec.rules.strip_blanks, int(begins_words)), int(ends_words))
 
     _around: tuple[tuple[int, ...], tuple[int, ...]]
     _blanks: tuple[int, int]  # that decoding takes away at both ends
@@ -250,6 +253,28 @@ class Tokenizer(Measures):
             with corpus.open_text(path) as data:
                 matcher = self._specials.matcher(allowed_special, disallowed_special)
                 yield self._encoder.to_array(data, matcher)
+
+    def encode_nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
+        """Return the n best ways to encode a text by a Unigram model: ids and the sum of their scores, the best first.
+
+        There may be fewer; special tokens in the text are plain text.  `TypeError` when the model is not Unigram.
+
+        >>> tok = bbpe.train_from_iterator(["ab ab abc"], 262, model="unigram")
+        >>> len(tok.encode_nbest("ab", 2))
+        2
+        """
+        return UnigramWays(self._encoder).best(text, n)
+
+    def encode_sampled(
+        self, text: Text, *, alpha: float = 0.1, nbest: int | None = None, seed: int | None = None
+    ) -> list[int]:
+        """Return the ids of one way at random to encode a text by a Unigram model (Kudo, 2018).
+
+        Of the `nbest` best ways, or of all, each is as probable as e^(alpha * sum of scores): `alpha=0` takes all
+        alike, a large one hardly any but the best.  With a `seed` it is the same each time; the rest is as in
+        `encode_nbest`.
+        """
+        return UnigramWays(self._encoder).drawn(text, alpha=alpha, nbest=nbest, seed=seed)
 
     def tokenize(self, text: Text) -> list[str]:
         """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them; WordPiece's as text.

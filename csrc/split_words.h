@@ -1,5 +1,5 @@
 /* Where a text may be parted before rules are applied to its parts.  With BBPE_WORDS_SPACE that is before white space of
- * ASCII; for BERT's rules (bert.h) around its punctuation too, behind some punctuation of Chinese and Japanese, and with
+ * ASCII, but U+000B and U+000C, which BERT's rules drop; for BERT's rules (bert.h) around its punctuation too, behind some punctuation of Chinese and Japanese, and with
  * BBPE_WORDS_BERT_APART around ideographs.  A
  * blank stays with what stands behind it, so that it costs no pretoken of its own.
  *
@@ -10,7 +10,7 @@
 #include "split_scheme.h"
 
 BBPE_INLINE bool bbpe_words_is_space(uint8_t byte) {
-    return byte == ' ' || (uint8_t)(byte - '\t') <= '\r' - '\t';
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
 BBPE_INLINE bool bbpe_words_is_punctuation(uint8_t byte) {

@@ -185,7 +185,7 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"added_tokens": [{"id": 3}]}, ("added_tokens[0]", "'content' is missing")),
     ({"model": []}, ("model", "[]", "expected an object")),
     ({"model__type": "WordLevel"}, ("model.type", '"WordLevel"', 'expected "BPE"')),
-    ({"model__type": "Unigram"}, ("model.merges", "model")),
+    ({"model__type": "Unigram"}, ("model", "does not undo what encoding does")),
     ({"model__dropout": 0.1}, ("model.dropout", "0.1", "expected null")),
     ({"model__continuing_subword_prefix": "##"}, ("model.continuing_subword_prefix", '"##"')),
     ({"model__end_of_word_suffix": "</w>"}, ("model.end_of_word_suffix", '"</w>"')),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from strings import adversarial_strings
-from unigram_truth import best
+from unigram_truth import best, sum_of, ways
 
 import bbpe
 from bbpe.errors import VocabularyError
@@ -27,7 +29,8 @@ from sentencepiece import sentencepiece_model_pb2  # noqa: E402
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
 TEXT = """The thing is in the thick of things; the   thinking thins.  Ｆｕｌｌ width, ﬁne ligatures, ｶﾀｶﾅ and カタカナ.
-	Tabs, é and e\u0301, 12 1234 3.14, www.example.com/index.html -- --- ---- . 漢字かな交じり文、漢字。 漢字かな交じり文。"""
+	Tabs, é and e\u0301, 12 1234 3.14, www.example.com/index.html -- --- ---- .
+漢字かな交じり文、漢字。 漢字かな交じり文。"""
 
 
 def peer(path: Path) -> Any:
@@ -81,7 +84,8 @@ def test_trained_models(tmp_path: Path, options: dict[str, Any]) -> None:
     tok.save(tmp_path / "again.model")
     assert bbpe.load(tmp_path / "again.model") == tok
     rng = random.Random(5)
-    scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", *"Ｆ\n\t😀ﬃ", "\r\n", "---"]
+    scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", *"Ｆ\n\t😀ﬃ"]
+    scraps += ["\r\n", "---"]
     texts = ["", " ", "\u2581", "  a  ", " \u2581 ", "a\u2581 ", TEXT, TEXT * 300, "\x1e", "a \x1e b"]
     texts += ["".join(rng.choices(scraps, k=rng.randint(1, 12))) for _ in range(150)]
     texts += adversarial_strings(100, seed=6, tokens=list(tok.spec.vocab.values()))
@@ -124,6 +128,43 @@ def test_random_models_by_the_definition(seed: int) -> None:
             assert tok.encode(text) == fused, (text, way)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_best_ways_by_the_definition(seed: int) -> None:
+    rng = random.Random(50 + seed)
+    tokens = sorted({"".join(rng.choices("ab ", k=rng.randint(1, 4))) for _ in range(15)})
+    scores = {token: -rng.uniform(1, 8) for token in tokens}
+    tok = made({**scores, "a": -3.0, "b": -4.0, " ": -5.0}, is_float=False)
+    scores = {token.decode(): tok.spec.model.scores[token_id] for token_id, token in tok.spec.vocab.items()}
+    for _ in range(20):
+        text = "".join(rng.choices("ab ", k=rng.randint(0, 8)))
+        true = sorted((sum_of(way, scores) for way in ways(text, scores)), reverse=True)
+        found = tok.encode_nbest(text, 7)
+        assert [score for _, score in found] == pytest.approx(true[:7])
+        for ids, score in found:
+            assert tok.decode(ids) == text
+            assert score == pytest.approx(sum(tok.spec.model.scores[token_id] for token_id in ids))
+        assert len({tuple(ids) for ids, _ in found}) == len(found)
+
+
+def test_ways_at_random_are_as_probable_as_their_sums() -> None:
+    tok = made({"a": -1.0, "b": -1.5, "ab": -2.0, "aba": -2.2, " ": -1.0}, is_float=False)
+    scores = {token.decode(): tok.spec.model.scores[token_id] for token_id, token in tok.spec.vocab.items()}
+    for options in ({"alpha": 0.7}, {"alpha": 0.7, "nbest": 2}, {"alpha": 0.0}):
+        sums = sorted((sum_of(way, scores) for way in ways("abab", scores)), reverse=True)[: options.get("nbest")]
+        weights = [math.exp(options["alpha"] * total) for total in sums]
+        drawn = Counter(tuple(tok.encode_sampled("abab", seed=seed, **options)) for seed in range(4000))
+        found = [drawn[tuple(ids)] / 4000 for ids, _ in tok.encode_nbest("abab", len(sums))]
+        assert found == pytest.approx([weight / sum(weights) for weight in weights], abs=0.03)
+    assert tok.encode_sampled("abab ab", seed=3) == tok.encode_sampled("abab ab", seed=3)
+    assert tok.decode(tok.encode_sampled("abab ba" * 50, alpha=0.2)) == "abab ba" * 50
+    assert tok.encode_sampled("axxb", alpha=50.0, seed=1) == tok.encode("axxb")
+    for problem in ({"alpha": -1.0}, {"nbest": 0}):
+        with pytest.raises(ValueError, match="expected"):
+            tok.encode_sampled("a", **problem)
+    with pytest.raises(TypeError, match="Unigram"):
+        bbpe.train_from_iterator(["a"], 256).encode_nbest("a", 2)
+
+
 def test_sums_beyond_what_floats_hold(tmp_path: Path) -> None:
     """A sum of 100,000 is taken away, and ties are decided as sums round, with and without words remembered."""
     path = small(tmp_path, normalization_rule_name="identity", byte_fallback=True)
@@ -147,7 +188,8 @@ def test_worst_cases_are_linear(run: str) -> None:
     """Steps grow with the text, not faster: eight times as long may take no more than sixteen times as long."""
     from time import process_time
 
-    tok = made({token * n: -1.0 - 1.9 * n for token in ("a", "ab", " ", "中") for n in range(1, 17)}, byte_fallback=True)
+    runs = [token * n for token in ("a", "ab", " ", "中") for n in range(1, 17)]
+    tok = made({token: -1.0 - 1.9 * len(token) for token in runs}, byte_fallback=True)
 
     def seconds(count: int) -> float:
         text = run * count

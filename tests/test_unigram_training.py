@@ -158,7 +158,8 @@ def test_options(tmp_path: Path) -> None:
         ({"vocab_size": 300, "character_coverage": 0.0}, "character_coverage is 0.0"),
         ({"vocab_size": 300, "user_defined_symbols": ["<unk>"]}, "stands twice"),
         ({"vocab_size": 300, "min_frequency": 2}, "min_frequency and tie_break"),
-        ({"vocab_size": 300, "model": "bpe", "byte_fallback": False}, "are for model"),
+        ({"vocab_size": 300, "model": "bpe", "byte_fallback": False}, "byte_fallback given"),
+        ({"vocab_size": 300, "alphabet": "chars"}, "a Unigram model is of characters"),
         ({"vocab_size": 300, "model": "wordy"}, "model is 'wordy'"),
     ],
 )

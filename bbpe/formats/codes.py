@@ -2,8 +2,10 @@
 
 A line is two symbols, the first line the version; `</w>` is the end of a word.  Codes have no ids: here 0 is `<unk>`,
 then the characters of ASCII and those that the merges use come, each within a word and at its end, in order, then what
-the merges make.  Other characters are unknown, where subword-nmt writes them as they are.  CLIP's symbols are bytes in GPT-2's alphabet; its first 48,894 merges
-count, and ids are 256 bytes, these with an end, what the merges make, and two special tokens.
+the merges make.  Other characters are unknown, where subword-nmt writes them as they are.
+
+CLIP's symbols are bytes in GPT-2's alphabet; its first 48,894 merges count, and ids are 256 bytes, these with an end,
+what the merges make, and two special tokens.
 
 Format: `learn_bpe.py` and `apply_bpe.py` of subword-nmt, `simple_tokenizer.py` of CLIP.
 """

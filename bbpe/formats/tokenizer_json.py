@@ -76,23 +76,17 @@ def load(
     added = read_added_tokens(document)
     model = Fields(document.take("model"), path=path, place="model")
     document.done()
-    if given is not None:
-        added = added.with_special(given)
-    if pattern is not None:
-        split = replace(split, pattern=get_pattern(pattern))
+    added = added if given is None else added.with_special(given)
+    split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
     other: WordPiece | Unigram | None = None
     pairs, whole, characters = None, False, None
     if model.peek("type") == "WordPiece":
-        rules = replace(rules, strip_blanks=1)
         vocab, other = read_wordpiece(model, {**added.added, **added.special}, cleanup=decoder.cleanup)
         if decoder.word_prefix != other.prefix:
             model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
     elif model.peek("type") == "Unigram":
-        marks = _marks_blanks(model, split, rules, {}, {})
-        if decoder.marks_blanks != marks or split.byte_level:
-            model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
-        vocab, other, characters = read_unigram(model, {**added.added, **added.special}, marks_blanks=marks)
+        vocab, other, characters = _unigram(model, added, split, rules, decoder)
     else:
         vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
     if characters is not None and other is None:
@@ -203,6 +197,15 @@ def _beside(path: Path) -> dict[str, bytes]:
     if path.name != NAMES[0][0]:
         return {}
     return {name: path.with_name(name).read_bytes() for name in BESIDE if path.with_name(name).is_file()}
+
+
+def _unigram(
+    model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder
+) -> tuple[dict[int, bytes], Unigram, Characters]:
+    marks = _marks_blanks(model, split, rules, {}, {})
+    if decoder.marks_blanks != marks or split.byte_level:
+        model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
+    return read_unigram(model, {**added.added, **added.special}, marks_blanks=marks)
 
 
 def _model(
