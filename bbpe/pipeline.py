@@ -6,7 +6,7 @@ For specs that have any of these; all others go straight to `TextEncoder`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 
 import numpy as np
@@ -76,8 +76,9 @@ class RuleEncoder(TextEncoder):
 
     def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
         self.splitter, self.encoder, self.encode_short = engine.splitter, engine.encoder, None
-        self._engine, self._rules, self._characters = engine, spec.rules, spec.characters
+        self._engine, self.rules, self._characters = engine, spec.rules, spec.characters
         marks = spec.characters is not None and spec.characters.marks_blanks
+        self.marks_blanks = marks
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
@@ -118,7 +119,7 @@ class RuleEncoder(TextEncoder):
         matcher.check(data)
         for start, end, token_id in matcher.spans(data):
             if token_id is None:
-                parts += self._piece(self._decoded(data[start:end]), matcher.after, threads, start == 0)
+                parts += self._piece(self.decoded(data[start:end]), matcher.after, threads, start == 0)
             else:
                 parts.append(np.array([token_id], np.uint32))
         return _joined(parts)
@@ -217,7 +218,7 @@ class RuleEncoder(TextEncoder):
             return self._engine.to_array(_behind(front, data), threads=threads)
         return self._engine.in_parts(data, lambda head: _behind(front, head), threads)
 
-    def _decoded(self, data: bytes | memoryview) -> str:
+    def decoded(self, data: bytes | memoryview) -> str:
         """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
         return str(data, "utf-8", self._errors)
 
@@ -231,30 +232,52 @@ class RuleEncoder(TextEncoder):
         data = text.encode("utf-8", "surrogateescape")
         for start, end, token_id in after.spans(data):
             if token_id is None:
-                parts.append(self._encode(self._decoded(data[start:end]), threads, is_first and start == 0))
+                parts.append(self._encode(self.decoded(data[start:end]), threads, is_first and start == 0))
             else:
                 parts.append(np.array([token_id], np.uint32))
         return parts
 
     def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
         """Return the ids of a piece of normalised text without any tokens to find."""
-        text = prefixed(self._rules.prefix, text, is_first)
+        text = prefixed(self.rules.prefix, text, is_first)
         if self._ends_words:
             return self._words(text, is_first)
-        if self._rules.pre_tokenizers:
-            found = pretokens(self._rules.pre_tokenizers, text, is_first=is_first)
-            if self._marks:
-                found = [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found]
-        elif self._unknown is None or not self._unknown.search(text):
+        if not self.rules.pre_tokenizers and (self._unknown is None or not self._unknown.search(text)):
             return self._engine.to_array(_encodable(text), threads=threads)
-        else:
-            found = [pretoken.encode() for pretoken in self.splitter.pattern.split(text)]
+        found = self._cut(text, is_first)
         return self._given(found) if self._unknown is None else _joined(self._known(found))
+
+    def plain(
+        self, text: str, is_first: bool, lengths_of: Callable[[Ids], npt.NDArray[np.int64]]
+    ) -> tuple[Ids, npt.NDArray[np.int64]]:
+        """Return the ids of a piece of normalised text, and how many bytes of it each is, int64[n]."""
+        if self._unknown is None:
+            ids = self._encode(text, None, is_first)
+            return ids, lengths_of(ids)
+        # an unknown token is not as long as what it stands for
+        assert self._characters is not None
+        found = self._cut(prefixed(self.rules.prefix, text, is_first), is_first)
+        parts = [part for pretoken in found for part in self._unknown.split(pretoken.decode())]
+        known = self._unknown.fullmatch
+        unknown = np.array([self._characters.unknown], np.uint32)
+        rows = [unknown if known(part) else self._given([part.encode()]) for part in parts if part]
+        sizes = [
+            np.array([len(part.encode())]) if known(part) else lengths_of(row)
+            for part, row in zip(filter(None, parts), rows, strict=True)
+        ]
+        return _joined(rows), np.concatenate([np.empty(0, np.int64), *sizes])
+
+    def _cut(self, text: str, is_first: bool) -> list[bytes]:
+        """Return the pretokens of a piece of normalised text behind its prefix."""
+        if not self.rules.pre_tokenizers:
+            return [pretoken.encode() for pretoken in self.splitter.pattern.split(text)]
+        found = pretokens(self.rules.pre_tokenizers, text, is_first=is_first)
+        return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
 
     def _words(self, text: str, is_first: bool) -> Ids:
         """Return the ids of a piece whose pretokens are words with an end."""
-        if self._rules.pre_tokenizers:
-            words = [word.decode("utf-8", "replace") for word in pretokens(self._rules.pre_tokenizers, text)]
+        if self.rules.pre_tokenizers:
+            words = [word.decode("utf-8", "replace") for word in pretokens(self.rules.pre_tokenizers, text)]
         elif self.splitter.pattern == PATTERNS["whitespace"]:
             words = text.split() if not _SEPARATORS.search(text) else self._split(text)
         else:
@@ -279,9 +302,9 @@ class RuleEncoder(TextEncoder):
     def pretokens(self, text: Text) -> list[bytes]:
         """Return the pretokens of a text without any tokens to find, as the model sees them."""
         text = self._decoded(bytes(text_bytes(text)))
-        text = prefixed(self._rules.prefix, text if self.normalize is None else self.normalize(text), True)
-        if self._rules.pre_tokenizers:
-            found = pretokens(self._rules.pre_tokenizers, text, is_first=True)
+        text = prefixed(self.rules.prefix, text if self.normalize is None else self.normalize(text), True)
+        if self.rules.pre_tokenizers:
+            found = pretokens(self.rules.pre_tokenizers, text, is_first=True)
             return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
         return [pretoken.encode("utf-8", "surrogateescape") for pretoken in self.splitter.pattern.split(text)]
 

@@ -21,6 +21,7 @@ LAYERS = [
     {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
+    {"aligning"},
     {"formats"},
     {"encoding", "decoding", "sources", "counts", "unigram_training"},
     {"words"},
