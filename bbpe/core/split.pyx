@@ -55,7 +55,7 @@ cdef bbpe_scheme _row_of(scheme) except *:
         end_first=scheme.end_first,
         apart=(BBPE_SET_N if scheme.numbers_apart else 0) | (BBPE_SET_CJK if scheme.cjk_apart else 0),
         ascii_word=scheme.ascii_word,
-        zero=0,
+        by_line=scheme.by_line,
         joins=NULL,
     )
 
