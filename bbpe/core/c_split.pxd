@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 cdef extern from "split.h" nogil:
     ctypedef struct bbpe_scheme:
         uint32_t contraction, han_run, prefix, word, cased, number_max, number_space
-        uint32_t rest, tail, newline, end_first, apart, ascii_word, words
+        uint32_t rest, tail, newline, end_first, apart, ascii_word, words, by_line, unused
         const uint64_t *joins
 
     ctypedef enum bbpe_isa:

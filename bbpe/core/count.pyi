@@ -16,7 +16,7 @@ class PretokenTable:
     ) -> None: ...
     def update(self, other: PretokenTable) -> npt.NDArray[np.int64]: ...
     def count_text(
-        self, data: Buffer, start: int, stop: int, splitter: Splitter, by_line: bool, longest: int = 0
+        self, data: Buffer, start: int, stop: int, splitter: Splitter, longest: int = 0
     ) -> int: ...
     def count_spans(
         self,
@@ -24,7 +24,6 @@ class PretokenTable:
         starts: npt.NDArray[np.int64],
         ends: npt.NDArray[np.int64],
         splitter: Splitter,
-        by_line: bool,
         longest: int = 0,
     ) -> None: ...
     def count_given(self, data: Buffer, ends: npt.NDArray[np.int64], longest: int = 0) -> None: ...

@@ -60,6 +60,8 @@ cdef bbpe_scheme _row_of(scheme) except *:
         apart=(BBPE_SET_N if scheme.numbers_apart else 0) | (BBPE_SET_CJK if scheme.cjk_apart else 0),
         ascii_word=scheme.ascii_word,
         words=_WORDS_OF[scheme.words],
+        by_line=scheme.by_line,
+        unused=0,
         joins=NULL,
     )
 
