@@ -120,7 +120,8 @@ def _squeezed(text: str) -> str:
         return text
     kept = ~is_blank
     kept[first[is_within]] = True
-    return points[kept].tobytes().decode("utf-32-le", "surrogatepass")
+    squeezed: str = points[kept].tobytes().decode("utf-32-le", "surrogatepass")
+    return squeezed
 
 
 def _function(rule: Normalizer) -> Function:

@@ -270,7 +270,7 @@ class RuleEncoder(TextEncoder):
     def _cut(self, text: str, is_first: bool) -> list[bytes]:
         """Return the pretokens of a piece of normalised text behind its prefix."""
         if not self.rules.pre_tokenizers:
-            return [pretoken.encode() for pretoken in self.splitter.pattern.split(text)]
+            return [pretoken.encode("utf-8", "surrogateescape") for pretoken in self.splitter.pattern.split(text)]
         found = pretokens(self.rules.pre_tokenizers, text, is_first=is_first)
         return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
 
@@ -301,12 +301,9 @@ class RuleEncoder(TextEncoder):
 
     def pretokens(self, text: Text) -> list[bytes]:
         """Return the pretokens of a text without any tokens to find, as the model sees them."""
-        text = self._decoded(bytes(text_bytes(text)))
-        text = prefixed(self.rules.prefix, text if self.normalize is None else self.normalize(text), True)
-        if self.rules.pre_tokenizers:
-            found = pretokens(self.rules.pre_tokenizers, text, is_first=True)
-            return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
-        return [pretoken.encode("utf-8", "surrogateescape") for pretoken in self.splitter.pattern.split(text)]
+        given = self.decoded(bytes(text_bytes(text)))
+        normalised = given if self.normalize is None else self.normalize(given)
+        return self._cut(prefixed(self.rules.prefix, normalised, True), True)
 
     def _known(self, found: Sequence[bytes]) -> Iterator[Ids]:
         """Yield the ids of pretokens that may hold unknown characters, which merge with nothing."""
