@@ -124,7 +124,8 @@ def _squeezed(text: str) -> str:
         return text
     kept = ~is_blank
     kept[first[is_within]] = True
-    return points[kept].tobytes().decode("utf-32-le", "surrogatepass")
+    data: bytes = points[kept].tobytes()
+    return data.decode("utf-32-le", "surrogatepass")
 
 
 def _function(rule: Normalizer) -> Function:

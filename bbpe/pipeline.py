@@ -82,6 +82,7 @@ class RuleEncoder(TextEncoder):
         self._front = _light_prefix(spec)
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
         plain = (spec.model is not None or has_bytes) and not (spec.rules.prefix or spec.rules.pre_tokenizers)
+        self._is_unigram = isinstance(spec.model, Unigram)
         self._together = batch_normalizer(spec.rules.normalizers) if marks and plain else None
         self._unknown = None
         self._ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
@@ -92,8 +93,11 @@ class RuleEncoder(TextEncoder):
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
         is_short = not hasattr(text, "__len__") or len(text) < THREAD_WORTH
-        ids: list[int] = self.to_array(text, matcher, threads=1 if is_short else None).tolist()
-        return ids
+        ids = self.to_array(text, matcher, threads=1 if is_short else None)
+        if matcher is None and self._is_unigram:  # whose ids are all the model's
+            return self.encoder.to_list(ids)
+        listed: list[int] = ids.tolist()
+        return listed
 
     def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
         """Return the ids of a text as uint32[n]."""
