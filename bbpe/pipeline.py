@@ -145,7 +145,7 @@ class RuleEncoder(TextEncoder):
             return None
         if not all(type(text) is str for text in texts) or sum(map(len, texts)) > _TOGETHER * len(texts):
             return None
-        together = self._together([_mended(text) for text in texts])  # type: ignore[arg-type]
+        together = self._together(texts)  # type: ignore[arg-type]
         return None if together is None else list(together)
 
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
