@@ -334,7 +334,7 @@ def _word_plan(
 
 def _check_memory(plan: _Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
     """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
-    if plan.max_memory is None:
+    if plan.max_memory is None or plan.model.name != "bpe":
         return
     # the table itself stays, at up to 56 bytes a pretoken besides its own
     need = merge_memory(pretoken_bytes, pretokens, plan.merge_limit) + pretoken_bytes + 56 * pretokens

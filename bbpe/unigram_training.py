@@ -148,7 +148,7 @@ def learn(
     while True:
         for _ in range(_ROUNDS):
             rows, scores = trainer.round(rows, scores)
-            report(Progress("prune", begun - len(rows), max(begun - wanted, 0), "tokens"))
+            report(Progress("prune", begun - len(rows), max(begun - wanted, begun - len(rows)), "tokens"))
         if len(rows) <= wanted:
             break
         rows, scores = trainer.pruned(rows, scores, max(wanted, int(SHRINKING * len(rows))))
