@@ -52,7 +52,7 @@ def charsmap_function(data: bytes, kept: Sequence[str] = (), *, untouched: str =
         if not found_kinds.any():
             return text
         if not (found_kinds & 2).any():
-            return singles.of(text, set(map(chr, np.unique(points[found_kinds == 1]).tolist())))
+            return singles.of(text, set(map(chr, np.flatnonzero(np.bincount(points[found_kinds == 1])).tolist())))
         parts: list[str] = []
         done = 0
         # a key of several characters lies in a run of those that follow in keys, and the one before it

@@ -91,7 +91,7 @@ def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], l
 
     def together(texts: Sequence[str]) -> list[str] | None:
         text = f"{_BETWEEN}{_BETWEEN.join(texts)}{_BETWEEN}"
-        if text.count(_BETWEEN) != len(texts) + 1:
+        if text.count(_BETWEEN) != len(texts) + 1 or not _is_well_formed(text):
             return None
         text = text if apply is None else apply(text)
         text = _squeezed(text) if squeezes else text
@@ -105,23 +105,31 @@ def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], l
     return together
 
 
+def _is_well_formed(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def _squeezed(text: str) -> str:
     """Apply SqueezeBlanks to texts with `_BETWEEN` around."""
     if BLANK in text:
         text = _TWO_BLANKS.sub(" ", text).replace(f"{_BETWEEN} ", _BETWEEN)
         return _BLANKS_AT_END.sub("", text)
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    is_blank = points == ord(" ")
+    units = np.frombuffer(text.encode(), np.uint8)  # blanks are one byte each, which is no part of any other
+    is_blank = units == ord(" ")
     places = np.flatnonzero(is_blank)
-    alone = np.diff(places, prepend=-1, append=len(points)) > 1
+    alone = np.diff(places, prepend=-1, append=len(units)) > 1
     first, last = places[alone[:-1]], places[alone[1:]]  # of each run
-    is_within = (points[first - 1] != ord(_BETWEEN)) & (points[last + 1] != ord(_BETWEEN))
+    is_within = (units[first - 1] != ord(_BETWEEN)) & (units[last + 1] != ord(_BETWEEN))
     if len(first) == len(places) and is_within.all():
         return text
     kept = ~is_blank
     kept[first[is_within]] = True
-    squeezed: str = points[kept].tobytes().decode("utf-32-le", "surrogatepass")
-    return squeezed
+    data: bytes = units[kept].tobytes()
+    return data.decode()
 
 
 def _function(rule: Normalizer) -> Function:

@@ -35,6 +35,8 @@ _BLANK_BYTES = BLANK.encode()
 _find_blank = re.compile(_BLANK_BYTES).search
 # longer texts are normalised one by one, by as many threads as there are
 _TOGETHER = 1 << 14
+# texts that are normalised at once: more would leave the cache
+_AT_ONCE = 1 << 12
 # what str.split takes for white space and patterns do not
 _SEPARATORS = re.compile("[\x1c-\x1f]")
 _NO_IDS = np.empty(0, np.uint32)
@@ -180,8 +182,13 @@ class RuleEncoder(TextEncoder):
             return None
         if not all(type(text) is str for text in texts) or sum(map(len, texts)) > _TOGETHER * len(texts):
             return None
-        together = self._together([_mended(text) for text in texts])  # type: ignore[arg-type]
-        return None if together is None else list(together)
+        done: list[Text] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            together = self._together(texts[start : start + _AT_ONCE])  # type: ignore[arg-type]
+            if together is None:
+                return None
+            done += together
+        return done
 
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, TypeAlias, Unpack
 
 from . import corpus
 from .budget import parse_bytes, resident_bytes, shown
@@ -23,7 +23,7 @@ from .rowfiles import Rows
 from .settings import Settings, settings_of
 from .spec import MAX_ID, TokenizerSpec
 from .tokenizer import Tokenizer
-from .unigram_training import train_unigram
+from .unigram_training import UnigramOptions, separators, train_unigram
 from .vocab import Vocab
 from .word_training import Score, WordPlan, learn, word_plan
 
@@ -36,14 +36,6 @@ VISITS = 1 << 20
 _NO_LIMIT = 2**32 - 1
 #: How unique pretokens grow with text, at the slowest: as this power of it.
 _SLOWEST = 0.6
-
-
-class UnigramOptions(TypedDict, total=False):
-    """What only a Unigram model is asked."""
-
-    character_coverage: float
-    byte_fallback: bool
-    user_defined_symbols: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -148,7 +140,7 @@ def train(
         _kind(model, words, threads, unigram),
     )  # fmt: skip
     settings = settings_of(
-        pattern or "gpt2", _apart(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
+        pattern or "gpt2", separators(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
         text_field=text_field,
     )  # fmt: skip
@@ -204,7 +196,7 @@ def train_from_iterator(
         _kind(model, words, threads, unigram),
     )  # fmt: skip
     settings = settings_of(
-        pattern or "gpt2", _apart(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
+        pattern or "gpt2", separators(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
@@ -257,12 +249,6 @@ def train_from_counts(
     )
     with resolve(progress) as report:
         return _learn(plan, given, report or silent)
-
-
-def _apart(special_tokens: Sequence[str], unigram: UnigramOptions) -> Sequence[str]:
-    """Return what separates texts while they are counted."""
-    symbols = unigram.get("user_defined_symbols", ())
-    return (*special_tokens, *symbols) if symbols else special_tokens
 
 
 def _kind(model: str, words: WordPlan | None, threads: int | None, unigram: UnigramOptions) -> ModelOptions:
@@ -352,7 +338,7 @@ def _word_plan(
 
 def check_memory(plan: Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
     """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
-    if plan.max_memory is None:
+    if plan.max_memory is None or plan.model.name != "bpe":
         return
     # the table itself stays, at up to 56 bytes a pretoken besides its own
     need = merge_memory(pretoken_bytes, pretokens, plan.merge_limit) + pretoken_bytes + 56 * pretokens

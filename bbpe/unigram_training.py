@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,14 @@ SEEDS, CHARACTERS, SHRINKING = 1_000_000, 16, 0.75
 _ROUNDS, _LAST_ROUNDS, _LEAST = 2, 2, 0.5
 #: Pretokens that a thread takes at a time.
 _TASK = 1 << 14
+
+
+class UnigramOptions(TypedDict, total=False):
+    """What only a Unigram model is asked."""
+
+    character_coverage: float
+    byte_fallback: bool
+    user_defined_symbols: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,12 @@ def train_unigram(
     )
 
 
+def separators(special_tokens: Sequence[str], unigram: UnigramOptions) -> Sequence[str]:
+    """Return what separates texts while they are counted."""
+    symbols = unigram.get("user_defined_symbols", ())
+    return (*special_tokens, *symbols) if symbols else special_tokens
+
+
 def learn(
     words: Rows,
     size: int,
@@ -133,7 +148,7 @@ def learn(
     while True:
         for _ in range(_ROUNDS):
             rows, scores = trainer.round(rows, scores)
-            report(Progress("prune", begun - len(rows), max(begun - wanted, 0), "tokens"))
+            report(Progress("prune", begun - len(rows), max(begun - wanted, begun - len(rows)), "tokens"))
         if len(rows) <= wanted:
             break
         rows, scores = trainer.pruned(rows, scores, max(wanted, int(SHRINKING * len(rows))))

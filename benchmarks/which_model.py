@@ -22,7 +22,9 @@ CORPORA = ["en", "code", "multi", "ja", "zh"]
 MODELS: dict[str, Trained] = {
     "byte BPE": lambda texts, size: bbpe.train_from_iterator(texts, size),
     "character BPE": lambda texts, size: bbpe.train_from_iterator(texts, size, alphabet="chars", end_of_word="</w>"),
-    "WordPiece": lambda texts, size: bbpe.train_from_iterator(texts, size, model="wordpiece"),
+    "WordPiece": lambda texts, size: bbpe.train_from_iterator(
+        texts, size, model="wordpiece", score="frequency"
+    ),
     "Unigram": lambda texts, size: bbpe.train_from_iterator(texts, size, model="unigram"),
 }
 
