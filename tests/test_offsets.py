@@ -208,3 +208,13 @@ def test_rules_that_leave_no_places(tmp_path):
         assert tok.encode_with_offsets("the")[0] == tok.encode("the")
         with pytest.raises(bbpe.VocabularyError, match=r"Whitespace|whitespace"):
             tok.encode_with_offsets("the the")
+
+
+def test_a_sentencepiece_model_has_the_places_of_its_tokenizer_json(vocab_path, corpus, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    pytest.importorskip("sentencepiece")
+    tok = bbpe.load(vocab_path("mistral_v1.model"))
+    tok.save(tmp_path / "tokenizer.json")
+    peer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in [*adversarial_strings(60, seed=46), corpus("multi", 20_000)]:
+        same_as_hf(tok, peer, text)
