@@ -1,6 +1,6 @@
 """Counting pretokens: the only step of training whose cost grows with the corpus."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
@@ -44,6 +44,17 @@ cdef class PretokenTable:
     def pretoken_bytes(self):
         """The sum of the lengths of the different pretokens."""
         return self.table.bytes
+
+    @property
+    def total(self):
+        """The sum of all counts, exact where it passes 64 bits."""
+        cdef uint64_t low = 0, high = 0
+        cdef size_t i
+        with nogil:
+            for i in range(self.table.mask + 1):  # the counts of empty slots are 0
+                low += <uint32_t>self.table.slots[i].count
+                high += self.table.slots[i].count >> 32
+        return (<object>high << 32) + low
 
     @property
     def cut(self):
