@@ -336,3 +336,10 @@ def test_legal_oddities() -> None:
         tok.decode([350])
     ranks = {token: token_id for token_id, token in vocab.items()}
     assert bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2").encode("abc ab") == [400, 32, 300]
+
+
+def test_the_encoder_is_made_once_at_first_use() -> None:
+    tok = bbpe.train_from_iterator(["low lower lowest"], 270)
+    assert "_encoder" not in vars(tok)
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(encoder) for encoder in pool.map(lambda _: tok._encoder, range(100))}) == 1
