@@ -14,7 +14,7 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo test test-full test-long lint stubs strict docs sanitize sanitize-split sanitize-encode sanitize-train \
-	sanitize-threads sanitize-memory fuzz leaks neon clean
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -72,12 +72,20 @@ sanitize-encode:
 	build/encode/bpe fuzz 3000
 	$(CC) $(SANITIZE) tests/thread_driver.c $(ENCODE) -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
+	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words
+	build/encode/words 2000
 
 # counting and learning merges, with several thresholds
 sanitize-train:
 	mkdir -p build/train
 	$(CC) $(SANITIZE) tests/train_driver.c $(ENCODE) -o build/train/sanitized
 	build/train/sanitized 300
+
+# Unigram models: encoding, ways, learning
+sanitize-unigram:
+	mkdir -p build/unigram
+	$(CC) $(SANITIZE) tests/unigram_driver.c $(ENCODE) -o build/unigram/sanitized
+	build/unigram/sanitized 300
 
 sanitize-threads:
 	mkdir -p build/encode

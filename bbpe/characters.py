@@ -5,6 +5,9 @@ which merge with nothing.  The engine's symbols are bytes, so its model first bu
 byte by byte, by merges that come before all others.  In UTF-8 no such merge can cross from one character into the
 next, so all characters stand before the first real merge, and ids are the same.  What was begun of a character that is
 no token is written as the tokens of its bytes.
+
+Where words have ends (`Characters.end_of_word`) the engine finds each word with the byte WORD_END behind it, and
+tokens that end a word have that byte too; a character and this byte merge before all others.
 """
 
 from __future__ import annotations
@@ -16,6 +19,11 @@ import numpy as np
 from .core.bpe import BPE
 from .rules import Characters
 
+#: What stands behind the last byte of a word for the engine, where words have ends; no UTF-8 has it.
+WORD_END = 0xFF
+#: What stands for a character without a token in such a vocabulary.
+UNKNOWN = 0xFE
+
 
 class CharacterModel:
     """The model of bytes for tokens and merges of characters, and what its ids are written as.
@@ -24,16 +32,38 @@ class CharacterModel:
     """
 
     def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Iterable[int]) -> None:
-        singles = {token: token_id for token_id, token in vocab.items() if _is_character(token)}
+        end = characters.end_of_word.encode()
+        ended = {token_id: inner_token(token, end) for token_id, token in vocab.items()} if end else vocab
+        singles = {token: token_id for token_id, token in ended.items() if is_single(token, characters)}
         self._tokens = [bytes((byte,)) for byte in range(256)]
         self._outputs = [self._of_byte(byte, singles, characters) for byte in range(256)]
         self._assembly: list[tuple[int, int, int]] = []
         self._begun: dict[bytes, int] = {}
         self._internal: dict[int, int] = {}
-        for token, token_id in singles.items():
-            self._internal[token_id] = token[0] if len(token) == 1 else self._character(token, (token_id,), characters)
+        last = bytes((WORD_END,)) if end else b""
+        stems = dict.fromkeys(token.removesuffix(last) if len(token) > 1 else token for token in singles)
+        for token in stems:
+            self._add_single(token, last, singles, characters)
+        if end and not characters.are_bytes:
+            self._add_single(bytes((UNKNOWN,)), last, singles, characters)
         for token_id in order:
-            self._internal[token_id] = self._add(vocab[token_id], (token_id,))
+            self._internal[token_id] = self._add(ended[token_id], (token_id,))
+
+    def _add_single(self, token: bytes, last: bytes, singles: Mapping[bytes, int], characters: Characters) -> None:
+        """Add a character, and where words have ends what it is at the end of one; either may have no token."""
+        unknown = self._of_byte(UNKNOWN, {}, characters) if last else ()
+        token_id = singles.get(token)
+        output = unknown if token_id is None else (token_id,)
+        inner = token[0] if len(token) == 1 else self._character(token, output, characters)
+        if token_id is not None:
+            self._internal[token_id] = inner
+        if not last:
+            return
+        ended_id = singles.get(token + last)
+        ended = self._add(token + last, unknown if ended_id is None else (ended_id,))
+        self._assembly.append((inner, WORD_END, ended))
+        if ended_id is not None:
+            self._internal[ended_id] = ended
 
     def by_list(self, merges: Iterable[tuple[int, int, int]], *, whole_pretokens: bool = False) -> BPE:
         """Return a model in which listed pairs merge, in order."""
@@ -131,7 +161,19 @@ def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> list[int]:
     return order
 
 
-def _is_character(token: bytes) -> bool:
+def inner_token(token: bytes, end: bytes) -> bytes:
+    """Return a token as the engine has it, where words have ends."""
+    if not end or not token.endswith(end) or len(token) == len(end):
+        return token
+    return token[: -len(end)] + bytes((WORD_END,))
+
+
+def is_single(token: bytes, characters: Characters) -> bool:
+    """Whether a token, as the engine has it, is one character."""
+    if characters.end_of_word and len(token) > 1 and token[-1] == WORD_END:
+        token = token[:-1]
+    if characters.are_bytes:
+        return len(token) == 1
     try:
         return len(token.decode("utf-8")) == 1
     except UnicodeDecodeError:

@@ -13,11 +13,15 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from .errors import VocabularyError
 
 # keys are a few characters; the largest tables have 100,000 nodes in 300,000 bytes
 _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES = 256, 2_000_000, 1 << 22
+# so many different characters are replaced one after another
+_FEW = 48
+_GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
 
 
 def charsmap_function(data: bytes, kept: Sequence[str] = (), *, untouched: str = "") -> Callable[[str], str]:
@@ -31,17 +35,65 @@ def charsmap_function(data: bytes, kept: Sequence[str] = (), *, untouched: str =
         tables = [{key: text for key, text in table.items() if not set(untouched) & set(key)} for table in tables]
     if not any(tables):
         return lambda text: text
-    lengths = [(table, _lengths(table)) for table in tables]
-    keys = [key for table in tables for key in table]
-    seconds = {key[1] for key in keys if len(key) > 1}
     single = {key: table[key] for table in reversed(tables) for key in table if len(key) == 1}
-    # letters begin keys, whose second characters are marks: a search for these finds fewer places
-    begins = _class(seconds.union(single))
-    ones, marks = _class(single), _class(seconds)
+    followers = {char for table in tables for key in table for char in key[1:]}
+    slowly = _one_by_one(tables, single, {key[1] for table in tables for key in table if len(key) > 1})
+    runs, singles = re.compile(f"{_class(followers).pattern}+"), _Singles(single, _class(single))
+
+    kinds = np.zeros(0x110000, np.uint8)
+    kinds[list(map(ord, single))] = 1
+    kinds[list(map(ord, followers))] |= 2
 
     def apply(text: str) -> str:
-        if not marks.search(text):
-            return ones.sub(lambda found: single.get(found[0], found[0]), text)
+        if kept:
+            return slowly(text)
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        found_kinds = kinds[points]
+        if not found_kinds.any():
+            return text
+        if not (found_kinds & 2).any():
+            return singles.of(text, set(map(chr, np.flatnonzero(np.bincount(points[found_kinds == 1])).tolist())))
+        parts: list[str] = []
+        done = 0
+        # a key of several characters lies in a run of those that follow in keys, and the one before it
+        for found in runs.finditer(text):
+            start = max(found.start() - 1, 0)
+            parts += (singles.replaced(text[done:start]), slowly(text[start : found.end()]))
+            done = found.end()
+        return "".join((*parts, singles.replaced(text[done:])))
+
+    return apply
+
+
+class _Singles:
+    """Keys of one character: few of them are found in a text, so that each is replaced at once."""
+
+    def __init__(self, single: Mapping[str, str], ones: re.Pattern[str]) -> None:
+        self._single, self._ones = single, ones
+
+    def replaced(self, text: str) -> str:
+        """Return a text with the value of each key in its place."""
+        return self.of(text, {char for char in set(self._ones.findall(text)) if char in self._single})
+
+    def of(self, text: str, found: set[str]) -> str:
+        """Return the same of a text in which these keys are."""
+        single = self._single
+        if len(found) > _FEW or any(found.intersection(single[char]) for char in found):
+            return self._ones.sub(lambda match: single.get(match[0], match[0]), text)
+        for char in found:
+            text = text.replace(char, single[char])
+        return text
+
+
+def _one_by_one(
+    tables: Sequence[Mapping[str, str]], single: Mapping[str, str], seconds: set[str]
+) -> Callable[[str], str]:
+    """Return the function that looks for keys where one could begin, from left to right."""
+    lengths = [(table, _lengths(table)) for table in tables]
+    # letters begin keys, whose second characters are marks: a search for these finds fewer places
+    begins = _class(seconds.union(single))
+
+    def apply(text: str) -> str:
         parts: list[str] = []
         done = 0
         for found in begins.finditer(text):
@@ -55,6 +107,35 @@ def charsmap_function(data: bytes, kept: Sequence[str] = (), *, untouched: str =
                         done = start + size
                         break
         return "".join((*parts, text[done:]))
+
+    return apply
+
+
+def grapheme_function(data: bytes) -> Callable[[str], str]:
+    """Return the function that replaces as HF's `tokenizers` does.
+
+    What begins with a key and is one grapheme, of up to 5 bytes, becomes the value of its shortest key; of any other
+    each character that is a key becomes its value.  Raises `VocabularyError` on a table that is no such trie.
+    """
+    table = read_charsmap(data) if data else {}
+    several = _class({key[1] for key in table if len(key) > 1})
+    ones = _class({key for key in table if len(key) == 1})
+
+    def replaced(found: regex.Match[str]) -> str:
+        grapheme: str = found[0]
+        if len(grapheme.encode("utf-8", "surrogatepass")) < _LEAST_APART:
+            for end in range(1, len(grapheme) + 1):
+                if grapheme[:end] in table:
+                    return table[grapheme[:end]]
+        return "".join(table.get(char, char) for char in grapheme)
+
+    def apply(text: str) -> str:
+        if text.isascii() and "\r\n" not in text:  # each is a grapheme
+            return ones.sub(lambda found: table.get(found[0], found[0]), text)
+        if not (several.search(text) or ones.search(text)):
+            return text
+        done: str = _GRAPHEME.sub(replaced, text)
+        return done
 
     return apply
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from .chunks import Chunk, Rules, spans_between
 from .core.count import PretokenTable
+from .core.split import Splitter
 from .counts import Summary
 from .specials import Matcher
 from .splitting import TextSplitter
@@ -20,6 +22,8 @@ class ChunkCounter:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._splitter = TextSplitter(rules.pattern)
+        scheme = rules.pattern.scheme
+        self._compiled = None if scheme is None else Splitter(replace(scheme, by_line=rules.by_line))
         self._matcher = Matcher(dict.fromkeys(rules.specials, 0))
 
     def count(self, chunk: Chunk, table: PretokenTable) -> Summary:
@@ -30,9 +34,8 @@ class ChunkCounter:
             cut_here = self._count_given(table, data, chunk.ends)
         else:
             starts, ends, specials = spans_between(data, chunk.ends, self._matcher, rules.specials)
-            compiled = self._splitter.compiled
-            if compiled is not None:
-                table.count_spans(data, starts, ends, compiled, rules.by_line, rules.longest)
+            if self._compiled is not None:
+                table.count_spans(data, starts, ends, self._compiled, rules.longest)
                 cut_here = table.cut - cut
             else:
                 cut_here, dropped = self._count_by_regex(table, data, starts, ends)

@@ -280,10 +280,7 @@ def counts_of(
     table: PretokenTable, kind: Kind, summary: Summary, places: Counts | None = None
 ) -> PretokenCounts:
     """Return counts that lie in a table; the summary's totals are taken from it."""
-    numbers = table.counts()
-    # exact where the sum passes 64 bits
-    total = int((numbers & 0xFFFFFFFF).sum()) + (int((numbers >> 32).sum()) << 32)
-    return PretokenCounts(table, kind, replace(summary, pretokens=total, unique=len(table)), places)
+    return PretokenCounts(table, kind, replace(summary, pretokens=table.total, unique=len(table)), places)
 
 
 def _restore(batches: list[Rows], kind: Kind, summary: Summary) -> PretokenCounts:

@@ -35,8 +35,8 @@ def run_with(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[An
     return map if thread_count(threads) == 1 else partial(imap, threads=threads)
 
 
-def strip_blanks(text: AnyStr, count: int) -> AnyStr:
-    """Return a text without up to `count` blanks at its beginning, which encoding has put there.
+def strip_blanks(text: AnyStr, count: int, behind: int = 0) -> AnyStr:
+    """Return a text without up to `count` blanks at its beginning and `behind` at its end, which are no part of it.
 
     >>> strip_blanks("  a", 1)
     ' a'
@@ -44,6 +44,8 @@ def strip_blanks(text: AnyStr, count: int) -> AnyStr:
     blank = " " if isinstance(text, str) else b" "
     while count > 0 and text.startswith(blank):
         text, count = text[1:], count - 1
+    while behind > 0 and text.endswith(blank):
+        text, behind = text[:-1], behind - 1
     return text
 
 

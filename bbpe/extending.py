@@ -58,7 +58,7 @@ def extend(
     ...     _ = Path(folder, "a.txt").write_text("low lowest slow")
     ...     more = extend(tok, folder, add=2)
     >>> more.merges, more.encode("low"), more.special_tokens
-    ([(b'l', b'o'), (b'lo', b'w')], [257], {'<s>': 256})
+    ([(b'l', b'o'), (b'lo', b'w')], [258], {'<s>': 256})
     """
     spec = tokenizer.spec
     _check(spec)

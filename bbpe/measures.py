@@ -154,10 +154,11 @@ class Measures(Identity):
         `unit`: "char", indices of a `str`, or characters of bytes, of which one that is no UTF-8 is a character of its
         own; "byte", bytes of its UTF-8; "utf16", UTF-16 units.  A token that holds a part of a character spans it
         whole, so neighbours overlap there, but in bytes, where they join exactly.  White space is part of its token,
-        as in HF's `tokenizers` with `trim_offsets` off.
+        as in HF's `tokenizers` with `trim_offsets` off.  Behind normalizers and prefixes places are those of the
+        characters that a token comes from, in bytes too, and what was put in lies at the character beside it.
 
-        Raises `VocabularyError` where a normalizer has changed the text in a way that leaves no places, naming it;
-        otherwise as `encode`.
+        Raises `VocabularyError` where a rule has changed the text in a way that leaves no places, naming it; otherwise
+        as `encode`.
 
         >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
         >>> ids, offsets = tok.encode_with_offsets("lower é")

@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import TypeAlias
 
+import numpy as np
 import regex
 
-from .charsmap import charsmap_function
+from .charsmap import charsmap_function, grapheme_function
 from .rules import (
     BLANK,
     BertNormalizer,
     Charsmap,
     Lowercase,
     Normalizer,
+    Precompiled,
     Prepend,
     Replace,
     SqueezeBlanks,
@@ -61,6 +63,7 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
 
 #: What stands between texts that are normalised together.
 _BETWEEN = "\x1e"
+_TWO_BLANKS = re.compile("  +")
 _BLANKS_AT_END = re.compile(f"[ {BLANK}]+(?={_BETWEEN})")
 
 
@@ -73,19 +76,22 @@ def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], l
     >>> together(["a  b ", "", "c"])
     [' a b', '', ' c']
     """
-    first = rules[0] if rules else None
-    charsmap = first if isinstance(first, Charsmap) else None
-    left = list(rules if charsmap is None else rules[1:])
-    squeezes = bool(left) and isinstance(left[0], SqueezeBlanks)
+    left = list(rules)
+    apply: Function | None = None
+    match left:
+        case [Charsmap(data, kept, prefix), *rest]:
+            if prefix:
+                return None
+            apply, left = charsmap_function(data, kept, untouched=_BETWEEN), rest
+    squeezes = left[:1] == [SqueezeBlanks()]
     left = left[1:] if squeezes else left
-    prepends = bool(left) and left[0] == Prepend(BLANK)
-    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)] or (charsmap is not None and charsmap.prefix):
+    prepends = left[:1] == [Prepend(BLANK)]
+    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)]:
         return None
-    apply = None if charsmap is None else charsmap_function(charsmap.data, charsmap.kept, untouched=_BETWEEN)
 
     def together(texts: Sequence[str]) -> list[str] | None:
         text = f"{_BETWEEN}{_BETWEEN.join(texts)}{_BETWEEN}"
-        if text.count(_BETWEEN) != len(texts) + 1:
+        if text.count(_BETWEEN) != len(texts) + 1 or not _is_well_formed(text):
             return None
         text = text if apply is None else apply(text)
         text = _squeezed(text) if squeezes else text
@@ -99,11 +105,31 @@ def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], l
     return together
 
 
+def _is_well_formed(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def _squeezed(text: str) -> str:
     """Apply SqueezeBlanks to texts with `_BETWEEN` around."""
-    text = re.sub("  +", " ", text) if "  " in text else text
-    text = text.replace(f"{_BETWEEN} ", _BETWEEN).replace(f" {_BETWEEN}", _BETWEEN)
-    return _BLANKS_AT_END.sub("", text) if f"{BLANK}{_BETWEEN}" in text else text
+    if BLANK in text:
+        text = _TWO_BLANKS.sub(" ", text).replace(f"{_BETWEEN} ", _BETWEEN)
+        return _BLANKS_AT_END.sub("", text)
+    units = np.frombuffer(text.encode(), np.uint8)  # blanks are one byte each, which is no part of any other
+    is_blank = units == ord(" ")
+    places = np.flatnonzero(is_blank)
+    alone = np.diff(places, prepend=-1, append=len(units)) > 1
+    first, last = places[alone[:-1]], places[alone[1:]]  # of each run
+    is_within = (units[first - 1] != ord(_BETWEEN)) & (units[last + 1] != ord(_BETWEEN))
+    if len(first) == len(places) and is_within.all():
+        return text
+    kept = ~is_blank
+    kept[first[is_within]] = True
+    data: bytes = units[kept].tobytes()
+    return data.decode()
 
 
 def _function(rule: Normalizer) -> Function:
@@ -125,9 +151,11 @@ def _function(rule: Normalizer) -> Function:
             compiled = regex.compile(pattern)
             return lambda text: compiled.sub(lambda _: content, text)
         case SqueezeBlanks():
-            return lambda text: re.sub("  +", " ", text).lstrip(" ").rstrip(" " + BLANK)
+            return lambda text: _TWO_BLANKS.sub(" ", text).lstrip(" ").rstrip(" " + BLANK)
         case BertNormalizer():
             return lambda text: _bert(rule, text)
+        case Precompiled(data):
+            return grapheme_function(data)
         case Charsmap(data, kept, prefix):
             apply = charsmap_function(data, kept)
             return lambda text: prefix + apply(text) if text else text

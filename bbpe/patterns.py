@@ -68,7 +68,7 @@ class Pattern:
     @cached_property
     def scheme(self) -> Scheme | None:
         """What the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
-        return recognise_scheme(self.steps, self.drops_gaps)
+        return _WORDS.get(self) or recognise_scheme(self.steps, self.drops_gaps)
 
     @property
     def unicode_version(self) -> str | None:
@@ -196,6 +196,15 @@ ALIASES: dict[str, str] = {
     }.items()
     for alias in aliases.split()
 }
+
+# Parts of texts that rules may be applied to one by one (`Scheme.words`); a blank stands before its word.
+_SPACE, _MARKS, _IDEOGRAPHS, _ENDS = r"\t\n\r ", r"!-/:-@\[-`{-~", r"\u5000-\u9fff", r"\u3000-\u3003\u3008-\u3011"
+_BETWEEN = rf"[{_SPACE}]?[^{_SPACE}{_MARKS}{_IDEOGRAPHS}{_ENDS}]"
+SPACE_PARTS = Pattern(None, (rf"[{_SPACE}]?[^{_SPACE}]+|[{_SPACE}]",), open_tail=1)
+BERT_PARTS = Pattern(
+    None, (rf" ?[{_MARKS}{_IDEOGRAPHS}]|{_BETWEEN}*[{_ENDS}]|{_BETWEEN}+|[{_SPACE}]",), open_tail=1
+)
+_WORDS = {SPACE_PARTS: Scheme(words="space"), BERT_PARTS: Scheme(words="bert_apart")}
 
 _BY_STEPS = {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
 # cl100k_older and llama3 are the same rule: the later one, which most models use, stands for it

@@ -6,13 +6,13 @@ For specs that have any of these; all others go straight to `TextEncoder`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 
 import numpy as np
 import numpy.typing as npt
 
-from .characters import CharacterModel, joined_pairs
+from .characters import UNKNOWN, WORD_END, CharacterModel, inner_token, is_single, joined_pairs
 from .core.bpe import BPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .models import Unigram, WordPiece
@@ -20,13 +20,13 @@ from .normalize import Text, text_bytes, well_formed
 from .normalizing import batch_normalizer, normalizer
 from .parallel import imap
 from .patterns import PATTERNS
-from .pretokenizing import prefixed, pretokens
+from .pretokenizing import prefixed, pretokens, split_at_blanks
 from .ragged import Ragged
-from .rules import BLANK, Lowercase, Prepend, Replace, UnicodeForm
+from .rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher, OptionMatcher
-from .unigram import unigram_model
+from .unigram import unigram_model, unigram_scheme
 from .words import wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
@@ -35,33 +35,36 @@ _BLANK_BYTES = BLANK.encode()
 _find_blank = re.compile(_BLANK_BYTES).search
 # longer texts are normalised one by one, by as many threads as there are
 _TOGETHER = 1 << 14
+# texts that are normalised at once: more would leave the cache
+_AT_ONCE = 1 << 12
 _NO_IDS = np.empty(0, np.uint32)
 
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
     if isinstance(spec.model, Unigram):
-        whole = Scheme(joins=b"\xff" * 8192) if spec.pattern == PATTERNS["none"] else None
-        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, whole), spec)
+        return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPiece):
         encoder, is_whole = wordpiece_encoder(spec, spec.model)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
         return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
+    return RuleEncoder(_of_characters(spec, spec.characters), spec)
+
+
+def _of_characters(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
     merges = spec.merges or ()
-    order = dict.fromkeys(made for _, _, made in merges)
-    singles = [token_id for token_id, token in spec.vocab.items() if len(token) > 1 and len(token.decode()) == 1]
-    others = [token_id for token_id, token in spec.vocab.items() if len(token.decode()) > 1 and token_id not in order]
-    order = dict.fromkeys([*order, *others])
-    for token_id in singles:
-        order.pop(token_id, None)
-    model = CharacterModel(spec.vocab, spec.characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
+    end = characters.end_of_word.encode()
+    alone = {token_id for token_id, token in spec.vocab.items() if is_single(inner_token(token, end), characters)}
+    made = dict.fromkeys((*(token_id for _, _, token_id in merges), *spec.vocab))
+    order = [token_id for token_id in made if token_id not in alone]
+    model = CharacterModel(spec.vocab, characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
     scheme = None
     # what the vocabulary does not join may be cut, unless whole pretokens count, or runs within one
-    if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and spec.characters.byte_ids:
+    if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and characters.byte_ids:
         scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
-    return RuleEncoder(TextEncoder(model, spec.pattern, scheme), spec)
+    return TextEncoder(model, spec.pattern, scheme)
 
 
 def _is_plain(spec: TokenizerSpec) -> bool:
@@ -73,22 +76,22 @@ class RuleEncoder(TextEncoder):
 
     def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
         self.splitter, self.encoder, self.encode_short = engine.splitter, engine.encoder, None
-        self._engine, self._rules, self._characters = engine, spec.rules, spec.characters
+        self._engine, self.rules, self._characters = engine, spec.rules, spec.characters
         marks = spec.characters is not None and spec.characters.marks_blanks
+        self.marks_blanks = marks
         self._marks = marks and bool(spec.rules.pre_tokenizers)
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
         self._shrinks = _shrinking(spec)
         self._unknown = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
-        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers)
+        self._ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
+        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._ends_words)
         self._only_normalised = is_whole and (has_bytes or spec.model is not None)
         self._together = batch_normalizer(spec.rules.normalizers) if marks and self._only_normalised else None
-        self._errors = "surrogateescape" if has_bytes else "replace"
+        self._errors = "surrogateescape" if has_bytes and not self._ends_words else "replace"
         if spec.characters is not None and not has_bytes and spec.model is None:
-            known = "".join(re.escape(token.decode()) for token in spec.vocab.values() if len(token.decode()) == 1)
-            often = "+" if spec.characters.fuse_unknown else ""
-            self._unknown = re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
+            self._unknown = _unknown_characters(spec, spec.characters)
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
@@ -116,7 +119,7 @@ class RuleEncoder(TextEncoder):
         matcher.check(data)
         for start, end, token_id in matcher.spans(data):
             if token_id is None:
-                parts += self._piece(self._decoded(data[start:end]), matcher.after, threads, start == 0)
+                parts += self._piece(self.decoded(data[start:end]), matcher.after, threads, start == 0)
             else:
                 parts.append(np.array([token_id], np.uint32))
         return _joined(parts)
@@ -177,8 +180,13 @@ class RuleEncoder(TextEncoder):
             return None
         if not all(type(text) is str for text in texts) or sum(map(len, texts)) > _TOGETHER * len(texts):
             return None
-        together = self._together([_mended(text) for text in texts])  # type: ignore[arg-type]
-        return None if together is None else list(together)
+        done: list[Text] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            together = self._together(texts[start : start + _AT_ONCE])  # type: ignore[arg-type]
+            if together is None:
+                return None
+            done += together
+        return done
 
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
@@ -215,7 +223,7 @@ class RuleEncoder(TextEncoder):
             return self._engine.to_array(_behind(front, data), threads=threads)
         return self._engine.in_parts(data, lambda head: _behind(front, head), threads)
 
-    def _decoded(self, data: bytes | memoryview) -> str:
+    def decoded(self, data: bytes | memoryview) -> str:
         """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
         return str(data, "utf-8", self._errors)
 
@@ -229,28 +237,75 @@ class RuleEncoder(TextEncoder):
         data = text.encode("utf-8", "surrogateescape")
         for start, end, token_id in after.spans(data):
             if token_id is None:
-                parts.append(self._encode(self._decoded(data[start:end]), threads, is_first and start == 0))
+                parts.append(self._encode(self.decoded(data[start:end]), threads, is_first and start == 0))
             else:
                 parts.append(np.array([token_id], np.uint32))
         return parts
 
     def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
         """Return the ids of a piece of normalised text without any tokens to find."""
-        text = prefixed(self._rules.prefix, text, is_first)
-        if self._rules.pre_tokenizers:
-            found = pretokens(self._rules.pre_tokenizers, text, is_first=is_first)
-            if self._marks:
-                found = [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found]
-        elif self._unknown is None or not self._unknown.search(text):
+        text = prefixed(self.rules.prefix, text, is_first)
+        if self._ends_words:
+            return self._words(text, is_first)
+        if not self.rules.pre_tokenizers and (self._unknown is None or not self._unknown.search(text)):
             return self._engine.to_array(_encodable(text), threads=threads)
-        else:
-            found = [pretoken.encode() for pretoken in self.splitter.pattern.split(text)]
+        found = self._cut(text, is_first)
         return self._given(found) if self._unknown is None else _joined(self._known(found))
+
+    def plain(
+        self, text: str, is_first: bool, lengths_of: Callable[[Ids], npt.NDArray[np.int64]]
+    ) -> tuple[Ids, npt.NDArray[np.int64]]:
+        """Return the ids of a piece of normalised text, and how many bytes of it each is, int64[n]."""
+        if self._unknown is None:
+            ids = self._encode(text, None, is_first)
+            return ids, lengths_of(ids)
+        # an unknown token is not as long as what it stands for
+        assert self._characters is not None
+        found = self._cut(prefixed(self.rules.prefix, text, is_first), is_first)
+        parts = [part for pretoken in found for part in self._unknown.split(pretoken.decode())]
+        known = self._unknown.fullmatch
+        unknown = np.array([self._characters.unknown], np.uint32)
+        rows = [unknown if known(part) else self._given([part.encode()]) for part in parts if part]
+        sizes = [
+            np.array([len(part.encode())]) if known(part) else lengths_of(row)
+            for part, row in zip(filter(None, parts), rows, strict=True)
+        ]
+        return _joined(rows), np.concatenate([np.empty(0, np.int64), *sizes])
+
+    def _cut(self, text: str, is_first: bool) -> list[bytes]:
+        """Return the pretokens of a piece of normalised text behind its prefix."""
+        if not self.rules.pre_tokenizers:
+            return [pretoken.encode("utf-8", "surrogateescape") for pretoken in self.splitter.pattern.split(text)]
+        found = pretokens(self.rules.pre_tokenizers, text, is_first=is_first)
+        return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
+
+    def _words(self, text: str, is_first: bool) -> Ids:
+        """Return the ids of a piece whose pretokens are words with an end."""
+        if self.rules.pre_tokenizers:
+            words = [word.decode("utf-8", "replace") for word in pretokens(self.rules.pre_tokenizers, text)]
+        elif self.splitter.pattern == PATTERNS["whitespace"]:
+            words = split_at_blanks(text)
+        else:
+            words = list(self.splitter.pattern.split(text))
+        if not words:
+            return _NO_IDS
+        joined = "\udcff".join(words) + "\udcff"
+        if self._unknown is not None:
+            joined = self._unknown.sub("\udcfe", joined)
+        data = joined.encode("utf-8", "surrogateescape")
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == WORD_END) + 1
+        return self.encoder.encode_given(data, ends.astype(np.int64, copy=False))
 
     def _given(self, found: Sequence[bytes]) -> Ids:
         """Return the ids of pretokens."""
         ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
         return self._engine.given(b"".join(found), ends)
+
+    def pretokens(self, text: Text) -> list[bytes]:
+        """Return the pretokens of a text without any tokens to find, as the model sees them."""
+        given = self.decoded(bytes(text_bytes(text)))
+        normalised = given if self.normalize is None else self.normalize(given)
+        return self._cut(prefixed(self.rules.prefix, normalised, True), True)
 
     def _known(self, found: Sequence[bytes]) -> Iterator[Ids]:
         """Yield the ids of pretokens that may hold unknown characters, which merge with nothing."""
@@ -261,6 +316,21 @@ class RuleEncoder(TextEncoder):
             for number, part in enumerate(self._unknown.split(pretoken.decode())):
                 if part:
                     yield unknown if number % 2 else self._given([part.encode()])
+
+
+def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Pattern[str] | None:
+    """Return a search for the characters that have no token, or `None` where all bytes have one."""
+    if characters.are_bytes:
+        return None
+    end = characters.end_of_word.encode()
+    tokens = [inner_token(token, end) for token in spec.vocab.values()]
+    singles = {chr(WORD_END + 0xDC00), chr(UNKNOWN + 0xDC00)} if end else set()
+    for token in tokens:
+        if is_single(token, characters):
+            singles.add(token.removesuffix(bytes((WORD_END,))).decode())
+    known = "".join(map(re.escape, singles))
+    often = "+" if characters.fuse_unknown else ""
+    return re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
 
 
 def _light_prefix(spec: TokenizerSpec) -> str | None:

@@ -218,6 +218,79 @@ def merge(pretoken: bytes, rank: Rank, below: int | None = None) -> list[bytes]:
         symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
 
 
+# -- words of characters -------------------------------------------------------------------------------
+
+
+def word_pieces(
+    word: str, ids: Mapping[str, int], unknown: int, *, prefix: str = "##", max_characters: int = 100
+) -> list[int]:
+    """Return WordPiece's ids of a word: again and again the longest token that goes on.
+
+    >>> vocab = {"[UNK]": 0, "un": 1, "##aff": 2, "##able": 3, "##a": 4}
+    >>> word_pieces("unaffable", vocab, 0), word_pieces("unable", vocab, 0), word_pieces("affable", vocab, 0)
+    ([1, 2, 3], [1, 3], [0])
+    """
+    found: list[int] = []
+    start = 0
+    if len(word) > max_characters:
+        return [unknown]
+    while start < len(word):
+        mark = prefix if start else ""
+        end = next((end for end in range(len(word), start, -1) if mark + word[start:end] in ids), None)
+        if end is None:
+            return [unknown]
+        found.append(ids[mark + word[start:end]])
+        start = end
+    return found
+
+
+def learn_words(
+    words: Sequence[tuple[Sequence[int], int]],
+    tokens: Sequence[str],
+    size: int,
+    *,
+    pmi: bool,
+    prefix: str = "",
+    least: int = 1,
+) -> tuple[list[tuple[int, int]], list[str]]:
+    """Return the merges of words of ids, counting all pairs anew before each, and all tokens, up to `size`.
+
+    The best pair has the highest count, or with `pmi` count(ab) / (count(a) * count(b)), of equals the lowest ids.
+
+    >>> learn_words([([0, 1], 3), ([0, 0, 1], 1)], ["a", "b"], 3, pmi=False)
+    ([(0, 1)], ['a', 'b', 'ab'])
+    """
+    spelled = [(list(symbols), count) for symbols, count in words]
+    known, merges = list(tokens), []
+    while len(known) < size:
+        singles: Counter[int] = Counter()
+        pairs: Counter[tuple[int, int]] = Counter()
+        for symbols, count in spelled:
+            for symbol in symbols:
+                singles[symbol] += count
+            for two in pairwise(symbols):
+                pairs[two] += count
+        scores = {
+            (a, b): float(n) / (float(singles[a]) * float(singles[b])) if pmi else n
+            for (a, b), n in pairs.items()
+            if n >= max(least, 1)
+        }
+        if not scores:
+            break
+        best = min(scores, key=lambda two: (-scores[two], two))
+        made = known[best[0]] + known[best[1]].removeprefix(prefix)
+        if made not in known:
+            known.append(made)
+        merges.append(best)
+        for symbols, _ in spelled:
+            i = 0
+            while i + 1 < len(symbols):
+                if (symbols[i], symbols[i + 1]) == best:
+                    symbols[i : i + 2] = [known.index(made)]
+                i += 1
+    return merges, known
+
+
 class SlowTokenizer:
     """Encodes and decodes as a spec says, one definition at a time.
 

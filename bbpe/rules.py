@@ -5,7 +5,7 @@ The rules are those of HF's `tokenizers` and of SentencePiece; `normalizing` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 #: What becomes of the matches of a split: HF's names.
@@ -78,6 +78,13 @@ class Charsmap:
 
 
 @dataclass(frozen=True)
+class Precompiled:
+    """The same table as HF's `tokenizers` applies it: to what a reader sees as one character, or else to each."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
 class SqueezeBlanks:
     """SentencePiece's removal of extra blanks: one for each run, none at the beginning and at the end."""
 
@@ -97,7 +104,8 @@ class BertNormalizer:
 
 
 Normalizer: TypeAlias = (
-    UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | SqueezeBlanks | BertNormalizer
+    UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | Precompiled | SqueezeBlanks
+    | BertNormalizer
 )
 
 
@@ -231,9 +239,20 @@ class Characters:
     `byte_ids`: the 256 tokens that stand for bytes, or empty: only then a character that is no token is `unknown`, with
     `fuse_unknown` one for a run of them.  `marks_blanks`: its file writes U+2581 for a blank in its tokens, and so does
     a rule in texts; here both are blanks.
+
+    `end_of_word`: each pretoken is a word, whose last character has this behind it, as tokens have that end one
+    (Sennrich et al., 2016, there "</w>"); decoding makes it a blank, but for the last.  `are_bytes`: the characters of
+    such a vocabulary are bytes.
     """
 
     byte_ids: tuple[int, ...] = ()
     unknown: int | None = None
     fuse_unknown: bool = False
     marks_blanks: bool = False
+    end_of_word: str = field(default="", repr=False)
+    are_bytes: bool = field(default=False, repr=False)
+
+    def identity(self) -> bytes:
+        """Return what ids depend on, for the fingerprint."""
+        rest = (self.end_of_word, self.are_bytes)
+        return repr(self).encode() + (repr(rest).encode() if self.end_of_word else b"")

@@ -45,6 +45,12 @@ class Scheme:
     cjk_apart: bool = False
     #: An ASCII punctuation character or symbol and the ASCII letters behind it.
     ascii_word: bool = False
+    #: Instead of the sentence: parts of a text that rules may be applied to one by one.  "space": such as go by words
+    #: between white space; "bert": BERT's; "bert_apart": the same where ideographs are words of their own.
+    #: `csrc/split_words.h` says where it is parted.
+    words: Literal["none", "space", "bert", "bert_apart"] = "none"
+    #: The text ends behind each line feed, and another one begins.
+    by_line: bool = False
     #: Instead of the sentence: 8192 bytes of bits, least first, of the pairs of bytes that a vocabulary joins, at
     #: first << 8 | second; a pretoken ends between any others.  A vocabulary's own, never a pattern's.
     joins: bytes | None = None

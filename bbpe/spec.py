@@ -88,7 +88,7 @@ class TokenizerSpec:
         if self.rules != TextRules():
             digest.update(repr(self.rules).encode("utf-8", "surrogatepass"))
         if self.characters is not None:
-            digest.update(repr(self.characters).encode())
+            digest.update(self.characters.identity())
         if self.model is not None:
             digest.update(self.model.identity())
         if self.token_options:
@@ -214,7 +214,8 @@ def _check_bytes(ordinary: Vocab) -> None:
 
 def is_of_text(spec: TokenizerSpec) -> bool:
     """Whether tokens are text as they stand, so that nothing needs another alphabet."""
-    return spec.model is not None
+    ends_words = spec.characters is not None and bool(spec.characters.end_of_word) and not spec.characters.are_bytes
+    return spec.model is not None or ends_words
 
 
 def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
@@ -241,7 +242,14 @@ def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[in
             {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in vocab.items()},
             {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in others.items()},
         )
+    if spec.characters is not None and spec.characters.end_of_word:
+        end = spec.characters.end_of_word.encode()
+        return {token_id: _ended(token, end) for token_id, token in vocab.items()}, others
     return vocab, others
+
+
+def _ended(token: bytes, end: bytes) -> bytes:
+    return token[: -len(end)] + b" " if token.endswith(end) else token
 
 
 def _word_part(token: bytes, prefix: bytes, cleanup: bool) -> bytes:

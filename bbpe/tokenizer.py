@@ -16,12 +16,14 @@ from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
 from .encoding import CacheInfo, TextEncoder, id_dtype
 from .first_use import FirstUse
 from .measures import Measures, as_batch
+from .models import WordPiece
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
+from .ways import UnigramWays
 
 if TYPE_CHECKING:
     from .compat.tiktoken import Encoding
@@ -44,8 +46,12 @@ class Tokenizer(Measures):
     def __init__(self, spec: TokenizerSpec) -> None:
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
+        ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
+        begins_words = isinstance(spec.model, WordPiece)
+        self.__dict__["_blanks"] = (max(spec.rules.strip_blanks, int(begins_words)), int(ends_words))
 
     _around: tuple[tuple[int, ...], tuple[int, ...]]
+    _blanks: tuple[int, int]  # that decoding takes away at both ends
 
     @FirstUse
     def _encoder(self) -> TextEncoder:
@@ -248,6 +254,28 @@ class Tokenizer(Measures):
                 matcher = self._specials.matcher(allowed_special, disallowed_special)
                 yield self._encoder.to_array(data, matcher)
 
+    def encode_nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
+        """Return the n best ways to encode a text by a Unigram model: ids and the sum of their scores, the best first.
+
+        There may be fewer; special tokens in the text are plain text.  `TypeError` when the model is not Unigram.
+
+        >>> tok = bbpe.train_from_iterator(["ab ab abc"], 262, model="unigram")
+        >>> len(tok.encode_nbest("ab", 2))
+        2
+        """
+        return UnigramWays(self._encoder).best(text, n)
+
+    def encode_sampled(
+        self, text: Text, *, alpha: float = 0.1, nbest: int | None = None, seed: int | None = None
+    ) -> list[int]:
+        """Return the ids of one way at random to encode a text by a Unigram model (Kudo, 2018).
+
+        Of the `nbest` best ways, or of all, each is as probable as e^(alpha * sum of scores): `alpha=0` takes all
+        alike, a large one hardly any but the best.  With a `seed` it is the same each time; the rest is as in
+        `encode_nbest`.
+        """
+        return UnigramWays(self._encoder).drawn(text, alpha=alpha, nbest=nbest, seed=seed)
+
     def tokenize(self, text: Text) -> list[str]:
         """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them; WordPiece's as text.
 
@@ -288,7 +316,7 @@ class Tokenizer(Measures):
         ('a b', '')
         """
         text = self._token_bytes.text(self._kept(ids) if skip_special_tokens else ids, errors, run_with(threads))
-        return text if self.spec.rules.strip_blanks == 0 else strip_blanks(text, self.spec.rules.strip_blanks)
+        return strip_blanks(text, *self._blanks) if any(self._blanks) else text
 
     def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
         """Return the bytes of ids; for every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
@@ -296,7 +324,7 @@ class Tokenizer(Measures):
         Ids, threads and errors as in `decode`.
         """
         data = self._token_bytes.join(ids, run_with(threads))
-        return data if self.spec.rules.strip_blanks == 0 else strip_blanks(data, self.spec.rules.strip_blanks)
+        return strip_blanks(data, *self._blanks) if any(self._blanks) else data
 
     def decode_batch(
         self,
@@ -317,8 +345,7 @@ class Tokenizer(Measures):
         if skip_special_tokens:
             batch = [self._kept(row) for row in batch]
         texts = decode_rows(self._token_bytes, batch, errors=errors, threads=threads)
-        count = self.spec.rules.strip_blanks
-        return texts if count == 0 else [strip_blanks(text, count) for text in texts]
+        return [strip_blanks(text, *self._blanks) for text in texts] if any(self._blanks) else texts
 
     # -- views ---------------------------------------------------------------------------------------
 
@@ -335,6 +362,22 @@ class Tokenizer(Measures):
         from .compat.tiktoken import Encoding
 
         return Encoding(self)
+
+    def as_huggingface(self, **options: Any) -> Any:
+        """Return this tokenizer as a `transformers.PreTrainedTokenizerFast`, with the same ids.
+
+        It pads, truncates, gives offsets, applies chat templates and saves as all of them do; the work is done by HF's
+        `tokenizers`.  A `tokenizer_config.json` and a chat template beside the file that was loaded hold, and
+        `options`, the arguments of `PreTrainedTokenizerFast` such as `pad_token`, go before them.  Raises `ImportError`
+        without `transformers`, `VocabularyError` when a tokenizer.json cannot hold the tokenizer.
+
+        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+        >>> tok.as_huggingface()(["low", "lower"])["input_ids"]  # doctest: +SKIP
+        [[257], [257, 68, 81]]
+        """
+        from .compat.huggingface import as_huggingface
+
+        return as_huggingface(self, **options)
 
     def _kept(self, ids: Ids) -> Ids:
         """Return ids without those of special tokens."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 from . import corpus
 from .budget import parse_bytes, resident_bytes, shown
@@ -23,12 +23,13 @@ from .rowfiles import Rows
 from .settings import Settings, settings_of
 from .spec import MAX_ID, TokenizerSpec
 from .tokenizer import Tokenizer
-from .unigram_training import train_unigram
+from .unigram_training import UnigramOptions, separators, train_unigram
 from .vocab import Vocab
+from .word_training import Score, WordPlan, learn, word_plan
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
 #: What a tokenizer can be trained as.
-ModelName: TypeAlias = Literal["bpe", "unigram"]
+ModelName: TypeAlias = Literal["bpe", "wordpiece", "unigram"]
 
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
 VISITS = 1 << 20
@@ -39,13 +40,12 @@ _SLOWEST = 0.6
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The model, and what only a Unigram model is asked."""
+    """The model, how many tokens it has besides special ones, and what only a Unigram model is asked."""
 
-    name: ModelName = "bpe"
-    character_coverage: float = 0.9995
-    byte_fallback: bool = True
-    user_defined_symbols: tuple[str, ...] = ()
+    name: str = "bpe"
+    least: int = 256
     threads: int | None = None
+    unigram: UnigramOptions = field(default_factory=UnigramOptions)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def merge_limit(self) -> int:
-        """The most merges there can be."""
+        """How many merges fit."""
         return self.vocab_size - 256 - len(self.special_tokens)
 
 
@@ -72,7 +72,14 @@ def train(
     files: corpus.Files,
     vocab_size: int,
     *,
-    pattern: str | Sequence[str] = "gpt2",
+    model: ModelName = "bpe",
+    alphabet: Literal["bytes", "chars"] | None = None,
+    pattern: str | Sequence[str] | None = None,
+    end_of_word: str | None = None,
+    lowercase: bool | None = None,
+    unk_token: str | None = None,
+    score: Score | None = None,
+    max_alphabet: int | None = None,
     special_tokens: Sequence[str] = (),
     min_frequency: int = 1,
     max_token_length: int | None = None,
@@ -86,11 +93,8 @@ def train(
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
     text_field: str = "text",
-    model: ModelName = "bpe",
-    character_coverage: float = 0.9995,
-    byte_fallback: bool = True,
-    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
+    **unigram: Unpack[UnigramOptions],
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -107,6 +111,14 @@ def train(
     The characters that make up `character_coverage` of the text are tokens.  `min_frequency` and `tie_break` are for
     BPE.
 
+    `alphabet="chars"` learns merges of characters in words, by default those between white space, whose last symbol has
+    `end_of_word` behind it, such as "</w>".  `model="wordpiece"` learns WordPiece over BERT's words (or those of
+    `pattern`, as they are): by `score="pmi"`, count(ab) / (count(a) * count(b)), or "frequency", as HF does.  Of equal
+    scores the lowest pair of ids is merged.  For both: special tokens come first, `unk_token` ("<unk>", "[UNK]") before
+    them unless it is one; then characters, of which `max_alphabet` keeps the most frequent.  `lowercase` is on for
+    WordPiece, where it strips accents too, and off for characters; `max_token_length`, `tie_break` and `pad_vocab_to`
+    do not apply.
+
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` when there is
     no text or it cannot be read, `OSError` naming a file that cannot be read, `MemoryLimitError` before merging begins
     when it would need more than `max_memory`, naming how much, and the `sample` that would fit.
@@ -118,17 +130,24 @@ def train(
     ...     train(folder, 258).merges
     [(b'l', b'o'), (b'lo', b'w')]
     """
-    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    words = _word_plan(
+        model, alphabet, vocab_size, pattern=pattern, special_tokens=special_tokens, min_frequency=min_frequency,
+        end_of_word=end_of_word, lowercase=lowercase, unk_token=unk_token, score=score, max_alphabet=max_alphabet,
+        unused=(max_token_length is None, tie_break == "ids", pad_vocab_to == 1),
+    )  # fmt: skip
     plan = plan_of(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
-    )
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample,
+        _kind(model, words, threads, unigram),
+    )  # fmt: skip
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        pattern or "gpt2", separators(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
         text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
+        if words is not None:
+            return Tokenizer(learn(words, count_files(files, words.counted(settings), report), report))
         counts = count_files(files, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
@@ -137,7 +156,14 @@ def train_from_iterator(
     texts: Iterable[Text],
     vocab_size: int,
     *,
-    pattern: str | Sequence[str] = "gpt2",
+    model: ModelName = "bpe",
+    alphabet: Literal["bytes", "chars"] | None = None,
+    pattern: str | Sequence[str] | None = None,
+    end_of_word: str | None = None,
+    lowercase: bool | None = None,
+    unk_token: str | None = None,
+    score: Score | None = None,
+    max_alphabet: int | None = None,
     special_tokens: Sequence[str] = (),
     min_frequency: int = 1,
     max_token_length: int | None = None,
@@ -150,11 +176,8 @@ def train_from_iterator(
     checkpoint: str | os.PathLike[str] | None = None,
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
-    model: ModelName = "bpe",
-    character_coverage: float = 0.9995,
-    byte_fallback: bool = True,
-    user_defined_symbols: Sequence[str] = (),
     progress: bool | Report | None = None,
+    **unigram: Unpack[UnigramOptions],
 ) -> Tokenizer:
     """Train a tokenizer on texts, each `str` or bytes-like; no merge crosses from one into the next.
 
@@ -163,16 +186,23 @@ def train_from_iterator(
     >>> train_from_iterator(["low lower lowest"], 257).merges
     [(b'l', b'o')]
     """
-    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    words = _word_plan(
+        model, alphabet, vocab_size, pattern=pattern, special_tokens=special_tokens, min_frequency=min_frequency,
+        end_of_word=end_of_word, lowercase=lowercase, unk_token=unk_token, score=score, max_alphabet=max_alphabet,
+        unused=(max_token_length is None, tie_break == "ids", pad_vocab_to == 1),
+    )  # fmt: skip
     plan = plan_of(
-        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample, kind
-    )
+        vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample,
+        _kind(model, words, threads, unigram),
+    )  # fmt: skip
     settings = settings_of(
-        pattern, (*special_tokens, *user_defined_symbols), document, max_memory=max_memory, threads=threads,
+        pattern or "gpt2", separators(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
+        if words is not None:
+            return Tokenizer(learn(words, count_texts(texts, words.counted(settings), report), report))
         counts = count_texts(texts, settings, report, partial(check_memory, plan))
         return _learn(plan, counts, report)
 
@@ -189,11 +219,9 @@ def train_from_counts(
     pad_vocab_to: int = 1,
     max_memory: int | str | None = None,
     threads: int | None = None,
-    model: ModelName = "bpe",
-    character_coverage: float = 0.9995,
-    byte_fallback: bool = True,
-    user_defined_symbols: Sequence[str] = (),
+    model: Literal["bpe", "unigram"] = "bpe",
     progress: bool | Report | None = None,
+    **unigram: Unpack[UnigramOptions],
 ) -> Tokenizer:
     """Train a tokenizer on counted pretokens, in the order of their first appearance.
 
@@ -215,12 +243,24 @@ def train_from_counts(
     else:
         specials = () if special_tokens is None else special_tokens
         given = _counts_of_mapping(counts, settings_of("gpt2" if pattern is None else pattern, specials))
-    kind = ModelOptions(model, character_coverage, byte_fallback, tuple(user_defined_symbols), threads)
+    kind = _kind(model, None, threads, unigram)
     plan = plan_of(
         vocab_size, specials, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, 1.0, kind
     )
     with resolve(progress) as report:
         return _learn(plan, given, report or silent)
+
+
+def _kind(model: str, words: WordPlan | None, threads: int | None, unigram: UnigramOptions) -> ModelOptions:
+    """Return what is trained where words are not."""
+    unknown = [name for name in unigram if name not in UnigramOptions.__annotations__]
+    if unknown:
+        raise TypeError(f"unexpected argument {unknown[0]!r}")
+    if model != "unigram" and unigram:
+        raise ValueError(f'{", ".join(unigram)} given; expected with model="unigram" alone')
+    if model not in ("bpe", "unigram", "wordpiece"):
+        raise ValueError(f"model is {model!r}; expected 'bpe', 'wordpiece' or 'unigram'")
+    return ModelOptions(model, 256 if words is None and model == "bpe" else 1, threads, unigram)
 
 
 def _counts_of_mapping(counts: Mapping[bytes, int] | Mapping[str, int], settings: Settings) -> PretokenCounts:
@@ -249,24 +289,21 @@ def plan_of(
 ) -> Plan:
     """Check arguments before anything is read."""
     count = len(special_tokens)
-    for name, value, least in (
-        ("vocab_size", vocab_size, 256 + count if model.name == "bpe" else 1),
+    for name, value, lowest in (
+        ("vocab_size", vocab_size, model.least + count),
         ("min_frequency", min_frequency, 0),
         ("max_token_length", _NO_LIMIT if max_token_length is None else max_token_length, 1),
         ("pad_vocab_to", pad_vocab_to, 1),
     ):
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-        if value < least:
-            detail = f", the 256 bytes and {count} special tokens" if name == "vocab_size" else ""
-            raise ValueError(f"{name} is {value}; expected at least {least}{detail}")
+        if value < lowest:
+            counted = name == "vocab_size" and model.least == 256
+            detail = f", the 256 bytes and {count} special tokens" if counted else ""
+            raise ValueError(f"{name} is {value}; expected at least {lowest}{detail}")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
-    if model.name not in _LEARNERS:
-        raise ValueError(f"model is {model.name!r}; expected one of {', '.join(map(repr, _LEARNERS))}")
-    if model.name == "bpe" and model != ModelOptions(threads=model.threads):
-        raise ValueError('character_coverage, byte_fallback and user_defined_symbols are for model="unigram"')
-    if model.name != "bpe" and (min_frequency != 1 or tie_break != "ids"):
+    if model.name == "unigram" and (min_frequency != 1 or tie_break != "ids"):
         raise ValueError(f'min_frequency and tie_break are for model="bpe", not {model.name!r}')
     if tie_break not in TIE_RULES:
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
@@ -277,9 +314,31 @@ def plan_of(
     )
 
 
+def _word_plan(
+    model: str, alphabet: str | None, vocab_size: int, *, unused: tuple[bool, ...], **options: Any
+) -> WordPlan | None:
+    """Return the plan of a training on words of characters; `None` for BPE of bytes."""
+    if alphabet not in (None, "bytes", "chars"):
+        raise ValueError(f"alphabet is {alphabet!r}; expected 'bytes' or 'chars'")
+    if model == "wordpiece" and alphabet == "bytes":
+        raise ValueError("alphabet is 'bytes'; WordPiece is of characters")
+    if model == "unigram" and alphabet is not None:
+        raise ValueError(f"alphabet is {alphabet!r}; a Unigram model is of characters")
+    if model == "unigram" or (model == "bpe" and alphabet != "chars"):
+        named = ("end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
+        wrong = next((name for name in named if options[name] is not None), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} is given; expected it with alphabet='chars' or model='wordpiece' alone")
+        return None
+    for fits, name in zip(unused, ("max_token_length", "tie_break", "pad_vocab_to"), strict=True):
+        if not fits:
+            raise ValueError(f"{name} is given; expected it with BPE of bytes alone")
+    return word_plan(model, vocab_size, **options)
+
+
 def check_memory(plan: Plan, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
     """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
-    if plan.max_memory is None:
+    if plan.max_memory is None or plan.model.name != "bpe":
         return
     # the table itself stays, at up to 56 bytes a pretoken besides its own
     need = merge_memory(pretoken_bytes, pretokens, plan.merge_limit) + pretoken_bytes + 56 * pretokens
@@ -304,17 +363,15 @@ def _learn(plan: Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
 
 
 def _learn_unigram(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
-    kind = plan.model
+    reserved = _reserved(plan, plan.vocab_size)
     return train_unigram(
         Rows.join(list(counts.batches())),
-        plan.vocab_size + len(_reserved(plan, plan.vocab_size)),
-        special_tokens=(*plan.special_tokens, *_reserved(plan, plan.vocab_size)),
-        user_defined_symbols=kind.user_defined_symbols,
-        character_coverage=kind.character_coverage,
-        byte_fallback=kind.byte_fallback,
+        plan.vocab_size + len(reserved),
+        special_tokens=(*plan.special_tokens, *reserved),
         max_token_length=None if plan.max_token_length == _NO_LIMIT else plan.max_token_length,
-        threads=kind.threads,
+        threads=plan.model.threads,
         report=report,
+        **plan.model.unigram,
     )
 
 
@@ -333,7 +390,7 @@ def _learn_bpe(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerS
 
 
 #: How each model is learned.
-_LEARNERS: dict[ModelName, Callable[[Plan, PretokenCounts, Report], TokenizerSpec]] = {
+_LEARNERS: dict[str, Callable[[Plan, PretokenCounts, Report], TokenizerSpec]] = {
     "bpe": _learn_bpe,
     "unigram": _learn_unigram,
 }

@@ -9,11 +9,15 @@ import numpy.typing as npt
 
 from .core.unigram import UnigramModel
 from .models import Unigram
+from .patterns import PATTERNS, Pattern
 from .rules import BLANK, BYTE_KEYS
+from .scheme import Scheme
 from .spec import TokenizerSpec
 
 #: What a character without a token scores less than the lowest token, in SentencePiece and HF's `tokenizers`.
 UNKNOWN_PENALTY = 10.0
+#: The pattern of HF's Metaspace that splits, where blanks are its marks.
+AT_BLANKS = (r" [^ ]*|[^ ]+",)
 
 
 def unigram_model(spec: TokenizerSpec) -> UnigramModel:
@@ -30,6 +34,17 @@ def unigram_model(spec: TokenizerSpec) -> UnigramModel:
         byte_ids=spec.characters.byte_ids,
         is_float=spec.model.is_float,
     )
+
+
+def unigram_scheme(pattern: Pattern) -> Scheme | None:
+    """Return the scheme that cuts as a pattern does which knows of nothing but blanks."""
+    if pattern == PATTERNS["none"]:
+        return Scheme(joins=b"\xff" * 8192)
+    if pattern.steps == AT_BLANKS and not pattern.drops_gaps:
+        bits = np.ones((256, 256), np.bool_)
+        bits[:, ord(" ")] = False
+        return Scheme(joins=np.packbits(bits.reshape(-1), bitorder="little").tobytes())
+    return None
 
 
 def piece_scores(model: Unigram, pieces: Mapping[int, bytes]) -> tuple[npt.NDArray[np.float64], float]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from .spec import TextRules, TokenizerSpec, make_spec
 from .unigram import UNKNOWN_PENALTY
 
 Floats = npt.NDArray[np.float64]
+Points = npt.NDArray[np.uint32]
 
 #: Substrings that are begun with, the characters of one, and what share of tokens stays at a time.
 SEEDS, CHARACTERS, SHRINKING = 1_000_000, 16, 0.75
@@ -34,6 +36,14 @@ SEEDS, CHARACTERS, SHRINKING = 1_000_000, 16, 0.75
 _ROUNDS, _LAST_ROUNDS, _LEAST = 2, 2, 0.5
 #: Pretokens that a thread takes at a time.
 _TASK = 1 << 14
+
+
+class UnigramOptions(TypedDict, total=False):
+    """What only a Unigram model is asked."""
+
+    character_coverage: float
+    byte_fallback: bool
+    user_defined_symbols: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -59,8 +69,8 @@ def train_unigram(
     """Return the spec of a Unigram tokenizer of counted pretokens; it encodes a text as if a blank were before it.
 
     Ids: `<unk>`, special tokens, user-defined symbols, with `byte_fallback` the 256 bytes, then tokens, the most likely
-    one first; `vocab_size` counts all.  Raises `ValueError` on a coverage or a size that cannot be, and on a symbol that
-    stands twice.
+    one first; `vocab_size` counts all.  Raises `ValueError` on a coverage or a size that cannot be, and on a symbol
+    that stands twice.
     """
     fixed = ["<unk>", *special_tokens, *user_defined_symbols]
     first = len(fixed) + (256 if byte_fallback else 0)
@@ -89,6 +99,12 @@ def train_unigram(
         characters=Characters(byte_ids, 0, True, True),
         model=Unigram((*[0.0] * first, *found.scores), True, tuple(user_defined)),
     )
+
+
+def separators(special_tokens: Sequence[str], unigram: UnigramOptions) -> Sequence[str]:
+    """Return what separates texts while they are counted."""
+    symbols = unigram.get("user_defined_symbols", ())
+    return (*special_tokens, *symbols) if symbols else special_tokens
 
 
 def learn(
@@ -132,7 +148,7 @@ def learn(
     while True:
         for _ in range(_ROUNDS):
             rows, scores = trainer.round(rows, scores)
-            report(Progress("prune", begun - len(rows), max(begun - wanted, 0), "tokens"))
+            report(Progress("prune", begun - len(rows), max(begun - wanted, begun - len(rows)), "tokens"))
         if len(rows) <= wanted:
             break
         rows, scores = trainer.pruned(rows, scores, max(wanted, int(SHRINKING * len(rows))))
@@ -176,7 +192,7 @@ def _seeds(words: Rows, coverage: float, seeds: int) -> tuple[list[bytes], Rows]
     return required, Rows(np.frombuffer(b"".join(pieces), np.uint8), ends, counts)
 
 
-def _strings(points: npt.NDArray[np.uint32], starts: npt.NDArray[np.uint32], sizes: npt.NDArray[np.uint32]) -> list[bytes]:
+def _strings(points: Points, starts: Points, sizes: Points) -> list[bytes]:
     # 0 is an end, and not text
     text = points.astype("<u4").tobytes().decode("utf-32-le")
     return [text[start : start + n].encode() for start, n in zip(starts.tolist(), sizes.tolist(), strict=True)]
@@ -252,9 +268,8 @@ class _Trainer:
 def _final(rows: Rows, scores: Floats, required: list[bytes], size: int) -> tuple[Rows, Floats]:
     """Return the characters that have to be tokens, and besides those of the highest scores."""
     data = rows.data.tobytes()
-    score_of = {
-        data[start:end]: score for (start, end), score in zip(pairwise(rows.offsets.tolist()), scores.tolist(), strict=True)
-    }
+    tokens = [data[start:end] for start, end in pairwise(rows.offsets.tolist())]
+    score_of = dict(zip(tokens, scores.tolist(), strict=True))
     lowest = float(scores.min())
     chosen = {token: score_of.get(token, lowest) for token in required}
     for token in sorted(score_of, key=lambda token: -score_of[token]):
@@ -274,12 +289,13 @@ def digamma(x: Floats) -> Floats:
     >>> digamma(np.array([1.0])).round(6).tolist()
     [-0.577216]
     """
-    found, at = np.zeros_like(x), x.astype(np.float64, copy=True)
+    found: Floats = np.zeros(x.shape, np.float64)
+    at = x.astype(np.float64, copy=True)
     for _ in range(6):
         low = at < 6
         found[low] -= 1 / at[low]
         at[low] += 1
     square = 1 / (at * at)
     series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    result: npt.NDArray[np.float64] = found + np.log(at) - 0.5 / at - series
-    return result
+    found += np.log(at) - 0.5 / at - series
+    return found

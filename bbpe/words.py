@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .core.wordpiece import WordPiece as WordPieceModel
 from .encoding import TextEncoder
 from .models import WordPiece
@@ -11,10 +9,6 @@ from .patterns import PATTERNS
 from .rules import BertNormalizer, BertPreTokenizer
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
-
-_SPACE = np.frombuffer(b" \t\n\r\v\f", np.uint8)
-_PUNCTUATION = np.frombuffer(bytes(byte for byte in range(33, 127) if not chr(byte).isalnum()), np.uint8)
-_IDEOGRAPHS = range(0xE5, 0xEA)  # what begins U+5000 to U+9FFF in UTF-8
 
 
 def wordpiece_encoder(spec: TokenizerSpec, model: WordPiece) -> tuple[TextEncoder, bool]:
@@ -29,7 +23,7 @@ def wordpiece_encoder(spec: TokenizerSpec, model: WordPiece) -> tuple[TextEncode
     )
     if bert is None:
         return TextEncoder(made, spec.pattern), False
-    return TextEncoder(made, PATTERNS["none"], Scheme(joins=bert_joins(apart=bert.cjk_apart))), True
+    return TextEncoder(made, PATTERNS["none"], Scheme(words="bert_apart" if bert.cjk_apart else "bert")), True
 
 
 def bert_of(rules: TextRules) -> BertNormalizer | None:
@@ -38,20 +32,3 @@ def bert_of(rules: TextRules) -> BertNormalizer | None:
         case (BertNormalizer() as bert,), (BertPreTokenizer(),) if rules.prefix is None:
             return bert
     return None
-
-
-def bert_joins(*, apart: bool) -> bytes:
-    """Return the pairs of neighbouring bytes that are not surely of two words, as `Scheme.joins`.
-
-    A text is cut before white space, so that a blank stands before its word, and around punctuation of ASCII; with
-    `apart` also before ideographs.
-    """
-    bits = np.ones((256, 256), dtype=np.bool_)
-    bits[:, _SPACE] = False
-    bits[:, _PUNCTUATION] = False
-    bits[_PUNCTUATION, :] = False
-    if apart:
-        bits[:, _IDEOGRAPHS] = False
-    bits[ord(" "), :] = True
-    bits[ord(" "), _SPACE] = False
-    return np.packbits(bits.reshape(-1), bitorder="little").tobytes()

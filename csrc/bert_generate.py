@@ -86,9 +86,16 @@ def table() -> str:
     if max(len(rows), len(texts), len(blocks)) > 1 << 16:
         raise SystemExit("an index does not fit 16 bits")
     stage_2 = [value for block in blocks for value in block]
+    return written(stage_1, stage_2, list(rows), texts, moving)
+
+
+def written(
+    stage_1: list[int], stage_2: list[int], rows: list[tuple[int, int, int]], texts: list[int], moving: list[int]
+) -> str:
+    """Return the header of these tables."""
     defines = "\n".join(f"#define BBPE_BERT_{name} {1 << bit}u" for bit, name in enumerate(FLAGS))
     row_lines = "\n".join(
-        "    " + ",".join(f"{{{a},{b},{c}}}" for a, b, c in list(rows)[i : i + 8]) + "," for i in range(0, len(rows), 8)
+        "    " + ",".join(f"{{{a},{b},{c}}}" for a, b, c in rows[i : i + 8]) + "," for i in range(0, len(rows), 8)
     )
     return f"""/* BERT's normaliser and pre-tokeniser by code point, in two stages of {BLOCK} code points a block.
  * python csrc/bert_generate.py > csrc/bert_table.h   (as HF tokenizers 0.23: normal forms of Unicode 9.0) */

@@ -1,5 +1,6 @@
 /* Where a text may be cut so that both parts together have the pretokens of the whole. */
 #include "split.h"
+#include "split_words.h"
 
 /* The sets of characters between which every scheme is sure of a border.  Left out is what the clauses treat
  * by context: marks that are part of words here and of rest there, and Han numbers and symbols where Han has a
@@ -44,10 +45,18 @@ static size_t cut_joined(const uint64_t *joins, const uint8_t *text, size_t star
     return BBPE_SPLIT_NO_CUT;
 }
 
+/* The same of BERT's words: what decides stands within three bytes. */
+static size_t cut_words(uint32_t words, const uint8_t *text, size_t start, size_t stop) {
+    for (size_t i = start ? start : 1; i < stop; i++)
+        if (bbpe_words_part(text, i < 3 ? 0 : i - 3, i, words)) return i;
+    return BBPE_SPLIT_NO_CUT;
+}
+
 size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n, size_t window) {
     const sure_sets sure = sure_of(scheme);
     const size_t stop = n - start > window ? start + window : n;
     if (scheme->joins != NULL) return cut_joined(scheme->joins, text, start, stop);
+    if (scheme->words != BBPE_WORDS_NONE) return cut_words(scheme->words, text, start, stop);
     size_t i = start ? start : 1, next;
     uint32_t before = 0;
     while (i < stop && bbpe_utf8_is_tail(text[i])) i++;

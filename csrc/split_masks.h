@@ -34,7 +34,7 @@ enum { BBPE_MASKS_READ = 66 }; /* bytes that must be left: a block, and two more
 
 typedef struct {
     uint64_t by[BBPE_UCLASS_COUNT]; /* the bytes of each class; ASCII controls count as punctuation */
-    uint64_t quote, slash;
+    uint64_t quote, slash, line_end;
     uint64_t tails;                 /* the bytes behind the first of their character */
     unsigned limit;
 } bbpe_masks;
@@ -60,8 +60,8 @@ BBPE_INLINE uint64_t masks_of(const bbpe_masks *m, uint32_t set) {
 BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
     const ascii_vector v = ascii_load(text);
     const uint64_t quote = ascii_bits(ascii_eq(v, '\'')), slash = ascii_bits(ascii_eq(v, '/'));
-    const ascii_lanes newline = ascii_or(ascii_eq(v, '\n'), ascii_eq(v, '\r'));
-    bbpe_masks m = {{0}, quote, slash, 0, 64};
+    const ascii_lanes line_end = ascii_eq(v, '\n'), newline = ascii_or(line_end, ascii_eq(v, '\r'));
+    bbpe_masks m = {{0}, quote, slash, ascii_bits(line_end), 0, 64};
     *high = ascii_bits(ascii_in(v, 0x80, 0xFF));
     m.by[BBPE_CLASS_UPPER] = ascii_bits(ascii_in(v, 'A', 'Z'));
     m.by[BBPE_CLASS_LOWER] = ascii_bits(ascii_in(v, 'a', 'z'));
@@ -205,13 +205,15 @@ BBPE_INLINE uint64_t masks_number_starts(bbpe_masks *m, uint64_t numbers, uint64
     return starts & ~led;
 }
 
-/* White space: a run starts, is cut behind its last line end, and leaves its last character to what follows. */
-BBPE_INLINE uint64_t masks_blank_starts(const bbpe_masks *m, uint64_t white, uint64_t solid, const bbpe_scheme scheme) {
-    uint64_t starts = white & ~(white << 1), last = white & solid >> 1;
+/* White space: a run starts, is cut behind its last line end, and leaves its last character to what follows.  Behind
+ * `lines` the text ends. */
+BBPE_INLINE uint64_t masks_blank_starts(const bbpe_masks *m, uint64_t white, uint64_t solid, uint64_t lines,
+                                        const bbpe_scheme scheme) {
+    uint64_t starts = white & ~(white << 1 & ~(lines << 1)), last = white & solid >> 1;
     if (m->tails) /* the first byte of a last character of two or three bytes */
         last = white & ~m->tails
                & ((solid >> 1) | (m->tails >> 1 & ((solid >> 2 & ~(m->tails >> 2)) | (solid >> 3 & m->tails >> 2))));
-    if (!scheme.newline) return starts | last;
+    if (!scheme.newline) return starts | (last & ~lines);
     const uint64_t newline = m->by[BBPE_CLASS_NEWLINE] & white, blank = white & ~newline;
     uint64_t behind = blank & newline << 1;
     const uint64_t ends = (behind + blank) & ~blank;
@@ -248,6 +250,7 @@ BBPE_INLINE uint64_t masks_contract(bbpe_masks *m, uint64_t starts, uint64_t wor
 BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t start, size_t n, const bbpe_scheme scheme) {
     const uint64_t in = masks_below(m->limit), space = m->by[BBPE_CLASS_SPACE] & in;
     const uint64_t words = masks_of(m, scheme.word) & in, numbers = masks_of(m, BBPE_SET_N) & in;
+    const uint64_t lines = scheme.by_line ? m->line_end & in : 0;
     uint64_t rest = masks_of(m, scheme.rest & ~scheme.word) & in, white = masks_of(m, BBPE_SET_S) & in;
     if (scheme.han_run) {
         const uint64_t han = masks_of(m, BBPE_SET_HAN) & in;
@@ -259,8 +262,8 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
     }
     if (scheme.tail != BBPE_TAIL_NONE) {
         const uint64_t newline = m->by[BBPE_CLASS_NEWLINE] & in;
-        const uint64_t swallowed = masks_flood(
-            newline & rest << 1, newline | (scheme.tail == BBPE_TAIL_NEWLINES_SLASH ? m->slash & in : 0));
+        const uint64_t tail = newline | (scheme.tail == BBPE_TAIL_NEWLINES_SLASH ? m->slash & in : 0);
+        const uint64_t swallowed = masks_flood(newline & rest << 1, tail & ~(lines << 1));
         rest &= ~swallowed;
         white &= ~swallowed;
     }
@@ -275,7 +278,7 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
     if (scheme.cased) word_starts |= masks_case_starts(m, words, scheme);
     const uint64_t solid = in & ~white & ~(scheme.apart & BBPE_SET_N ? numbers : 0);
     uint64_t starts = rest_starts | word_starts | masks_number_starts(m, numbers, space, scheme)
-                      | masks_blank_starts(m, white, solid, scheme);
+                      | masks_blank_starts(m, white, solid, lines, scheme);
     if (scheme.contraction != BBPE_CONTRACTION_NONE) starts = masks_contract(m, starts, words, text, start, n, scheme);
     if (m->limit == 0) return 0;
     if (white >> (m->limit - 1) & 1) { /* a run that reaches the limit is not over yet */
@@ -356,10 +359,13 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
     return count;
 }
 
+#include "split_words_masks.h"
+
 BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                               const bbpe_scheme scheme) {
     size_t count = 0, end;
     if (scheme.joins != NULL) return masks_fill_joined(text, start, n, ends, limit, scheme);
+    if (scheme.words != BBPE_WORDS_NONE) return masks_fill_words(text, start, n, ends, limit, scheme);
     while (start < n && limit - count >= 64) {
         end = 0;
         if (masks_know(scheme) && n - start >= BBPE_MASKS_READ) {

@@ -5,21 +5,31 @@
  *
  * A chain of splits (starcoder, DeepSeek) needs no second pass: where an earlier step cuts, between what is
  * in `apart` and what is not, the text ends for every clause of the last step.  So a clause sees just the
- * classes that are visible from where it began. */
+ * classes that are visible from where it began.  With `by_line` it ends behind each line feed just so. */
 #ifndef BBPE_SPLIT_TOKEN_H
 #define BBPE_SPLIT_TOKEN_H
 
-#include "split_scheme.h"
+#include "split_words.h"
 
 /* The text of a pretoken as its clauses see it. */
 typedef struct {
     const uint8_t *bytes;
-    size_t n;
+    size_t n, start;
     uint32_t visible; /* set */
+    bool by_line;
 } bbpe_view;
+
+/* Whether a line, and with it the text, ends before byte i. */
+BBPE_INLINE bool bbpe_split_is_over(bbpe_view text, size_t i) {
+    return text.by_line && i > text.start && text.bytes[i - 1] == '\n';
+}
 
 /* The class at byte i; empty at the end of the text, and where an earlier step has cut. */
 BBPE_INLINE uint32_t bbpe_split_class(bbpe_view text, size_t i, size_t *next) {
+    if (bbpe_split_is_over(text, i)) {
+        *next = i;
+        return 0;
+    }
     return bbpe_uclass_at(text.bytes, i, text.n, next) & text.visible;
 }
 
@@ -69,7 +79,7 @@ BBPE_INLINE size_t bbpe_split_rest(bbpe_view text, size_t i, const bbpe_scheme s
     size_t next;
     i = bbpe_split_run(text, i, scheme.rest, 0);
     if (scheme.tail != BBPE_TAIL_NONE)
-        while ((bbpe_split_class(text, i, &next) & BBPE_SET(NEWLINE)) || (slash && i < text.n && text.bytes[i] == '/'))
+        while ((bbpe_split_class(text, i, &next) & BBPE_SET(NEWLINE)) || (slash && i < text.n && text.bytes[i] == '/' && !bbpe_split_is_over(text, i)))
             i = next;
     return i;
 }
@@ -118,8 +128,12 @@ BBPE_INLINE size_t bbpe_split_token(const uint8_t *text, size_t i, size_t n, con
         while (++i < n && bbpe_scheme_joins(scheme.joins, text[i - 1], text[i])) continue;
         return i;
     }
+    if (scheme.words != BBPE_WORDS_NONE) {
+        for (next = i + 1; next < n && !bbpe_words_part(text, i, next, scheme.words); next++) continue;
+        return next;
+    }
     const uint32_t set = bbpe_uclass_at(text, i, n, &next);
-    const bbpe_view view = {text, n, bbpe_split_visible(set, scheme)};
+    const bbpe_view view = {text, n, i, bbpe_split_visible(set, scheme), scheme.by_line != 0};
     if (scheme.han_run && (set & BBPE_SET_HAN)) return bbpe_split_run(view, next, BBPE_SET_HAN, 0);
     if (scheme.contraction == BBPE_CONTRACTION_LEAD || scheme.contraction == BBPE_CONTRACTION_LEAD_FOLD) {
         end = bbpe_split_contraction(text, i, n, scheme.contraction == BBPE_CONTRACTION_LEAD_FOLD);

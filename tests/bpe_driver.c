@@ -34,6 +34,20 @@ static uint64_t next_random(driver *self, uint64_t below) {
     return (self->random >> 11) % below;
 }
 
+/* Without any merge skipped the ids are the same; with some, they still spell the text. */
+static void check_dropout(driver *self, const uint8_t *text, size_t n, const uint32_t *expected, size_t expected_count,
+                          uint32_t *ids) {
+    for (uint64_t eighths = 0; eighths <= 8; eighths += 4) {
+        bbpe_bpe_dropout dropout = {self->texts, eighths << 50};
+        size_t count, bytes = 0;
+        must(bbpe_bpe_merge_dropout(&self->model, &self->work, text, n, &dropout, ids, &count));
+        for (size_t i = 0; i < count; i++) bytes += self->model.lengths[ids[i]];
+        const bool is_same = count == expected_count && memcmp(ids, expected, count * sizeof *ids) == 0;
+        if (bytes == n && (eighths > 0 || is_same) && (eighths < 8 || count == n)) continue;
+        if (self->failed++ < 3) fprintf(stderr, "dropout %d/8 differs: %zu bytes\n", (int)eighths, n);
+    }
+}
+
 /* Both ways on one text; the bytes stand in memory of their size, so that reading past the end is caught. */
 static void check(driver *self, const uint8_t *bytes, size_t n) {
     uint8_t *text = bbpe_memory_new(n, 1);
@@ -47,6 +61,7 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
     if (count != heap_count || memcmp(ids, heap_ids, count * sizeof(uint32_t)) != 0) {
         if (self->failed++ < 3) fprintf(stderr, "differ: \"%.*s\", %zu bytes\n", n < 80 ? (int)n : 80, text, n);
     }
+    check_dropout(self, text, n, heap_ids, heap_count, ids);
     bbpe_memory_free(text);
     bbpe_memory_free(heap_ids);
     bbpe_memory_free(ids);

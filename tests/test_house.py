@@ -21,11 +21,12 @@ LAYERS = [
     {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
+    {"aligning"},
     {"formats"},
     {"encoding", "decoding", "sources", "counts", "unigram_training"},
     {"words"},
     {"pipeline"},
-    {"identity", "located", "stream_decoder"},
+    {"identity", "ways", "located", "stream_decoder"},
     {"measures"},
     {"chunks"},
     {"counter", "checkpoint", "settings"},
@@ -33,6 +34,7 @@ LAYERS = [
     {"workers"},
     {"count_run"},
     {"counting"},
+    {"word_training"},
     # a tokenizer and the views of it know each other, and one of these trains
     {"tokenizer", "training", "encodings", "download", "verify", "compat"}
     | {"extending", "pruning"},
@@ -46,10 +48,10 @@ C_LAYERS = [
     {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode", "offsets"}
     | {"bert"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
-    {"split_scheme", "bpe", "cut_points", "trie", "vocab", "rank_file", "train"},
+    {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"}
-    | {"model", "wordpiece"},
-    {"split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"},
+    | {"model", "wordpiece", "train_words", "unigram", "unigram_train", "unigram_words", "unigram_ways"},
+    {"split_words_masks", "split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]

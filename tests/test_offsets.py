@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from strings import adversarial_strings, byte_soups
+from vocabularies import added, byte_level, document, sequence, split, write_json
 
 import bbpe
 
@@ -130,3 +131,90 @@ def test_hf_has_the_same_places_in_all_corpora(both, corpus, name, language):
     text = corpus(language)
     for at in range(0, len(text), 1 << 18):
         same_as_hf(tok, peer, text[at : at + (1 << 18)])
+
+
+def ruled(normalizer=None, pre=None, **changes):
+    """A small tokenizer.json with a normalizer and a pre-tokenizer."""
+    pre = byte_level() if pre is None else pre
+    return document(normalizer=normalizer, pre_tokenizer=pre, **changes)
+
+
+def sequenced(*parts):
+    return {"type": "Sequence", "normalizers": list(parts)}
+
+
+def of_characters(prefix):
+    """A vocabulary of characters, as SentencePiece's: byte fallback, U+2581 for blanks."""
+    tokens = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), *"▁theinga中é", "th", "▁th", "▁the", "in", "ing"]
+    merges = [["t", "h"], ["▁", "th"], ["▁th", "e"], ["i", "n"], ["in", "g"]]
+    parts = [{"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]
+    decoders = [
+        {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
+        {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+    ]  # fmt: skip
+    if prefix:
+        parts.insert(0, {"type": "Prepend", "prepend": "▁"})
+    return document(
+        normalizer=sequenced(*parts), pre_tokenizer=None,
+        decoder={"type": "Sequence", "decoders": decoders if prefix else decoders[:-1]},
+        model__vocab={token: number for number, token in enumerate(tokens)}, model__merges=merges,
+        model__byte_fallback=True, model__unk_token="<unk>", model__fuse_unk=True,
+    )  # fmt: skip
+
+
+DOCUMENTS = {
+    "NFC": ruled({"type": "NFC"}),
+    "NFKC": ruled({"type": "NFKC"}),
+    "NFD": ruled({"type": "NFD"}),
+    "lower": ruled({"type": "Lowercase"}),
+    "lower without accents": ruled(sequenced({"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"})),
+    "strip": ruled({"type": "Strip", "strip_left": True, "strip_right": True}),
+    "replace": ruled({"type": "Replace", "pattern": {"String": "the"}, "content": "x"}),
+    "replace by more": ruled({"type": "Replace", "pattern": {"Regex": "[a-c]+"}, "content": "xyz"}),
+    "prepend": ruled({"type": "Prepend", "prepend": "__"}),
+    "prefix": ruled(None, byte_level(add_prefix_space=True)),
+    "splits": ruled(None, sequence(split(r"\d"), {"type": "Digits", "individual_digits": True}, byte_level())),
+    "characters": of_characters(False),
+    "characters behind a blank": of_characters(True),
+    "added": ruled(
+        {"type": "Lowercase"}, added_tokens=[added("<A>", 267, normalized=True), added("<b>", 268, lstrip=True)]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_places_through_rules(tmp_path, name):
+    tokenizers = pytest.importorskip("tokenizers")
+    path = write_json(tmp_path / "tokenizer.json", DOCUMENTS[name])
+    tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    texts = ["", "the", " the THE  é e\u0301x中", "a  <a> <A>  <b>the", *adversarial_strings(150, seed=45)]
+    for text in texts:
+        theirs = peer.encode(text, add_special_tokens=False)
+        ids, spans = tok.encode_with_offsets(text, allowed_special="all")
+        assert ids == tok.encode(text, allowed_special="all") == theirs.ids
+        assert spans.tolist() == [list(pair) for pair in theirs.offsets], text
+        data = text.encode()
+        starts = [len(text[:at].encode()) for at in range(len(text) + 1)]
+        places = tok.encode_with_offsets(text, "byte", allowed_special="all")[1]
+        whole = [[starts[start], starts[end]] for start, end in spans]
+        assert places.tolist() == whole or [data[a:b] for a, b in places] == tok.decode_tokens_bytes(ids)
+        assert tok.encode_with_offsets(data, allowed_special="all")[1].tolist() == spans.tolist()
+
+
+def test_rules_that_leave_no_places(tmp_path):
+    for pre in ({"type": "WhitespaceSplit"}, {"type": "Whitespace"}):
+        path = write_json(tmp_path / "tokenizer.json", ruled(None, sequence(pre, byte_level())))
+        tok = bbpe.load(path)
+        assert tok.encode_with_offsets("the")[0] == tok.encode("the")
+        with pytest.raises(bbpe.VocabularyError, match=r"Whitespace|whitespace"):
+            tok.encode_with_offsets("the the")
+
+
+def test_a_sentencepiece_model_has_the_places_of_its_tokenizer_json(vocab_path, corpus, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    pytest.importorskip("sentencepiece")
+    tok = bbpe.load(vocab_path("mistral_v1.model"))
+    tok.save(tmp_path / "tokenizer.json")
+    peer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in [*adversarial_strings(60, seed=46), corpus("multi", 20_000)]:
+        same_as_hf(tok, peer, text)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +19,7 @@ from split_cases import (
     at_all_alignments,
     check,
     ends_by_regex,
+    join_ends,
     same,
     short_strings,
     soups,
@@ -119,6 +122,23 @@ def test_more_pretokens_than_a_block_and_longer_than_any_buffer(name: str) -> No
     texts += ["'s" * 9_999, "x's" * 9_999, "'" * 9_999, "中" * 100_000, "1" * 99_999, "!\n/" * 9_999, "aA" * 9_999]
     check(name, ISAS, map(str.encode, texts))
     check(name, ISAS, [b"\xff" * 100_000, b"\xe4\xb8" * 9_999])
+
+
+@by_scheme
+def test_lines_are_texts_of_their_own(name: str) -> None:
+    scheme = PATTERNS[name].scheme
+    assert scheme is not None
+    ways = [Splitter(replace(scheme, by_line=True), isa) for isa in ISAS]
+    whole, rng = splitter(name, "scalar"), random.Random(8)
+    pieces = ["\n", "\n", "\n\n", "\r\n", " ", "   ", "\t", "\u3000", "the", " it's", "Zz"]
+    pieces += ["/", "!", "//", "12345", "中", "é"]
+    dense = ("".join(rng.choices(pieces, k=rng.randint(1, 200))).encode() for _ in range(1_000))
+    for data in itertools.chain(dense, soups(300, seed=9), byte_soups(300, seed=10), [b"\n" * 1_000, b"\n /" * 999]):
+        lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
+        if lines:
+            expected = join_ends(whole.spans(line)[1:] for line in lines)
+            for way in ways:
+                same(way, data, expected)
 
 
 @by_scheme

@@ -80,7 +80,7 @@ def test_ends_that_lead_out_of_the_text(ends: list[int]) -> None:
 def test_a_long_text_in_one_pretoken_is_cut() -> None:
     text = b"a" * 1_000 + b" b"
     table = PretokenTable()
-    assert table.count_text(text, 0, len(text), splitter_of(), False, 300) == len(text)
+    assert table.count_text(text, 0, len(text), splitter_of(), 300) == len(text)
     assert table.items() == [(b"a" * 300, 3), (b"a" * 100, 1), (b" b", 1)]
     assert table.cut == 1
 
@@ -95,7 +95,7 @@ def test_real_text(name: str, corpus: Callable[..., str]) -> None:
     for start in range(3):  # nothing behind or before the region is counted
         table = PretokenTable()
         padded = b"x" * start + data
-        assert table.count_text(padded, start, len(padded), splitter_of(), False) == len(padded)
+        assert table.count_text(padded, start, len(padded), splitter_of()) == len(padded)
         assert table.items() == list(counts.items())
 
 

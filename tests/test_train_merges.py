@@ -77,7 +77,7 @@ def test_thresholds_on_real_text(name: str, tie_break: str, corpus: Callable[...
     splitter = TextSplitter(get_pattern("gpt2")).compiled
     assert splitter is not None
     table = PretokenTable()
-    assert table.count_text(text, 0, len(text), splitter, False) == len(text)
+    assert table.count_text(text, 0, len(text), splitter) == len(text)
     expected = merges_of(table, 4_000, threshold=1, tie_break=tie_break)
     assert len(expected) == 4_000
     for threshold in (0, 7, 300):

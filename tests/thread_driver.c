@@ -14,6 +14,7 @@
 
 #include "encode.h"
 #include "memory.h"
+#include "offsets.h"
 
 enum {
     MOST_THREADS = 16,
@@ -151,6 +152,28 @@ static void make_sample(driver *self, sample *made, const bbpe_scheme *scheme, b
     bbpe_bpe_work_free(&work);
 }
 
+/* Counting, with and without the ids, to the end and to a limit; and the places of the ids as characters. */
+static void check_count(driver *self, bbpe_encode_state *state, bbpe_encode_text view, size_t n, const sample *text,
+                        const uint32_t *ids, size_t count) {
+    const size_t limit = count ? text->n % count : 0;
+    size_t all, some, place = 0;
+    int64_t *spans = room(2 * count + 2, sizeof *spans), last = 0;
+    must(bbpe_encode_count(&self->encoder, state, view, 0, n, SIZE_MAX, false, &all));
+    must(bbpe_encode_count(&self->encoder, state, view, 0, n, limit, true, &some));
+    bool is_right = all == count && (some == count || some > limit) && memcmp(state->ids, ids, some * sizeof *ids) == 0;
+    for (size_t i = 0; i < count; i++) {
+        spans[2 * i] = (int64_t)place;
+        spans[2 * i + 1] = (int64_t)(place += self->model.lengths[ids[i]]);
+    }
+    bbpe_offsets_map(view.units, view.unit_size, n, limit % 2 ? BBPE_OFFSETS_CHAR : BBPE_OFFSETS_UTF16, spans, count);
+    for (size_t i = 0; i < count; i++) {
+        is_right = is_right && spans[2 * i] <= last && last <= spans[2 * i + 1] && spans[2 * i] < spans[2 * i + 1];
+        last = spans[2 * i + 1];
+    }
+    if (!is_right && BBPE_ATOMIC_ADD(&self->failed, 1) < 3) fprintf(stderr, "counts differ: %zu bytes\n", text->n);
+    bbpe_memory_free(spans);
+}
+
 static void check(driver *self, bbpe_encode_state *state, const sample *text, bool by_points) {
     const bbpe_encode_text view = {by_points ? (void *)text->points : (void *)text->bytes, by_points ? 4 : 0};
     const size_t n = by_points ? text->point_count : text->n;
@@ -161,6 +184,7 @@ static void check(driver *self, bbpe_encode_state *state, const sample *text, bo
     if ((count != text->id_count || memcmp(ids, text->ids, count * sizeof *ids) != 0)
         && BBPE_ATOMIC_ADD(&self->failed, 1) < 3)
         fprintf(stderr, "differ: \"%.*s\", %zu bytes\n", text->n < 200 ? (int)text->n : 200, text->bytes, text->n);
+    check_count(self, state, view, n, text, ids, count);
     bbpe_memory_free(ids);
 }
 

@@ -59,7 +59,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         "tokens": len(tokenizer),
         "holes": tokenizer.vocab_size - len(tokenizer),
         "longest_token": max(map(len, spec.vocab.values())),
-        "mode": "ranks" if spec.merges is None else "merges",
+        "mode": type(spec.model).__name__ if spec.model is not None else "ranks" if spec.merges is None else "merges",
         "merges": None if spec.merges is None else len(spec.merges),
         **_unmade(spec),
         **_pattern(spec, kind, given=pattern is not None),
@@ -72,6 +72,8 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
 
 def _unmade(spec: TokenizerSpec) -> dict[str, object]:
     """Tokens that merging cannot build, and whether they are found as whole pretokens all the same."""
+    if spec.model is not None or spec.characters is not None:
+        return {}
     unmade = live_merges(spec).unmade
     return {
         "unmade_tokens": len(unmade),

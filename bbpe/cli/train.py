@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from .command import Command, positive
 from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
 from .streams import STDIN, say, say_json
 
+_WORD_OPTIONS = ("model", "alphabet", "end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
+_UNIGRAM_OPTIONS = ("character_coverage", "byte_fallback", "user_defined_symbols")
+
 
 def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
@@ -23,6 +26,16 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
     parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
     parser.add_argument("--pattern", help="split pattern, a name or a regex (default: that of the counts, or gpt2)")
+    parser.add_argument("--model", choices=("bpe", "wordpiece", "unigram"), default="bpe", help="(default: bpe)")
+    parser.add_argument("--alphabet", choices=("bytes", "chars"), help="of BPE (default: bytes)")
+    parser.add_argument("--end-of-word", metavar="TEXT", help="of BPE of characters, such as </w>")
+    parser.add_argument("--lowercase", action=BooleanOptionalAction, help="for chars (off) and wordpiece (on)")
+    parser.add_argument("--unk-token", metavar="TEXT", help="for chars (<unk>) and wordpiece ([UNK])")
+    parser.add_argument("--score", choices=("pmi", "frequency"), help="of wordpiece (default: pmi)")
+    parser.add_argument("--max-alphabet", type=positive, metavar="N", help="most characters of chars and wordpiece")
+    parser.add_argument("--character-coverage", type=float, metavar="X", help="of unigram (default: 0.9995)")
+    parser.add_argument("--byte-fallback", action=BooleanOptionalAction, help="of unigram (on)")
+    parser.add_argument("--user-defined-symbols", nargs="+", metavar="TEXT", help="of unigram: always tokens")
     parser.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
     parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
     parser.add_argument("--max-token-length", type=positive, metavar="N", help="longest token, in bytes")
@@ -62,16 +75,20 @@ def _train(args: Namespace) -> Tokenizer:
         "pad_vocab_to": args.pad_vocab_to,
         "progress": progress_of(args),
     }
+    options |= {name: getattr(args, name) for name in _UNIGRAM_OPTIONS if getattr(args, name) is not None}
     if args.counts is not None:
         if args.files:
             raise ValueError("--counts does not go with files to count")
+        if args.model == "wordpiece" or any(getattr(args, name) is not None for name in _WORD_OPTIONS[1:]):
+            raise ValueError("--counts does not go with --model wordpiece and the options of words; expected files")
         counts = bbpe.load_counts(args.counts, pattern=args.pattern)
         specials = args.special_token or None
         return bbpe.train_from_counts(
-            counts, args.vocab_size, special_tokens=specials, max_memory=args.max_memory, **options
+            counts, args.vocab_size, special_tokens=specials, max_memory=args.max_memory, model=args.model, **options
         )
     options |= {
-        "pattern": args.pattern or "gpt2",
+        **{name: getattr(args, name) for name in _WORD_OPTIONS},
+        "pattern": args.pattern,
         "special_tokens": args.special_token,
         "document": args.document,
         **counting_options(args),

@@ -9,7 +9,7 @@ cdef extern from "count_table.h" nogil:
     ctypedef struct bbpe_count_table:
         bbpe_count_slot *slots
         size_t count
-        size_t bytes
+        size_t bytes, mask
 
     bbpe_status bbpe_count_table_init(bbpe_count_table *self)
     void bbpe_count_table_free(bbpe_count_table *self)

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 cdef extern from "split.h" nogil:
     ctypedef struct bbpe_scheme:
         uint32_t contraction, han_run, prefix, word, cased, number_max, number_space
-        uint32_t rest, tail, newline, end_first, apart, ascii_word, zero
+        uint32_t rest, tail, newline, end_first, apart, ascii_word, words, by_line, unused
         const uint64_t *joins
 
     ctypedef enum bbpe_isa:
@@ -22,6 +22,7 @@ cdef extern from "split.h" nogil:
     const uint32_t BBPE_CONTRACTION_NONE, BBPE_CONTRACTION_LEAD
     const uint32_t BBPE_CONTRACTION_LEAD_FOLD, BBPE_CONTRACTION_SUFFIX_FOLD
     const uint32_t BBPE_TAIL_NONE, BBPE_TAIL_NEWLINES, BBPE_TAIL_NEWLINES_SLASH
+    const uint32_t BBPE_WORDS_NONE, BBPE_WORDS_SPACE, BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART
     const uint32_t BBPE_SET_SPACE, BBPE_SET_PREFIX, BBPE_SET_PREFIX_NO_PUNCT
     const uint32_t BBPE_SET_L, BBPE_SET_LM, BBPE_SET_M, BBPE_SET_N, BBPE_SET_HAN, BBPE_SET_CJK
     const uint32_t BBPE_SET_REST, BBPE_SET_PS

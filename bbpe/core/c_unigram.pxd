@@ -1,4 +1,4 @@
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_model cimport bbpe_model
@@ -15,3 +15,17 @@ cdef extern from "unigram.h" nogil:
     bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tokens, const double *scores)
     void bbpe_unigram_free(bbpe_unigram *self)
     bbpe_model bbpe_unigram_view(const bbpe_unigram *self)
+
+cdef extern from "unigram_ways.h" nogil:
+    ctypedef struct bbpe_unigram_ways:
+        uint32_t *ids
+        size_t *ends
+        double *sums
+        size_t count
+
+    bbpe_status bbpe_unigram_ways_best(
+        bbpe_unigram_ways *self, const bbpe_unigram *model, const uint8_t *text, size_t n, size_t most)
+    bbpe_status bbpe_unigram_ways_draw(
+        bbpe_unigram_ways *self, const bbpe_unigram *model, const uint8_t *text, size_t n, double alpha,
+        uint64_t *state)
+    void bbpe_unigram_ways_free(bbpe_unigram_ways *self)

@@ -1,7 +1,7 @@
 """Counting pretokens: the only step of training whose cost grows with the corpus."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memchr, memcpy
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -46,6 +46,17 @@ cdef class PretokenTable:
         return self.table.bytes
 
     @property
+    def total(self):
+        """The sum of all counts, exact where it passes 64 bits."""
+        cdef uint64_t low = 0, high = 0
+        cdef size_t i
+        with nogil:
+            for i in range(self.table.mask + 1):  # the counts of empty slots are 0
+                low += <uint32_t>self.table.slots[i].count
+                high += self.table.slots[i].count >> 32
+        return (<object>high << 32) + low
+
+    @property
     def cut(self):
         """How many pretokens were longer than `longest` and counted as pieces."""
         return self.pieces
@@ -86,8 +97,8 @@ cdef class PretokenTable:
         check(status)
         return numbers
 
-    def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, bint by_line, size_t longest=0):
-        """Count the pretokens of data[start:stop] that are split as one text, or line by line.
+    def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, size_t longest=0):
+        """Count the pretokens of data[start:stop] that are split as one text, or as lines if that is the scheme's way.
 
         With `longest`, a pretoken of more bytes is counted as pieces of `longest` bytes, and `cut` goes up by one.
         Returns where the next call goes on: at most about 8 MiB are done at a time, so that Ctrl-C is heard.
@@ -95,8 +106,7 @@ cdef class PretokenTable:
         cdef Py_buffer view
         cdef bbpe_status status = BBPE_OK
         cdef const uint8_t *text
-        cdef const uint8_t *newline
-        cdef size_t pause, end, begun, found = 0
+        cdef size_t pause, begun, found = 0
         cdef size_t ends[BLOCK]
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
@@ -107,23 +117,11 @@ cdef class PretokenTable:
             begun = start
             with nogil:
                 while start < pause and status == BBPE_OK:
-                    end = stop
-                    if by_line:
-                        newline = <const uint8_t *>memchr(text + start, c'\n', stop - start)
-                        if newline != NULL:
-                            end = <size_t>(newline - text) + 1
-                    # ends of many lines are gathered, as counting is quicker the more there are
-                    while start < end and start < pause and status == BBPE_OK:
-                        found += splitter.fill(&splitter.row, text, start, end, ends + found, BLOCK - found)
-                        start = ends[found - 1]
-                        if found > BLOCK - LEAST:
-                            status = bbpe_count_table_add(
-                                &self.table, text, <size_t>view.len, begun, ends, NULL, found, longest, &self.pieces)
-                            begun = start
-                            found = 0
-                if status == BBPE_OK:
+                    found = splitter.fill(&splitter.row, text, start, stop, ends, BLOCK)
+                    start = ends[found - 1]
                     status = bbpe_count_table_add(
                         &self.table, text, <size_t>view.len, begun, ends, NULL, found, longest, &self.pieces)
+                    begun = start
             check(status)
             return start
         finally:
@@ -131,15 +129,14 @@ cdef class PretokenTable:
 
     def count_spans(
         self, data, const int64_t[::1] starts not None, const int64_t[::1] ends not None, Splitter splitter not None,
-        bint by_line, size_t longest=0,
+        size_t longest=0,
     ):
         """Count the pretokens of the texts data[starts[i]:ends[i]], int64[n] each; options as in `count_text`."""
         cdef Py_buffer view
         cdef bbpe_status status = BBPE_OK
         cdef const uint8_t *text
-        cdef const uint8_t *newline
         cdef size_t found[BLOCK]
-        cdef size_t start, stop, end, first = 0, filled = 0
+        cdef size_t start, stop, first = 0, filled = 0
         cdef Py_ssize_t i
         if starts.shape[0] != ends.shape[0]:
             raise ValueError(f"{starts.shape[0]} starts and {ends.shape[0]} ends; expected one of each a text")
@@ -152,14 +149,7 @@ cdef class PretokenTable:
             with nogil:
                 for i in range(starts.shape[0]):
                     start, stop = <size_t>starts[i], <size_t>ends[i]
-                    end = start
                     while start < stop and status == BBPE_OK:
-                        if start == end:
-                            end = stop
-                            if by_line:
-                                newline = <const uint8_t *>memchr(text + start, c'\n', stop - start)
-                                if newline != NULL:
-                                    end = <size_t>(newline - text) + 1
                         # small texts share a block: it is counted when it is full, or when there is a gap
                         if BLOCK - filled < LEAST or (filled and found[filled - 1] != start):
                             status = bbpe_count_table_add(
@@ -167,7 +157,7 @@ cdef class PretokenTable:
                             filled = 0
                         if filled == 0:
                             first = start
-                        filled += splitter.fill(&splitter.row, text, start, end, found + filled, BLOCK - filled)
+                        filled += splitter.fill(&splitter.row, text, start, stop, found + filled, BLOCK - filled)
                         start = found[filled - 1]
                     if status != BBPE_OK:
                         break

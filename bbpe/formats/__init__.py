@@ -20,7 +20,7 @@ from ..models import Unigram, WordPiece
 from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
 from ..vocab import Vocab
-from . import gguf, gpt2_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt, wordpiece
+from . import codes, gguf, gpt2_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt, wordpiece
 from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
 from .reading import about
@@ -65,6 +65,7 @@ FORMATS: dict[str, Format] = {
     "gpt2": _row("vocab.json with merges.txt", gpt2_files),
     "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
     "wordpiece": _row("BERT's vocab.txt", wordpiece),
+    "codes": _row("merges of words with </w>: subword-nmt's codes, CLIP's bpe_simple_vocab", codes),
     "tekken": _row("a tekken.json", tekken),
     "gguf": _row("a GGUF model", gguf),
     "sentencepiece": _row("a SentencePiece .model", sentencepiece),
@@ -81,9 +82,12 @@ _REFUSED = {
 }
 
 # Formats that can say what happens to a text before it is split.
-_HOLD_RULES = ("huggingface", "sentencepiece", "wordpiece")
+_HOLD_RULES = ("huggingface", "sentencepiece", "wordpiece", "codes")
 # The formats of models other than BPE.
-_HOLD_MODELS: dict[type, tuple[str, ...]] = {WordPiece: ("huggingface", "wordpiece"), Unigram: ()}
+_HOLD_MODELS: dict[type, tuple[str, ...]] = {
+    WordPiece: ("huggingface", "wordpiece"),
+    Unigram: ("huggingface", "sentencepiece"),
+}
 
 _HEAD_BYTES = 1 << 16
 # how many ids for each token, and besides
@@ -152,7 +156,8 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     """Write a spec in a format, or in the one that the path's suffix says.
 
     `.json` is "huggingface", or "tekken" for one with "tekken" in its name, `.tiktoken` is "tiktoken", `.gguf` is
-    "gguf" and `.model` is "sentencepiece", `.txt` is "wordpiece"; a folder, or a path without a suffix, is "gpt2".
+    "gguf", `.model` is "sentencepiece", `.txt` is "wordpiece" and `.codes` is "codes"; a folder, or a path without a
+    suffix, is "gpt2".
 
     Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
     `OSError` when the file cannot be written.
@@ -214,7 +219,7 @@ def format_of(path: Path) -> str:
     if path.suffix == ".json" and "tekken" in path.name:
         return "tekken"
     by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf", ".model": "sentencepiece"}
-    by_suffix |= {".txt": "wordpiece"}
+    by_suffix |= {".txt": "wordpiece", ".codes": "codes"}
     if path.suffix not in by_suffix:
         raise VocabularyError(
             f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "

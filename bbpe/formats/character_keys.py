@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..normalize import alphabet_to_bytes, bytes_to_alphabet
 from ..rules import BLANK, BYTE_KEYS, Characters
 from ..spec import TokenizerSpec
 
@@ -45,11 +46,15 @@ def read_keys(
 
 def token_of(key: str, characters: Characters) -> bytes:
     """Return the bytes of a key."""
+    if characters.are_bytes:
+        return alphabet_to_bytes(key)
     return (key.replace(BLANK, " ") if characters.marks_blanks else key).encode()
 
 
 def key_of(token: bytes, characters: Characters) -> str:
     """Return the key of a token's bytes."""
+    if characters.are_bytes:
+        return bytes_to_alphabet(token)
     text = token.decode()
     return text.replace(" ", BLANK) if characters.marks_blanks else text
 

@@ -13,7 +13,7 @@ from .reading import Fields, parts_of, shown
 
 _KNOWN = (
     "expected ByteLevel, or for tokens of characters Metaspace or a Sequence of Replace (U+2581 by a blank), "
-    "ByteFallback, Fuse and Strip (blanks at the beginning), or for WordPiece WordPiece"
+    "ByteFallback, Fuse and Strip (blanks at the beginning), WordPiece, and for words with an end BPEDecoder"
 )
 
 
@@ -27,6 +27,7 @@ class Decoder:
     strip_blanks: int = 0
     word_prefix: str | None = None  # of tokens that continue a word; blanks go before all others
     cleanup: bool = False
+    end_of_word: str | None = None  # becomes a blank
 
 
 def read_decoder(value: object, *, path: StrPath, byte_level: bool) -> Decoder:
@@ -57,6 +58,8 @@ def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
         case "WordPiece":
             decoder.word_prefix = fields.take_type("prefix", str)
             decoder.cleanup = fields.take_type("cleanup", bool)
+        case "BPEDecoder":
+            decoder.end_of_word = fields.take_type("suffix", str)
         case "ByteFallback":
             decoder.joins_bytes = True
         case "Fuse":
@@ -91,7 +94,9 @@ def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
     """Return the `decoder` of a spec."""
     if isinstance(spec.model, WordPiece):
         return {"type": "WordPiece", "prefix": spec.model.prefix, "cleanup": spec.model.cleanup}
-    if spec.characters is None:
+    if spec.characters is not None and spec.characters.end_of_word and not spec.characters.are_bytes:
+        return {"type": "BPEDecoder", "suffix": spec.characters.end_of_word}
+    if spec.characters is None or spec.characters.are_bytes:
         return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     parts: list[dict[str, Any]] = []
     if spec.characters.marks_blanks:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import regex
 
+from ..charsmap import read_charsmap
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..rules import BertNormalizer, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from ..rules import (
+    BertNormalizer,
+    Lowercase,
+    Normalizer,
+    Precompiled,
+    Prepend,
+    Replace,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+)
 from .oniguruma import from_oniguruma, to_oniguruma
 from .reading import Fields, parts_of
 
-_KNOWN = "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer or a Sequence"
+_KNOWN = (
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled, BertNormalizer or a Sequence"
+)
 
 
 def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
@@ -41,10 +55,23 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
             rule = _replace(fields)
         case "BertNormalizer":
             rule = _bert(fields)
+        case "Precompiled":
+            rule = _precompiled(fields)
         case _:
             fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
     fields.done()
     return rule
+
+
+def _precompiled(fields: Fields) -> Precompiled:
+    written = fields.take_type("precompiled_charsmap", str)
+    try:
+        data = base64.b64decode(written, validate=True)
+    except ValueError:
+        fields.refuse("the table is not in base64", "precompiled_charsmap")
+    if data:
+        read_charsmap(data)
+    return Precompiled(data)
 
 
 def _bert(fields: Fields) -> BertNormalizer:
@@ -93,6 +120,8 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
             return {"type": "Strip", "strip_left": left, "strip_right": right}
         case Prepend(text):
             return {"type": "Prepend", "prepend": text}
+        case Precompiled(data):
+            return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(data).decode()}
         case Replace(pattern, is_regex, content):
             source = {"Regex": to_oniguruma([pattern])[0]} if is_regex else {"String": pattern}
             return {"type": "Replace", "pattern": source, "content": content}

@@ -93,6 +93,8 @@ def _as_pattern(rules: list[PreTokenizer]) -> PreTokenization | None:
     match rules:
         case []:
             return PreTokenization(PATTERNS["none"])
+        case [Split(source, "Removed", True)] if (source,) == PATTERNS["whitespace"].steps:
+            return PreTokenization(PATTERNS["whitespace"])
         case [Metaspace(scheme, cuts)]:
             prefix = None if scheme == "never" else Prefix(" ", first=scheme == "first")
             return PreTokenization(AT_BLANKS if cuts else PATTERNS["none"], prefix, marks_blanks=True)
@@ -197,7 +199,7 @@ def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
 def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
     """Return the rules that a pattern and a prefix are."""
     prefix, pattern = spec.rules.prefix, spec.pattern
-    if spec.model is not None and pattern == PATTERNS["none"]:
+    if spec.model is not None and spec.characters is None and pattern == PATTERNS["none"]:
         return ()
     if spec.characters is not None:
         marked = spec.characters.marks_blanks and spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),)
@@ -212,6 +214,8 @@ def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
         is_cut = steps[-1:] == (_GPT2,) and not pattern.drops_gaps
     behavior: Behavior = "Removed" if pattern.drops_gaps else "Isolated"
     splits = [Split(step, behavior, pattern.drops_gaps) for step in (steps[:-1] if is_cut else steps)]
+    if spec.characters is not None and spec.characters.are_bytes:
+        return (*splits, ByteLevel(False, False))
     last = () if spec.characters is not None or spec.model is not None else (ByteLevel(prefix is not None, is_cut),)
     return (*splits, *last)
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath, write_atomic, write_folder_atomic
-from ..models import WordPiece
+from ..models import Unigram, WordPiece
+from ..normalize import bytes_to_alphabet
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import BLANK, Characters, Replace
 from ..spec import TextRules, TokenizerSpec, make_spec
@@ -29,6 +30,7 @@ from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
 from .reading import Fields, about, read_json, shown
+from .unigram import read_unigram, write_unigram
 from .wordpiece import read_wordpiece, write_wordpiece
 
 NAMES = (("tokenizer.json",),)
@@ -75,20 +77,20 @@ def load(
     added = read_added_tokens(document)
     model = Fields(document.take("model"), path=path, place="model")
     document.done()
-    if given is not None:
-        added = added.with_special(given)
-    if pattern is not None:
-        split = replace(split, pattern=get_pattern(pattern))
+    added = added if given is None else added.with_special(given)
+    split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
-    other, pairs, whole, characters = None, None, False, None
+    other: WordPiece | Unigram | None = None
+    pairs, whole, characters = None, False, None
     if model.peek("type") == "WordPiece":
-        rules = replace(rules, strip_blanks=1)
         vocab, other = read_wordpiece(model, {**added.added, **added.special}, cleanup=decoder.cleanup)
         if decoder.word_prefix != other.prefix:
             model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
+    elif model.peek("type") == "Unigram":
+        vocab, other, characters = _unigram(model, added, split, rules, decoder)
     else:
         vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
-    if characters is not None:
+    if characters is not None and other is None:
         split, rules = _simplified(split, rules, characters, vocab.values(), whole)
     with about(path):
         return make_spec(
@@ -138,8 +140,17 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "pre_tokenizer": write_pre_tokenizer(spec),
         "post_processor": write_post_processor(spec),
         "decoder": write_decoder(spec),
-        "model": write_wordpiece(spec, spec.model) if isinstance(spec.model, WordPiece) else _written_bpe(spec, path),
+        "model": _written_model(spec, path),
     }
+
+
+def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
+    match spec.model:
+        case WordPiece():
+            return write_wordpiece(spec, spec.model)
+        case Unigram():
+            return write_unigram(spec, spec.model)
+    return _written_bpe(spec, path)
 
 
 def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
@@ -152,7 +163,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "dropout": None,
         "unk_token": _unknown_token(spec, path),
         "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
+        "end_of_word_suffix": (spec.characters.end_of_word or None) if spec.characters is not None else None,
         "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
         "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
         "ignore_merges": whole,
@@ -189,6 +200,15 @@ def _beside(path: Path) -> dict[str, bytes]:
     return {name: path.with_name(name).read_bytes() for name in BESIDE if path.with_name(name).is_file()}
 
 
+def _unigram(
+    model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder
+) -> tuple[dict[int, bytes], Unigram, Characters]:
+    marks = _marks_blanks(model, split, rules, {}, {})
+    if decoder.marks_blanks != marks or split.byte_level:
+        model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
+    return read_unigram(model, {**added.added, **added.special}, marks_blanks=marks)
+
+
 def _model(
     model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder
 ) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], bool, Characters | None]:
@@ -196,7 +216,9 @@ def _model(
     model.only("dropout", None, 0.0, 0, default=None)
     unknown = model.take("unk_token", None)
     model.only("continuing_subword_prefix", None, "", default=None)
-    model.only("end_of_word_suffix", None, "", default=None)
+    end = model.take("end_of_word_suffix", None) or ""
+    if type(end) is not str:
+        model.refuse("expected a string or null", "end_of_word_suffix")
     byte_fallback = model.take_type("byte_fallback", bool, False)
     fuse = model.take_type("fuse_unk", bool, False)
     whole = model.take_type("ignore_merges", bool, False)
@@ -210,20 +232,30 @@ def _model(
     if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
         _check_apart(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
-        return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, None
+        ended = Characters((), keys.get(unknown), end_of_word=end, are_bytes=True) if end else None
+        lost = next((byte for byte in range(256) if end and not _has_both(bytes((byte,)), end, tokens)), None)
+        if lost is not None:
+            problem = f"{shown(end)}: byte 0x{lost:02X} has no token with or without it; expected both of each byte"
+            model.refuse(problem, "end_of_word_suffix")
+        return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended
     marks = _marks_blanks(model, split, rules, keys, specials)
-    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback:
+    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or (decoder.end_of_word or "") != end:
         model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}, {byte_fallback=}")
     if unknown is not None and keys.get(unknown, specials.get(unknown)) is None:
         model.refuse(f"{shown(unknown)} has no id", "unk_token")
     unknown_id = None if unknown is None else keys.get(unknown, specials.get(unknown))
-    characters = Characters((), unknown_id, fuse, marks)
+    characters = Characters((), unknown_id, fuse, marks, end)
     left_out = both - merges.using(both) - {text for text in both if len(text) == 1}
     tokens, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
     )
     pairs = merged_bytes(merges, tokens)
     return {keys[key]: token for key, token in tokens.items()}, pairs, whole, characters
+
+
+def _has_both(byte: bytes, end: str, tokens: Mapping[str, bytes]) -> bool:
+    key = bytes_to_alphabet(byte)
+    return key in tokens and key + end in tokens
 
 
 def _marks_blanks(

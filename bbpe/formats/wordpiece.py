@@ -49,9 +49,9 @@ def load(
         specials = {text: keys[text] for text in _SPECIALS if text in keys}
     if _UNKNOWN not in keys:
         raise VocabularyError(f"no line is {_UNKNOWN}; expected one for words without tokens", path=given)
-    rules = TextRules((_normalizer(given.with_name(_BESIDE), keys),), None, (BertPreTokenizer(),), 1)
+    rules = TextRules((_normalizer(given.with_name(_BESIDE), keys),), None, (BertPreTokenizer(),))
     if pattern is not None:
-        rules = TextRules(rules.normalizers, None, (), 1)
+        rules = TextRules(rules.normalizers)
     with about(given):
         return make_spec(
             {token_id: key.encode() for key, token_id in keys.items()},
@@ -75,8 +75,9 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
         raise VocabularyError("vocab.txt holds WordPiece alone; write tokenizer.json", path=path)
     normalizers = spec.rules.normalizers
     bert = normalizers[0] if len(normalizers) == 1 else None
-    plain = spec.rules == TextRules(normalizers, None, (BertPreTokenizer(),), 1)
-    if not isinstance(bert, BertNormalizer) or not plain or (model.prefix, model.max_characters) != ("##", 100) or spec.token_options:
+    plain = spec.rules == TextRules(normalizers, None, (BertPreTokenizer(),)) and not spec.token_options
+    usual = (model.prefix, model.max_characters) == ("##", 100)
+    if not isinstance(bert, BertNormalizer) or not plain or not usual:
         raise VocabularyError("vocab.txt is read by BERT's rules, which this is not; write tokenizer.json", path=path)
     keys = keys_of_text(spec)
     if keys.get(_UNKNOWN) != model.unknown:

@@ -152,16 +152,19 @@ static bool add_way(driver *self, const bbpe_scheme *scheme, const char *name, b
     return w->fill != NULL;
 }
 
-/* The rows of the table, and for each row one that is in no table, so that it is read at run time. */
+/* The rows of the table, and for each row one that is in no table, so that it is read at run time, and one by lines. */
 static bool add_ways(driver *self, bbpe_isa isa) {
     const bbpe_scheme *row;
     const char *name;
-    for (size_t k = 0; (row = bbpe_split_row(k, &name)) != NULL && self->way_count + 2 <= MOST_WAYS; k++) {
+    for (size_t k = 0; (row = bbpe_split_row(k, &name)) != NULL && self->way_count + 3 <= MOST_WAYS; k++) {
         char changed[24];
-        bbpe_scheme other = *row;
+        bbpe_scheme other = *row, lines = *row;
+        lines.by_line = 1;
         other.number_max += 4;
         snprintf(changed, sizeof changed, "%s, numbers to %u", name, (unsigned)other.number_max);
         if (!add_way(self, row, name, isa) || !add_way(self, &other, changed, isa)) return false;
+        snprintf(changed, sizeof changed, "%s by lines", name);
+        if (!add_way(self, &lines, changed, isa)) return false;
     }
     return true;
 }

@@ -1,0 +1,83 @@
+"""A tokenizer as one of `transformers`: a `PreTrainedTokenizerFast`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from .. import formats
+from ..errors import VocabularyError
+from ..spec import TokenizerSpec
+from ..specials import END_OF_TEXT
+
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+# what of a tokenizer_config.json says how texts become rows of a model; ids and classes are in the tokenizer itself
+_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
+_OPTIONS = (
+    "model_max_length",
+    "padding_side",
+    "truncation_side",
+    "clean_up_tokenization_spaces",
+    "model_input_names",
+    "chat_template",
+)
+
+
+def as_huggingface(tokenizer: Tokenizer, **options: Any) -> Any:
+    """Return a `transformers.PreTrainedTokenizerFast` with the ids of a tokenizer.
+
+    What a `tokenizer_config.json` and a chat template beside the loaded file say holds; `options` go before that: the
+    arguments of `PreTrainedTokenizerFast`, such as `pad_token`, `chat_template` or `model_max_length`.  Where nothing
+    names an end-of-text token it is the tokenizer's own.
+
+    Raises `ImportError` without `transformers`, `VocabularyError` when a tokenizer.json cannot hold the tokenizer, or a
+    file beside it is no JSON.
+    """
+    try:
+        import tokenizers
+        import transformers
+    except ImportError as error:
+        raise ImportError(
+            "as_huggingface needs transformers and tokenizers: pip install 'bbpe[huggingface]'"
+        ) from error
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tokenizer.json")
+        formats.dump(tokenizer.spec, path, format="huggingface")
+        backend = tokenizers.Tokenizer.from_file(str(path))
+    make: Any = transformers.PreTrainedTokenizerFast
+    return make(tokenizer_object=backend, **{**_said(tokenizer.spec), **options})
+
+
+def _said(spec: TokenizerSpec) -> dict[str, Any]:
+    """Return the arguments that the files beside a tokenizer.json, or its special tokens, say."""
+    known = {**spec.added_tokens, **spec.special_tokens}
+    said: dict[str, Any] = {"clean_up_tokenization_spaces": False}
+    eot = next((text for text in END_OF_TEXT if text in spec.special_tokens), None)
+    if eot is not None:
+        said["eos_token"] = eot
+    for name in ("special_tokens_map.json", "tokenizer_config.json", "chat_template.json"):
+        record = _record(spec, name)
+        for key in _TOKENS:
+            value = record.get(key)
+            text = value.get("content") if isinstance(value, dict) else value
+            # one that is not there would be added, with a new id
+            if isinstance(text, str) and text in known:
+                said[key] = text
+        said |= {key: record[key] for key in _OPTIONS if record.get(key) is not None}
+    if "chat_template.jinja" in spec.files:
+        said["chat_template"] = spec.files["chat_template.jinja"].decode("utf-8")
+    return said
+
+
+def _record(spec: TokenizerSpec, name: str) -> dict[str, Any]:
+    try:
+        record = json.loads(spec.files.get(name, b"{}"))
+    except ValueError as error:
+        raise VocabularyError(f"found what is no JSON: {error}", path=name) from None
+    if not isinstance(record, dict):
+        raise VocabularyError(f"found {type(record).__name__}; expected a JSON object", path=name)
+    return record

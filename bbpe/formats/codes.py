@@ -1,0 +1,128 @@
+"""Files of merges alone, of words with an end: subword-nmt's codes, and CLIP's `bpe_simple_vocab_16e6.txt`.
+
+A line is two symbols, the first line the version; `</w>` is the end of a word.  Codes have no ids: here 0 is `<unk>`,
+then the characters of ASCII and those that the merges use come, each within a word and at its end, in order, then what
+the merges make.  Other characters are unknown, where subword-nmt writes them as they are.
+
+CLIP's symbols are bytes in GPT-2's alphabet; its first 48,894 merges count, and ids are 256 bytes, these with an end,
+what the merges make, and two special tokens.
+
+Format: `learn_bpe.py` and `apply_bpe.py` of subword-nmt, `simple_tokenizer.py` of CLIP.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..errors import VocabularyError
+from ..files import StrPath, write_atomic
+from ..normalize import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
+from ..patterns import PATTERNS, Pattern, get_pattern
+from ..rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
+from ..spec import TextRules, TokenizerSpec, make_spec
+from .known import check_special_tokens
+from .reading import about, read_text
+
+NAMES = (("bpe_simple_vocab_16e6.txt",), (".codes",))
+HEAD = re.compile(rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n')
+END = "</w>"
+_UNKNOWN = "<unk>"
+_CLIP = '"bpe_simple_vocab_16e6.txt'
+_CLIP_MERGES = 49152 - 256 - 2
+_CLIP_SPECIALS = ("<|startoftext|>", "<|endoftext|>")
+_CLIP_RULES: tuple[Normalizer, ...] = (UnicodeForm("NFC"), Replace(r"\s+", True, " "), Lowercase())
+
+
+def load(
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> TokenizerSpec:
+    """Read a file of merges.  subword-nmt's words stand between white space unless `pattern` says otherwise.
+
+    Raises `VocabularyError` with the line that is no pair of symbols, and on version 0.1, in which the end of a word is
+    a symbol of its own.
+    """
+    given = check_special_tokens(special_tokens)
+    lines = read_text(path).rstrip("\r\n").split("\n")
+    is_clip = lines[0].startswith(_CLIP)
+    if not is_clip and lines[0].rstrip("\r") != "#version: 0.2":
+        problem = f"found {lines[0][:40]!r}; expected '#version: 0.2', which subword-nmt writes since 2017"
+        raise VocabularyError(problem, path=path, place="line 1")
+    pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:], path)))
+    chosen = None if pattern is None else get_pattern(pattern)
+    with about(path):
+        return _clip(pairs, chosen, given, name) if is_clip else _codes(pairs, chosen, given, name)
+
+
+def dump(spec: TokenizerSpec, path: StrPath) -> None:
+    """Write subword-nmt's codes: merges alone, no ids, rules or special tokens.
+
+    Raises `VocabularyError` on a spec that is no BPE of characters with `</w>`.
+    """
+    characters = spec.characters
+    if characters is None or characters.end_of_word != END or characters.are_bytes or spec.merges is None:
+        raise VocabularyError(f"codes hold merges of characters with {END} at the end of words alone", path=path)
+    vocab = spec.vocab
+    rows = [f"{vocab[left].decode()} {vocab[right].decode()}\n" for left, right, _ in spec.merges]
+    broken = next((row for row in rows if len(row.split()) != 2), None)
+    if broken is not None:
+        raise VocabularyError(f"merge {broken!r} holds white space, which codes cannot", path=path)
+    write_atomic(path, ("#version: 0.2\n" + "".join(rows)).encode())
+
+
+def _pairs(lines: Iterable[str], path: StrPath) -> Iterable[tuple[str, str]]:
+    for number, line in enumerate(lines, 2):
+        parts = line.rstrip("\r").split(" ")
+        if len(parts) != 2 or not all(parts):
+            problem = f"found {line[:60]!r}; expected two symbols with a blank between"
+            raise VocabularyError(problem, path=path, place=f"line {number}")
+        yield parts[0], parts[1]
+
+
+def _codes(
+    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, given: Mapping[str, int] | None, name: str | None
+) -> TokenizerSpec:
+    made = dict.fromkeys(left + right for left, right in pairs)
+    symbols = {part.removesuffix(END) if part != END else part for pair in pairs for part in pair}
+    characters = {*map(chr, range(33, 127)), *(symbol for symbol in symbols if len(symbol) == 1)}
+    singles = [key for char in sorted(characters) for key in (char, char + END)]
+    keys = {key: number for number, key in enumerate([_UNKNOWN, *singles, *made])}
+    specials = {_UNKNOWN: keys.pop(_UNKNOWN)} if given is None else {_UNKNOWN: keys.pop(_UNKNOWN), **given}
+    return make_spec(
+        {token_id: key.encode() for key, token_id in keys.items()},
+        [(left.encode(), right.encode()) for left, right in pairs],
+        pattern=PATTERNS["whitespace"] if pattern is None else pattern,
+        special_tokens=specials,
+        name=name,
+        characters=Characters((), 0, end_of_word=END),
+    )
+
+
+def _around(specials: Mapping[str, int]) -> Template | None:
+    """Return what CLIP has around a text."""
+    if not all(text in specials for text in _CLIP_SPECIALS):
+        return None
+    first, last = (specials[text] for text in _CLIP_SPECIALS)
+    return Template(((first, 0), ("A", 0), (last, 0)))
+
+
+def _clip(
+    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, given: Mapping[str, int] | None, name: str | None
+) -> TokenizerSpec:
+    alphabet = [bytes_to_alphabet(bytes((byte,))) for byte in BYTE_ORDER]
+    keys = [*alphabet, *(char + END for char in alphabet), *(left + right for left, right in pairs)]
+    specials = dict(zip(_CLIP_SPECIALS, range(len(keys), len(keys) + 2), strict=True)) if given is None else given
+    return make_spec(
+        {token_id: alphabet_to_bytes(key) for token_id, key in enumerate(keys)},
+        [(alphabet_to_bytes(left), alphabet_to_bytes(right)) for left, right in pairs],
+        pattern=PATTERNS["clip"] if pattern is None else pattern,
+        special_tokens=specials,
+        name=name,
+        rules=TextRules(_CLIP_RULES),
+        template=_around(specials),
+        characters=Characters((), specials.get("<|endoftext|>"), end_of_word=END, are_bytes=True),
+    )

@@ -1,0 +1,75 @@
+"""The model of a `tokenizer.json` that is Unigram: tokens in order of ids, with their scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..models import Unigram
+from ..rules import Characters
+from ..spec import TokenizerSpec
+from ..unigram import piece_scores
+from .character_keys import keys_of_characters, read_keys
+from .reading import Fields, shown
+
+
+def read_unigram(
+    model: Fields, specials: Mapping[str, int], *, marks_blanks: bool
+) -> tuple[dict[int, bytes], Unigram, Characters]:
+    """Return the tokens of text, their scores, and what is beside them.
+
+    Tokens of bytes and `specials`, the tokens of `added_tokens`, are not among the tokens of text.  Raises
+    `VocabularyError` on what is no pair of a token and a score, on a token that stands twice or has another id in
+    `specials`, and when a character without a token could not become ids.
+    """
+    model.only("type", "Unigram")
+    unknown = model.take("unk_id", None)
+    byte_fallback = model.take_type("byte_fallback", bool, False)
+    keys: dict[str, int] = {}
+    scores: list[float] = []
+    for token_id, row in enumerate(model.take_type("vocab", list)):
+        is_pair = type(row) is list and len(row) == 2 and type(row[0]) is str and type(row[1]) in (int, float)
+        if not is_pair or not math.isfinite(row[1]):
+            model.refuse(f"found {shown(row)}; expected a token and its score", f"vocab[{token_id}]")
+        if keys.setdefault(row[0], token_id) != token_id:
+            model.refuse(f"token {row[0]!r} stands twice; expected each token once", f"vocab[{token_id}]")
+        if specials.get(row[0], token_id) != token_id:
+            problem = f"token {row[0]!r} has id {token_id} here and {specials[row[0]]} in added_tokens"
+            model.refuse(problem, f"vocab[{token_id}]")
+        scores.append(float(row[1]))
+    model.done()
+    if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
+        model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
+    blank = next((key for key in keys if " " in key and key not in specials), None)
+    if marks_blanks and blank is not None:
+        model.refuse(f"token {blank!r} holds a blank, where all blanks are U+2581; it would never be found", "vocab")
+    left_out = {key for key, token_id in keys.items() if key in specials or token_id == unknown}
+    tokens, characters = read_keys(
+        keys,
+        Characters((), unknown, True, marks_blanks),
+        byte_fallback=byte_fallback,
+        left_out=left_out,
+        path=model.path,
+        place=model.at("vocab"),
+    )
+    if byte_fallback and marks_blanks and b" " not in tokens.values():
+        model.refuse("byte_fallback is true and U+2581 alone is no token, which is not supported", "vocab")
+    return {keys[key]: token for key, token in tokens.items()}, Unigram(tuple(scores), False), characters
+
+
+def write_unigram(spec: TokenizerSpec, model: Unigram) -> dict[str, Any]:
+    """Return the model as HF's `tokenizers` reads it, with the scores that SentencePiece gives user-defined tokens."""
+    assert spec.characters is not None
+    scores = list(model.scores)
+    if model.is_float:
+        found, _ = piece_scores(model, spec.vocab)
+        for token_id, score in zip(spec.vocab, found.tolist(), strict=True):
+            scores[token_id] = score
+    keys = {token_id: key for key, token_id in keys_of_characters(spec).items()}
+    return {
+        "type": "Unigram",
+        "unk_id": spec.characters.unknown,
+        "vocab": [[keys[token_id], scores[token_id]] for token_id in range(len(scores))],
+        "byte_fallback": bool(spec.characters.byte_ids),
+    }

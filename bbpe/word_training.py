@@ -1,0 +1,219 @@
+"""Training on words of characters: BPE with an end of words, and WordPiece.
+
+Text is counted in parts that rules can be applied to one by one (`patterns.SPACE_PARTS` and `BERT_PARTS`), at the speed
+of counting; rules see each different part once.  Ids: special tokens, then characters in order, then what merges make,
+in the order in which they were learned, which is also that in which they are applied.  (Applying the latest first would
+take letters away from words that earlier, more frequent pairs were counted in.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from .core.train_words import WordTrainer
+from .core.wordpiece import bert_words
+from .counting import Report
+from .errors import CorpusError
+from .models import WordPiece
+from .normalizing import normalizer
+from .patterns import BERT_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
+from .pretokenizing import split_at_blanks
+from .progress import Progress
+from .rules import BertNormalizer, BertPreTokenizer, Characters, Lowercase, Template
+from .settings import Settings
+from .spec import MAX_ID, TextRules, TokenizerSpec, make_spec
+
+Score: TypeAlias = Literal["frequency", "pmi"]
+_PREFIX = "##"
+_STEP = 256  # merges between two reports
+
+
+@dataclass(frozen=True)
+class WordPlan:
+    """The checked arguments of such a training, less how to count."""
+
+    model: Literal["bpe", "wordpiece"]
+    vocab_size: int
+    special_tokens: tuple[str, ...]
+    unknown: str
+    pattern: Pattern | None
+    min_frequency: int = 1
+    end_of_word: str = ""
+    lowercase: bool = False
+    score: Score = "frequency"
+    max_alphabet: int | None = None
+
+    @property
+    def rules(self) -> TextRules:
+        """What happens to a text before it is words."""
+        if self.model == "wordpiece" and self.pattern is None:
+            bert = BertNormalizer(True, True, self.lowercase, self.lowercase)
+            return TextRules((bert,), None, (BertPreTokenizer(),))
+        return TextRules((Lowercase(),) if self.lowercase else ())
+
+    def counted(self, settings: Settings) -> Settings:
+        """Return settings that count parts which rules can be applied to one by one."""
+        if self.pattern is None:
+            parts = BERT_PARTS if self.model == "wordpiece" else SPACE_PARTS
+        elif self.pattern == PATTERNS["whitespace"]:
+            parts = SPACE_PARTS
+        else:
+            parts = self.pattern
+        return replace(settings, kind=replace(settings.kind, pattern=parts, unicode=parts.unicode_version))
+
+
+def word_plan(
+    model: str,
+    vocab_size: int,
+    *,
+    pattern: str | Sequence[str] | None,
+    special_tokens: Sequence[str],
+    min_frequency: int,
+    end_of_word: str | None,
+    lowercase: bool | None,
+    unk_token: str | None,
+    score: str | None,
+    max_alphabet: int | None,
+) -> WordPlan:
+    """Check arguments before anything is read.  Raises `ValueError` naming the first that does not fit."""
+    is_pieces = model == "wordpiece"
+    if model not in ("bpe", "wordpiece"):
+        raise ValueError(f"model is {model!r}; expected 'bpe' or 'wordpiece'")
+    if is_pieces and end_of_word is not None:
+        raise ValueError(f"end_of_word is {end_of_word!r}; WordPiece marks what continues a word, with '##'")
+    if not is_pieces and score not in (None, "frequency"):
+        raise ValueError(f"score is {score!r}; BPE merges by 'frequency'")
+    if score not in (None, "frequency", "pmi"):
+        raise ValueError(f"score is {score!r}; expected 'pmi' or 'frequency'")
+    if not is_pieces and not end_of_word:
+        raise ValueError("BPE of characters needs end_of_word, such as '</w>', to tell words apart again")
+    if vocab_size > MAX_ID + 1:
+        raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
+    unknown = unk_token if unk_token is not None else "[UNK]" if is_pieces else "<unk>"
+    specials = tuple(special_tokens)
+    return WordPlan(
+        "wordpiece" if is_pieces else "bpe",
+        vocab_size,
+        specials if unknown in specials else (unknown, *specials),
+        unknown,
+        None if pattern is None else get_pattern(pattern),
+        min_frequency,
+        end_of_word or "",
+        is_pieces if lowercase is None else lowercase,
+        "pmi" if score == "pmi" or (is_pieces and score is None) else "frequency",
+        max_alphabet,
+    )
+
+
+def words_of(plan: WordPlan, counts: Iterable[tuple[bytes, int]]) -> dict[str, int]:
+    """Return the words of counted parts and how often they stand, in order of first appearance."""
+    words: dict[str, int] = {}
+    cut = _cutter(plan)
+    for part, count in counts:
+        for word in cut(part):
+            words[word] = words.get(word, 0) + count
+    return words
+
+
+def _cutter(plan: WordPlan) -> Callable[[bytes], Iterable[str]]:
+    """Return what cuts a part into words, by the rules of a plan."""
+    bert = plan.rules.normalizers[0] if plan.rules.pre_tokenizers else None
+    if isinstance(bert, BertNormalizer):
+        return lambda part: [word.decode() for word in bert_words(bert, part)]
+    normalize = normalizer(plan.rules.normalizers) or str
+    pattern = PATTERNS["whitespace"] if plan.pattern is None else plan.pattern
+
+    split = split_at_blanks if pattern == PATTERNS["whitespace"] else pattern.split
+    return lambda part: split(normalize(part.decode("utf-8", "replace")))
+
+
+def learn(plan: WordPlan, counts: Iterable[tuple[bytes, int]], report: Report) -> TokenizerSpec:
+    """Learn merges of counted parts, and return what they make.
+
+    Raises `CorpusError` when there is no word, `ValueError` when `vocab_size` has no room for all characters.
+    """
+    words = words_of(plan, counts)
+    if not words:
+        raise CorpusError("there is no text to train on: no word was found")
+    kept = _alphabet(words, plan.max_alphabet)
+    spelled = {word: spelling(plan, word, kept) for word in words}
+    symbols = sorted({symbol for spelled_word in spelled.values() for symbol in spelled_word})
+    tokens = [*plan.special_tokens, *(symbol for symbol in symbols if symbol not in plan.special_tokens)]
+    if len(tokens) > plan.vocab_size:
+        raise ValueError(
+            f"vocab_size is {plan.vocab_size}; expected at least {len(tokens)}, the special tokens and all characters "
+            "(max_alphabet leaves out rare ones)"
+        )
+    ids = {token: token_id for token_id, token in enumerate(tokens)}
+    coded = (([ids[symbol] for symbol in spelled[word]], count) for word, count in words.items())
+    trainer = WordTrainer(coded, score=plan.score, min_frequency=plan.min_frequency)
+    merges: list[tuple[str, str]] = []
+    while len(tokens) < plan.vocab_size and (best := trainer.best()) is not None:
+        left, right = tokens[best[0]], tokens[best[1]]
+        made = left + (right.removeprefix(_PREFIX) if plan.model == "wordpiece" else right)
+        if made not in ids:
+            ids[made] = len(tokens)
+            tokens.append(made)
+        merges.append((left, right))
+        trainer.merge(ids[made])
+        if len(merges) % _STEP == 0:
+            report(Progress("merge", len(tokens), plan.vocab_size, "tokens"))
+    report(Progress("merge", len(tokens), len(tokens), "tokens"))
+    return _spec(plan, ids, merges)
+
+
+def spelling(plan: WordPlan, word: str, kept: frozenset[str] | None) -> list[str]:
+    """Return the symbols that a word begins as, without characters that are not kept."""
+    chars = list(word) if kept is None else [char for char in word if char in kept]
+    if plan.model == "wordpiece":
+        return [*chars[:1], *(_PREFIX + char for char in chars[1:])]
+    return [*chars[:-1], chars[-1] + plan.end_of_word] if chars else []
+
+
+def _alphabet(words: Mapping[str, int], most: int | None) -> frozenset[str] | None:
+    """Return the most frequent characters, of equals the lowest; all of them when there is no limit."""
+    if most is None:
+        return None
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for char in word:
+            counts[char] += count
+    ordered = sorted(counts, key=lambda char: (-counts[char], char))
+    return frozenset(ordered[:most])
+
+
+def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> TokenizerSpec:
+    specials = {text: ids[text] for text in plan.special_tokens}
+    vocab = {token_id: token.encode() for token, token_id in ids.items()}
+    if plan.model == "wordpiece":
+        return make_spec(
+            vocab,
+            None,
+            pattern=PATTERNS["none"] if plan.pattern is None else plan.pattern,
+            special_tokens=specials,
+            rules=plan.rules,
+            template=_template(specials),
+            model=WordPiece(ids[plan.unknown], _PREFIX),
+        )
+    for text in specials:
+        del vocab[ids[text]]
+    return make_spec(
+        vocab,
+        [(left.encode(), right.encode()) for left, right in merges],
+        pattern=PATTERNS["whitespace"] if plan.pattern is None else plan.pattern,
+        special_tokens=specials,
+        rules=plan.rules,
+        characters=Characters((), ids[plan.unknown], end_of_word=plan.end_of_word),
+    )
+
+
+def _template(specials: Mapping[str, int]) -> Template | None:
+    """Return what BERT has around a text, and two, where there are such tokens."""
+    if "[CLS]" not in specials or "[SEP]" not in specials:
+        return None
+    first, last = specials["[CLS]"], specials["[SEP]"]
+    single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
+    return Template(single, (*single, ("B", 1), (last, 1)))

@@ -1,0 +1,46 @@
+/* Parts of a text before rules are applied (split_words.h), 64 bytes at a time.
+ *
+ * Includer: is split_masks.h, whose primitives and masks_write these are made of. */
+#ifndef BBPE_SPLIT_WORDS_MASKS_H
+#define BBPE_SPLIT_WORDS_MASKS_H
+
+#include "split_token.h"
+
+/* The starts of a block of words, which begins with one (split_words.h). */
+BBPE_INLINE uint64_t masks_words(const uint8_t *text, uint32_t words) {
+    const bbpe_vector v = vector_load(text);
+    const bbpe_lanes blank = vector_eq(v, ' ');
+    const uint64_t high = lanes_bits(vector_in(v, 0x80, 0xFF)), blanks = lanes_bits(blank);
+    const uint64_t space = lanes_bits(lanes_or(lanes_or(blank, vector_in(v, '\t', '\n')), vector_eq(v, '\r')));
+    if (words == BBPE_WORDS_SPACE) return space & ~(uint64_t)1;
+    const uint64_t punctuation = lanes_bits(lanes_or(lanes_or(vector_in(v, '!', '/'), vector_in(v, ':', '@')),
+                                                     lanes_or(vector_in(v, '[', '`'), vector_in(v, '{', '~'))));
+    uint64_t starts = space | punctuation << 1 | (punctuation & ~(blanks << 1));
+    if (!high) return starts & ~(uint64_t)1;
+    const uint64_t tails = lanes_bits(vector_in(v, 0x80, 0xBF));
+    const uint64_t third = lanes_bits(lanes_or(vector_in(v, 0x80, 0x83), vector_in(v, 0x88, 0x91)));
+    uint64_t ends = lanes_bits(vector_eq(v, 0xE3)) & lanes_bits(vector_eq(v, 0x80)) >> 1 & third >> 2;
+    if (words == BBPE_WORDS_BERT_APART) {
+        const uint64_t ideographs = lanes_bits(vector_in(v, 0xE5, 0xE9));
+        starts |= ideographs & ~(blanks << 1);
+        ends |= ideographs & tails >> 1 & tails >> 2;
+    }
+    return (starts | ends << 3) & ~(uint64_t)1;
+}
+
+BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
+                                    const bbpe_scheme scheme) {
+    size_t count = 0;
+    while (start < n && limit - count >= 64) {
+        const uint64_t starts = n - start >= 64 ? masks_words(text + start, scheme.words) : 0;
+        if (BBPE_LIKELY(starts)) {
+            count += masks_write(starts, start, ends + count);
+            start += 63 - (unsigned)__builtin_clzll(starts);
+        } else {
+            ends[count++] = start = bbpe_split_token(text, start, n, scheme);
+        }
+    }
+    return count;
+}
+
+#endif

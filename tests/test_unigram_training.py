@@ -1,0 +1,214 @@
+"""Training of Unigram vocabularies: each step by its definition, and as likely as SentencePiece's."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from unigram_truth import best, expected
+
+import bbpe
+from bbpe.core.unigram_train import Pieces, substrings
+from bbpe.errors import CorpusError
+from bbpe.models import Unigram
+from bbpe.rowfiles import Rows
+from bbpe.unigram import piece_scores
+from bbpe.unigram_training import digamma, learn
+
+#: Three sentences of the source document.
+SENTENCES = ["I like to eat apples", "I like apples", "我喜欢吃苹果"]
+
+
+def rows_of(counts: dict[str, int]) -> Rows:
+    data = [text.encode() for text in counts]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    return Rows(np.frombuffer(b"".join(data), np.uint8), ends, np.array(list(counts.values()), np.uint64))
+
+
+def pieces_of(scores: dict[str, float]) -> Pieces:
+    rows = rows_of(dict.fromkeys(scores, 1))
+    values = np.array(list(scores.values()))
+    return Pieces(rows.data, rows.offsets, values, unknown_score=float(values.min()) - 10)
+
+
+def random_scores(rng: random.Random, alphabet: str, count: int) -> dict[str, float]:
+    tokens = sorted({"".join(rng.choices(alphabet, k=rng.randint(1, 4))) for _ in range(count)})
+    return {token: -rng.uniform(1, 8) for token in tokens}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_expectation_by_the_definition(seed: int) -> None:
+    rng = random.Random(seed)
+    scores = random_scores(rng, "ab é中"[: rng.randint(2, 5)], 25)
+    counts = {"".join(rng.choices("ab é中x", k=rng.randint(1, 9))): rng.randint(1, 9) for _ in range(30)}
+    rows, times = rows_of(counts), np.zeros(len(scores) + 1)
+    likelihood = pieces_of(scores).expect(rows.data, rows.offsets, rows.counts, 0, len(rows), times)
+    truth, true_likelihood = expected(counts, scores)
+    assert likelihood == pytest.approx(true_likelihood, rel=1e-9)
+    assert times[:-1].tolist() == pytest.approx(list(truth.values()), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_losses_by_the_definition(seed: int) -> None:
+    """What the counts of the best paths lose without a token, when what it is made of stands in its place."""
+    rng = random.Random(100 + seed)
+    scores = {**random_scores(rng, "abc", 20), "a": -2.0, "b": -2.5, "c": -3.0}
+    counts = {"".join(rng.choices("abc", k=rng.randint(1, 8))): rng.randint(1, 9) for _ in range(40)}
+    rows, times = rows_of(counts), np.zeros(len(scores) + 1)
+    pieces = pieces_of(scores)
+    pieces.count(rows.data, rows.offsets, rows.counts, 0, len(rows), times)
+    true_times: Counter[str] = Counter()
+    for text, count in counts.items():
+        for token in best(text, scores)[0]:
+            true_times[token] += count
+    assert times[:-1].tolist() == [true_times[token] for token in scores]
+    total = float(times.sum())
+    for token, loss in zip(scores, pieces.losses(times, 0, len(scores)).tolist(), strict=True):
+        others = {other: score for other, score in scores.items() if other != token}
+        way = best(token, others)[0] if len(token) > 1 else []
+        if len(token) == 1:
+            assert loss == np.inf
+        elif not true_times[token] or sum(scores[part] for part in way) > scores[token]:
+            assert loss == -np.inf
+        else:
+            mine = true_times[token]
+            after = np.log(total + mine * (len(way) - 1))
+            other = sum(np.log(true_times[part] + mine) - after for part in way)
+            assert loss == pytest.approx(mine / total * (np.log(mine / total) - other))
+
+
+@pytest.mark.parametrize(("alphabet", "depth"), [(2, 3), (3, 16), (5000, 16), (1 << 20, 9)])
+def test_substrings_by_the_definition(alphabet: int, depth: int) -> None:
+    rng = random.Random(alphabet)
+    chosen = [1, alphabet, *(rng.randint(1, alphabet) for _ in range(3))]
+    texts = [tuple(rng.choices(chosen, k=rng.randint(0, 40))) for _ in range(40)]
+    weights = np.array([rng.randint(1, 5) for _ in texts], np.uint64)
+    symbols = np.array([symbol for text in texts for symbol in (*text, 0)], np.uint32)
+    weight: Counter[tuple[int, ...]] = Counter()
+    for text, times in zip(texts, weights.tolist(), strict=True):
+        for start in range(len(text)):
+            for end in range(start + 1, min(len(text), start + depth) + 1):
+                weight[text[start:end]] += times
+    found = {}
+    for start, size, total in zip(*(array.tolist() for array in substrings(symbols, weights, depth)), strict=True):
+        found[tuple(symbols[start : start + size].tolist())] = total
+    longer: Counter[tuple[int, ...]] = Counter()
+    for text, total in weight.items():
+        longer[text[:-1]] = max(longer[text[:-1]], total)
+    # those that one symbol always follows are told with it
+    assert found == {
+        text: total for text, total in weight.items() if len(text) > 1 and total > 1 and longer[text] < total
+    }
+
+
+def test_digamma() -> None:
+    assert digamma(np.array([0.5, 1.0, 10.0])).tolist() == pytest.approx([-1.9635100260, -0.5772156649, 2.2517525891])
+
+
+def test_three_sentences() -> None:
+    """The worked example: scores of the tokens are those of expectation, and texts the ways with the highest sums."""
+    counts = bbpe.count_from_iterator(SENTENCES, pattern="gpt2")
+    tok = bbpe.train_from_counts(counts, 40, model="unigram", byte_fallback=False, character_coverage=1.0)
+    assert tok.vocab_size <= 40
+    assert isinstance(tok.spec.model, Unigram)
+    scores = {token.decode(): tok.spec.model.scores[token_id] for token_id, token in tok.spec.vocab.items()}
+    assert set("".join(SENTENCES)) <= set(scores)
+    assert {" like", " apples"} & set(scores)
+    words = {pretoken.decode(): count for pretoken, count in counts}
+    # one more round of expectation hardly changes what was learned
+    times, before = expected(words, scores)
+    again = {token: float(np.log(max(count, 0.05) / sum(times.values()))) for token, count in times.items()}
+    assert expected(words, again)[1] == pytest.approx(before, rel=0.01)
+    for sentence in SENTENCES[:2]:
+        way, _ = best(" apples", scores)
+        assert [tok.spec.vocab[token_id].decode() for token_id in tok.encode(sentence)][-len(way) :] == way
+    for sentence in SENTENCES:
+        assert tok.decode(tok.encode(sentence)) == sentence
+
+
+def test_options(tmp_path: Path) -> None:
+    text = "the cat sat on the mat <sep> the bat <s> naïve 漢字 " * 30
+    tok = bbpe.train_from_iterator(
+        [text], 340, model="unigram", special_tokens=["<s>", "</s>"], user_defined_symbols=["<sep>", "cat"], threads=2
+    )
+    assert (tok.token_to_id("<unk>"), tok.special_tokens) == (0, {"<unk>": 0, "<s>": 1, "</s>": 2})
+    assert [tok.token_to_id("<sep>"), tok.token_to_id("cat")] == [3, 4]
+    assert tok.token_to_id("<sep>") in tok.encode("a <sep>b")
+    assert tok.encode("concat")[-1] == 4
+    assert tok.decode(tok.encode(text)) == text
+    assert tok.decode(tok.encode("never seen: Ω😀")) == "never seen: Ω😀"
+    assert bbpe.train_from_iterator(
+        [text], 340, model="unigram", special_tokens=["<s>", "</s>"], user_defined_symbols=["<sep>", "cat"], threads=1
+    ).get_vocab() == tok.get_vocab()
+    short = bbpe.train_from_iterator([text], 340, model="unigram", max_token_length=3)
+    assert max(map(len, short.spec.vocab.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"vocab_size": 200}, "expected more than 257"),
+        ({"vocab_size": 260}, "expected a larger vocab_size"),
+        ({"vocab_size": 300, "character_coverage": 0.0}, "character_coverage is 0.0"),
+        ({"vocab_size": 300, "user_defined_symbols": ["<unk>"]}, "stands twice"),
+        ({"vocab_size": 300, "min_frequency": 2}, "min_frequency and tie_break"),
+        ({"vocab_size": 300, "model": "bpe", "byte_fallback": False}, "byte_fallback given"),
+        ({"vocab_size": 300, "alphabet": "chars"}, "a Unigram model is of characters"),
+        ({"vocab_size": 300, "model": "wordy"}, "model is 'wordy'"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises((ValueError, CorpusError), match=problem):
+        bbpe.train_from_iterator(["some letters, and a few more"], **{"model": "unigram", **options})
+
+
+def likelihood(tok: bbpe.Tokenizer, lines: list[str]) -> float:
+    """The logarithm of the probability of lines, each with a blank in front, over all ways to cut them."""
+    assert isinstance(tok.spec.model, Unigram)
+    scores, unknown_score = piece_scores(tok.spec.model, tok.spec.vocab)
+    tokens = list(tok.spec.vocab.values())
+    ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
+    pieces = Pieces(np.frombuffer(b"".join(tokens), np.uint8), ends, scores, unknown_score=unknown_score)
+    rows = rows_of({f" {line}": 1 for line in lines})
+    return pieces.expect(rows.data, rows.offsets, rows.counts, 0, len(rows), np.zeros(len(tokens) + 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "sample"),
+    [
+        ("en", 2_000, 300_000),
+        *(
+            pytest.param(name, size, 10_000_000, marks=pytest.mark.full)
+            for name in ("en", "code", "multi", "ja", "zh")
+            for size in (8_000, 32_000)
+        ),
+    ],
+)
+def test_text_held_back_is_as_likely_as_with_sentencepiece(
+    tmp_path: Path, name: str, size: int, sample: int, corpus: Callable[..., str]
+) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    pytest.importorskip("google.protobuf")
+    lines = [line.replace("\0", "") for line in corpus(name, sample).split("\n")]
+    held_back = len(lines) // 10
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines[:-held_back]), model_writer=model, model_type="unigram", vocab_size=size,
+        normalization_rule_name="identity", remove_extra_whitespaces=False, byte_fallback=True, minloglevel=2,
+        max_sentence_length=1 << 20, num_threads=1,
+    )  # fmt: skip
+    (tmp_path / "a.model").write_bytes(model.getvalue())
+    theirs = likelihood(bbpe.load(tmp_path / "a.model"), lines[-held_back:])
+    ours = likelihood(bbpe.train_from_iterator(lines[:-held_back], size, model="unigram"), lines[-held_back:])
+    assert ours > 1.01 * theirs
+
+
+def test_no_text() -> None:
+    with pytest.raises(CorpusError, match="no text"):
+        learn(Rows.join([]), 10)

@@ -1,0 +1,232 @@
+"""Training on words of characters, against counting everything anew before each merge; words with an end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe.core.train_words import WordTrainer
+from bbpe.errors import CorpusError, VocabularyError
+from bbpe.normalize import BYTE_ORDER, bytes_to_alphabet
+from bbpe.reference import learn_words
+
+TEXT = "low low low low low lower lower newest newest newest newest newest newest widest widest widest"
+CHINESE = "我爱北京天安门 我爱北京 天安门上太阳升 北京欢迎你 自然语言处理 自然语言"
+
+
+def learned(
+    words: list[tuple[list[int], int]], tokens: list[str], size: int, *, pmi: bool, prefix: str, least: int
+) -> tuple[list[tuple[int, int]], list[str]]:
+    trainer = WordTrainer(words, score="pmi" if pmi else "frequency", min_frequency=least)
+    known, merges = list(tokens), []
+    while len(known) < size and (best := trainer.best()) is not None:
+        made = known[best[0]] + known[best[1]].removeprefix(prefix)
+        if made not in known:
+            known.append(made)
+        merges.append(best[:2])
+        trainer.merge(known.index(made))
+    return merges, known
+
+
+def test_merges_are_those_of_counting_anew() -> None:
+    rng = random.Random(1)
+    for _ in range(400):
+        size = rng.randint(1, 4)
+        tokens = [chr(97 + number) for number in range(size)]
+        counts = [1, 1, 2, 5, 100, 2**40]
+        words = [
+            ([rng.randrange(size) for _ in range(rng.randint(1, 12))], rng.choice(counts))
+            for _ in range(rng.randint(1, 12))
+        ]
+        prefix = rng.choice(["", "##"])
+        if prefix:
+            tokens += [prefix + token for token in tokens]
+            words = [([word[0], *(symbol + size for symbol in word[1:])], count) for word, count in words]
+        options: dict[str, Any] = {"pmi": rng.random() < 0.5, "prefix": prefix, "least": rng.choice([0, 1, 2, 3])}
+        top = len(tokens) + rng.randint(0, 30)
+        assert learned(words, tokens, top, **options) == learn_words(words, tokens, top, **options), (words, options)
+
+
+@pytest.mark.parametrize("score", ["pmi", "frequency"])
+def test_a_corpus_as_counted_anew(score: Any, corpus: Callable[..., str]) -> None:
+    text = corpus("en", 6_000).lower()
+    words: dict[str, int] = {}
+    for word in text.split():
+        words[word] = words.get(word, 0) + 1
+    options = {"model": "wordpiece", "score": score, "pattern": "whitespace", "lowercase": False}
+    tok = bbpe.train_from_iterator([text], 160, **options)  # type: ignore[arg-type]
+    symbols = sorted({word[0] for word in words} | {"##" + char for word in words for char in word[1:]})
+    ids = {symbol: number for number, symbol in enumerate(symbols, 1)}
+    coded = [([ids[word[0]], *(ids["##" + char] for char in word[1:])], count) for word, count in words.items()]
+    _, known = learn_words(coded, ["[UNK]", *symbols], 160, pmi=score == "pmi", prefix="##")
+    assert list(tok.get_vocab()) == known
+
+
+def test_a_score_rises_when_a_symbol_gets_rarer() -> None:
+    """ab first: then b c is all that is left of c, and goes before d e, which was better."""
+    words = [([0, 1], 4), ([1, 2], 2), ([3, 4], 3), ([3], 2)]
+    scores = learn_words(words, list("abcde"), 8, pmi=True)
+    assert learned(words, list("abcde"), 8, pmi=True, prefix="", least=1) == scores
+
+
+def test_wordpiece() -> None:
+    tok = bbpe.train_from_iterator([TEXT, "Hug pug, pun bun hugs!"], 60, model="wordpiece")
+    assert tok.tokenize("hugs")[0].startswith("h")
+    assert tok.token_to_id("[UNK]") == 0
+    assert tok.encode("中") == [0]
+    assert bbpe.train_from_iterator([TEXT] * 2, 40, model="wordpiece", min_frequency=100).n_vocab < 40
+
+
+def test_chinese() -> None:
+    pieces = bbpe.train_from_iterator([CHINESE], 60, model="wordpiece", special_tokens=["[PAD]", "[UNK]"])
+    assert pieces.tokenize("我爱北京") == ["我", "爱", "北", "京"]
+    assert pieces.decode(pieces.encode("北京")) == "北 京"
+    tok = bbpe.train_from_iterator([CHINESE], 80, alphabet="chars", end_of_word="</w>", min_frequency=2)
+    assert tok.tokenize("自然语言 天安门") == ["自然语", "言</w>", "天安", "门</w>"]
+    assert tok.tokenize(CHINESE) == slow_words(tok, CHINESE)
+    assert tok.decode(tok.encode("我爱北京 天安门")) == "我爱北京 天安门"
+
+
+# -- words with an end --------------------------------------------------------------------------------------
+
+
+def test_the_documents_example() -> None:
+    """The text of Sennrich et al., lower-cased words between white space, `</w>` behind each."""
+    tok = bbpe.train_from_iterator(
+        [TEXT.title()], 30, model="bpe", alphabet="chars", end_of_word="</w>", pattern="whitespace", lowercase=True,
+        unk_token="<unk>",
+    )  # fmt: skip
+    assert tok.merges[:3] == [(b"e", b"s"), (b"es", b"t</w>"), (b"l", b"o")]
+    assert tok.tokenize("low newer") == ["low</w>", "new", "er</w>"]
+    assert tok.decode(tok.encode("Low  newest\nlow")) == "low newest low"
+    assert tok.tokenize("lxw") == ["l", "<unk>", "w</w>"]
+    assert tok.encode("") == tok.encode(" \n") == []
+    assert tok.encode_batch(["low", "newest low"]) == [tok.encode("low"), tok.encode("newest low")]
+    assert tok.encode(b"low newer") == tok.encode("low newer")
+
+
+def test_a_character_that_ends_no_word() -> None:
+    """A symbol and the same at the end of a word are two; one that has no token is unknown, and only that one."""
+    tok = bbpe.train_from_iterator(["ab ab cab"], 20, alphabet="chars", end_of_word="</w>")
+    assert tok.tokenize("ab b") == ["ab</w>", "b</w>"]
+    assert tok.tokenize("ba") == ["<unk>", "<unk>"]
+    assert tok.tokenize("xc\u00e9ab") == ["<unk>", "c", "<unk>", "ab</w>"]
+
+
+def slow_words(tok: bbpe.Tokenizer, text: str) -> list[str]:
+    """Merge each word as apply_bpe.py of subword-nmt does."""
+    ranks = {(a.decode(), b.decode()): number for number, (a, b) in enumerate(tok.merges)}
+    vocab, found = tok.get_vocab(), []
+    for word in text.split():
+        symbols = [*word[:-1], word[-1] + "</w>"]
+        while len(symbols) > 1:
+            best = min(pairwise(symbols), key=lambda two: ranks.get(two, 1 << 30))
+            if best not in ranks:
+                break
+            i = 0
+            while i + 1 < len(symbols):
+                if (symbols[i], symbols[i + 1]) == best:
+                    symbols[i : i + 2] = ["".join(best)]
+                i += 1
+        found += [symbol if symbol in vocab else "<unk>" for symbol in symbols]
+    return found
+
+
+def test_words_as_defined(corpus: Callable[..., str], tmp_path: Path) -> None:
+    text = corpus("multi", 60_000)
+    tok = bbpe.train_from_iterator([text[:20_000]], 2_000, alphabet="chars", end_of_word="</w>", max_alphabet=300)
+    assert tok.tokenize(text) == slow_words(tok, text)
+    tok.save(tmp_path / "tokenizer.json")
+    assert bbpe.load(tmp_path / "tokenizer.json") == tok
+    hf = pytest.importorskip("tokenizers").Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert hf.encode(text).ids == tok.encode(text)
+    assert hf.decode(tok.encode("a b"), skip_special_tokens=False) == tok.decode(tok.encode("a b"))
+
+
+def test_codes(corpus: Callable[..., str], tmp_path: Path) -> None:
+    apply_bpe = pytest.importorskip("subword_nmt.apply_bpe")
+    text = corpus("en", 60_000)
+    bbpe.train_from_iterator([text], 2_000, alphabet="chars", end_of_word="</w>").save(tmp_path / "x.codes")
+    tok = bbpe.load(tmp_path / "x.codes")
+    with (tmp_path / "x.codes").open(encoding="utf-8") as file:
+        theirs = apply_bpe.BPE(file)
+    pieces = theirs.segment_tokens(text.split())
+    expected = [piece[:-2] if piece.endswith("@@") else piece + "</w>" for piece in pieces]
+    vocab = tok.get_vocab()
+    assert tok.tokenize(text) == [piece if piece in vocab else "<unk>" for piece in expected]
+    tok.save(tmp_path / "again.codes")
+    assert bbpe.load(tmp_path / "again.codes") == tok
+
+
+def test_clip(tmp_path: Path) -> None:
+    """A small file as CLIP's: bytes, and merges of them in GPT-2's alphabet; special tokens around a text."""
+    lines = ["i n", "in g</w>", "c a", "ca t</w>", "Ã ©</w>"]
+    path = tmp_path / "bpe_simple_vocab_16e6.txt"
+    path.write_text('"bpe_simple_vocab_16e6.txt#version: 0.2\n' + "\n".join(lines) + "\n", "utf-8")
+    tok = bbpe.load(path)
+    assert len(tok) == 512 + 5 + 2
+    assert tok.tokenize("A Cat sing é1") == [
+        "a</w>", "cat</w>", "s", "ing</w>", "Ã©</w>", "1</w>",
+    ]  # fmt: skip
+    assert tok.decode(tok.encode("A cat, é")) == "a cat , é"
+    assert tok.encode("cat", add_special_tokens=True) == [517, 515, 518]
+    assert list(tok.get_vocab())[:2] == [bytes_to_alphabet(bytes((byte,))) for byte in BYTE_ORDER[:2]]
+    tok.save(tmp_path / "tokenizer.json")
+    assert bbpe.load(tmp_path / "tokenizer.json") == tok
+    hf = pytest.importorskip("tokenizers").Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in ("A Cat sing é1", "中文 it's 12", ""):
+        assert hf.encode(text, add_special_tokens=False).ids == tok.encode(text)
+
+
+@pytest.mark.parametrize("text", ["#version: 0.1\na b</w>\n", "#version: 0.2\na b</w>\na  b\n"])
+def test_broken_codes(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.codes").write_text(text, "utf-8")
+    with pytest.raises(VocabularyError, match="line"):
+        bbpe.load(tmp_path / "x.codes")
+
+
+# -- arguments ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"model": "unigram"}, "model is 'unigram'"),
+        ({"alphabet": "words"}, "alphabet is 'words'"),
+        ({"model": "wordpiece", "alphabet": "bytes"}, "WordPiece is of characters"),
+        ({"model": "wordpiece", "end_of_word": "</w>"}, "end_of_word"),
+        ({"model": "wordpiece", "score": "loss"}, "score is 'loss'"),
+        ({"alphabet": "chars"}, "needs end_of_word"),
+        ({"alphabet": "chars", "end_of_word": "</w>", "score": "pmi"}, "score is 'pmi'"),
+        ({"end_of_word": "</w>"}, "end_of_word is given"),
+        ({"lowercase": True}, "lowercase is given"),
+        ({"model": "wordpiece", "tie_break": "first"}, "tie_break is given"),
+        ({"model": "wordpiece", "pad_vocab_to": 8}, "pad_vocab_to is given"),
+    ],
+    ids=str,
+)
+def test_refuses_arguments(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        bbpe.train_from_iterator(["a b"], 300, **options)
+
+
+def test_refuses_what_has_no_room() -> None:
+    with pytest.raises(ValueError, match="max_alphabet"):
+        bbpe.train_from_iterator(["abcdef"], 3, model="wordpiece")
+    with pytest.raises(CorpusError, match="no word"):
+        bbpe.train_from_iterator([" \n"], 30, model="wordpiece")
+
+
+def test_files_threads_and_texts_agree(corpus: Callable[..., str], tmp_path: Path) -> None:
+    text = corpus("multi", 40_000)
+    (tmp_path / "a.txt").write_text(text, "utf-8", newline="")
+    options: dict[str, Any] = {"model": "wordpiece", "max_alphabet": 500}
+    one = bbpe.train(tmp_path / "a.txt", 1500, threads=1, **options)
+    assert one == bbpe.train(tmp_path / "a.txt", 1500, threads=2, **options)
+    assert one == bbpe.train_from_iterator([text], 1500, **options)
