@@ -13,7 +13,8 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full test-long lint strict sanitize sanitize-split sanitize-encode sanitize-train sanitize-unigram sanitize-threads neon clean
+.PHONY: demo test test-full test-long lint stubs strict docs sanitize sanitize-split sanitize-encode sanitize-train \
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -31,6 +32,14 @@ test-long: $(VENV)/tested
 lint: $(VENV)/linted
 	$(BIN)/ruff check
 	$(BIN)/mypy
+
+# the stubs of the compiled modules against what these really have
+stubs: $(VENV)/linted
+	$(BIN)/python -m mypy.stubtest bbpe.core --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt
+
+# the site, into build/site; a warning stops it
+docs: $(VENV)/documented
+	$(BIN)/mkdocs build --strict --quiet
 
 strict: $(VENV)/built
 	for leaf in csrc/*.c; do $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla $$leaf || exit 1; done
@@ -59,29 +68,55 @@ ENCODE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc $(wildcard csrc/*.c) -lm
 SECONDS = 10
 sanitize-encode:
 	mkdir -p build/encode
-	$(CC) $(SANITIZE) $(ENCODE) tests/bpe_driver.c -o build/encode/bpe
+	$(CC) $(SANITIZE) tests/bpe_driver.c $(ENCODE) -o build/encode/bpe
 	build/encode/bpe fuzz 3000
-	$(CC) $(SANITIZE) $(ENCODE) tests/thread_driver.c -pthread -o build/encode/one
+	$(CC) $(SANITIZE) tests/thread_driver.c $(ENCODE) -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
-	$(CC) $(SANITIZE) $(ENCODE) tests/words_driver.c -o build/encode/words
+	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words
 	build/encode/words 2000
 
 # counting and learning merges, with several thresholds
 sanitize-train:
 	mkdir -p build/train
-	$(CC) $(SANITIZE) $(ENCODE) tests/train_driver.c -o build/train/sanitized
+	$(CC) $(SANITIZE) tests/train_driver.c $(ENCODE) -o build/train/sanitized
 	build/train/sanitized 300
 
 # Unigram models: encoding, ways, learning
 sanitize-unigram:
 	mkdir -p build/unigram
-	$(CC) $(SANITIZE) $(ENCODE) tests/unigram_driver.c -lm -o build/unigram/sanitized
+	$(CC) $(SANITIZE) tests/unigram_driver.c $(ENCODE) -o build/unigram/sanitized
 	build/unigram/sanitized 300
 
 sanitize-threads:
 	mkdir -p build/encode
-	$(CC) -fsanitize=thread -g -O1 $(ENCODE) tests/thread_driver.c -pthread -o build/encode/threads
+	$(CC) -fsanitize=thread -g -O1 tests/thread_driver.c $(ENCODE) -pthread -o build/encode/threads
 	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
+
+# the leaves under the sanitizers, compiled once for the drivers that follow; the fuzzer is told where they go
+LEAF = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc
+LEAVES = $(patsubst csrc/%.c,build/leaves/%.o,$(wildcard csrc/*.c))
+build/leaves/%.o: csrc/%.c $(wildcard csrc/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE) -fsanitize-coverage=trace-pc $(LEAF) -c $< -o $@
+
+# every allocation fails, one after another
+sanitize-memory: $(LEAVES)
+	$(CC) $(SANITIZE) $(LEAF) tests/memory_driver.c $(LEAVES) -lm -o build/leaves/memory \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap
+	build/leaves/memory
+
+# mutated inputs for the leaves and for every file loader, so many seconds each, from a saved corpus
+FUZZ_SECONDS = 60
+FUZZ_TARGETS = split encode count ranks train decode
+fuzz: $(VENV)/tested $(LEAVES)
+	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/fuzz_driver.c tests/fuzz/targets.c $(LEAVES) -lm -o build/leaves/fuzz
+	for target in $(FUZZ_TARGETS); do \
+		build/leaves/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
+	$(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)
+
+# loading, encoding and freeing again and again, under valgrind's eyes where it is installed, and without
+leaks: $(VENV)/tested
+	$(BIN)/python -m pytest -m "long or not long" tests/test_leaks.py
 
 AARCH64_CC = aarch64-linux-gnu-gcc
 AARCH64_RUN = qemu-aarch64
@@ -104,6 +139,10 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 
 $(VENV)/tested: $(VENV)/built
 	$(PIP) install $(call extra,test)
+	touch $@
+
+$(VENV)/documented: $(VENV)/made
+	$(PIP) install $(call extra,docs)
 	touch $@
 
 $(VENV)/linted: $(VENV)/tested

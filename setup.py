@@ -28,6 +28,7 @@ setup(
                 sources=[str(module)],
                 depends=[*HEADERS, *LEAVES],
                 include_dirs=["csrc"],
+                libraries=[] if sys.platform == "win32" else ["m"],
                 extra_compile_args=FLAGS,
             )
             for module in MODULES

@@ -6,28 +6,32 @@
 'see my eyes'
 """
 
-from .compat.classic import BBPETokenizer
-from .core.states import set_cache_limit
-from .counting import count, count_from_iterator
-from .counts import PretokenCounts, Summary, load_counts
-from .encoding import CacheInfo
-from .encodings import encoding_for_model, get_encoding
-from .errors import (
-    BBPEError,
-    CorpusError,
-    MemoryLimitError,
-    PatternError,
-    SpecialTokenError,
-    TokenIdError,
-    VocabularyError,
-)
-from .extending import extend
-from .pruning import prune
-from .ragged import Ragged
-from .splitting import split, split_spans
-from .stream_decoder import StreamDecoder
-from .tokenizer import Tokenizer, load
-from .training import train, train_from_counts, train_from_iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compat.classic import BBPETokenizer
+    from .core.states import set_cache_limit
+    from .counting import count, count_from_iterator
+    from .counts import PretokenCounts, Summary, load_counts
+    from .encoding import CacheInfo
+    from .encodings import encoding_for_model, get_encoding
+    from .errors import (
+        BBPEError,
+        CorpusError,
+        MemoryLimitError,
+        PatternError,
+        SpecialTokenError,
+        TokenIdError,
+        VocabularyError,
+    )
+    from .extending import extend
+    from .pruning import prune
+    from .ragged import Ragged
+    from .splitting import split, split_spans
+    from .stream_decoder import StreamDecoder
+    from .tokenizer import Tokenizer, load
+    from .training import train, train_from_counts, train_from_iterator
 
 __all__ = [
     "BBPEError",
@@ -60,3 +64,34 @@ __all__ = [
     "train_from_iterator",
 ]
 __version__ = "0.1.0"
+
+#: Where public names live.  A room is imported when one of its names is first used, so that a program which only loads
+#: a tokenizer, or never comes to it, does not wait for the rooms of training.
+_ROOMS = {
+    ".compat.classic": "BBPETokenizer",
+    ".core.states": "set_cache_limit",
+    ".counting": "count count_from_iterator",
+    ".counts": "PretokenCounts Summary load_counts",
+    ".encoding": "CacheInfo",
+    ".encodings": "encoding_for_model get_encoding",
+    ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError VocabularyError",
+    ".extending": "extend",
+    ".pruning": "prune",
+    ".ragged": "Ragged",
+    ".splitting": "split split_spans",
+    ".stream_decoder": "StreamDecoder",
+    ".tokenizer": "Tokenizer load",
+    ".training": "train train_from_counts train_from_iterator",
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_ROOM_OF[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -102,6 +102,7 @@ void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_
 }
 
 void bbpe_stage_learn(bbpe_stage *self, bbpe_encode_state *state) {
+    if (BBPE_UNLIKELY(state->status != BBPE_OK)) return; /* some of them have no ids, for want of memory */
     for (size_t i = 0; i < self->new_count; i++) bbpe_hot_cache_add(&state->hot, self->news + i);
     if (self->stray != NULL) bbpe_hot_cache_lead_home(&state->hot, self->stray);
 }
@@ -143,7 +144,7 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
     bbpe_cache_entry fresh;
     if (entry == NULL) {
         bbpe_encode_new(self, state, key, &fresh);
-        bbpe_hot_cache_add(&state->hot, &fresh);
+        if (state->status == BBPE_OK) bbpe_hot_cache_add(&state->hot, &fresh);
         entry = &fresh;
     }
     return bbpe_cache_is_few(entry) ? ids + bbpe_cache_put(entry->ids, ids) : bbpe_encode_many(self, state, entry, ids);
@@ -159,7 +160,8 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
     uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
     const size_t count = (size_t)(end - ids);
     /* if it was not cut, it is there by now */
-    if (count > 0 && count <= BBPE_CACHE_LONG_IDS && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
+    const bool is_whole = state->status == BBPE_OK && count > 0 && count <= BBPE_CACHE_LONG_IDS;
+    if (is_whole && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
         bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
     return end;
 }

@@ -1,0 +1,124 @@
+"""Every file loader on mutated files: `python tests/fuzz/loaders.py --seconds 60 [NAME ...]`.
+
+As in `test_mutated_files.py`, but several changes at once, for as long as one likes, and from another seed each time.
+What is wrong is saved under `build/fuzz/loaders`, and the exit status is 1: an error that is not ours or does not name
+the file, a file that takes more than ten seconds, or a tokenizer that loads and then loses bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import random
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from test_mutated_files import FILES, MERGES_TXT, mutated  # noqa: E402
+
+import bbpe  # noqa: E402
+from bbpe.spec import TextRules  # noqa: E402
+
+SECONDS_A_FILE = 10
+TEXTS = (b"the thing 12's", b"\xff\xe4\xb8\xad", b"")
+
+
+def seeds() -> dict[str, bytes]:
+    """A file of each format; those that need a package are left out without it."""
+    found = dict(FILES)
+    try:
+        import sentencepiece
+    except ImportError:
+        pass
+    else:
+        for kind in ("bpe", "unigram"):
+            model = io.BytesIO()
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(["see my eyes first", "see my dogs"] * 5), model_writer=model, vocab_size=300,
+                model_type=kind, byte_fallback=True, hard_vocab_limit=False, minloglevel=2,
+            )
+            found[f"{kind}.model"] = model.getvalue()
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        return found
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "counts.parquet"
+        bbpe.count_from_iterator(["see my eyes first", "see my dogs"], pattern="gpt2").save(path)
+        found["counts.parquet"] = path.read_bytes()
+    return found
+
+
+def load(path: Path) -> None:
+    """Load a file, and use what it is."""
+    if path.suffix == ".parquet":
+        counts = bbpe.load_counts(path)
+        bbpe.train_from_counts(counts, 256 + len(counts.special_tokens) + 5)
+        return
+    pattern = "gpt2" if path.name in ("x.tiktoken", "vocab.json", "vocab.txt") else None
+    tok = bbpe.load(path, pattern=pattern)
+    for text in TEXTS:
+        ids = tok.encode(text)
+        if tok.spec.rules == TextRules() and tok.decode_bytes(ids) != text:
+            raise AssertionError(f"{text!r} becomes {tok.decode_bytes(ids)!r}")
+        tok.decode(ids)
+
+
+def wrong_with(path: Path, data: bytes, merges: bytes) -> str | None:
+    """Say what is wrong when these files are loaded, or nothing."""
+    path.write_bytes(data)
+    if path.name.startswith("vocab"):
+        (path.parent / "merges.txt").write_bytes(merges)
+    start = time.process_time()
+    try:
+        load(path)
+    except bbpe.BBPEError as error:
+        if str(path.parent) not in str(error):
+            return f"the error does not name the file: {error}"
+    except Exception:
+        return traceback.format_exc()
+    seconds = time.process_time() - start
+    return f"it takes {seconds:.0f} seconds" if seconds > SECONDS_A_FILE else None
+
+
+def fuzz(name: str, seed: bytes, seconds: float) -> bool:
+    """Mutate one file for so long; whether all went well."""
+    rng, count, end = random.Random(), 0, time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as folder:
+        while time.monotonic() < end:
+            data, merges = seed, MERGES_TXT
+            for _ in range(rng.choice((1, 1, 2, 3, 6))):
+                if name.startswith("vocab") and rng.random() < 0.4:
+                    merges = mutated(rng, merges or b" ")
+                else:
+                    data = mutated(rng, data or b" ")
+            wrong = wrong_with(Path(folder) / name, data, merges)
+            count += 1
+            if wrong is not None:
+                kept = ROOT / "build" / "fuzz" / "loaders"
+                kept.mkdir(parents=True, exist_ok=True)
+                (kept / name).write_bytes(data)
+                (kept / "merges.txt").write_bytes(merges)
+                print(f"{name}: {wrong}\nthe file is in {kept}", file=sys.stderr)
+                return False
+    print(f"{name:15} {count:8} files in {seconds:.0f} s, nothing wrong")
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Load mutated files.")
+    parser.add_argument("--seconds", type=float, default=60, help="for all formats together")
+    parser.add_argument("names", nargs="*", help="files to mutate, by name (default: one of each format)")
+    args = parser.parse_args()
+    files = {name: data for name, data in seeds().items() if not args.names or name in args.names}
+    went_well = [fuzz(name, data, args.seconds / len(files)) for name, data in files.items()]
+    return 0 if all(went_well) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
