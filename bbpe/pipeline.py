@@ -19,7 +19,7 @@ from .normalize import Text, text_bytes, well_formed
 from .normalizing import batch_normalizer, normalizer
 from .parallel import imap
 from .patterns import PATTERNS
-from .pretokenizing import prefixed, pretokens
+from .pretokenizing import prefixed, pretokens, split_at_blanks
 from .ragged import Ragged
 from .rules import BLANK, Characters, Prepend, Replace
 from .scheme import Scheme
@@ -36,8 +36,6 @@ _find_blank = re.compile(_BLANK_BYTES).search
 _TOGETHER = 1 << 14
 # texts that are normalised at once: more would leave the cache
 _AT_ONCE = 1 << 12
-# what str.split takes for white space and patterns do not
-_SEPARATORS = re.compile("[\x1c-\x1f]")
 _NO_IDS = np.empty(0, np.uint32)
 
 
@@ -213,9 +211,9 @@ class RuleEncoder(TextEncoder):
         if self._rules.pre_tokenizers:
             words = [word.decode("utf-8", "replace") for word in pretokens(self._rules.pre_tokenizers, text)]
         elif self.splitter.pattern == PATTERNS["whitespace"]:
-            words = text.split() if not _SEPARATORS.search(text) else self._split(text)
+            words = split_at_blanks(text)
         else:
-            words = self._split(text)
+            words = list(self.splitter.pattern.split(text))
         if not words:
             return _NO_IDS
         joined = "\udcff".join(words) + "\udcff"
@@ -224,9 +222,6 @@ class RuleEncoder(TextEncoder):
         data = joined.encode("utf-8", "surrogateescape")
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == WORD_END) + 1
         return self.encoder.encode_given(data, ends.astype(np.int64, copy=False))
-
-    def _split(self, text: str) -> list[str]:
-        return list(self.splitter.pattern.split(text))
 
     def _given(self, found: Sequence[bytes]) -> Ids:
         """Return the ids of pretokens."""

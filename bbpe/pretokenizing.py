@@ -5,6 +5,7 @@ For chains of rules that are no `Pattern`; those are split faster.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
@@ -95,6 +96,19 @@ def _parts(rule: PreTokenizer, text: str) -> list[str]:
         case ByteLevel():
             chosen = Split(_GPT2, "Isolated") if rule.use_regex else None
     return [text] if chosen is None else split_text(chosen, text)
+
+
+# what str.split takes for white space and patterns do not
+_SEPARATORS = re.compile("[\x1c-\x1f]")
+
+
+def split_at_blanks(text: str) -> list[str]:
+    """Return the words that the pattern "whitespace" finds.
+
+    >>> split_at_blanks(" a  b ")
+    ['a', 'b']
+    """
+    return regex.findall(r"\S+", text) if _SEPARATORS.search(text) else text.split()
 
 
 def split_text(rule: Split, text: str) -> list[str]:

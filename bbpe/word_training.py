@@ -20,6 +20,7 @@ from .errors import CorpusError
 from .models import WordPiece
 from .normalizing import normalizer
 from .patterns import BERT_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
+from .pretokenizing import split_at_blanks
 from .progress import Progress
 from .rules import BertNormalizer, BertPreTokenizer, Characters, Lowercase, Template
 from .settings import Settings
@@ -113,24 +114,20 @@ def words_of(plan: WordPlan, counts: Iterable[tuple[bytes, int]]) -> dict[str, i
     cut = _cutter(plan)
     for part, count in counts:
         for word in cut(part):
-            text = word.decode("utf-8", "replace")
-            words[text] = words.get(text, 0) + count
+            words[word] = words.get(word, 0) + count
     return words
 
 
-def _cutter(plan: WordPlan) -> Callable[[bytes], list[bytes]]:
+def _cutter(plan: WordPlan) -> Callable[[bytes], Iterable[str]]:
     """Return what cuts a part into words, by the rules of a plan."""
     bert = plan.rules.normalizers[0] if plan.rules.pre_tokenizers else None
     if isinstance(bert, BertNormalizer):
-        return lambda part: bert_words(bert, part)
+        return lambda part: [word.decode() for word in bert_words(bert, part)]
     normalize = normalizer(plan.rules.normalizers) or str
     pattern = PATTERNS["whitespace"] if plan.pattern is None else plan.pattern
 
-    def cut(part: bytes) -> list[bytes]:
-        text = normalize(part.decode("utf-8", "replace"))
-        return [word.encode() for word in pattern.split(text)]
-
-    return cut
+    split = split_at_blanks if pattern == PATTERNS["whitespace"] else pattern.split
+    return lambda part: split(normalize(part.decode("utf-8", "replace")))
 
 
 def learn(plan: WordPlan, counts: Iterable[tuple[bytes, int]], report: Report) -> TokenizerSpec:

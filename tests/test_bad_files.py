@@ -145,8 +145,8 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"surprise": 1}, ("unknown field 'surprise'",)),
     ({"normalizer": {"type": "Nmt"}}, ("normalizer", "'Nmt' is not supported", "expected NFC")),
     (
-        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "BertNormalizer"}]}},
-        ("normalizer.normalizers[1]", "'BertNormalizer'", "not supported"),
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmt"}]}},
+        ("normalizer.normalizers[1]", "'Nmt'", "not supported"),
     ),
     ({"post_processor": _template()}, ("post_processor.single", "expected one Sequence A")),
     (
@@ -157,7 +157,7 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"decoder": {"type": "Metaspace"}}, ("decoder", "'replacement' is missing")),
     ({"decoder": {"type": "Fuse"}}, ("decoder", '"Fuse"', "expected ByteLevel")),
     ({"pre_tokenizer": None}, ("decoder", "ByteLevel needs the pre_tokenizer ByteLevel")),
-    ({"pre_tokenizer": {"type": "BertPreTokenizer"}}, ("pre_tokenizer", "'BertPreTokenizer' is not supported")),
+    ({"pre_tokenizer": {"type": "UnicodeScripts"}}, ("pre_tokenizer", "'UnicodeScripts' is not supported")),
     ({"pre_tokenizer": split("a")}, ("decoder", "ByteLevel needs the pre_tokenizer ByteLevel")),
     ({"pre_tokenizer": sequence()}, ("decoder", "ByteLevel needs the pre_tokenizer ByteLevel")),
     ({"pre_tokenizer": sequence({"type": "Metaspace"}, byte_level())}, ("pretokenizers[0]", "'replacement'")),

@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import VocabularyError
 from ..files import StrPath, write_atomic, write_folder_atomic
 from ..models import Unigram, WordPiece
+from ..normalize import bytes_to_alphabet
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import BLANK, Characters, Replace
 from ..spec import TextRules, TokenizerSpec, make_spec
@@ -231,6 +232,10 @@ def _model(
         _check_apart(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
         ended = Characters((), keys.get(unknown), end_of_word=end, are_bytes=True) if end else None
+        lost = next((byte for byte in range(256) if end and not _has_both(bytes((byte,)), end, tokens)), None)
+        if lost is not None:
+            problem = f"{shown(end)}: byte 0x{lost:02X} has no token with or without it; expected both of each byte"
+            model.refuse(problem, "end_of_word_suffix")
         return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended
     marks = _marks_blanks(model, split, rules, keys, specials)
     if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or (decoder.end_of_word or "") != end:
@@ -245,6 +250,11 @@ def _model(
     )
     pairs = merged_bytes(merges, tokens)
     return {keys[key]: token for key, token in tokens.items()}, pairs, whole, characters
+
+
+def _has_both(byte: bytes, end: str, tokens: Mapping[str, bytes]) -> bool:
+    key = bytes_to_alphabet(byte)
+    return key in tokens and key + end in tokens
 
 
 def _marks_blanks(
