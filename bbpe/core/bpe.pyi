@@ -1,17 +1,18 @@
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 from .model import Model
 
 class BPE(Model):
-    def __init__(
-        self,
+    def __new__(
+        cls,
         vocab: Mapping[int, bytes],
         merges: Sequence[tuple[int, int, int]] | None,
         *,
         whole_pretokens: bool = False,
         outputs: list[tuple[int, ...]] | None = None,
         fixed_merges: int = 0,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def longest(self) -> int: ...
     def live_merges(self) -> tuple[list[tuple[int, int, int]], list[int]]: ...

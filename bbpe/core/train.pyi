@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,8 @@ def merge_memory(table_bytes: int, pretokens: int, merge_limit: int) -> int: ...
 class Trainer:
     merge_count: int
     merge_limit: int
-    def __init__(
-        self,
+    def __new__(
+        cls,
         table: PretokenTable,
         byte_order: bytes,
         *,
@@ -24,7 +25,7 @@ class Trainer:
         threshold: int = 0,
         base: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None,
         encode: Callable[[bytes, npt.NDArray[np.int64]], npt.NDArray[np.uint32]] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def step(self, visits: int) -> bool: ...
     def merges(self) -> npt.NDArray[np.uint32]: ...
     def tokens(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...

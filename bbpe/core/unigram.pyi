@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -6,8 +7,8 @@ import numpy.typing as npt
 from .model import Model
 
 class UnigramModel(Model):
-    def __init__(
-        self,
+    def __new__(
+        cls,
         vocab: Mapping[int, bytes],
         scores: npt.NDArray[np.float64],
         *,
@@ -15,6 +16,6 @@ class UnigramModel(Model):
         unknown: int | None,
         byte_ids: Sequence[int] = (),
         is_float: bool,
-    ) -> None: ...
+    ) -> Self: ...
     def best_ways(self, text: bytes, most: int) -> list[tuple[float, list[int]]]: ...
     def drawn_way(self, text: bytes, alpha: float, state: int) -> tuple[list[int], int]: ...

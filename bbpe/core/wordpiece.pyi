@@ -1,9 +1,9 @@
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, Self
 
 from .model import Model
 
-class BertRules(Protocol):
+class _BertRules(Protocol):
     @property
     def clean_text(self) -> bool: ...
     @property
@@ -13,16 +13,16 @@ class BertRules(Protocol):
     @property
     def lowercase(self) -> bool: ...
 
-def bert_words(bert: BertRules, text: bytes) -> list[bytes]: ...
+def bert_words(bert: _BertRules, text: bytes) -> list[bytes]: ...
 
 class WordPiece(Model):
-    def __init__(
-        self,
+    def __new__(
+        cls,
         vocab: Mapping[int, bytes],
         *,
         unknown: int,
         prefix: bytes,
         max_characters: int,
-        bert: BertRules | None = None,
-    ) -> None: ...
+        bert: _BertRules | None = None,
+    ) -> Self: ...
     def encode_pretoken(self, pretoken: bytes) -> list[int]: ...
