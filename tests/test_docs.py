@@ -70,3 +70,10 @@ def test_the_site_leads_to_every_page() -> None:
     listed = set(re.findall(r": ([\w/-]+\.md)$", nav, flags=re.MULTILINE))
     for name in listed:
         assert (ROOT / "docs" / name).is_file(), f"mkdocs.yml names {name}, which is not there"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    named = set(re.findall(r"^::: bbpe\.(\w+)$", pages, flags=re.MULTILINE))
+    assert {name for name in bbpe.__all__ if not name.endswith("Error")} - named == set()
+    assert "errors" in named
