@@ -28,8 +28,9 @@ setup(
                 sources=[str(module)],
                 depends=[*HEADERS, *LEAVES],
                 include_dirs=["csrc"],
-                libraries=[] if sys.platform == "win32" else ["m"],
                 extra_compile_args=FLAGS,
+                # behind the leaves, or a linker that takes only what is needed leaves it out
+                extra_link_args=[] if sys.platform == "win32" else ["-lm"],
             )
             for module in MODULES
         ],
