@@ -131,7 +131,7 @@ neon:
 $(VENV)/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bbpe needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install "setuptools>=77" "Cython>=3.1"
+	$(PIP) install "setuptools>=77" "Cython>=3.2"
 	touch $@
 
 $(VENV)/built: $(VENV)/made $(SOURCES)

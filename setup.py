@@ -13,6 +13,8 @@ FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11"]
 HEADERS = sorted(map(str, Path("csrc").glob("*.h")))
 LEAVES = sorted(map(str, Path("csrc").glob("*.c")))
 MODULES = sorted(Path("bbpe/core").glob("*.pyx"))
+# what every module that takes memory views would have a copy of
+SHARED = "bbpe.core._cyutility"
 
 setup(
     libraries=[
@@ -28,11 +30,14 @@ setup(
                 sources=[str(module)],
                 depends=[*HEADERS, *LEAVES],
                 include_dirs=["csrc"],
-                libraries=[] if sys.platform == "win32" else ["m"],
                 extra_compile_args=FLAGS,
+                # behind the leaves, or a linker that takes only what is needed leaves it out
+                extra_link_args=[] if sys.platform == "win32" else ["-lm"],
             )
             for module in MODULES
-        ],
+        ]
+        + [Extension(SHARED, sources=[f"{SHARED.replace('.', '/')}.c"], extra_compile_args=FLAGS)],
+        shared_utility_qualified_name=SHARED,
         compiler_directives={
             "language_level": 3,
             "freethreading_compatible": True,

@@ -103,14 +103,19 @@ class Kind:
 
     @staticmethod
     def from_json(record: dict[str, Any]) -> Kind:
-        """Read the kind from plain data."""
+        """Read the kind from plain data; `ValueError`, `KeyError` or `TypeError` on what `as_json` does not make."""
         row = record["pattern"]
         named = get_pattern(row["name"]) if row["name"] is not None else None
-        steps = tuple(row["steps"])
+        steps, special_tokens, longest = tuple(row["steps"]), record["special_tokens"], record["max_pretoken_bytes"]
+        texts = [*steps, *special_tokens, *(record[name] for name in ("unicode", "normalisation") if record[name])]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(longest, int | None):
+            raise TypeError(f"expected texts and a number, not {texts!r} and {longest!r}")
+        if record["document"] not in ("file", "line"):
+            raise ValueError(f"document is {record['document']!r}; expected 'file' or 'line'")
         if named is None or named.steps != steps or named.drops_gaps != row["drops_gaps"]:
             named = get_pattern(steps) if not row["drops_gaps"] else Pattern(None, steps, True)
         rest = {name: record[name] for name in ("document", "max_pretoken_bytes", "unicode", "normalisation")}
-        return Kind(named, tuple(record["special_tokens"]), **rest)
+        return Kind(named, tuple(special_tokens), **rest)
 
 
 class _Spilled:
@@ -339,7 +344,10 @@ def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[Kind, S
         record = json.loads(metadata)
         if record["version"] != _VERSION:
             raise CorpusError(f"{path}: counts of version {record['version']}; this bbpe reads version {_VERSION}")
-        return Kind.from_json(record), Summary(**record["summary"])
+        summary = Summary(**record["summary"])
+        if not all(isinstance(getattr(summary, row.name), int) for row in fields(summary)):
+            raise TypeError(f"expected numbers, not {record['summary']!r}")
+        return Kind.from_json(record), summary
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, CorpusError):
             raise

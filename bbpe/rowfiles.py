@@ -278,7 +278,9 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
 
     with Path(path).open("rb") as source:
         try:
-            file = parquet.ParquetFile(source, pre_buffer=False)
-        except pa.ArrowInvalid as error:
-            raise CorpusError(f"{path}: expected a Parquet file: {str(error).splitlines()[0]}") from error
-        yield file
+            yield parquet.ParquetFile(source, pre_buffer=False)
+        except (pa.ArrowException, OSError) as error:
+            # arrow tells of broken contents by an OSError too, which has no number
+            if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+                raise
+            raise CorpusError(f"{path}: expected a Parquet file: {' '.join(str(error).split())[:200]}") from error

@@ -283,3 +283,48 @@ def test_texts_are_gathered_up_to_a_limit() -> None:
     for texts in (iter(["", large]), iter(["", large.decode()]), iter(["", memoryview(large)])):
         data, ends = gather(texts, 10, text_bytes)
         assert (data, ends.tolist()) == (large, [0, 50])
+
+
+def error_of(path: Path) -> str | None:
+    try:
+        bbpe.load_counts(path)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    """Arrow tells of some of it by an `OSError` that names nothing."""
+    path = tmp_path / "counts.parquet"
+    bbpe.count_from_iterator(["see my eyes first", "see my dogs"], pattern="gpt2").save(path)
+    data = path.read_bytes()
+    errors: list[str] = []
+    for at in [*range(4, len(data), 17), *range(len(data) - 8, len(data))]:
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
+        errors += filter(None, [error_of(path)])
+    assert len(errors) > 20
+    assert [error for error in errors if str(path) not in error] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["pattern"].update(name=None, steps=[True]),
+        lambda record: record.update(special_tokens=[1]),
+        lambda record: record.update(document="page"),
+        lambda record: record.update(max_pretoken_bytes="9"),
+        lambda record: record["summary"].update(files="9"),
+        lambda record: record.update(pattern=[]),
+    ],
+)
+def test_metadata_of_other_types(change: Any, tmp_path: Path) -> None:
+    path = tmp_path / "counts.parquet"
+    bbpe.count_from_iterator(["see my dogs"], pattern="gpt2").save(path)
+    table = parquet.read_table(path)
+    (key,) = [key for key in table.schema.metadata if key.startswith(b"bbpe")]
+    record = json.loads(table.schema.metadata[key])
+    change(record)
+    parquet.write_table(table.replace_schema_metadata({key: json.dumps(record)}), path)
+    with pytest.raises(bbpe.CorpusError, match="is broken") as caught:
+        bbpe.load_counts(path)
+    assert str(path) in str(caught.value)

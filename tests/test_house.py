@@ -65,6 +65,7 @@ def level(name: str, layers: list[set[str]]) -> int:
 def sources(*suffixes: str) -> list[Path]:
     found = [path for folder in ("bbpe", "csrc", "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
     generated = {PACKAGE / "core" / f"{pyx.stem}.c" for pyx in (PACKAGE / "core").glob("*.pyx")}
+    generated.add(PACKAGE / "core" / "_cyutility.c")
     generated |= {ROOT / "csrc" / "uclass_table.h", ROOT / "csrc" / "bert_table.h"}
     return [path for path in found if path.suffix in suffixes and path not in generated]
 
