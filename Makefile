@@ -19,7 +19,7 @@ demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
 test: $(VENV)/tested
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # whole corpora and exhaustive sweeps
 test-full: $(VENV)/tested

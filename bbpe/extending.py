@@ -22,7 +22,8 @@ from .progress import Progress, resolve
 from .settings import settings_of
 from .spec import TextRules, TokenizerSpec
 from .tokenizer import Tokenizer
-from .training import VISITS, Plan, TieBreak, check_memory, plan_of
+from .training import VISITS
+from .training_plan import Plan, TieBreak, check_memory, plan_of
 
 
 def extend(

@@ -49,7 +49,7 @@ def names(files: object) -> list[str]:
         (["sub/../a.txt", "a.txt"], ["sub/../a.txt"]),
         ((name for name in ("a.txt", "b.txt")), ["a.txt", "b.txt"]),
     ],
-    ids=repr,
+    ids=lambda value: repr(value).partition(" at 0x")[0],
 )
 def test_names_stand_for_files_in_a_fixed_order(tree: Path, files: object, expected: list[str]) -> None:
     assert names(files) == expected

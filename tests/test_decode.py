@@ -232,7 +232,7 @@ def test_other_sequences() -> None:
         memoryview(np.array([1.5])),
         memoryview(np.array([[97]])),
     ],
-    ids=repr,
+    ids=lambda value: repr(value).partition(" at 0x")[0],
 )
 def test_what_are_no_ids(ids: Any) -> None:
     for method in (TABLE.join, TABLE.text):

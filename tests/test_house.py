@@ -35,6 +35,7 @@ LAYERS = [
     {"count_run"},
     {"counting"},
     {"word_training"},
+    {"training_plan"},
     # a tokenizer and the views of it know each other, and one of these trains
     {"tokenizer", "training", "encodings", "download", "verify", "compat"}
     | {"extending", "pruning"},

@@ -248,8 +248,8 @@ def test_bytes_that_are_not_utf8_become_tokens_of_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "named_parts"),
     [
-        ({"normalizer": named("BertNormalizer")}, ("normalizer", "'BertNormalizer'", "expected NFC")),
-        ({"normalizer": named("Precompiled", precompiled_charsmap="")}, ("'Precompiled' is not supported",)),
+        ({"normalizer": named("BertNormalizer")}, ("normalizer", "'clean_text' is missing")),
+        ({"normalizer": named("Postpend", append="")}, ("'Postpend' is not supported", "expected NFC")),
         ({"pre_tokenizer": named("UnicodeScripts")}, ("'UnicodeScripts' is not supported", "Metaspace")),
         ({"added_tokens": [added("<t>", 3)]}, ("model.vocab", "'<t>' has id 3")),
         ({"added_tokens": [added("<t>", 260)]}, ("model.vocab", "'<t>' has id 260")),
@@ -259,7 +259,7 @@ def test_bytes_that_are_not_utf8_become_tokens_of_bytes(tmp_path: Path) -> None:
             {"fallback": False, "model__byte_fallback": True, "decoder": of_characters()["decoder"]},
             ("model.vocab", "'<0x00>' has no id"),
         ),
-        ({"decoder": named("WordPiece")}, ("decoder", "'WordPiece'")),
+        ({"decoder": named("WordPiece")}, ("decoder", "'prefix' is missing")),
         ({"decoder": named("CTC")}, ("'CTC'",)),
         ({"post_processor": named("New")}, ("post_processor", "'New'")),
         ({"post_processor": template("<s>", "A B", s=1)}, ("post_processor.single", "expected one Sequence A")),

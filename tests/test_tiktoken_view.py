@@ -81,7 +81,7 @@ POLICIES = [
 ]
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize("policy", POLICIES)
 def test_encoding(pair, policy):
     for text in TEXTS:
         same(pair, "encode", text, **policy)

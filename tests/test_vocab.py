@@ -205,3 +205,13 @@ def test_what_is_read_is_what_the_slow_reader_reads() -> None:
             assert list(read[0].items()) == list(slow.items())
             assert read[1] == (rank_text(slow) == data)
     assert followed > 500
+
+
+def test_rows() -> None:
+    data, offsets = np.frombuffer(b"aabc", np.uint8), np.array([0, 1, 3, 4], np.int64)
+    assert dict(Vocab.of_rows(data, offsets)) == {0: b"a", 1: b"ab", 2: b"c"}
+    with pytest.raises(VocabularyError, match="'a' has two ids, 0 and 1"):
+        Vocab.of_rows(data, np.array([0, 1, 2], np.int64))
+    for wrong in ([], [0, 5], [-1, 1], [0, 2, 1], [0, 9, 4], [0, 0]):
+        with pytest.raises(ValueError, match="offset"):
+            Vocab.of_rows(data, np.array(wrong, np.int64))

@@ -197,7 +197,7 @@ def test_broken_codes(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"model": "unigram"}, "model is 'unigram'"),
+        ({"model": "runes"}, "model is 'runes'"),
         ({"alphabet": "words"}, "alphabet is 'words'"),
         ({"model": "wordpiece", "alphabet": "bytes"}, "WordPiece is of characters"),
         ({"model": "wordpiece", "end_of_word": "</w>"}, "end_of_word"),

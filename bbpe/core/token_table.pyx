@@ -71,8 +71,9 @@ cdef class TokenTable:
             raise ValueError(f"{n + 1} offsets do not fit {data.shape[0]} bytes")
         check(bbpe_vocab_reserve(&table.c, <size_t>n, <size_t>data.shape[0]))
         for i in range(n):
-            if offsets[i] >= offsets[i + 1]:
-                raise ValueError(f"offset {i} is {offsets[i]}, the next one {offsets[i + 1]}; expected a larger one")
+            if offsets[i] >= offsets[i + 1] or offsets[i + 1] > data.shape[0]:
+                raise ValueError(
+                    f"offset {i} is {offsets[i]}, the next one {offsets[i + 1]}; expected a larger one within the bytes")
             status = bbpe_vocab_add(&table.c, <uint32_t>i, &data[offsets[i]], <size_t>(offsets[i + 1] - offsets[i]), &found)
             check(status)
             if found != <uint32_t>i:
