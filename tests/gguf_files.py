@@ -25,6 +25,8 @@ def value(of: Any, order: str = "<") -> bytes:
         return pack(order + "II", 4, of)
     if isinstance(of, str):
         return pack(order + "I", 8) + string(of, order)
+    if of and isinstance(of[0], float):
+        return pack(order + "IIQ", 9, 6, len(of)) + b"".join(pack(order + "f", number) for number in of)
     head = pack(order + "IIQ", 9, 8 if not of or isinstance(of[0], (str, bytes)) else 5, len(of))
     if not of or isinstance(of[0], (str, bytes)):
         return head + b"".join(string(text, order) for text in of)
@@ -54,3 +56,21 @@ def vocabulary(**changes: Any) -> dict[str, Any]:
     }
     values |= {PREFIX + name: change for name, change in changes.items()}
     return {name: of for name, of in values.items() if of is not ...}
+
+
+def piece_rows(*, has_bytes: bool = True) -> list[tuple[str, float, int]]:
+    """A small vocabulary of SentencePiece's: text, score and type."""
+    rows = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3), ("<tool>", 0.0, 4)]
+    rows += [(f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)] if has_bytes else []
+    several = ["\u2581t", "he", "\u2581the", "in", "\u2581in", "\u2581\u2581", "中中"]
+    rows += [(text, -float(number), 1) for number, text in enumerate([*several, *"\u2581theinab中"], 1)]
+    return rows
+
+
+def piece_vocabulary(model: str = "llama", **changes: Any) -> dict[str, Any]:
+    """The values of a vocabulary of pieces, "llama" or "t5"; `changes` replace them, `...` takes one out."""
+    rows = [*piece_rows(has_bytes=model == "llama"), ("[PAD0]", -1000.0, 5)]
+    texts, scores, kinds = zip(*rows, strict=True)
+    values: dict[str, Any] = {"model": model, "pre": "default", "tokens": [*texts], "scores": [*scores]}
+    values |= {"token_type": [*kinds], "bos_token_id": 1, "eos_token_id": 2, "unknown_token_id": 0} | changes
+    return {PREFIX + name: of for name, of in values.items() if of is not ...}

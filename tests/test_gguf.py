@@ -16,7 +16,7 @@ from vocabularies import MERGES, keys, merge_lines, small_spec, vocab_of
 import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
-from bbpe.formats.gguf import _PRE, _WRITTEN
+from bbpe.formats.gguf_bpe import _PRE, _WRITTEN
 from bbpe.patterns import PATTERNS, get_pattern
 from bbpe.rules import Template
 from bbpe.spec import TokenizerSpec, make_spec
@@ -90,8 +90,8 @@ TOKENS = [*keys(), "<|endoftext|>", "<tool>", "[PAD269]"]
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"model": "llama"}, ("model", "'llama'", "SentencePiece", "tokenizer.model")),
-        ({"model": "bert"}, ("model", "'bert'", "expected 'gpt2'")),
+        ({"model": "llama"}, ("pre", "'gpt-2' is not supported", "expected 'default'")),
+        ({"model": "bert"}, ("model", "'bert'", "expected 'gpt2', 'llama' or 't5'")),
         ({"model": ...}, ("model", "it is missing")),
         ({"model": 5}, ("model", "expected a string")),
         ({"model": b"\x08\x00\x00\x00" + string(b"\xff")}, ("model", "byte 0xFF", "UTF-8")),

@@ -82,11 +82,11 @@ _REFUSED = {
 }
 
 # Formats that can say what happens to a text before it is split.
-_HOLD_RULES = ("huggingface", "sentencepiece", "wordpiece", "codes")
+_HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
 # The formats of models other than BPE.
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
     WordPiece: ("huggingface", "wordpiece"),
-    Unigram: ("huggingface", "sentencepiece"),
+    Unigram: ("huggingface", "sentencepiece", "gguf"),
 }
 
 _HEAD_BYTES = 1 << 16

@@ -1,0 +1,196 @@
+"""The vocabulary of a GGUF file with byte-level BPE: tokens in the byte alphabet, special ones as they are.
+
+The file does not hold the pattern but the name of a kind of splitting, `tokenizer.ggml.pre`, that llama.cpp knows
+(`src/llama-vocab.cpp`); the regexes behind the names are those of the models' own tokenizers here, which llama.cpp
+rewrites to what its regex engine can follow: for o200k and tekken it gives other ids than the models' tokenizers where
+there are marks, or large letters that are not ASCII.  The names also say whether a pretoken that is a token is that
+token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..patterns import PATTERNS, Pattern, get_pattern
+from ..spec import TokenizerSpec, make_spec
+from .gguf_fields import PREFIX, GGUFFields
+from .keys import keys_of, merge_keys, merged_bytes, tokens_of
+from .pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
+from .ranks import live_merges
+from .reading import about
+
+_FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+
+
+@dataclass(frozen=True)
+class _Pre:
+    """A kind of splitting: its pattern, and whether a pretoken that is a token is that token."""
+
+    pattern: str | tuple[str, ...]
+    whole: bool = False
+
+
+def _rows() -> dict[str, _Pre]:
+    llama3 = "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"
+    named = {
+        "gpt2": "gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert jina-v1-en "
+        "jina-v2-code roberta-bpe mpt olmo jais trillion granite-docling exaone4",
+        "llama3": "dbrx smaug-bpe glm4 chatglm-bpe",
+        "qwen2": "qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 hunyuan megrez solar-open grok-2",
+        "qwen3_5": "qwen35",
+        "o200k": "gpt-4o llama4 kanana2 talkie minimax-m2",
+        "kimi": "kimi-k2",
+        "deepseek_v3": "deepseek-v3 hunyuan-dense joyai-llm hy_v4",
+        "starcoder": "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
+        "falcon": "falcon",
+        "bloom": "bloom poro-chat gpt3-finnish",
+    }
+    rows = {pre: _Pre(pattern) for pattern, names in named.items() for pre in names.split()}
+    rows |= {pre: _Pre("llama3", whole=True) for pre in llama3.split()}
+    rows["tekken"] = _Pre("tekken", whole=True)
+    rows["viking"] = _Pre((*PATTERNS["bloom"].steps, r"\p{N}"))
+    bailing = (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+    )
+    rows |= {pre: _Pre((bailing,)) for pre in ("bailingmoe", "bailingmoe2", "llada-moe")}
+    rest = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+    rows["seed-coder"] = _Pre(
+        (rf"{_FOLD}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1}}| ?[^\s\p{{L}}\p{{N}}\r\n]+|{rest}",)
+    )
+    words = rf"{_FOLD}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{rest}"
+    rows["minicpm5"] = _Pre((r"\p{N}{1,3}", words), whole=True)
+    return rows
+
+
+#: Kinds of splitting by the names that `tokenizer.ggml.pre` has for them.
+_PRE = _rows()
+#: The names to write for a pattern, the first of which fits best where it does not matter.
+_WRITTEN = {
+    "gpt2": ("gpt-2",),
+    "llama3": ("llama-bpe", "dbrx"),
+    "qwen2": ("qwen2",),
+    "qwen3_5": ("qwen35",),
+    "o200k": ("gpt-4o",),
+    "tekken": ("tekken",),
+    "kimi": ("kimi-k2",),
+    "deepseek_v3": ("deepseek-v3",),
+    "starcoder": ("starcoder",),
+    "falcon": ("falcon",),
+    "bloom": ("bloom",),
+}
+
+
+def read_byte_level(
+    fields: GGUFFields,
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> TokenizerSpec:
+    """Return the spec of a file of the model "gpt2"."""
+    pre = fields.text("pre", "")
+    row = _PRE.get(pre)
+    if pattern is None and row is not None:
+        pattern = row.pattern
+    if pattern is None:
+        fields.refuse(
+            f"splitting {pre!r} is not supported; give pattern=, or expected one of: {', '.join(sorted(_PRE))}"
+            if pre
+            else "the file does not say how text is split; give pattern=, a name or a regex",
+            "pre",
+        )
+    texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
+    template = fields.template(len(texts))
+    fields.done()
+    keys, special, added = _sorted(texts, kinds, path)
+    if special_tokens is not None:
+        special = dict(special_tokens)
+        added = {text: token_id for text, token_id in added.items() if text not in special}
+    tokens = tokens_of(keys, path=path, place=PREFIX + "tokens")
+    with about(path):
+        spec = make_spec(
+            {keys[key]: token for key, token in tokens.items()},
+            merged_bytes(pairs, tokens),
+            pattern=get_pattern(pattern),
+            special_tokens=special,
+            added_tokens=added,
+            whole_pretokens=row is not None and row.whole,
+            name=name,
+            template=template,
+        )
+    if row is None:
+        _check_all_made(spec, pre, fields)
+    return spec
+
+
+def byte_level_pieces(spec: TokenizerSpec, path: StrPath) -> tuple[list[Piece], list[str], str]:
+    """Return the tokens, the merges and the name of the splitting to write.
+
+    Raises `VocabularyError` when llama.cpp has no name for the pattern, or finds other tokens as whole pretokens than
+    the spec.
+    """
+    pre, merges = _written_splitting(spec, path)
+    ordinary = keys_of(spec, path=path, marked=True)
+    rows = {token_id: Piece(key, 0.0, NORMAL) for key, token_id in ordinary.items()}
+    rows |= {token_id: Piece(text, 0.0, CONTROL) for text, token_id in spec.special_tokens.items()}
+    rows |= {token_id: Piece(text, 0.0, USER_DEFINED) for text, token_id in spec.added_tokens.items()}
+    lines = [f"{left} {right}" for left, right in merge_keys(spec, merges)]
+    return padded(rows, spec.vocab_size, path), lines, pre
+
+
+def _written_splitting(spec: TokenizerSpec, path: StrPath) -> tuple[str, Sequence[tuple[int, int, int]]]:
+    """Return the name of the splitting and the merges to write."""
+    names = _WRITTEN.get(spec.pattern.name or "")
+    if names is None:
+        known = ", ".join(_WRITTEN)
+        raise VocabularyError(
+            f"GGUF has no name for the pattern {str(spec.pattern)!r}; expected one of: {known}. Write tokenizer.json",
+            path=path,
+        )
+    pre = next((pre for pre in names if _PRE[pre].whole is spec.whole_pretokens), None)
+    if pre is not None and spec.merges is not None:
+        return pre, spec.merges
+    live = live_merges(spec)
+    if pre is None and live.unmade:
+        reads = "does not find" if spec.whole_pretokens else "finds"
+        raise VocabularyError(
+            f"{len(live.unmade)} tokens are made by no merge, such as {spec.vocab[live.unmade[0]]!r}, and with this "
+            f"pattern llama.cpp {reads} them as whole pretokens, unlike this tokenizer. Write tokenizer.json",
+            path=path,
+        )
+    return pre or names[0], live.merges if spec.merges is None else spec.merges
+
+
+def _sorted(
+    texts: list[str], kinds: list[int], path: StrPath
+) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return ordinary keys, special tokens and added ones with their ids."""
+    by_kind: dict[int, dict[str, int]] = {NORMAL: {}, CONTROL: {}, USER_DEFINED: {}, UNUSED: {}}
+    by_kind[UNKNOWN] = by_kind[CONTROL]
+    seen: dict[str, int] = {}
+    if len(kinds) != len(texts):
+        problem = f"found {len(kinds)} kinds of tokens; expected {len(texts)}, one for each token"
+        raise VocabularyError(problem, path=path, place=PREFIX + "token_type")
+    for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+        if kind not in by_kind:
+            problem = f"token {text!r} is of kind {kind}; expected 1 to 5, as byte-level BPE has"
+            raise VocabularyError(problem, path=path, place=f"{PREFIX}token_type[{token_id}]")
+        if seen.setdefault(text, token_id) != token_id:
+            problem = f"token {text!r} already has id {seen[text]}; expected each token once"
+            raise VocabularyError(problem, path=path, place=f"{PREFIX}tokens[{token_id}]")
+        by_kind[kind][text] = token_id
+    return by_kind[NORMAL], by_kind[CONTROL], by_kind[USER_DEFINED]
+
+
+def _check_all_made(spec: TokenizerSpec, pre: str, fields: GGUFFields) -> None:
+    unmade = live_merges(spec).unmade
+    if unmade:
+        fields.refuse(
+            f"splitting {pre!r} is not known, so neither is whether {spec.vocab[unmade[0]]!r}, which no merge makes, "
+            "is found as a whole pretoken; expected a file whose tokens merges can make",
+            "pre",
+        )

@@ -1,0 +1,261 @@
+"""GGUF files of SentencePiece's pieces give SentencePiece's ids, written and read back, and broken ones are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import pytest
+from gguf_files import PREFIX, piece_rows, piece_vocabulary
+from test_gguf import fails, write
+
+import bbpe
+from bbpe import formats
+from bbpe.cli import main
+from bbpe.errors import VocabularyError
+
+sentencepiece = pytest.importorskip("sentencepiece")
+pytest.importorskip("google.protobuf")
+from test_sentencepiece import CORPORA, REAL, hard_strings, peer, same  # noqa: E402
+from test_sentencepiece import trained as trained_bpe  # noqa: E402
+from test_unigram import trained as trained_unigram  # noqa: E402
+
+TEXTS = ["", " ", "the  in", "\u2581the 中中中", " <tool>the<s></s>", "x\0é\n", "in\u2581 the", "<0x41>", "[PAD0]"]
+WORDS = ["The thing is in the thick of things; the   thinking thins.", "Ｆｕｌｌ width, ﬁne 12", "é e\u0301 漢字"] * 9
+
+
+def model_file(path: Path, rows: list[tuple[str, float, int]], **normalizer: Any) -> Path:
+    """SentencePiece's own file of the same pieces, for it to judge by."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    is_bpe = any(kind == 6 for _, _, kind in rows)
+    model.trainer_spec.model_type = 2 if is_bpe else 1
+    model.trainer_spec.byte_fallback = is_bpe
+    for text, score, kind in rows:
+        model.pieces.add(piece=text, score=score, type=kind)
+    for name, value in normalizer.items():
+        setattr(model.normalizer_spec, name, value)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("squeezes", [False, True])
+@pytest.mark.parametrize("prefix", [False, True, ...])
+@pytest.mark.parametrize("model", ["llama", "t5"])
+def test_what_is_read(tmp_path: Path, model: str, prefix: Any, squeezes: bool) -> None:
+    values = piece_vocabulary(model, add_space_prefix=prefix, remove_extra_whitespaces=squeezes)
+    path = write(tmp_path / "x.gguf", values)
+    assert formats.sniff(path) == "gguf"
+    # what llama.cpp takes where the file does not say
+    prefix = model == "llama" if prefix is ... else prefix
+    judge = model_file(
+        tmp_path / "x.model",
+        piece_rows(has_bytes=model == "llama"),
+        add_dummy_prefix=prefix,
+        remove_extra_whitespaces=squeezes,
+    )
+    tok = bbpe.load(path)
+    assert tok.spec.fingerprint() == formats.load(judge).fingerprint()
+    for text in [*TEXTS, *hard_strings(tok, 200, seed=3)]:
+        same(tok, peer(judge), text.replace("\0", ""))
+    assert formats.load(path, special_tokens={"<s>": 1}).special_tokens == {"<s>": 1}
+    assert formats.load(path, pattern="gpt2").pattern.name == "gpt2"
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "around"),
+    [
+        ("llama", {}, ([1], [])),
+        ("t5", {}, ([], [2])),
+        ("llama", {"bos_token_id": ...}, ([], [])),
+        ("llama", {"add_bos_token": False}, ([], [])),
+        ("t5", {"add_eos_token": False, "add_bos_token": True}, ([1], [])),
+        ("llama", {"add_eos_token": True}, ([1], [2])),
+    ],
+)
+def test_what_stands_around_a_text(
+    tmp_path: Path, model: str, changes: dict[str, Any], around: tuple[list[int], list[int]]
+) -> None:
+    pytest.importorskip("gguf")
+    tok = bbpe.load(write(tmp_path / "x.gguf", piece_vocabulary(model, **changes)))
+    ids = tok.encode("the in")
+    assert tok.encode("the in", add_special_tokens=True) == around[0] + ids + around[1]
+    tok.save(tmp_path / "y.gguf")
+    assert bbpe.load(tmp_path / "y.gguf").spec.template == tok.spec.template
+
+
+def test_lists_of_merges_are_not_looked_at(tmp_path: Path) -> None:
+    path, other = tmp_path / "x.gguf", tmp_path / "y.gguf"
+    write(path, piece_vocabulary(merges=["t h"]))
+    assert formats.load(path) == formats.load(write(other, piece_vocabulary()))
+
+
+ROWS = [*piece_rows(), ("[PAD0]", 0.0, 5)]
+TEXTS_OF, COUNT = [text for text, _, _ in ROWS], len(ROWS)
+SCORES, KINDS = [score for _, score, _ in ROWS], [kind for _, _, kind in ROWS]
+LAST = f"tokens[{COUNT - 1}]"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"pre": "llama-bpe"}, ("pre", "'llama-bpe' is not supported", "expected 'default'")),
+        ({"pre": 3}, ("pre", "expected a string")),
+        ({"tokens": ...}, ("tokens", "it is missing; expected a list")),
+        ({"tokens": [*TEXTS_OF[:-1], b"\xff"]}, (LAST, "0xFF", "UTF-8")),
+        ({"tokens": [*TEXTS_OF[:-1], "he"], "token_type": [*KINDS[:-1], 1]}, (LAST, "'he'", "stands twice")),
+        ({"tokens": [*TEXTS_OF[:-1], ""]}, (LAST, "'' is empty")),
+        ({"tokens": [*TEXTS_OF[:-1], "h e"], "token_type": [*KINDS[:-1], 1]}, (LAST, "'h e' holds a blank")),
+        ({"tokens": [*TEXTS_OF[:-1], "x" * 2000]}, (LAST, "2000 characters; expected at most 1024")),
+        ({"tokens": [*TEXTS_OF[:-1], "xy"]}, (LAST, "'xy' has the type UNUSED")),
+        ({"tokens": TEXTS_OF[:-1]}, ("scores", f"found {COUNT} numbers; expected {COUNT - 1}")),
+        ({"scores": ...}, ("scores", "it is missing; expected a list")),
+        ({"scores": [1, 2]}, ("scores", "expected a list of floats")),
+        ({"scores": SCORES[:-1]}, ("scores", f"found {COUNT - 1} numbers; expected {COUNT}")),
+        ({"scores": [float("nan")] * COUNT}, ("tokens[260]", "is no number")),
+        ({"scores": [-1.0] * COUNT}, ("have the same score",)),
+        ({"token_type": ...}, ("token_type", "it is missing")),
+        ({"token_type": KINDS[:-1]}, ("token_type", f"found {COUNT - 1} numbers; expected {COUNT}")),
+        ({"token_type": [*KINDS[:-1], 7]}, (LAST, "has the type 7; expected 1 to 6")),
+        ({"token_type": [*KINDS[:-1], 0]}, (LAST, "has the type 0; expected 1 to 6")),
+        ({"token_type": [*KINDS[:-1], 2]}, (LAST, "second piece of the type UNKNOWN")),
+        ({"token_type": [*KINDS[:-1], 6]}, (LAST, "expected <0x00> to <0xFF>")),
+        ({"token_type": [3, *KINDS[1:]]}, ("no piece has the type UNKNOWN",)),
+        ({"token_type": [*KINDS[:9], 3, *KINDS[10:]]}, ("255 bytes have pieces; expected all 256",)),
+        ({"add_space_prefix": 1}, ("add_space_prefix", "expected true or false")),
+        ({"remove_extra_whitespaces": "no"}, ("remove_extra_whitespaces", "expected true or false")),
+        ({"precompiled_charsmap": [70_000]}, ("precompiled_charsmap", "expected a list of bytes")),
+        ({"precompiled_charsmap": 5}, ("precompiled_charsmap", "expected a list of bytes")),
+        ({"precompiled_charsmap": pack("<IIQ", 9, 0, 9) + b"\xff" * 9}, ("table of the normalizer",)),
+        ({"bos_token_id": 9999}, ("bos_token_id", f"found 9999; expected an id, 0 to {COUNT - 1}")),
+        ({"add_eos_token": 1}, ("add_eos_token", "expected true or false")),
+        ({"surprise": 1}, ("surprise", "it is not supported")),
+    ],
+)
+def test_broken_vocabularies(tmp_path: Path, changes: dict[str, Any], named: tuple[str, ...]) -> None:
+    fails(write(tmp_path / "x.gguf", piece_vocabulary(**changes)), *named)
+
+
+def as_llama_cpp_writes(model: Path, path: Path) -> Path:
+    """The file that the `gguf` package writes of a model's pieces, in the order of llama.cpp's converter."""
+    from gguf import GGUFWriter
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto()
+    proto.ParseFromString(model.read_bytes())
+    rows = [(piece.piece.encode(), piece.score, piece.type) for piece in proto.pieces]
+    rows += [(f"[PAD{number}]".encode(), -1000.0, 5) for number in range(len(rows), len(rows) + 3)]
+    writer = GGUFWriter(path, "llama")
+    writer.add_tokenizer_model({1: "t5", 2: "llama"}[proto.trainer_spec.model_type])
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list([text for text, _, _ in rows])
+    writer.add_token_scores([score for _, score, _ in rows])
+    writer.add_token_types([kind for _, _, kind in rows])
+    writer.add_add_space_prefix(proto.normalizer_spec.add_dummy_prefix)
+    writer.add_remove_extra_whitespaces(proto.normalizer_spec.remove_extra_whitespaces)
+    if proto.normalizer_spec.precompiled_charsmap:
+        writer.add_precompiled_charsmap(proto.normalizer_spec.precompiled_charsmap)
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    return path
+
+
+def round_trip(model: Path, folder: Path, texts: list[str]) -> None:
+    """The ids of a model's files, ours and the `gguf` package's, are those of SentencePiece."""
+    tok, judge = bbpe.load(model), peer(model)
+    tok.save(folder / "ours.gguf")
+    theirs, ours = bbpe.load(as_llama_cpp_writes(model, folder / "theirs.gguf")), bbpe.load(folder / "ours.gguf")
+    ours.save(folder / "again.model")
+    assert tok.spec.fingerprint() == ours.spec.fingerprint() == theirs.spec.fingerprint()
+    assert bbpe.load(folder / "again.model").spec.fingerprint() == tok.spec.fingerprint()
+    again = peer(folder / "again.model")
+    for text in texts:
+        same(ours, judge, text)
+        same(theirs, judge, text)
+        assert again.encode(text) == judge.encode(text)
+        assert ours.decode(ours.encode(text)) == tok.decode(tok.encode(text))
+
+
+@pytest.mark.parametrize("size", [10_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", REAL)
+def test_real_models(
+    name: str, size: int, vocab_path: Callable[[str], Path], tmp_path: Path, corpus: Callable[..., str]
+) -> None:
+    pytest.importorskip("gguf")
+    model = vocab_path(name)
+    texts = [corpus(source, size) for source in CORPORA]
+    round_trip(model, tmp_path, [*texts, *hard_strings(bbpe.load(model), size // 100, seed=41)])
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"normalization_rule_name": rule, "remove_extra_whitespaces": squeezes, "add_dummy_prefix": prefix}
+    for rule in ("identity", "nmt_nfkc")
+    for squeezes in (False, True)
+    for prefix in (False, True)
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(map(str, options.values())))
+def test_trained_unigram_models(tmp_path: Path, options: dict[str, Any]) -> None:
+    pytest.importorskip("gguf")
+    model = trained_unigram(tmp_path / "a.model", WORDS, 120, **options)
+    round_trip(model, tmp_path, [*WORDS[:3], *(text.replace("\0", "") for text in TEXTS)])
+
+
+def test_convert_verifies_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("gguf")
+    model = trained_bpe(tmp_path, byte_fallback=True, normalization_rule_name="identity",
+                        remove_extra_whitespaces=False)  # fmt: skip
+    (tmp_path / "text.txt").write_text("\n".join(WORDS))
+    target = tmp_path / "b.gguf"
+    assert main(["convert", str(model), str(target), "--verify", str(tmp_path / "text.txt")]) == 0
+    assert "the same ids" in capsys.readouterr().out
+    assert bbpe.load(target).spec.fingerprint() == bbpe.load(model).spec.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("is_unigram", "options", "problem"),
+    [
+        (False, {"byte_fallback": True}, "normalised by a table, which llama.cpp does not do for BPE"),
+        (False, {"normalization_rule_name": "identity", "byte_fallback": True}, "runs of blanks become one"),
+        (
+            False,
+            {"normalization_rule_name": "identity", "remove_extra_whitespaces": False},
+            "no tokens of bytes, which llama.cpp needs",
+        ),
+        (True, {"byte_fallback": True}, "tokens of bytes, which llama.cpp does not use"),
+    ],
+)
+def test_what_llama_cpp_does_not_follow_is_not_written(
+    tmp_path: Path, is_unigram: bool, options: dict[str, Any], problem: str
+) -> None:
+    pytest.importorskip("gguf")
+    if is_unigram:
+        model = trained_unigram(tmp_path / "a.model", WORDS, 380, **options)
+    else:
+        model = trained_bpe(tmp_path, **options)
+    with pytest.raises(VocabularyError, match=rf"b\.gguf: .*{problem}"):
+        bbpe.load(model).save(tmp_path / "b.gguf")
+    assert not (tmp_path / "b.gguf").exists()
+
+
+def test_holes_between_ids_are_padded(tmp_path: Path) -> None:
+    reader = pytest.importorskip("gguf").GGUFReader
+    rows = [*piece_rows(), ("[PAD99]", 0.0, 5), ("last", -99.0, 4)]
+    texts, scores, kinds = zip(*rows, strict=True)
+    changes = {"tokens": [*texts], "scores": [*scores], "token_type": [*kinds]}
+    tok = bbpe.load(write(tmp_path / "x.gguf", piece_vocabulary(**changes)))
+    with pytest.raises(VocabularyError, match="ids have holes"):
+        tok.save(tmp_path / "x.model")
+    tok.save(tmp_path / "y.gguf")
+    fields = reader(tmp_path / "y.gguf").fields
+    hole = len(rows) - 2
+    assert fields[PREFIX + "tokens"].contents()[hole:] == [f"[PAD{hole}]", "last"]
+    assert fields[PREFIX + "token_type"].contents()[hole:] == [5, 4]
+    assert bbpe.load(tmp_path / "y.gguf").spec.fingerprint() == tok.spec.fingerprint()
