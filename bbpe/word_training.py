@@ -9,11 +9,14 @@ take letters away from words that earlier, more frequent pairs were counted in.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from .core.train_words import WordTrainer
+import numpy as np
+import numpy.typing as npt
+
+from .core.train_words import FrequencyTrainer, WordTrainer
 from .core.wordpiece import bert_words
 from .counting import Report
 from .errors import CorpusError
@@ -29,6 +32,7 @@ from .spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 Score: TypeAlias = Literal["frequency", "pmi"]
 _PREFIX = "##"
 _STEP = 256  # merges between two reports
+_VISITS = 1 << 20  # positions between two reports
 
 
 @dataclass(frozen=True)
@@ -138,22 +142,111 @@ def learn(plan: WordPlan, counts: Iterable[tuple[bytes, int]], report: Report) -
     words = words_of(plan, counts)
     if not words:
         raise CorpusError("there is no text to train on: no word was found")
-    kept = _alphabet(words, plan.max_alphabet)
-    spelled = {word: spelling(plan, word, kept) for word in words}
-    symbols = sorted({symbol for spelled_word in spelled.values() for symbol in spelled_word})
-    tokens = [*plan.special_tokens, *(symbol for symbol in symbols if symbol not in plan.special_tokens)]
+    coded, tokens = _coded(plan, words)
     if len(tokens) > plan.vocab_size:
         raise ValueError(
             f"vocab_size is {plan.vocab_size}; expected at least {len(tokens)}, the special tokens and all characters "
             "(max_alphabet leaves out rare ones)"
         )
+    learned = None if plan.score == "pmi" else _by_frequency(plan, coded, tokens, report)
+    ids, merges = _one_by_one(plan, coded, tokens, report) if learned is None else learned
+    report(Progress("merge", len(ids), len(ids), "tokens"))
+    return _spec(plan, ids, merges)
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """Words as ids of symbols: word i is symbols[ends[i - 1]:ends[i]] and stands counts[i] times."""
+
+    symbols: npt.NDArray[np.uint32]
+    ends: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.uint64]
+
+    def words(self) -> Iterator[tuple[list[int], int]]:
+        start = 0
+        for end, count in zip(self.ends.tolist(), self.counts.tolist(), strict=True):
+            yield self.symbols[start:end].tolist(), count
+            start = end
+
+
+def _coded(plan: WordPlan, words: Mapping[str, int]) -> tuple[_Coded, list[str]]:
+    """Return words as the symbols that they begin as, and the tokens, whose places are the ids of symbols.
+
+    A symbol is a character and whether it is marked: as the last of a word, or as one that goes on with it.
+    """
+    chars = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
+    ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
+    kept = _alphabet(words, plan.max_alphabet)
+    if kept is not None:
+        stays = np.isin(chars, np.array([ord(char) for char in kept], np.uint32))
+        ends = np.concatenate([[0], np.cumsum(stays)])[ends]
+        chars = chars[stays]
+    keys, goes_on = chars * 2, plan.model == "wordpiece"
+    marks = np.full(len(keys), goes_on, np.bool_)
+    begun = np.diff(ends, prepend=0) > 0
+    if goes_on:
+        marks[(ends - np.diff(ends, prepend=0))[begun]] = False
+    else:
+        marks[(ends - 1)[begun]] = True
+    keys += marks
+    is_used = np.zeros(2 * 0x110000, np.bool_)
+    is_used[keys] = True
+    used = np.flatnonzero(is_used)
+    spelled = [_spelled(plan, chr(key >> 1), bool(key & 1)) for key in used.tolist()]
+    tokens = [*plan.special_tokens, *sorted(set(spelled).difference(plan.special_tokens))]
     ids = {token: token_id for token_id, token in enumerate(tokens)}
-    coded = (([ids[symbol] for symbol in spelled[word]], count) for word, count in words.items())
-    trainer = WordTrainer(coded, score=plan.score, min_frequency=plan.min_frequency)
+    id_of = np.zeros(len(is_used), np.uint32)
+    id_of[used] = [ids[symbol] for symbol in spelled]
+    return _Coded(id_of[keys], ends, np.fromiter(words.values(), np.uint64, len(words))), tokens
+
+
+def _spelled(plan: WordPlan, char: str, is_marked: bool) -> str:
+    if not is_marked:
+        return char
+    return _PREFIX + char if plan.model == "wordpiece" else char + plan.end_of_word
+
+
+def _made(plan: WordPlan, left: str, right: str) -> str:
+    return left + (right.removeprefix(_PREFIX) if plan.model == "wordpiece" else right)
+
+
+_Learned: TypeAlias = tuple[dict[str, int], list[tuple[str, str]]]
+
+
+def _by_frequency(plan: WordPlan, coded: _Coded, tokens: Sequence[str], report: Report) -> _Learned | None:
+    """Return tokens with ids and merges, or None when two merges make the same token.
+
+    That takes a text that spells a mark or a special token, such as "a</w>"; such words are then learned one by one.
+    """
+    limit = plan.vocab_size - len(tokens)
+    trainer = FrequencyTrainer(
+        coded.symbols,
+        coded.ends,
+        coded.counts,
+        base=len(tokens),
+        merge_limit=limit,
+        min_frequency=plan.min_frequency,
+    )
+    while not trainer.step(_VISITS):
+        report(Progress("merge", len(tokens) + trainer.merge_count, plan.vocab_size, "tokens"))
+    known = list(tokens)
+    merges = []
+    for left, right in trainer.merges():
+        merges.append((known[left], known[right]))
+        known.append(_made(plan, known[left], known[right]))
+    ids = {token: token_id for token_id, token in enumerate(known)}
+    return (ids, merges) if len(ids) == len(known) else None
+
+
+def _one_by_one(plan: WordPlan, coded: _Coded, begun: Sequence[str], report: Report) -> _Learned:
+    """Return tokens with ids and merges; those that make the same token are told which it is."""
+    tokens = list(begun)
+    ids = {token: token_id for token_id, token in enumerate(tokens)}
+    trainer = WordTrainer(coded.words(), score=plan.score, min_frequency=plan.min_frequency)
     merges: list[tuple[str, str]] = []
     while len(tokens) < plan.vocab_size and (best := trainer.best()) is not None:
         left, right = tokens[best[0]], tokens[best[1]]
-        made = left + (right.removeprefix(_PREFIX) if plan.model == "wordpiece" else right)
+        made = _made(plan, left, right)
         if made not in ids:
             ids[made] = len(tokens)
             tokens.append(made)
@@ -161,16 +254,7 @@ def learn(plan: WordPlan, counts: Iterable[tuple[bytes, int]], report: Report) -
         trainer.merge(ids[made])
         if len(merges) % _STEP == 0:
             report(Progress("merge", len(tokens), plan.vocab_size, "tokens"))
-    report(Progress("merge", len(tokens), len(tokens), "tokens"))
-    return _spec(plan, ids, merges)
-
-
-def spelling(plan: WordPlan, word: str, kept: frozenset[str] | None) -> list[str]:
-    """Return the symbols that a word begins as, without characters that are not kept."""
-    chars = list(word) if kept is None else [char for char in word if char in kept]
-    if plan.model == "wordpiece":
-        return [*chars[:1], *(_PREFIX + char for char in chars[1:])]
-    return [*chars[:-1], chars[-1] + plan.end_of_word] if chars else []
+    return ids, merges
 
 
 def _alphabet(words: Mapping[str, int], most: int | None) -> frozenset[str] | None:
@@ -200,9 +284,11 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
         )
     for text in specials:
         del vocab[ids[text]]
+    # a text that spells a special token can teach merges of it, which are none, as it is no token of words
+    words = [(left, right) for left, right in merges if specials.keys().isdisjoint((left, right, left + right))]
     return make_spec(
         vocab,
-        [(left.encode(), right.encode()) for left, right in merges],
+        [(left.encode(), right.encode()) for left, right in words],
         pattern=PATTERNS["whitespace"] if plan.pattern is None else plan.pattern,
         special_tokens=specials,
         rules=plan.rules,

@@ -8,10 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
-from bbpe.core.train_words import WordTrainer
+from bbpe.core.train_words import FrequencyTrainer, WordTrainer
 from bbpe.errors import CorpusError, VocabularyError
 from bbpe.normalize import BYTE_ORDER, bytes_to_alphabet
 from bbpe.reference import learn_words
@@ -51,6 +52,63 @@ def test_merges_are_those_of_counting_anew() -> None:
         options: dict[str, Any] = {"pmi": rng.random() < 0.5, "prefix": prefix, "least": rng.choice([0, 1, 2, 3])}
         top = len(tokens) + rng.randint(0, 30)
         assert learned(words, tokens, top, **options) == learn_words(words, tokens, top, **options), (words, options)
+
+
+def test_merges_by_frequency_are_those_of_counting_anew() -> None:
+    rng = random.Random(2)
+    for _ in range(400):
+        tokens = [chr(97 + number) for number in range(rng.randint(1, 4))]
+        words = [
+            ([rng.randrange(len(tokens)) for _ in range(rng.randint(0, 12))], rng.choice([1, 1, 2, 5, 100, 2**40]))
+            for _ in range(rng.randint(0, 12))
+        ]
+        least, more = rng.choice([0, 1, 2, 3]), rng.randint(0, 30)
+        trainer = FrequencyTrainer(
+            np.array([symbol for word, _ in words for symbol in word], np.uint32),
+            np.cumsum([len(word) for word, _ in words], dtype=np.int64),
+            np.array([count for _, count in words], np.uint64),
+            base=len(tokens), merge_limit=more, min_frequency=least,
+        )  # fmt: skip
+        while not trainer.step(5):
+            pass
+        expected, _ = learn_words(words, tokens, len(tokens) + more, pmi=False, prefix="", least=max(least, 1))
+        assert trainer.merges() == expected, (words, least, more)
+
+
+def test_refuses_words_that_are_none() -> None:
+    symbols, ends, counts = np.zeros(3, np.uint32), np.array([3], np.int64), np.array([1], np.uint64)
+    with pytest.raises(ValueError, match="fit together"):
+        FrequencyTrainer(symbols, ends - 1, counts, base=1, merge_limit=9)
+    with pytest.raises(ValueError, match="fit together"):
+        FrequencyTrainer(symbols + 1, ends, counts, base=1, merge_limit=9)
+    with pytest.raises(OverflowError, match="sample"):
+        FrequencyTrainer(symbols, ends, counts << 62, base=1, merge_limit=9)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("a</w>b a</w>c a</w>d a", {"alphabet": "chars", "end_of_word": "</w>"}),
+        ("<unk>x <unk>x <unk>y", {"alphabet": "chars", "end_of_word": "</w>"}),
+        ("##a ##a xa xa ##ab", {"model": "wordpiece", "score": "frequency", "pattern": "whitespace"}),
+    ],
+)
+def test_two_merges_of_one_token(text: str, options: dict[str, Any]) -> None:
+    """Where a text holds a mark or a special token, what merges make may be there already, and keeps its id."""
+    tok = bbpe.train_from_iterator([text], 60, **options)
+    prefix = "##" if options.get("model") else ""
+    words: dict[str, int] = {}
+    for word in text.split():
+        words[word] = words.get(word, 0) + 1
+    spelled = {
+        word: [word[0], *(prefix + char for char in word[1:])] if prefix else [*word[:-1], word[-1] + "</w>"]
+        for word in words
+    }
+    begun = ["[UNK]" if prefix else "<unk>", *sorted({symbol for symbols in spelled.values() for symbol in symbols})]
+    coded = [([begun.index(symbol) for symbol in spelled[word]], count) for word, count in words.items()]
+    merges, known = learn_words(coded, begun, 60, pmi=False, prefix=prefix)
+    assert len(merges) > len(known) - len(begun)  # one was there already
+    assert list(tok.get_vocab()) == known
 
 
 @pytest.mark.parametrize("score", ["pmi", "frequency"])

@@ -1,7 +1,25 @@
 from collections.abc import Iterable
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
+
 class WordTrainer:
     def __new__(cls, words: Iterable[tuple[list[int], int]], *, score: str, min_frequency: int = 1) -> Self: ...
     def best(self) -> tuple[int, int, int] | None: ...
     def merge(self, symbol: int) -> None: ...
+
+class FrequencyTrainer:
+    merge_count: int
+    def __init__(
+        self,
+        symbols: npt.NDArray[np.uint32],
+        ends: npt.NDArray[np.int64],
+        counts: npt.NDArray[np.uint64],
+        *,
+        base: int,
+        merge_limit: int,
+        min_frequency: int = 1,
+    ) -> None: ...
+    def merges(self) -> list[tuple[int, int]]: ...
+    def step(self, visits: int) -> bool: ...

@@ -1,8 +1,14 @@
-"""Learning merges of characters (csrc/train_words.h): words in, merged pairs of ids out, one at a time."""
-from libc.stdint cimport uint32_t, uint64_t
+"""Learning merges of words of symbols: by any score (csrc/train_words.h), by frequency as of bytes (csrc/train.h)."""
+from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
-from bbpe.core.c_common cimport bbpe_status
+import numpy as np
+
+from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_train cimport (
+    BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add_tokens, bbpe_train_free, bbpe_train_init_from, bbpe_train_options,
+    bbpe_train_step, c_bool,
+)
 from bbpe.core.c_train_words cimport (
     bbpe_train_words, bbpe_train_words_add, bbpe_train_words_begin, bbpe_train_words_best, bbpe_train_words_free,
     bbpe_train_words_init, bbpe_train_words_merge, bbpe_train_words_pair,
@@ -56,3 +62,72 @@ cdef class WordTrainer:
         with nogil:
             status = bbpe_train_words_merge(&self.c, symbol)
         check(status)
+
+
+cdef class FrequencyTrainer:
+    """Merges of words by frequency, of equals the lowest pair of ids, where no two merges make the same token.
+
+    Word i, symbols[ends[i - 1]:ends[i]], stands counts[i] times; symbols are below `base`, and merge k makes the symbol
+    base + k.  `step` until it returns True.  Raises `OverflowError` on 2**32 symbols and ends of words or more, and
+    2**63 symbols by their counts.
+    """
+
+    cdef bbpe_train learner
+
+    def __cinit__(self, symbols, ends, counts, *, size_t base, size_t merge_limit, int64_t min_frequency=1):
+        cdef const uint32_t[::1] ids = symbols
+        cdef const int64_t[::1] behind = ends
+        cdef const uint64_t[::1] weights = counts
+        cdef size_t n = len(ends)
+        if n + len(symbols) + 2 >= 2**32 or n and int(counts.max()) * len(symbols) >= 2**63:
+            raise OverflowError(
+                f"the words have {len(symbols)} symbols, more than can be counted: train on a sample of the text")
+        if len(counts) != len(ends) or (behind[n - 1] if n else 0) != len(symbols) or not (symbols < base).all():
+            raise ValueError("symbols, ends and counts do not fit together")
+        # to the learner each symbol is of one byte, which is never looked at
+        cdef const uint8_t[::1] tokens = np.zeros(base + 1, dtype=np.uint8)
+        cdef const int64_t[::1] starts = np.arange(base + 1, dtype=np.int64)
+        check(bbpe_train_init_from(
+            &self.learner, n, <size_t>len(symbols), &tokens[0], &starts[0], base,
+            bbpe_train_options(BBPE_TRAIN_IDS, merge_limit, max(min_frequency, 1), UINT32_MAX, 0)))
+        # the most frequent first, as equal counts in a row take less room
+        cdef const int64_t[::1] order = np.argsort(counts, kind="stable")[::-1].astype(np.int64)
+        cdef bbpe_status status = BBPE_OK
+        cdef size_t i, used
+        cdef int64_t word, start
+        with nogil:
+            for i in range(n):
+                word = order[i]
+                start = behind[word - 1] if word else 0
+                if start == behind[word]:
+                    continue
+                status = bbpe_train_add_tokens(
+                    &self.learner, &ids[start], <size_t>(behind[word] - start), <int64_t>weights[word], &used)
+                if status != BBPE_OK:
+                    break
+        check(status)
+
+    def __dealloc__(self):
+        bbpe_train_free(&self.learner)
+
+    @property
+    def merge_count(self):
+        """How many merges there are so far."""
+        return self.learner.merge_count
+
+    def merges(self):
+        """The merges so far, in order: pairs of symbols."""
+        cdef size_t i
+        return [
+            (<uint32_t>(self.learner.merges[i] >> 32), <uint32_t>self.learner.merges[i])
+            for i in range(self.learner.merge_count)
+        ]
+
+    def step(self, size_t visits):
+        """Merge until about `visits` places were looked at; True when there is nothing left to merge."""
+        cdef c_bool done
+        cdef bbpe_status status
+        with nogil:
+            status = bbpe_train_step(&self.learner, visits, &done)
+        check(status)
+        return done
