@@ -12,7 +12,7 @@ from struct import pack
 from typing import Any
 
 import pytest
-from gguf_files import PREFIX, gguf, string
+from gguf_files import PREFIX, gguf, piece_vocabulary, string
 from test_tekken import tekken
 from vocabularies import added, byte_level, document, keys, sequence, split, vocab_of
 
@@ -30,6 +30,7 @@ SANITIZED = 10 if "asan" in os.environ.get("LD_PRELOAD", "") else 1
 SECONDS, MEGABYTES, LONGEST = 1.0 * SANITIZED, 100 * SANITIZED, 1100
 RANKS = rank_text(vocab_of())
 LONG, MANY_SPLITS = "a" * 10**6, [split("a")] * 30_000
+ZEROS = pack("<IIQ", 9, 0, 1 << 25) + bytes(1 << 25)
 LINES = "".join(f"{key} {token_id}\n" for key, token_id in keys().items())
 
 
@@ -86,6 +87,10 @@ HOSTILE: dict[str, Callable[[], Files]] = {
     "2**30 values": lambda: {"x.gguf": b"GGUF" + pack("<IQQ", 3, 0, 1 << 30)},
     "a string of 2**40": lambda: {"x.gguf": b"GGUF" + pack("<IQQ", 3, 0, 1) + pack("<Q", 1 << 40) + b"abc"},
     "a list in a list in a list": lambda: {"x.gguf": gguf({"a": pack("<IIQ", 9, 9, 1) * 1000})},
+    "2**40 scores": lambda: {"x.gguf": gguf(piece_vocabulary(scores=pack("<IIQ", 9, 6, 1 << 40)))},
+    "2**25 numbers that are there": lambda: {"x.gguf": gguf(piece_vocabulary(precompiled_charsmap=ZEROS))},
+    "a table of GGUF without an end": lambda: {"x.gguf": gguf(piece_vocabulary(precompiled_charsmap=[127] * 1000))},
+    "a long piece of GGUF": lambda: {"x.gguf": gguf(piece_vocabulary(tokens=["ab" * 10**6] + ["x"] * 276))},
     "2**27 strings that are there": lambda: {"x.gguf": (gguf_list(8, 1 << 27), 1 << 31)},
     "special tokens without a text": lambda: {"tekken.json": sizes(50_000_000)},
     "a billion special tokens": lambda: {"tekken.json": sizes(10**9)},

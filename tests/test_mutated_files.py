@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from gguf_files import gguf, vocabulary
+from gguf_files import gguf, piece_vocabulary, vocabulary
 from test_tekken import tekken
 from vocabularies import added, byte_level, document, keys, merge_lines, sequence, split, vocab_of
 
@@ -24,6 +24,8 @@ FILES: dict[str, bytes] = {
     "x.tiktoken": rank_text(vocab_of()),
     "tekken.json": json.dumps(tekken()).encode(),
     "x.gguf": gguf(vocabulary()),
+    "pieces.gguf": gguf(piece_vocabulary()),
+    "unigram.gguf": gguf(piece_vocabulary("t5", add_space_prefix=True, remove_extra_whitespaces=True)),
     "vocab.json": json.dumps({**keys(), "<|a|>": 300}).encode(),
     "vocab.txt": "".join(f"{key} {token_id}\n" for key, token_id in keys().items()).encode(),
 }
@@ -57,6 +59,20 @@ def mutated(rng: random.Random, data: bytes) -> bytes:
     return data[: first.start()] + second[0] + between + first[0] + data[second.end() :]
 
 
+def same_as_sentencepiece(tok: Tokenizer, path: Path) -> None:
+    """The ids are SentencePiece's, of a model of the same pieces; only ids with holes are none."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    pytest.importorskip("google.protobuf")
+    ids = {*tok.spec.vocab, *tok.special_tokens.values(), *tok.added_tokens.values()}
+    assert tok.spec.characters is not None
+    if len(ids.union(tok.spec.characters.byte_ids)) < tok.vocab_size:
+        return
+    formats.dump(tok.spec, path)
+    peer = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    for text in ("the thing 12's", "a  中 in\n"):
+        assert tok.encode(text) == peer.encode(text)
+
+
 @pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", FILES)
 def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
@@ -83,6 +99,8 @@ def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
         if tok.spec.rules == TextRules():
             for text in (b"the thing 12's", b"\xff\xe4\xb8\xad"):
                 assert tok.decode_bytes(tok.encode(text)) == text
+        elif name.endswith(".gguf"):
+            same_as_sentencepiece(tok, tmp_path / "x.model")
         else:
             # what changes a text does so as it does for those who made the format
             peer = tokenizers.Tokenizer.from_file(str(path))

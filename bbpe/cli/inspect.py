@@ -87,6 +87,8 @@ def _pattern(spec: TokenizerSpec, kind: str | None, *, given: bool) -> dict[str,
     source = "none in the file: known by its tokens"
     if given:
         source = "given, in the syntax of the regex package"
+    elif kind in ("gguf", "sentencepiece") and spec.characters is not None:
+        source = "none: such a model does not split texts"
     elif kind in _DIALECTS:
         source = _DIALECTS[kind]
     return {

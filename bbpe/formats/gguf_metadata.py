@@ -20,7 +20,8 @@ _STRING, _ARRAY = 8, 9
 # the `struct` code of each kind of number
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _LONGEST_KEY = (1 << 16) - 1
-_MOST_STRINGS = 1 << 22  # in a list: they are walked through one by one
+# in a list: strings are walked through one by one, and numbers that are kept become as many objects
+_MOST_STRINGS, _MOST_NUMBERS = 1 << 22, 1 << 21
 
 
 def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any]:
@@ -96,6 +97,8 @@ class _Walk:
         if number is None:
             self._refuse(f"{name} is a list of kind {kind}; expected numbers or strings", self._at - 12)
         self._check(count, number.size, f"numbers in {name}")
+        if keep and count > _MOST_NUMBERS:
+            self._refuse(f"found {count} numbers in {name}; expected at most {_MOST_NUMBERS}", self._at - 8)
         block = self._bytes(count * number.size, name) if keep else self._skip(count * number.size)
         return [value for (value,) in number.iter_unpack(block)]
 
