@@ -48,9 +48,10 @@ def extend(
 
     The corpus is encoded with the tokenizer, and training goes on from there.  All old tokens keep their ids, and old
     merges come first; new ids follow the highest one, that of a special token too.  So the ids of a text change only
-    where new tokens stand for several old ones.  Fewer are added when no pair occurs `min_frequency` times.  All
-    options and errors are those of `train`; `VocabularyError`, naming it, on a tokenizer with normalizers or other
-    rules for texts, or with symbols that are characters.
+    where new tokens stand for several old ones.  Fewer are added when no pair occurs `min_frequency` times, or
+    where a merge makes an old token that only whole pretokens were.  All options and errors are those of `train`;
+    `VocabularyError`, naming it, on a tokenizer with normalizers or other rules for texts, or with symbols that are
+    characters.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

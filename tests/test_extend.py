@@ -269,7 +269,8 @@ def test_published_vocabularies(real, corpus, tmp_path, name):
     texts = [corpus("ja", 2_000_000)]
     counts = counts_of(texts, tok.spec.pattern.steps)
     more = bbpe.extend(tok, counts, 500)
-    assert len(more) == len(tok) + 500
+    # llama3 has tokens that only whole pretokens are: a new merge may make one of these
+    assert len(tok) + 495 <= len(more) <= len(tok) + 500
     assert more.count_tokens(texts[0]) < tok.count_tokens(texts[0])
     assert more.special_tokens == tok.special_tokens
     ranks = more.ranks

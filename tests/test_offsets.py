@@ -123,7 +123,7 @@ def test_hf_has_the_same_places(both, corpus, name):
         same_as_hf(tok, peer, text)
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["en", "code", "ja", "zh", "multi"])
 @pytest.mark.parametrize("name", FILES)
 def test_hf_has_the_same_places_in_all_corpora(both, corpus, name, language):

@@ -260,7 +260,7 @@ def test_a_model_as_tokenizer_json(tmp_path: Path) -> None:
         bbpe.load(tmp_path / "tokenizer.json").save(tmp_path / "b.model")
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize(("rule", "size"), [("nmt_nfkc", 8_000), ("identity", 8_000), ("identity", 32_000)])
 @pytest.mark.parametrize("name", CORPORA)
 def test_whole_corpora(tmp_path: Path, name: str, rule: str, size: int, corpus: Callable[..., str]) -> None:

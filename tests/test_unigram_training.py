@@ -184,7 +184,7 @@ def likelihood(tok: bbpe.Tokenizer, lines: list[str]) -> float:
     [
         ("en", 2_000, 300_000),
         *(
-            pytest.param(name, size, 10_000_000, marks=pytest.mark.full)
+            pytest.param(name, size, 10_000_000, marks=pytest.mark.long)
             for name in ("en", "code", "multi", "ja", "zh")
             for size in (8_000, 32_000)
         ),

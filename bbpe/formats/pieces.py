@@ -177,7 +177,16 @@ class _Pieces:
 
 def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
     """Return the merges that happen when any two neighbours merge whose concatenation is a piece."""
-    merges = CharacterModel(pieces.vocab, pieces.characters(), _in_order(pieces)).merges_by_rank()
+    order = _in_order(pieces)
+    texts = [token.decode() for token in pieces.vocab.values()]
+    singles = {text for text in texts if len(text) == 1}
+    for text in texts:
+        if len(text) > 1 and not singles.issuperset(text):
+            # SentencePiece would join what is no piece
+            char = next(char for char in text if char not in singles).replace(" ", BLANK)
+            problem = f"{text.replace(' ', BLANK)!r} is a piece, and its character {char!r} is none"
+            raise VocabularyError(f"{problem}, which is not supported")
+    merges = CharacterModel(pieces.vocab, pieces.characters(), order).merges_by_rank()
     return [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges]
 
 
@@ -309,7 +318,8 @@ def _check_merges(spec: TokenizerSpec, characters: Characters, path: StrPath) ->
     several = [token_id for token_id, token in spec.vocab.items() if len(token.decode()) > 1]
     order += sorted(set(several).difference(order))
     model = CharacterModel(spec.vocab, characters, order)
-    if model.merges_by_rank() != model.live_merges(spec.merges or ()):
+    # with a part that nothing makes a merge never happens, listed or not
+    if model.live_merges(model.merges_by_rank()) != model.live_merges(spec.merges or ()):
         raise VocabularyError(
             "its list of merges differs from all merges that its tokens allow, which is what a SentencePiece model "
             "does; write tokenizer.json",
