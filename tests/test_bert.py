@@ -51,8 +51,11 @@ def test_every_character_as_defined() -> None:
     compare(BertNormalizer(), [*POINTS[:0x1F800], *map(chr, rest)])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize(
+    "rule",
+    [pytest.param(rule, marks=pytest.mark.full if i % 8 == 0 else pytest.mark.long) for i, rule in enumerate(RULES)],
+    ids=str,
+)
 def test_every_character_as_defined_by_all_rules(rule: BertNormalizer) -> None:
     compare(rule, POINTS)
 
