@@ -113,7 +113,7 @@ fuzz: $(VENV)/tested $(LEAVES)
 	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/fuzz_driver.c tests/fuzz/targets.c $(LEAVES) -lm -o build/leaves/fuzz
 	for target in $(FUZZ_TARGETS); do \
 		build/leaves/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
-	$(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)
 
 # loading, encoding and freeing again and again, under valgrind's eyes where it is installed, and without
 leaks: $(VENV)/tested

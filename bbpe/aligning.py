@@ -18,7 +18,7 @@ import regex
 
 from .errors import VocabularyError
 from .normalizing import normalizer
-from .rules import Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from .rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
 
 Places = npt.NDArray[np.int64]
 
@@ -83,7 +83,7 @@ def _replaced(pattern: str, length: int, text: str) -> list[int]:
     return [*taken, *range(done, len(text))]
 
 
-def _composed(decomposition: str, text: str, after: str) -> Places:
+def _composed(decomposition: Form, text: str, after: str) -> Places:
     """Both texts decompose into as many characters; each begins with the first of those that are its own."""
     sources = _decomposed(decomposition, text)
     firsts = np.fromiter(accumulate((len(_parts(decomposition, char)) for char in after), initial=0), np.int64)
@@ -92,7 +92,7 @@ def _composed(decomposition: str, text: str, after: str) -> Places:
     return sources[firsts[:-1]]
 
 
-def _decomposed(decomposition: str, text: str) -> Places:
+def _decomposed(decomposition: Form, text: str) -> Places:
     """Return where the characters of a decomposed text come from; marks are sorted, and what they add with them."""
     adds: list[int] = []
     marks: list[tuple[int, int]] = []
@@ -110,7 +110,7 @@ def _decomposed(decomposition: str, text: str) -> Places:
 
 
 @cache
-def _parts(decomposition: str, char: str) -> str:
+def _parts(decomposition: Form, char: str) -> str:
     """Return what a character decomposes into."""
-    apply = normalizer((UnicodeForm(decomposition),))  # type: ignore[arg-type]
+    apply = normalizer((UnicodeForm(decomposition),))
     return char if apply is None else apply(char)

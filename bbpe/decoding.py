@@ -1,4 +1,4 @@
-"""How decoding is spread over threads: ranges of one array, groups of rows."""
+"""Ids to text and bytes, and how that is spread over threads: ranges of one array, groups of rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .core.ids import TokenBytes
+from .identity import Identity
 from .parallel import imap, thread_count
 from .ragged import Ragged
 
@@ -23,6 +24,64 @@ Rows = Iterable[Ids] | Ragged | npt.NDArray[np.integer[Any]]
 _GROUP = 1 << 16
 #: Rows of fewer ids together are not worth a thread.
 _THREAD_WORTH = 1 << 19
+
+
+class Decoding(Identity):
+    """The part of a `Tokenizer` that gives the text of ids."""
+
+    _blanks: tuple[int, int]  # that are taken away at both ends
+
+    def decode(
+        self, ids: Ids, *, errors: str = "replace", threads: int | None = None, skip_special_tokens: bool = False
+    ) -> str:
+        """Return the text of ids: a sequence of int or any integer array of one dimension.
+
+        `errors` says what becomes of bytes that are not UTF-8, as in `bytes.decode`.  `threads=None` uses every
+        core when there are enough ids.  `skip_special_tokens` leaves special tokens out, added ones not.  Raises
+        `TokenIdError` naming the first id that is negative, too large or a hole, and `TypeError` on what are no ids.
+
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+        >>> tok.decode(tok.encode("a b")), tok.decode(tok.encode_to_numpy("é")[:1], errors="ignore")
+        ('a b', '')
+        """
+        text = self._token_bytes.text(self._kept(ids) if skip_special_tokens else ids, errors, run_with(threads))
+        return strip_blanks(text, *self._blanks) if any(self._blanks) else text
+
+    def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
+        """Return the bytes of ids; for every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
+
+        Ids, threads and errors as in `decode`.
+        """
+        data = self._token_bytes.join(ids, run_with(threads))
+        return strip_blanks(data, *self._blanks) if any(self._blanks) else data
+
+    def decode_batch(
+        self,
+        batch: Rows,
+        *,
+        errors: str = "replace",
+        threads: int | None = None,
+        skip_special_tokens: bool = False,
+    ) -> list[str]:
+        """Return the text of each row of ids, in order: rows of any kind, a `Ragged` or an array [rows, ids].
+
+        `threads=None` uses every core when there are enough ids; otherwise as `decode`.
+
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+        >>> tok.decode_batch(tok.encode_batch_to_numpy(["a", "", "b a"]))
+        ['a', '', 'b a']
+        """
+        if skip_special_tokens:
+            batch = [self._kept(row) for row in batch]
+        texts = decode_rows(self._token_bytes, batch, errors=errors, threads=threads)
+        return [strip_blanks(text, *self._blanks) for text in texts] if any(self._blanks) else texts
+
+    def _kept(self, ids: Ids) -> Ids:
+        """Return ids without those of special tokens."""
+        skipped = frozenset(self.spec.special_tokens.values())
+        if isinstance(ids, np.ndarray):
+            return ids[~np.isin(ids, list(skipped))]
+        return [token_id for token_id in ids if token_id not in skipped]
 
 
 def run_with(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .core.offsets import map_spans
-from .decoding import Ids
+from .decoding import Decoding, Ids
 from .encoding import TextEncoder, id_dtype
 from .errors import SpecialTokenError
-from .identity import Identity
 from .located import located
 from .normalize import Text, text_bytes
 from .pipeline import RuleEncoder
@@ -30,7 +29,7 @@ _T = TypeVar("_T", bound=Text)
 _LOOK_BACK = 16
 
 
-class Measures(Identity):
+class Measures(Decoding):
     """The part of a `Tokenizer` that counts, cuts and places tokens."""
 
     _encoder: TextEncoder
@@ -251,7 +250,7 @@ class Measures(Identity):
         given = np.asarray(ids, dtype=np.uint32)
         plain = self._specials.matcher()
         if isinstance(self._encoder, RuleEncoder):
-            text = self.decode(given)  # type: ignore[attr-defined]
+            text = self.decode(given)
             return np.array_equal(self._encoder.to_array(text, self._specials.matcher("all")), given)
         special = np.isin(given, list(self.spec.special_tokens.values()))
         for stretch in np.split(given, np.flatnonzero(special)):

@@ -178,11 +178,12 @@ class RuleEncoder(TextEncoder):
         """Return texts as the engine takes them, normalised together, where that can be done."""
         if self._together is None or self.splitter.compiled is None or len(texts) < 2:
             return None
-        if not all(type(text) is str for text in texts) or sum(map(len, texts)) > _TOGETHER * len(texts):
+        given = [text for text in texts if isinstance(text, str)]
+        if len(given) < len(texts) or sum(map(len, given)) > _TOGETHER * len(given):
             return None
         done: list[Text] = []
-        for start in range(0, len(texts), _AT_ONCE):
-            together = self._together(texts[start : start + _AT_ONCE])  # type: ignore[arg-type]
+        for start in range(0, len(given), _AT_ONCE):
+            together = self._together(given[start : start + _AT_ONCE])
             if together is None:
                 return None
             done += together

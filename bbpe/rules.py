@@ -10,7 +10,11 @@ from typing import Literal, TypeAlias
 
 #: What becomes of the matches of a split: HF's names.
 Behavior: TypeAlias = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
-BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+BEHAVIORS: tuple[Behavior, ...] = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+
+#: Where Metaspace puts a blank in front of a piece.
+PrependScheme: TypeAlias = Literal["always", "first", "never"]
+PREPEND_SCHEMES: tuple[PrependScheme, ...] = ("always", "first", "never")
 
 #: Unicode's normal forms.
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -164,7 +168,7 @@ class CharDelimiterSplit:
 class Metaspace:
     """Blanks become U+2581, also in front of a piece; `split`: each one begins a pretoken."""
 
-    prepend_scheme: Literal["always", "first", "never"]
+    prepend_scheme: PrependScheme
     split: bool
 
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from . import corpus, formats
 from .core.ids import TokenBytes
-from .decoding import Ids, Rows, decode_rows, run_with, strip_blanks
 from .encoding import CacheInfo, TextEncoder, id_dtype
 from .first_use import FirstUse
 from .measures import Measures, as_batch
@@ -51,7 +50,6 @@ class Tokenizer(Measures):
         self.__dict__["_blanks"] = (max(spec.rules.strip_blanks, int(begins_words)), int(ends_words))
 
     _around: tuple[tuple[int, ...], tuple[int, ...]]
-    _blanks: tuple[int, int]  # that decoding takes away at both ends
 
     @FirstUse
     def _encoder(self) -> TextEncoder:
@@ -300,53 +298,6 @@ class Tokenizer(Measures):
         """
         self._encoder.encoder.states.clear()
 
-    # -- decoding ------------------------------------------------------------------------------------
-
-    def decode(
-        self, ids: Ids, *, errors: str = "replace", threads: int | None = None, skip_special_tokens: bool = False
-    ) -> str:
-        """Return the text of ids: a sequence of int or any integer array of one dimension.
-
-        `errors` says what becomes of bytes that are not UTF-8, as in `bytes.decode`.  `threads=None` uses every
-        core when there are enough ids.  `skip_special_tokens` leaves special tokens out, added ones not.  Raises
-        `TokenIdError` naming the first id that is negative, too large or a hole, and `TypeError` on what are no ids.
-
-        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
-        >>> tok.decode(tok.encode("a b")), tok.decode(tok.encode_to_numpy("é")[:1], errors="ignore")
-        ('a b', '')
-        """
-        text = self._token_bytes.text(self._kept(ids) if skip_special_tokens else ids, errors, run_with(threads))
-        return strip_blanks(text, *self._blanks) if any(self._blanks) else text
-
-    def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
-        """Return the bytes of ids; for every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
-
-        Ids, threads and errors as in `decode`.
-        """
-        data = self._token_bytes.join(ids, run_with(threads))
-        return strip_blanks(data, *self._blanks) if any(self._blanks) else data
-
-    def decode_batch(
-        self,
-        batch: Rows,
-        *,
-        errors: str = "replace",
-        threads: int | None = None,
-        skip_special_tokens: bool = False,
-    ) -> list[str]:
-        """Return the text of each row of ids, in order: rows of any kind, a `Ragged` or an array [rows, ids].
-
-        `threads=None` uses every core when there are enough ids; otherwise as `decode`.
-
-        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
-        >>> tok.decode_batch(tok.encode_batch_to_numpy(["a", "", "b a"]))
-        ['a', '', 'b a']
-        """
-        if skip_special_tokens:
-            batch = [self._kept(row) for row in batch]
-        texts = decode_rows(self._token_bytes, batch, errors=errors, threads=threads)
-        return [strip_blanks(text, *self._blanks) for text in texts] if any(self._blanks) else texts
-
     # -- views ---------------------------------------------------------------------------------------
 
     def as_tiktoken(self) -> Encoding:
@@ -378,13 +329,6 @@ class Tokenizer(Measures):
         from .compat.huggingface import as_huggingface
 
         return as_huggingface(self, **options)
-
-    def _kept(self, ids: Ids) -> Ids:
-        """Return ids without those of special tokens."""
-        skipped = frozenset(self.spec.special_tokens.values())
-        if isinstance(ids, np.ndarray):
-            return ids[~np.isin(ids, list(skipped))]
-        return [token_id for token_id in ids if token_id not in skipped]
 
 
 def load(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TypedDict
 
@@ -232,16 +233,14 @@ class _Trainer:
     def round(self, rows: Rows, scores: Floats) -> tuple[Rows, Floats]:
         """Return the tokens that are expected often enough, and their new scores."""
         pieces = self._pieces(rows, scores)
-        expected = self._sum(
-            len(rows), lambda first, end, out: pieces.expect(*self._words, first, end, out)
-        )[:-1]  # fmt: skip
+        expected = self._sum(len(rows), partial(pieces.expect, *self._words))[:-1]
         kept = np.flatnonzero(expected >= _LEAST)
         return rows.take(kept), digamma(expected[kept]) - float(digamma(np.array([expected[kept].sum()]))[0])
 
     def pruned(self, rows: Rows, scores: Floats, size: int) -> tuple[Rows, Floats]:
         """Return the tokens without which most is lost."""
         pieces = self._pieces(rows, scores)
-        times = self._sum(len(rows), lambda first, end, out: pieces.count(*self._words, first, end, out))
+        times = self._sum(len(rows), partial(pieces.count, *self._words))
         ranges = [(start, min(start + _TASK, len(rows))) for start in range(0, len(rows), _TASK)]
         found = list(imap(lambda span: pieces.losses(times, *span), ranges, self._threads))
         losses = np.concatenate(found)
@@ -253,9 +252,7 @@ class _Trainer:
         """Return the vocabulary with scores that are the most likely ones, none of them the same."""
         for _ in range(_LAST_ROUNDS):
             pieces = self._pieces(rows, scores)
-            expected = self._sum(
-                len(rows), lambda first, end, out: pieces.expect(*self._words, first, end, out)  # noqa: B023
-            )[:-1]  # fmt: skip
+            expected = self._sum(len(rows), partial(pieces.expect, *self._words))[:-1]
             expected = np.maximum(expected, _LEAST / 10)
             scores = np.log(expected) - np.log(expected.sum())
         order = np.argsort(-scores, kind="stable")

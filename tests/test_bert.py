@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import random
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pytest
 
@@ -17,6 +18,7 @@ from bbpe.pretokenizing import pretokens
 from bbpe.rules import BertNormalizer, BertPreTokenizer
 from bbpe.scheme import Scheme
 
+Words: TypeAlias = Literal["space", "bert", "bert_apart"]
 CSRC = Path(__file__).resolve().parent.parent / "csrc"
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 RULES = [BertNormalizer(*flags) for flags in itertools.product((True, False), repeat=4)]
@@ -117,11 +119,11 @@ def test_table_is_the_generated_one() -> None:
 
 
 @pytest.mark.parametrize(("parts", "words"), [(SPACE_PARTS, "space"), (BERT_PARTS, "bert_apart")], ids=str)
-def test_parts_are_those_of_their_regex(parts: Pattern, words: str) -> None:
-    assert parts.scheme == Scheme(words=words)  # type: ignore[arg-type]
+def test_parts_are_those_of_their_regex(parts: Pattern, words: Words) -> None:
+    assert parts.scheme == Scheme(words=words)
     rng = random.Random(5)
     for isa in ISAS:
-        splitter = Splitter(Scheme(words=words), isa)  # type: ignore[arg-type]
+        splitter = Splitter(Scheme(words=words), isa)
         for most in (3, 12, 80):
             for _ in range(150):
                 text = random_text(rng, most)
@@ -131,8 +133,8 @@ def test_parts_are_those_of_their_regex(parts: Pattern, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["space", "bert", "bert_apart"])
-def test_parts_of_any_bytes_and_where_they_may_be_cut(words: str) -> None:
-    scheme, rng = Scheme(words=words), random.Random(6)  # type: ignore[arg-type]
+def test_parts_of_any_bytes_and_where_they_may_be_cut(words: Words) -> None:
+    scheme, rng = Scheme(words=words), random.Random(6)
     scalar = Splitter(scheme, "scalar")
     letters = [*" a!\n", *("中。é".encode(),), b"\xe5", b"\xe3\x80", b"\x80", b"\xff"]
     pieces = [piece.encode() if isinstance(piece, str) else piece for piece in letters]

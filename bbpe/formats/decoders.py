@@ -7,7 +7,7 @@ from typing import Any
 
 from ..files import StrPath
 from ..models import WordPiece
-from ..rules import BLANK
+from ..rules import BLANK, PREPEND_SCHEMES, PrependScheme
 from ..spec import TokenizerSpec
 from .reading import Fields, parts_of, shown
 
@@ -81,13 +81,14 @@ def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
             fields.refuse(f"{kind!r} is not supported; {_KNOWN}")
 
 
-def read_prepend_scheme(fields: Fields) -> str:
+def read_prepend_scheme(fields: Fields) -> PrependScheme:
     """Take the field of Metaspace that says where a blank is put in front, in its older spelling too."""
     older = fields.take("add_prefix_space", None)
     scheme = fields.take("prepend_scheme", "always" if older in (None, True) else "never")
-    if scheme not in ("always", "first", "never") or (older is not None and older != (scheme != "never")):
+    known = next((known for known in PREPEND_SCHEMES if known == scheme), None)
+    if known is None or (older is not None and older != (scheme != "never")):
         fields.refuse(f"found {shown(scheme)}; expected always, first or never", "prepend_scheme")
-    return str(scheme)
+    return known
 
 
 def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
 from ..pattern_limits import MOST_STEPS
 from ..patterns import PATTERNS, Pattern, recognise
 from ..rules import (
+    BEHAVIORS,
     BLANK,
     Behavior,
     BertPreTokenizer,
@@ -18,6 +19,7 @@ from ..rules import (
     Digits,
     Metaspace,
     Prefix,
+    PrependScheme,
     PreTokenizer,
     Punctuation,
     Replace,
@@ -135,10 +137,10 @@ def _read_split(fields: Fields, replaced: bool) -> Split:
 
 def _behavior(fields: Fields, *default: str) -> Behavior:
     found = fields.take_type("behavior", str, *default)
-    for behavior in get_args(Behavior):
+    for behavior in BEHAVIORS:
         if found == behavior:
-            return behavior  # type: ignore[no-any-return]
-    return fields.refuse(f"{found!r} is not supported; expected one of {', '.join(get_args(Behavior))}", "behavior")
+            return behavior
+    return fields.refuse(f"{found!r} is not supported; expected one of {', '.join(BEHAVIORS)}", "behavior")
 
 
 def _escaped(text: str) -> str:
@@ -151,7 +153,7 @@ def _read_metaspace(fields: Fields) -> Metaspace:
     fields.only("replacement", BLANK)
     fields.only("str_rep", BLANK, default=BLANK)
     scheme = read_prepend_scheme(fields)
-    return Metaspace(scheme, fields.take_type("split", bool, True))  # type: ignore[arg-type]
+    return Metaspace(scheme, fields.take_type("split", bool, True))
 
 
 def _read_byte_level(fields: Fields) -> ByteLevel:
@@ -204,8 +206,8 @@ def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
     if spec.characters is not None:
         marked = spec.characters.marks_blanks and spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),)
         if marked:
-            scheme = "never" if prefix is None else "first" if prefix.first else "always"
-            return (Metaspace(scheme, pattern == AT_BLANKS),)  # type: ignore[arg-type]
+            scheme: PrependScheme = "never" if prefix is None else "first" if prefix.first else "always"
+            return (Metaspace(scheme, pattern == AT_BLANKS),)
         if pattern == PATTERNS["none"]:
             return ()
         steps, is_cut = pattern.steps, False

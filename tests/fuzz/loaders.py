@@ -1,4 +1,4 @@
-"""Every file loader on mutated files: `python tests/fuzz/loaders.py --seconds 60 [NAME ...]`.
+"""Every file loader on mutated files: `PYTHONPATH=tests python tests/fuzz/loaders.py --seconds 60 [NAME ...]`.
 
 As in `test_mutated_files.py`, but several changes at once, for as long as one likes, and from another seed each time.
 What is wrong is saved under `build/fuzz/loaders`, and the exit status is 1: an error that is not ours or does not name
@@ -14,16 +14,15 @@ import sys
 import tempfile
 import time
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 
+from test_mutated_files import FILES, MERGES_TXT, mutated
+
+import bbpe
+from bbpe.spec import TextRules
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-from test_mutated_files import FILES, MERGES_TXT, mutated  # noqa: E402
-
-import bbpe  # noqa: E402
-from bbpe.spec import TextRules  # noqa: E402
-
 SECONDS_A_FILE = 10
 TEXTS = (b"the thing 12's", b"\xff\xe4\xb8\xad", b"")
 
@@ -43,9 +42,7 @@ def seeds() -> dict[str, bytes]:
                 model_type=kind, byte_fallback=True, hard_vocab_limit=False, minloglevel=2,
             )
             found[f"{kind}.model"] = model.getvalue()
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
+    if find_spec("pyarrow") is None:
         return found
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "counts.parquet"
@@ -80,7 +77,7 @@ def wrong_with(path: Path, data: bytes, merges: bytes) -> str | None:
     except ValueError as error:  # every error of ours is one; counts that lost their pattern ask for it by a plain one
         if str(path.parent) not in str(error):
             return f"the error does not name the file: {error}"
-    except Exception:
+    except Exception:  # whichever it is, it is what is looked for
         return traceback.format_exc()
     seconds = time.process_time() - start
     return f"it takes {seconds:.0f} seconds" if seconds > SECONDS_A_FILE else None
