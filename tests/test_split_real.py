@@ -26,14 +26,8 @@ def test_beginnings(name: str, corpus_name: str, corpus: Callable[..., str]) -> 
         same(splitter(name, isa), data, expected)
 
 
-# a minute each
-_LONG = ("en", "code")
-
-
-@pytest.mark.parametrize(
-    "corpus_name",
-    [pytest.param(name, marks=pytest.mark.long if name in _LONG else pytest.mark.full) for name in CORPORA],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("corpus_name", CORPORA)
 def test_whole_corpora(corpus_name: str, corpus: Callable[..., str], processes: Executor) -> None:
     data = corpus(corpus_name).encode()
     parts = slices(data, 1 << 20)

@@ -205,8 +205,7 @@ def test_merges_identical_to_hf(name: str, corpus: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [pytest.param(name, 32, marks=pytest.mark.full) for name in ("en", "code", "multi")]
-    + [pytest.param(name, 32, marks=pytest.mark.long) for name in ("ja", "zh")]
+    [pytest.param(name, 32, marks=pytest.mark.full) for name in ("en", "code", "multi", "ja", "zh")]
     + [pytest.param(name, 128, marks=pytest.mark.long) for name in ("en", "ja")],
 )
 def test_merges_identical_to_hf_on_whole_corpora(name: str, size: int, corpus: Callable[..., str]) -> None:
