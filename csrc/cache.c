@@ -19,6 +19,36 @@ size_t bbpe_hot_cache_bytes(size_t entries, size_t slots) {
     return entries * sizeof(bbpe_cache_entry) + slots * sizeof(bbpe_cache_slot);
 }
 
+/* Of so many entries those of one length: where they begin and how many they are, as parts of 128. */
+typedef struct {
+    size_t start, count;
+} region;
+
+static region region_of(size_t n, size_t entries) {
+    if (entries < 1024) return (region){0, entries};
+    const size_t part = entries / 128;
+    if (n <= 2) return (region){0, part};
+    if (n <= 4) return (region){8 * part * (n - 2), 8 * part};
+    return n <= 8 ? (region){32 * part, 32 * part} : (region){64 * part, 64 * part};
+}
+
+void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t entry_count, bbpe_cache_slot *slots,
+                        size_t slot_count) {
+    self->entries = entries;
+    self->entry_count = entry_count;
+    self->slots = slots;
+    self->slot_mask = slot_count - 1;
+    for (size_t n = 0; n <= BBPE_CACHE_SHORT; n++) {
+        const region here = region_of(n, entry_count);
+        bbpe_cache_row *row = self->rows + n;
+        row->kept.lo = n >= 8 ? UINT64_MAX : ((uint64_t)1 << (8 * n)) - 1;
+        row->kept.hi = n > 8 ? ((uint64_t)1 << (8 * (n - 8))) - 1 : 0;
+        row->salt = (bbpe_cache_key){BBPE_CACHE_SALT_LO, BBPE_CACHE_SALT_HI ^ (uint64_t)n << 56};
+        row->mask = (here.count - 1) * sizeof *entries;
+        row->first = entries + here.start;
+    }
+}
+
 bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots) {
     bbpe_cache_entry *new_entries = bbpe_memory_table(entries, sizeof *new_entries);
     bbpe_cache_slot *new_slots = bbpe_memory_table(slots, sizeof *new_slots);
@@ -27,7 +57,7 @@ bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slo
         bbpe_memory_table_free(new_slots);
         return BBPE_NO_MEMORY;
     }
-    *self = (bbpe_hot_cache){new_entries, entries - 1, new_slots, slots - 1};
+    bbpe_hot_cache_use(self, new_entries, entries, new_slots, slots);
     return BBPE_OK;
 }
 
@@ -65,7 +95,7 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const uint64_t hash = bbpe_cache_hash(entry->key);
-    const size_t home = hash & self->mask;
+    const size_t home = (size_t)(bbpe_hot_cache_home(self, entry->key, hash) - self->entries);
     for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
         bbpe_cache_entry *place = self->entries + (home ^ way);
         if (place->key.hi != 0 && !bbpe_cache_entry_has(place, entry->key)) continue;
@@ -77,7 +107,7 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
 
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const bbpe_cache_entry moved = *entry;
-    bbpe_cache_entry *home = bbpe_hot_cache_home(self, bbpe_cache_hash(moved.key));
+    bbpe_cache_entry *home = bbpe_hot_cache_home(self, moved.key, bbpe_cache_hash(moved.key));
     self->entries[entry - self->entries] = *home;
     *home = moved;
 }

@@ -28,10 +28,13 @@ enum {
 #define BBPE_CACHE_ID_MASK (((uint32_t)1 << BBPE_CACHE_ID_BITS) - 1)
 #define BBPE_CACHE_PACKED_BITS 20
 
-/* Up to 15 bytes, zero-padded, and their number in the top byte. */
+/* Up to 15 bytes, zero-padded, and their number in the top byte, with the salt of their hash in it: never zero. */
 typedef struct {
     uint64_t lo, hi;
 } bbpe_cache_key;
+
+#define BBPE_CACHE_SALT_LO 0xA0761D6478BD642Fu
+#define BBPE_CACHE_SALT_HI 0xE7037ED1A0B428DBu
 
 typedef struct {
     bbpe_cache_key key; /* zero: empty */
@@ -51,10 +54,19 @@ typedef struct {
     uint32_t ids[BBPE_CACHE_LONG_IDS];
 } bbpe_cache_slot;
 
-/* Zeroed tables of powers of two. */
+/* How units of one length become keys, and where their entries are. */
 typedef struct {
+    bbpe_cache_key kept, salt; /* the bits of a text that count, and what these are changed by */
+    size_t mask;               /* of a hash: the distance in bytes from */
+    bbpe_cache_entry *first;
+    uint64_t unused[2];        /* a row is a cache line */
+} bbpe_cache_row;
+
+/* Zeroed tables of powers of two.  Short units lie close together, as they are the frequent ones. */
+typedef struct {
+    _Alignas(64) bbpe_cache_row rows[BBPE_CACHE_SHORT + 1]; /* by length */
     bbpe_cache_entry *entries;
-    size_t mask;
+    size_t entry_count;
     bbpe_cache_slot *slots;
     size_t slot_mask;
 } bbpe_hot_cache;
@@ -70,10 +82,20 @@ typedef struct {
     uint64_t limit, used; /* bytes */
 } bbpe_cache_budget;
 
+/* A short unit as it stood in the text. */
+typedef struct {
+    uint8_t bytes[16];
+    size_t n;
+    bool is_part;
+} bbpe_cache_unit;
+
 /* Take so many bytes if they are there. */
 bool bbpe_cache_budget_take(bbpe_cache_budget *self, uint64_t bytes);
 void bbpe_cache_budget_give(bbpe_cache_budget *self, uint64_t bytes);
 
+/* Over tables of the caller's, zeroed, of powers of two. */
+void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t entry_count, bbpe_cache_slot *slots,
+                        size_t slot_count);
 /* Tables for so many entries and slots, powers of two; fields stay as they are without memory. */
 bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots);
 void bbpe_hot_cache_free(bbpe_hot_cache *self);
@@ -86,7 +108,32 @@ bool bbpe_shared_cache_drop(bbpe_shared_cache *self);
 size_t bbpe_shared_cache_bytes(size_t slots);
 
 BBPE_INLINE uint64_t bbpe_cache_hash(bbpe_cache_key key) {
-    return bbpe_hash_two(key.lo, key.hi);
+    return bbpe_hash_salted(key.lo, key.hi);
+}
+
+/* A key's unit, and the key of a unit of 1 to 15 bytes. */
+BBPE_INLINE bbpe_cache_unit bbpe_cache_unit_of(bbpe_cache_key key) {
+    bbpe_cache_unit unit;
+    key.lo ^= BBPE_CACHE_SALT_LO;
+    key.hi ^= BBPE_CACHE_SALT_HI;
+    memcpy(unit.bytes, &key.lo, 8);
+    memcpy(unit.bytes + 8, &key.hi, 8);
+    unit.n = unit.bytes[15] & ~(unsigned)BBPE_CACHE_PART;
+    unit.is_part = unit.bytes[15] & BBPE_CACHE_PART;
+    return unit;
+}
+
+BBPE_INLINE bbpe_cache_key bbpe_cache_key_of(const uint8_t *bytes, size_t n, uint64_t flag) {
+    bbpe_cache_key key = {0, 0};
+    memcpy(&key, bytes, n);
+    key.lo ^= BBPE_CACHE_SALT_LO;
+    key.hi ^= BBPE_CACHE_SALT_HI ^ ((uint64_t)n | flag) << 56;
+    return key;
+}
+
+/* Its length. */
+BBPE_INLINE size_t bbpe_cache_length(bbpe_cache_key key) {
+    return (key.hi ^ BBPE_CACHE_SALT_HI) >> 56 & BBPE_CACHE_SHORT;
 }
 
 BBPE_INLINE uint64_t bbpe_cache_long_hash(const bbpe_cache_long_key *key) {
@@ -106,7 +153,7 @@ BBPE_INLINE bbpe_cache_long_key bbpe_cache_long_key_of(const uint8_t *bytes, siz
 }
 
 BBPE_INLINE bbpe_cache_long_key bbpe_cache_widened(bbpe_cache_key key) {
-    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0, 0, 0}, (uint32_t)(key.hi >> 56)};
+    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0, 0, 0}, (uint32_t)((key.hi ^ BBPE_CACHE_SALT_HI) >> 56)};
 }
 
 /* Write the ids of an entry that has at most four, all four whatever their number; returns how many. */
@@ -127,8 +174,9 @@ BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
 }
 
 /* The entry where a short unit is looked for first. */
-BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_home(const bbpe_hot_cache *self, uint64_t hash) {
-    return self->entries + (hash & self->mask);
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_home(const bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash) {
+    const bbpe_cache_row *row = self->rows + bbpe_cache_length(key);
+    return (bbpe_cache_entry *)((char *)row->first + (hash & row->mask));
 }
 
 BBPE_INLINE bool bbpe_cache_entry_has(const bbpe_cache_entry *entry, bbpe_cache_key key) {
@@ -137,7 +185,7 @@ BBPE_INLINE bool bbpe_cache_entry_has(const bbpe_cache_entry *entry, bbpe_cache_
 
 /* The entry of a short unit, at its home or nearby, or NULL. */
 BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_hot_cache *self, bbpe_cache_key key) {
-    const size_t at = bbpe_cache_hash(key) & self->mask;
+    const size_t at = (size_t)(bbpe_hot_cache_home(self, key, bbpe_cache_hash(key)) - self->entries);
     for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
         bbpe_cache_entry *entry = self->entries + (at ^ way);
         if (bbpe_cache_entry_has(entry, key)) return entry;

@@ -39,6 +39,7 @@ typedef struct {
     uint32_t *ids;       /* where a caller may have ids written; bbpe_encode_state_reserve */
     size_t ids_capacity;
     uint64_t seen;       /* bytes of text so far */
+    uint64_t strays;     /* units found away from home */
     uint64_t generation; /* the owner's mark */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
@@ -110,8 +111,6 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* The same of a short unit whose ids do not stand in its entry as they are. */
 uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                            uint32_t *ids);
-/* The entry of a short unit that the hot table does not have. */
-void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, bbpe_cache_entry *entry);
 /* A pretoken of any length and content: cut into units where it may be (encode.c). */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);

@@ -57,54 +57,37 @@ static uint32_t *put_slot(const bbpe_cache_slot *slot, uint32_t *ids) {
     return ids + count;
 }
 
-/* A short unit as it stood in the text. */
-typedef struct {
-    uint8_t bytes[16];
-    size_t n;
-    bool is_part;
-} short_unit;
+const bbpe_cache_entry bbpe_stage_nowhere = {{0, 0}, {0, 0, 0, 0}};
 
-static short_unit unit_of(bbpe_cache_key key) {
-    short_unit unit;
-    memcpy(unit.bytes, &key.lo, 8);
-    memcpy(unit.bytes + 8, &key.hi, 8);
-    unit.n = unit.bytes[15] & ~(unsigned)BBPE_CACHE_PART;
-    unit.is_part = unit.bytes[15] & BBPE_CACHE_PART;
-    return unit;
-}
-
-void bbpe_encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key,
-                     bbpe_cache_entry *entry) {
+/* The entry of a short unit that the hot table does not have. */
+static bbpe_cache_entry encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key) {
     uint32_t ids[BBPE_CACHE_LONG_IDS];
-    const short_unit unit = unit_of(key);
+    const bbpe_cache_unit unit = bbpe_cache_unit_of(key);
     const bbpe_cache_long_key widened = bbpe_cache_widened(key);
     const uint64_t hash = state->shared != NULL ? bbpe_cache_long_hash(&widened) : 0;
     const size_t count = encode_shared(self, state, &widened, hash, unit.bytes, unit.n, unit.is_part, ids);
-    *entry = bbpe_cache_entry_of(key, ids, count);
-    if (entry->ids[3] >> BBPE_CACHE_ID_BITS == BBPE_CACHE_MANY)
+    const bbpe_cache_entry entry = bbpe_cache_entry_of(key, ids, count);
+    if (BBPE_UNLIKELY(state->status != BBPE_OK)) return entry; /* it has no ids, for want of memory */
+    if (entry.ids[3] >> BBPE_CACHE_ID_BITS == BBPE_CACHE_MANY)
         bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
+    bbpe_hot_cache_add(&state->hot, &entry);
+    return entry;
 }
 
-void bbpe_stage_find(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t away) {
-    self->new_count = 0;
-    self->stray = NULL;
-    for (size_t k = 0; k < away; k++) {
-        const size_t i = self->away[k];
-        const bbpe_cache_entry *entry = bbpe_hot_cache_find(&state->hot, self->keys[i]);
-        if (entry != NULL) {
-            self->stray = entry;
-        } else {
-            bbpe_encode_new(encoder, state, self->keys[i], self->news + self->new_count);
-            entry = self->news + self->new_count++;
-        }
-        self->entries[i] = entry;
-    }
+/* A short unit by its key. */
+static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
+    const bbpe_cache_entry *found = bbpe_hot_cache_find(&state->hot, key);
+    const bbpe_cache_entry entry = found != NULL ? *found : encode_new(self, state, key);
+    /* now and then, so that what is frequent stays at home */
+    if (found != NULL && (++state->strays & 7) == 0) bbpe_hot_cache_lead_home(&state->hot, found);
+    return bbpe_cache_is_few(&entry) ? ids + bbpe_cache_put(entry.ids, ids) : bbpe_encode_many(self, state, &entry, ids);
 }
 
-void bbpe_stage_learn(bbpe_stage *self, bbpe_encode_state *state) {
-    if (BBPE_UNLIKELY(state->status != BBPE_OK)) return; /* some of them have no ids, for want of memory */
-    for (size_t i = 0; i < self->new_count; i++) bbpe_hot_cache_add(&state->hot, self->news + i);
-    if (self->stray != NULL) bbpe_hot_cache_lead_home(&state->hot, self->stray);
+BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder,
+                                           bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
+    if (unit->home == &bbpe_stage_nowhere)
+        return bbpe_encode_long(encoder, state, text + unit->key.lo, unit->key.hi, ids);
+    return encode_short(encoder, state, unit->key, ids);
 }
 
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
@@ -114,7 +97,7 @@ BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_s
     const uint64_t hash = bbpe_cache_long_hash(&widened);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, hash);
     if (slot != NULL) return put_slot(slot, ids);
-    const short_unit unit = unit_of(entry->key);
+    const bbpe_cache_unit unit = bbpe_cache_unit_of(entry->key);
     const size_t count = encode_shared(self, state, &widened, hash, unit.bytes, unit.n, unit.is_part, ids);
     if (count > 0) bbpe_hot_cache_add_long(&state->hot, &widened, hash, ids, count);
     return ids + count;
@@ -136,18 +119,7 @@ static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *s
 uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
     if (n > BBPE_CACHE_SHORT) return encode_long_unit(self, state, bytes, n, is_part, ids);
-    bbpe_cache_key key = {0, 0};
-    memcpy(&key, bytes, n);
-    key.hi |= (uint64_t)(n | (is_part && self->has_wholes ? BBPE_CACHE_PART : 0)) << 56;
-    const bbpe_cache_entry *entry =
-        bbpe_hot_cache_find(&state->hot, key);
-    bbpe_cache_entry fresh;
-    if (entry == NULL) {
-        bbpe_encode_new(self, state, key, &fresh);
-        if (state->status == BBPE_OK) bbpe_hot_cache_add(&state->hot, &fresh);
-        entry = &fresh;
-    }
-    return bbpe_cache_is_few(entry) ? ids + bbpe_cache_put(entry->ids, ids) : bbpe_encode_many(self, state, entry, ids);
+    return encode_short(self, state, bbpe_cache_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0), ids);
 }
 
 uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,

@@ -15,16 +15,18 @@ BBPE_INLINE uint64_t bbpe_hash_u64(uint64_t x) {
     return x;
 }
 
-/* Two words at once: one multiplication, folded. */
-BBPE_INLINE uint64_t bbpe_hash_two(uint64_t a, uint64_t b) {
-    a ^= 0xA0761D6478BD642Fu;
-    b ^= 0xE7037ED1A0B428DBu;
+/* Two words at once, which hold a salt already: one multiplication, folded. */
+BBPE_INLINE uint64_t bbpe_hash_salted(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
     const unsigned __int128 product = (unsigned __int128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 #else
     return bbpe_hash_u64(a ^ bbpe_hash_u64(b));
 #endif
+}
+
+BBPE_INLINE uint64_t bbpe_hash_two(uint64_t a, uint64_t b) {
+    return bbpe_hash_salted(a ^ 0xA0761D6478BD642Fu, b ^ 0xE7037ED1A0B428DBu);
 }
 
 BBPE_INLINE uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n) {

@@ -5,7 +5,7 @@ cdef extern from "cache.h" nogil:
         uint64_t limit, used
 
     ctypedef struct bbpe_hot_cache:
-        size_t mask, slot_mask
+        size_t entry_count, slot_mask
 
     ctypedef struct bbpe_shared_cache:
         size_t mask

@@ -40,7 +40,7 @@ def set_cache_limit(limit):
 
 
 cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
-    return bbpe_hot_cache_bytes(state.hot.mask + 1, state.hot.slot_mask + 1) if state.is_grown else 0
+    return bbpe_hot_cache_bytes(state.hot.entry_count, state.hot.slot_mask + 1) if state.is_grown else 0
 
 
 cdef class States:
