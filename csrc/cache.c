@@ -88,9 +88,11 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
     const uint32_t mask = ((uint32_t)1 << BBPE_CACHE_PACKED_BITS) - 1;
     uint64_t words[2];
     memcpy(words, entry->ids, sizeof words);
-    const size_t count = (size_t)(words[1] >> 60);
-    for (size_t i = 0; i < count; i++) ids[i] = (uint32_t)(words[i / 3] >> (BBPE_CACHE_PACKED_BITS * (i % 3))) & mask;
-    return count;
+    for (size_t i = 0; i < 3; i++) {
+        ids[i] = (uint32_t)(words[0] >> (BBPE_CACHE_PACKED_BITS * i)) & mask;
+        ids[i + 3] = (uint32_t)(words[1] >> (BBPE_CACHE_PACKED_BITS * i)) & mask;
+    }
+    return (size_t)(words[1] >> 60);
 }
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
@@ -112,13 +114,30 @@ void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entr
     *home = moved;
 }
 
+/* Whether a slot is one of two that belong together. */
+static bool is_pair(const bbpe_cache_slot *slot) {
+    return (slot->counts & 0xFF) > BBPE_CACHE_LONG_IDS || slot->counts == BBPE_CACHE_REST;
+}
+
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count) {
     bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask), *next = self->slots + ((hash & self->slot_mask) ^ 1);
-    if (slot->counts != 0 && (next->counts == 0 || hash >> 61)) slot = next;
+    const size_t first = count <= BBPE_CACHE_LONG_IDS ? count : BBPE_CACHE_LONG_IDS, more = count - first;
+    if (slot->counts != 0 && (next->counts == 0 || hash >> 61)) {
+        bbpe_cache_slot *other = slot;
+        slot = next;
+        next = other;
+    }
+    /* either may have had its last ids in the other one */
+    if (more > 0 || is_pair(slot) || is_pair(next)) next->counts = 0;
     memcpy(slot->words, key->words, sizeof slot->words);
-    memcpy(slot->ids, ids, count * sizeof *ids);
+    memcpy(slot->ids, ids, first * sizeof *ids);
     slot->counts = key->length << 8 | (uint32_t)count;
+    if (more == 0) return;
+    const size_t words = sizeof next->words / (sizeof *ids);
+    memcpy(next->words, ids + first, (more < words ? more : words) * sizeof *ids);
+    if (more > words) memcpy(next->ids, ids + first + words, (more - words) * sizeof *ids);
+    next->counts = BBPE_CACHE_REST;
 }
 
 size_t bbpe_shared_cache_bytes(size_t slots) {

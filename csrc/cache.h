@@ -3,7 +3,8 @@
  * Keys are exact: the unit's bytes and its length, so a hit is never a guess.  Sizes are fixed; a new entry replaces an
  * old one.
  *
- *   hot     32-byte entries of units up to 15 bytes and 6 ids; 128-byte slots of units up to 47 bytes and 18 ids
+ *   hot     32-byte entries of units up to 15 bytes and 6 ids; 128-byte slots of units up to 47 bytes and 18 ids, or two
+ *           of them for more
  *   shared  the same slots for both, each under a sequence word: a reader that meets a writer sees nothing
  *
  * What is evicted from a hot part is still found in the shared one, and threads learn from each other. */
@@ -19,8 +20,10 @@ enum {
     BBPE_CACHE_FEW_IDS = 4,    /* ids that stand in an entry as they are, below 2^28 */
     BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
     BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
+    BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the unit would be */
     BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot */
     BBPE_CACHE_WAYS = 8,       /* entries that a short unit may be in: number `home` ^ 0 to 7, the first free one */
+    BBPE_CACHE_REST = 1,       /* in place of a slot's counts: it has the last ids of the other one */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
 };
 
@@ -37,8 +40,8 @@ typedef struct {
 #define BBPE_CACHE_SALT_HI 0xE7037ED1A0B428DBu
 
 typedef struct {
-    bbpe_cache_key key; /* zero: empty */
-    uint32_t ids[4];    /* the number of ids stands in the four highest bits */
+    _Alignas(32) bbpe_cache_key key; /* zero: empty */
+    uint32_t ids[4];                 /* the number of ids stands in the four highest bits */
 } bbpe_cache_entry;
 
 /* A unit of 16 to 47 bytes as its first, middle and last 16, which overlap and miss none; or a short key and zeros. */
@@ -156,16 +159,17 @@ BBPE_INLINE bbpe_cache_long_key bbpe_cache_widened(bbpe_cache_key key) {
     return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0, 0, 0}, (uint32_t)((key.hi ^ BBPE_CACHE_SALT_HI) >> 56)};
 }
 
+/* Two words that are handled as one. */
+typedef uint64_t bbpe_cache_words __attribute__((vector_size(16)));
+
 /* Write the ids of an entry that has at most four, all four whatever their number; returns how many. */
-BBPE_INLINE size_t bbpe_cache_put(const uint32_t *stored, uint32_t *ids) {
-    uint64_t first, second;
-    memcpy(&first, stored, 8);
-    memcpy(&second, stored + 2, 8);
-    memcpy(ids, &first, 8);
-    const size_t count = (size_t)(second >> (32 + BBPE_CACHE_ID_BITS));
-    second &= ((uint64_t)BBPE_CACHE_ID_MASK << 32) | UINT32_MAX;
-    memcpy(ids + 2, &second, 8);
-    return count;
+BBPE_INLINE size_t bbpe_cache_put(const bbpe_cache_entry *entry, uint32_t *ids) {
+    const bbpe_cache_words counted = {UINT64_MAX, ((uint64_t)BBPE_CACHE_ID_MASK << 32) | UINT32_MAX};
+    bbpe_cache_words stored;
+    memcpy(&stored, __builtin_assume_aligned(entry->ids, 16), sizeof stored);
+    stored &= counted;
+    memcpy(ids, &stored, sizeof stored);
+    return entry->ids[BBPE_CACHE_FEW_IDS - 1] >> BBPE_CACHE_ID_BITS;
 }
 
 /* Whether an entry's ids stand in it as they are. */
@@ -200,6 +204,8 @@ BBPE_INLINE bool bbpe_cache_slot_has(const bbpe_cache_slot *slot, const bbpe_cac
     return differ == 0;
 }
 
+_Static_assert((int)BBPE_CACHE_LONG <= (int)BBPE_CACHE_PAIR_IDS, "a unit has at most one id a byte");
+
 /* The slot of a unit in the hot part, or NULL. */
 BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache *self, const bbpe_cache_long_key *key,
                                                             uint64_t hash) {
@@ -207,6 +213,18 @@ BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache
     if (bbpe_cache_slot_has(slot, key)) return slot;
     slot = self->slots + ((hash & self->slot_mask) ^ 1);
     return bbpe_cache_slot_has(slot, key) ? slot : NULL;
+}
+
+/* Write the ids of a slot that was found; returns how many. */
+BBPE_INLINE size_t bbpe_hot_cache_put_long(const bbpe_hot_cache *self, const bbpe_cache_slot *slot, uint32_t *ids) {
+    const size_t count = slot->counts & 0xFF, first = count <= BBPE_CACHE_LONG_IDS ? count : BBPE_CACHE_LONG_IDS;
+    for (size_t i = 0; i < first; i++) ids[i] = slot->ids[i];
+    if (BBPE_LIKELY(count == first)) return count;
+    const bbpe_cache_slot *rest = self->slots + ((size_t)(slot - self->slots) ^ 1);
+    const size_t more = count - first, words = sizeof rest->words / (sizeof *ids);
+    memcpy(ids + first, rest->words, (more < words ? more : words) * sizeof *ids);
+    if (more > words) memcpy(ids + first + words, rest->ids, (more - words) * sizeof *ids);
+    return count;
 }
 
 /* Fetch what finding a unit of 16 to 47 bytes will look at. */
@@ -227,7 +245,7 @@ bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, si
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
 /* Put an entry among those of its home. */
 void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
-/* At most 18 ids. */
+/* At most BBPE_CACHE_PAIR_IDS. */
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count);
 

@@ -35,18 +35,16 @@ extern const bbpe_cache_entry bbpe_stage_nowhere;
 uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder, bbpe_encode_state *state,
                              const uint8_t *text, uint32_t *ids);
 
-typedef uint64_t bbpe_stage_words __attribute__((vector_size(16)));
-
 /* Put a short unit on the stage, of which 16 bytes may be read; it counts if `counts`. */
 BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
                                 uint64_t flag, bool counts) {
     const bbpe_cache_row *row = hot->rows + n;
     bbpe_stage_unit *unit = self->next;
-    bbpe_stage_words key, kept, salt;
+    bbpe_cache_words key, kept, salt;
     memcpy(&key, bytes, 16);
-    memcpy(&kept, &row->kept, 16);
-    memcpy(&salt, &row->salt, 16);
-    key = (key & kept) ^ salt ^ (bbpe_stage_words){0, flag};
+    memcpy(&kept, __builtin_assume_aligned(&row->kept, 16), 16);
+    memcpy(&salt, __builtin_assume_aligned(&row->salt, 16), 16);
+    key = (key & kept) ^ salt ^ (bbpe_cache_words){0, flag};
     memcpy(&unit->key, &key, 16);
     unit->home = (const bbpe_cache_entry *)((const char *)row->first + (bbpe_hash_salted(key[0], key[1]) & row->mask));
     BBPE_PREFETCH(unit->home);
@@ -67,7 +65,7 @@ BBPE_INLINE uint32_t *bbpe_stage_emit(bbpe_stage *self, const bbpe_encoder *enco
     for (const bbpe_stage_unit *unit = self->units; unit < self->next; unit++) {
         const bbpe_cache_entry *entry = unit->home;
         if (BBPE_LIKELY(entry->key.lo == unit->key.lo && entry->key.hi == unit->key.hi && bbpe_cache_is_few(entry)))
-            ids += bbpe_cache_put(entry->ids, ids);
+            ids += bbpe_cache_put(entry, ids);
         else
             ids = bbpe_stage_resolve(unit, encoder, state, text, ids);
     }

@@ -51,12 +51,6 @@ static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, 
     return count;
 }
 
-static uint32_t *put_slot(const bbpe_cache_slot *slot, uint32_t *ids) {
-    const size_t count = slot->counts & 0xFF;
-    for (size_t i = 0; i < count; i++) ids[i] = slot->ids[i];
-    return ids + count;
-}
-
 const bbpe_cache_entry bbpe_stage_nowhere = {{0, 0}, {0, 0, 0, 0}};
 
 /* The entry of a short unit that the hot table does not have. */
@@ -80,13 +74,14 @@ static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state
     const bbpe_cache_entry entry = found != NULL ? *found : encode_new(self, state, key);
     /* now and then, so that what is frequent stays at home */
     if (found != NULL && (++state->strays & 7) == 0) bbpe_hot_cache_lead_home(&state->hot, found);
-    return bbpe_cache_is_few(&entry) ? ids + bbpe_cache_put(entry.ids, ids) : bbpe_encode_many(self, state, &entry, ids);
+    return bbpe_cache_is_few(&entry) ? ids + bbpe_cache_put(&entry, ids) : bbpe_encode_many(self, state, &entry, ids);
 }
 
 BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder,
                                            bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
     if (unit->home == &bbpe_stage_nowhere)
         return bbpe_encode_long(encoder, state, text + unit->key.lo, unit->key.hi, ids);
+    if (bbpe_cache_entry_has(unit->home, unit->key)) return bbpe_encode_many(encoder, state, unit->home, ids);
     return encode_short(encoder, state, unit->key, ids);
 }
 
@@ -96,7 +91,7 @@ BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_s
     const bbpe_cache_long_key widened = bbpe_cache_widened(entry->key);
     const uint64_t hash = bbpe_cache_long_hash(&widened);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, hash);
-    if (slot != NULL) return put_slot(slot, ids);
+    if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
     const bbpe_cache_unit unit = bbpe_cache_unit_of(entry->key);
     const size_t count = encode_shared(self, state, &widened, hash, unit.bytes, unit.n, unit.is_part, ids);
     if (count > 0) bbpe_hot_cache_add_long(&state->hot, &widened, hash, ids, count);
@@ -110,9 +105,9 @@ static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *s
         bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
     const uint64_t hash = bbpe_cache_long_hash(&key);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
-    if (slot != NULL) return put_slot(slot, ids);
+    if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
     const size_t count = encode_shared(self, state, &key, hash, bytes, n, is_part, ids);
-    if (count > 0 && count <= BBPE_CACHE_LONG_IDS) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
     return ids + count;
 }
 
@@ -128,11 +123,11 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
     const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
     const uint64_t hash = bbpe_cache_long_hash(&key);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
-    if (slot != NULL) return put_slot(slot, ids);
+    if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
     uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
     const size_t count = (size_t)(end - ids);
     /* if it was not cut, it is there by now */
-    const bool is_whole = state->status == BBPE_OK && count > 0 && count <= BBPE_CACHE_LONG_IDS;
+    const bool is_whole = state->status == BBPE_OK && count > 0;
     if (is_whole && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
         bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
     return end;
