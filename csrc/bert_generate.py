@@ -8,10 +8,11 @@ Python has: its tables are of several, normal forms of 9.0 and lower case of 17.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator, Sequence
 
 import regex
 
-from bbpe.normalizing import is_dropped, is_nonspacing, normalizer
+from bbpe.normalizing import Function, is_dropped, is_nonspacing, normalizer
 from bbpe.pretokenizing import pretokens
 from bbpe.rules import BertNormalizer, BertPreTokenizer, UnicodeForm
 from bbpe.unicode_ages import NEWER_THAN_9
@@ -19,6 +20,7 @@ from bbpe.unicode_ages import NEWER_THAN_9
 BLOCK = 128
 FLAGS = ("DROPPED", "SPACE", "PUNCTUATION", "IDEOGRAPH", "NONSPACING", "MOVES")
 HANGUL = range(0xAC00, 0xD7A4)
+SPACE = regex.compile(r"\s")
 
 _apart = normalizer([BertNormalizer(False, True, False, False)])
 _decomposed = normalizer([UnicodeForm("NFD")])
@@ -31,22 +33,39 @@ def combining(char: str) -> int:
     return 0 if ord(char) in _newer else unicodedata.combining(char)
 
 
-def row(point: int) -> tuple[int, str, str]:
-    """Return the flags of a code point, and what it becomes decomposed and in lower case."""
-    char = chr(point)
-    if 0xD800 <= point < 0xE000:
-        return 0, char, char
-    is_space = regex.match(r"\s", char) is not None
-    found = (
-        is_dropped(char),
-        is_space,
-        not is_space and len(pretokens([BertPreTokenizer()], f"a{char}b")) == 3,
-        _apart(char) != char,
-        is_nonspacing(char),
-        combining(char) > 0,
-    )
-    decomposed = char if point in HANGUL else _decomposed(char)
-    return sum(bit << number for number, bit in enumerate(found)), decomposed, _lowered(char)
+def each(function: Function, chars: Sequence[str]) -> list[str]:
+    """Return what becomes of each character, asked once for all of them, with what joins with none between."""
+    found = function("\n".join(chars)).split("\n")
+    return found if len(found) == len(chars) and "\n" not in chars else list(map(function, chars))
+
+
+def are_parted(chars: Sequence[str]) -> list[bool]:
+    """Return whether the pre-tokeniser makes three of a letter, each character, and a letter."""
+    cut = [BertPreTokenizer()]
+    if len(pretokens(cut, " ".join(f"a{char}b" for char in chars))) == len(chars):
+        return [False] * len(chars)
+    return [len(pretokens(cut, f"a{char}b")) == 3 for char in chars]
+
+
+def block_rows(points: range) -> Iterator[tuple[int, str, str]]:
+    """Yield the flags of each code point, and what it becomes decomposed and in lower case."""
+    chars = list(map(chr, points))
+    if 0xD800 <= points[0] < 0xE000:
+        yield from ((0, char, char) for char in chars)
+        return
+    columns = (each(function, chars) for function in (_apart, _decomposed, _lowered))
+    for char, is_parted, apart, decomposed, lowered in zip(chars, are_parted(chars), *columns, strict=True):
+        is_space = SPACE.match(char) is not None
+        found = (
+            is_dropped(char),
+            is_space,
+            not is_space and is_parted,
+            apart != char,
+            is_nonspacing(char),
+            combining(char) > 0,
+        )
+        flags = sum(bit << number for number, bit in enumerate(found))
+        yield flags, char if ord(char) in HANGUL else decomposed, lowered
 
 
 def lines(values: list[int], width: int = 24) -> str:
@@ -72,16 +91,16 @@ def table() -> str:
             texts.extend((len(text), *map(ord, text)))
         return places[text]
 
-    def number(point: int) -> int:
-        flags, decomposed, lowered = row(point)
+    def number(char: str, flags: int, decomposed: str, lowered: str) -> int:
         if flags >> 5:
-            moving.extend((point, combining(chr(point))))
-        found = (flags, place(chr(point), decomposed), place(chr(point), lowered))
+            moving.extend((ord(char), combining(char)))
+        found = (flags, place(char, decomposed), place(char, lowered))
         return rows.setdefault(found, len(rows))
 
     stage_1 = []
     for start in range(0, 0x110000, BLOCK):
-        block = tuple(number(point) for point in range(start, start + BLOCK))
+        points = range(start, start + BLOCK)
+        block = tuple(number(chr(point), *row) for point, row in zip(points, block_rows(points), strict=True))
         stage_1.append(blocks.setdefault(block, len(blocks)))
     if max(len(rows), len(texts), len(blocks)) > 1 << 16:
         raise SystemExit("an index does not fit 16 bits")

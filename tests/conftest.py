@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import multiprocessing
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -27,22 +28,33 @@ settings.register_profile(
 settings.load_profile("deterministic")
 
 
+def unpacked(path: Path, target: Path) -> Path:
+    """An .xz file decompressed, unless another process has done so."""
+    if not target.exists():
+        partial = target.with_name(f"{target.name}.{os.getpid()}")
+        with lzma.open(path) as source, partial.open("wb") as file:
+            shutil.copyfileobj(source, file, 1 << 20)
+        partial.replace(target)
+    return target
+
+
 @pytest.fixture(scope="session")
-def corpus() -> Callable[..., str]:
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """`corpus("en", 100_000)`: the first 100,000 bytes of a real text, cut at a character's border."""
-    read: dict[tuple[str, int | None], str] = {}
+    read: dict[tuple[str, int], str] = {}
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # all workers have it
 
     def first(name: str, size: int | None = None) -> str:
+        path = SHARED / "corpora" / f"{name}.txt.xz"
+        if not path.exists():
+            pytest.skip(f"no corpus {name} beside the checkout")
+        if size is None:  # too large to keep in memory
+            return unpacked(path, folder / f"{name}.txt").read_bytes().decode("utf-8", "ignore")
         if (name, size) not in read:
-            path = SHARED / "corpora" / f"{name}.txt.xz"
-            if not path.exists():
-                pytest.skip(f"no corpus {name} beside the checkout")
             with lzma.open(path) as file:
-                data = file.read() if size is None else file.read(size)
-            text = data.decode("utf-8", "ignore")
-            if size is None:  # a whole corpus is too large to keep
-                return text
-            read[name, size] = text
+                read[name, size] = file.read(size).decode("utf-8", "ignore")
         return read[name, size]
 
     return first

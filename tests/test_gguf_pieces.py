@@ -18,7 +18,7 @@ from bbpe.errors import VocabularyError
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
-from test_sentencepiece import CORPORA, REAL, hard_strings, peer, same  # noqa: E402
+from test_sentencepiece import CORPORA, REAL, hard_strings, peer, same, same_ids  # noqa: E402
 from test_sentencepiece import trained as trained_bpe  # noqa: E402
 from test_unigram import trained as trained_unigram  # noqa: E402
 
@@ -176,10 +176,12 @@ def round_trip(model: Path, folder: Path, texts: list[str]) -> None:
     assert bbpe.load(folder / "again.model").spec.fingerprint() == tok.spec.fingerprint()
     again = peer(folder / "again.model")
     for text in texts:
-        same(ours, judge, text)
-        same(theirs, judge, text)
-        assert again.encode(text) == judge.encode(text)
-        assert ours.decode(ours.encode(text)) == tok.decode(tok.encode(text))
+        expected = judge.encode(text)
+        for some in (tok, ours, theirs):
+            same_ids(some, text, expected)
+        assert tok.encode_to_numpy(text.encode(), threads=2).tolist() == expected
+        assert again.encode(text) == expected
+        assert ours.decode(expected) == tok.decode(expected)
 
 
 @pytest.mark.parametrize("size", [10_000, pytest.param(2_000_000, marks=pytest.mark.full)])
@@ -189,8 +191,9 @@ def test_real_models(
 ) -> None:
     pytest.importorskip("gguf")
     model = vocab_path(name)
-    texts = [corpus(source, size) for source in CORPORA]
-    round_trip(model, tmp_path, [*texts, *hard_strings(bbpe.load(model), size // 100, seed=41)])
+    tok, texts = bbpe.load(model), [corpus(source, size) for source in CORPORA]
+    assert all(tok.decode(tok.encode(text)) == text for text in texts)
+    round_trip(model, tmp_path, [*texts, *hard_strings(tok, size // 100, seed=41)])
 
 
 OPTIONS: list[dict[str, Any]] = [

@@ -59,6 +59,12 @@ def mutated(rng: random.Random, data: bytes) -> bytes:
     return data[: first.start()] + second[0] + between + first[0] + data[second.end() :]
 
 
+def written(path: Path, data: bytes) -> None:
+    """A new file each time: some file systems wait for the disk where an old one is written over."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+
+
 def same_as_sentencepiece(tok: Tokenizer, path: Path) -> None:
     """The ids are SentencePiece's, of a model of the same pieces; only ids with holes are none."""
     sentencepiece = pytest.importorskip("sentencepiece")
@@ -67,6 +73,7 @@ def same_as_sentencepiece(tok: Tokenizer, path: Path) -> None:
     assert tok.spec.characters is not None
     if len(ids.union(tok.spec.characters.byte_ids)) < tok.vocab_size:
         return
+    path.unlink(missing_ok=True)
     formats.dump(tok.spec, path)
     peer = sentencepiece.SentencePieceProcessor(model_file=str(path))
     for text in ("the thing 12's", "a  中 in\n"):
@@ -87,9 +94,9 @@ def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
             merges = mutated(rng, merges)
         else:
             data = mutated(rng, data)
-        path.write_bytes(data)
+        written(path, data)
         if name.startswith("vocab"):
-            (tmp_path / "merges.txt").write_bytes(merges)
+            written(tmp_path / "merges.txt", merges)
         try:
             tok = Tokenizer(formats.load(path, pattern="gpt2" if needs_pattern else None))
         except BBPEError as error:
