@@ -25,7 +25,7 @@ from .errors import CorpusError
 from .jobs import Files, Job, Part, count_part
 from .parallel import apart, submit_all
 from .progress import Progress
-from .rowfiles import Counts, Rows, pyarrow_parquet, regrouped, writing
+from .rowfiles import Rows, pyarrow_parquet, regrouped, writing
 from .settings import Settings
 from .sources import Reading
 from .tally import joined, merged, parts_for, write_run
@@ -77,8 +77,7 @@ class CountRun:
             if not self._runs:
                 self._state = replace(self._state, summary=self._state.summary + self._workers.drain())
                 summary = replace(self._state.summary, files=self._job.files)
-                table, places = self._join()
-                return self._told(counts_of(table, self._settings.kind, summary, places))
+                return self._told(counts_of(self._join(), self._settings.kind, summary))
             self._flush()
             self._save(self._state.place, ended=True)
             return self._told(self._merge())
@@ -199,7 +198,7 @@ class CountRun:
         total = self._job.total
         self._report(Progress("count", min(self._read, total) if total is not None else self._read, total, "bytes"))
 
-    def _join(self) -> tuple[PretokenTable, Counts | None]:
+    def _join(self) -> PretokenTable:
         lanes = self._workers.lanes
         return joined(lanes) if len(lanes) == 1 else apart(partial(joined, lanes))
 
