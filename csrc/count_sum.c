@@ -5,7 +5,7 @@
 
 enum {
     HINT_BITS = 8,
-    AHEAD = 16, /* slots whose long pretokens are fetched before they are looked at */
+    STAGED = 64, /* slots at a time, so that what they may match is fetched before it is looked at */
 };
 
 /* The slots of one part in one table, [first, end), and what they pushed behind their end. */
@@ -25,24 +25,32 @@ static range range_of(const bbpe_count_table *table, size_t part, size_t parts) 
     return (range){table, part * size, (part + 1) * size, part * size};
 }
 
-/* The next slot whose pretoken belongs to the part, or NULL, and its hash. */
-BBPE_INLINE bbpe_count_slot *next_slot(range *self, uint64_t *hash) {
+typedef struct {
+    bbpe_count_slot *slot;
+    uint64_t hash;
+} staged;
+
+/* The next slots whose pretokens belong to the part, fewer than STAGED at the end only.  Which slots are empty nobody can
+ * foresee, so there is no branch on it. */
+static size_t next_slots(range *self, staged *slots) {
     const bbpe_count_table *table = self->table;
-    for (;; self->at++) {
+    size_t n = 0;
+    for (; n < STAGED && self->at < self->end; self->at++) {
+        bbpe_count_slot *slot = table->slots + self->at;
+        slots[n] = (staged){slot, bbpe_count_slot_hash(slot)};
+        const size_t home = bbpe_count_table_home(table, slots[n].hash);
+        n += (size_t)(!bbpe_count_slot_is_empty(slot) & (home >= self->first) & (home < self->end));
+    }
+    /* behind the end, up to the first slot that is empty: once around is enough */
+    for (; n < STAGED; self->at++) {
         const size_t at = self->at & table->mask;
         bbpe_count_slot *slot = table->slots + at;
-        if (BBPE_UNLIKELY(self->at >= self->end)) {
-            /* behind the end, up to the first slot that is empty: once around is enough */
-            if (bbpe_count_slot_is_empty(slot) || (at >= self->first && at < self->end)) return NULL;
-        } else if (bbpe_count_slot_is_empty(slot)) {
-            continue;
-        }
-        *hash = bbpe_count_slot_hash(slot);
-        const size_t home = bbpe_count_table_home(table, *hash);
-        if (home < self->first || home >= self->end) continue;
-        self->at++;
-        return slot;
+        if (bbpe_count_slot_is_empty(slot) || (at >= self->first && at < self->end)) break;
+        slots[n] = (staged){slot, bbpe_count_slot_hash(slot)};
+        const size_t home = bbpe_count_table_home(table, slots[n].hash);
+        n += (size_t)((home >= self->first) & (home < self->end));
     }
+    return n;
 }
 
 static bbpe_status make_hints(bbpe_count_sum *self, size_t lane) {
@@ -100,12 +108,15 @@ static bbpe_count_slot *slot_of(const bbpe_count_sum *self, size_t code) {
     return bbpe_count_sum_table(self, code)->slots + bbpe_count_sum_slot(code);
 }
 
-/* Fetch the bytes of a long pretoken that is looked at soon, and of the one that is likely the same. */
-BBPE_INLINE void fetch(const bbpe_count_table *into, const bbpe_count_table *from, size_t at) {
-    if (at > from->mask || from->slots[at].hi < BBPE_COUNT_LONG) return;
-    const bbpe_count_slot *theirs = from->slots + at, *ours = into->slots + bbpe_count_table_home(into, theirs->lo);
-    BBPE_PREFETCH(from->arena + theirs->place * BBPE_COUNT_STEP);
-    if (ours->lo == theirs->lo && ours->hi == theirs->hi) BBPE_PREFETCH(into->arena + ours->place * BBPE_COUNT_STEP);
+/* Fetch where the same pretokens would stand in the first table, and then the bytes of long ones, of both. */
+static void fetch(const bbpe_count_table *first, const bbpe_count_table *table, const staged *slots, size_t n) {
+    for (size_t i = 0; i < n; i++) BBPE_PREFETCH(first->slots + bbpe_count_table_home(first, slots[i].hash));
+    for (size_t i = 0; i < n; i++) {
+        const bbpe_count_slot *slot = slots[i].slot, *same = first->slots + bbpe_count_table_home(first, slots[i].hash);
+        if (slot->hi < BBPE_COUNT_LONG || same->lo != slot->lo || same->hi != slot->hi) continue;
+        BBPE_PREFETCH(table->arena + slot->place * BBPE_COUNT_STEP);
+        BBPE_PREFETCH(first->arena + same->place * BBPE_COUNT_STEP);
+    }
 }
 
 BBPE_INLINE bool is_same(const bbpe_count_table *a, const bbpe_count_slot *left, const bbpe_count_table *b,
@@ -163,37 +174,42 @@ static bbpe_status unite(bbpe_count_sum *self, size_t other, size_t own) {
 /* Room for what the tables behind the first have in this part. */
 static bbpe_status make_known(const bbpe_count_sum *self, codes_table *known, size_t part, size_t parts) {
     size_t count = 0, capacity = 16;
-    uint64_t hash;
-    for (size_t lane = 1; lane < self->lane_count; lane++)
-        for (range own = range_of(self->lanes[lane].table, part, parts); next_slot(&own, &hash) != NULL;) count++;
+    staged slots[STAGED];
+    for (size_t lane = 1; lane < self->lane_count; lane++) {
+        range own = range_of(self->lanes[lane].table, part, parts);
+        for (size_t n; (n = next_slots(&own, slots)) > 0;) count += n;
+    }
     while (capacity / 2 < count) capacity *= 2;
     known->codes = bbpe_memory_zeroed(capacity, sizeof *known->codes);
     known->mask = capacity - 1;
     return known->codes ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
+/* Unite a slot of a lane with the same pretoken of the lanes before; `bytes` gains its length if there is one. */
+BBPE_INLINE bbpe_status add_slot(bbpe_count_sum *self, const codes_table *known, size_t lane, staged item, size_t *bytes) {
+    const bbpe_count_slot *found = find(self->lanes[0].table, self->lanes[lane].table, item.slot, item.hash);
+    const size_t code = code_of(self, lane, item.slot);
+    size_t other = code;
+    if (found != NULL)
+        other = code_of(self, 0, found);
+    else if (known->codes != NULL)
+        other = find_or_put(self, known, lane, item.slot, item.hash);
+    if (other == code) return BBPE_OK;
+    *bytes += bbpe_count_slot_length(item.slot);
+    return unite(self, other, code);
+}
+
 bbpe_status bbpe_count_sum_do_part(bbpe_count_sum *self, size_t part, size_t parts) {
-    const bbpe_count_table *first = self->lanes[0].table;
-    const bool several = self->lane_count > 2; /* then what the first does not have may yet be in another one */
     codes_table known = {NULL, 0};
-    bbpe_status status = several ? make_known(self, &known, part, parts) : BBPE_OK;
+    staged slots[STAGED];
     size_t bytes = 0;
+    /* with more than two, what the first table does not have may yet be in another one */
+    bbpe_status status = self->lane_count > 2 ? make_known(self, &known, part, parts) : BBPE_OK;
     for (size_t lane = 1; lane < self->lane_count && status == BBPE_OK; lane++) {
-        const bbpe_count_table *table = self->lanes[lane].table;
-        range own = range_of(table, part, parts);
-        uint64_t hash;
-        for (bbpe_count_slot *slot; status == BBPE_OK && (slot = next_slot(&own, &hash)) != NULL;) {
-            fetch(first, table, own.at + AHEAD);
-            const bbpe_count_slot *found = find(first, table, slot, hash);
-            const size_t code = code_of(self, lane, slot);
-            size_t other = code;
-            if (found != NULL)
-                other = code_of(self, 0, found);
-            else if (several)
-                other = find_or_put(self, &known, lane, slot, hash);
-            if (other == code) continue;
-            bytes += bbpe_count_slot_length(slot);
-            status = unite(self, other, code);
+        range own = range_of(self->lanes[lane].table, part, parts);
+        for (size_t n; status == BBPE_OK && (n = next_slots(&own, slots)) > 0;) {
+            fetch(self->lanes[0].table, own.table, slots, n);
+            for (size_t i = 0; i < n && status == BBPE_OK; i++) status = add_slot(self, &known, lane, slots[i], &bytes);
         }
     }
     bbpe_memory_free(known.codes);
