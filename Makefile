@@ -84,6 +84,8 @@ sanitize-train:
 	mkdir -p build/train
 	$(CC) $(SANITIZE) tests/train_driver.c $(ENCODE) -o build/train/sanitized
 	build/train/sanitized 300
+	$(CC) $(SANITIZE) tests/count_driver.c $(ENCODE) -pthread -o build/train/count
+	build/train/count 3 300
 
 # Unigram models: encoding, ways, learning
 sanitize-unigram:
@@ -95,6 +97,8 @@ sanitize-threads:
 	mkdir -p build/encode
 	$(CC) -fsanitize=thread -g -O1 tests/thread_driver.c $(ENCODE) -pthread -o build/encode/threads
 	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
+	$(CC) -fsanitize=thread -g -O1 tests/count_driver.c $(ENCODE) -pthread -o build/encode/count
+	TSAN_OPTIONS=halt_on_error=1 build/encode/count 4 300
 
 # the leaves under the sanitizers, compiled once for the drivers that follow; the fuzzer is told where they go
 LEAF = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc

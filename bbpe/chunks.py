@@ -89,7 +89,7 @@ class _Pending:
     """The end of a text's last block that stands in no chunk yet, and what came behind it."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self._enough = self.size = 0
 
     def add(self, event: Texts) -> bool:
@@ -97,16 +97,24 @@ class _Pending:
 
         Where there was none, what is pending must double first, so that an endless word costs linear time.
         """
-        self._parts.append(bytes(event.data))
-        self.size += len(event.data)
+        data = event.data
+        if self.size <= event.room and isinstance(data, memoryview):
+            # what is left goes where there is room for it, before the block, so that this one stays where it is
+            start = event.room - self.size
+            whole = memoryview(data.obj)[start : event.room + len(data)]
+            whole[: self.size] = self.joined()
+            self._parts = [whole]
+        else:
+            self._parts.append(data)
+        self.size += len(data)
         return event.last or self.size >= self._enough
 
-    def joined(self) -> bytes:
+    def joined(self) -> bytes | memoryview:
         return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
 
-    def keep(self, data: bytes, cut: int) -> None:
+    def keep(self, data: bytes | memoryview, cut: int) -> None:
         """Go on with what lies behind the cut."""
-        self._parts = [data[cut:]] if cut < len(data) else []
+        self._parts = [bytes(data[cut:]) if cut else data] if cut < len(data) else []
         self.size = len(data) - cut
         self._enough = 0 if cut else 2 * len(data)
 
@@ -149,7 +157,7 @@ class Cutter:
                 small.left_out += event.last
                 continue
             if whole and not pending.size and len(event.data) <= self._rules.block and not self._sampled_lines:
-                small.parts.append(event.data)
+                small.parts.append(bytes(event.data))
                 small.size += len(event.data)
                 if small.size >= self._rules.block:
                     yield self._shared(small, Place(place.source + 1), event.read)
@@ -267,12 +275,11 @@ class Cutter:
             size = 0
         yield Chunk(b"", np.empty(0, np.int64), after, read, 1, size=size, given=True)
 
-    def cut(self, data: bytes, first: int) -> int:
+    def cut(self, data: Buffer, first: int) -> int:
         """Find the last place, from `first` on, where a text that goes on may be cut; 0: there is none."""
         limit = len(data) - max(4, self._longest_special)
         if self._rules.by_line:
-            at = limit
-            while (at := data.rfind(b"\n", first - 1, at)) >= 0:
+            for at in _line_feeds(data, first - 1, limit):
                 if not self._straddled(data, at + 1):
                     return at + 1
         compiled = self._splitter.compiled
@@ -306,6 +313,18 @@ class Cutter:
 def _chained(first: Texts, rest: Iterator[Texts]) -> Iterator[Texts]:
     yield first
     yield from rest
+
+
+def _line_feeds(data: Buffer, first: int, limit: int) -> Iterator[int]:
+    """Yield where line feeds stand, the last one first, before `limit` and not before `first`."""
+    window = _NEAR
+    while limit > first:
+        start = max(limit - window, first)
+        part = bytes(data[start:limit])
+        at = len(part)
+        while (at := part.rfind(b"\n", 0, at)) >= 0:
+            yield start + at
+        limit, window = start, 16 * window
 
 
 def _line_ends(data: bytes | memoryview) -> npt.NDArray[np.int64]:

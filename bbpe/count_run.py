@@ -22,10 +22,10 @@ from .core.count import PretokenTable
 from .counter import ChunkCounter
 from .counts import PretokenCounts, Summary, counts_of, spilled_counts
 from .errors import CorpusError
-from .jobs import Files, Job, Part, count_part
+from .jobs import Files, Job, Part, as_parts, count_part
 from .parallel import apart, submit_all
 from .progress import Progress
-from .rowfiles import Counts, Rows, pyarrow_parquet, regrouped, writing
+from .rowfiles import Rows, pyarrow_parquet, regrouped, writing
 from .settings import Settings
 from .sources import Reading
 from .tally import joined, merged, parts_for, write_run
@@ -49,6 +49,7 @@ class CountRun:
     def __init__(self, job: Job, settings: Settings, report: Report, growth: Growth | None) -> None:
         self._job, self._settings, self._report, self._growth = job, settings, report, growth
         self._rules = settings.rules()
+        self._reading = Reading(settings.text_field, self._rules.block)
         # a regex holds the interpreter's lock, so it gains nothing from threads
         regex = settings.kind.pattern.scheme is None
         self._threads = 1 if regex or settings.executor is not None else settings.threads
@@ -67,7 +68,7 @@ class CountRun:
         """Count all of it."""
         with ExitStack() as stack:
             stack.callback(self._stopped.set)
-            self._workers = stack.enter_context(Workers(self._rules, self._threads))
+            self._workers = stack.enter_context(Workers(self._rules, self._reading, self._threads))
             self._checkpoint: Checkpoint | None = None
             self._folder = self._made_folder(stack)
             self._parts = self._state.parts or parts_for(self._job.total, self._room)
@@ -77,8 +78,7 @@ class CountRun:
             if not self._runs:
                 self._state = replace(self._state, summary=self._state.summary + self._workers.drain())
                 summary = replace(self._state.summary, files=self._job.files)
-                table, places = self._join()
-                return self._told(counts_of(table, self._settings.kind, summary, places))
+                return self._told(counts_of(self._join(), self._settings.kind, summary))
             self._flush()
             self._save(self._state.place, ended=True)
             return self._told(self._merge())
@@ -144,9 +144,14 @@ class CountRun:
         self._tell(self._state.place, 0)
         place = self._state.place
         if self._settings.executor is None:
-            for chunk in Cutter(self._rules).chunks(self._job.sources(place), place):
-                self._workers.put(self._next(), chunk)
-                self._after(chunk.place, chunk.read)
+            # one thread reads best from one end to the other
+            for part in (
+                self._job.pieces(place, self._rules)
+                if self._threads > 1
+                else as_parts(Cutter(self._rules).chunks(self._job.sources(place), place))
+            ):
+                self._workers.put(self._next(), part)
+                self._after(part.place, part.read)
             return
         for rows, summary, place_after, read in self._counted_elsewhere(self._settings.executor, place):
             table = self._workers.lanes[0].begin(self._next())
@@ -167,7 +172,7 @@ class CountRun:
                 places.append((part.place, part.read))
                 yield part
 
-        work = partial(count_part, self._rules, Reading(self._settings.text_field, self._rules.block))
+        work = partial(count_part, self._rules, self._reading)
         waiting = 2 * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
         for number, (rows, summary) in enumerate(submit_all(executor, work, parts(), waiting)):
             yield rows, summary, *places[number]
@@ -199,7 +204,7 @@ class CountRun:
         total = self._job.total
         self._report(Progress("count", min(self._read, total) if total is not None else self._read, total, "bytes"))
 
-    def _join(self) -> tuple[PretokenTable, Counts | None]:
+    def _join(self) -> PretokenTable:
         lanes = self._workers.lanes
         return joined(lanes) if len(lanes) == 1 else apart(partial(joined, lanes))
 

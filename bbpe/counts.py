@@ -14,12 +14,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from .core.count import PretokenTable
 from .errors import CorpusError
 from .patterns import Pattern, get_pattern
-from .rowfiles import ROWS, Counts, Rows, metadata_of, read_rows, regrouped, writing
+from .rowfiles import ROWS, Rows, metadata_of, read_rows, regrouped, writing
 
 Document: TypeAlias = Literal["file", "line"]
 
@@ -140,11 +138,8 @@ class PretokenCounts:
     [(b'a', 2), (b' b', 2), (b' a', 2)]
     """
 
-    def __init__(
-        self, store: PretokenTable | _Spilled, kind: Kind, summary: Summary, places: Counts | None = None
-    ) -> None:
-        # places: where each pretoken of a table appeared first, when the table is in another order
-        self._store, self._places, self.kind, self.summary = store, places, kind, summary
+    def __init__(self, store: PretokenTable | _Spilled, kind: Kind, summary: Summary) -> None:
+        self._store, self.kind, self.summary = store, kind, summary
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (list(self.batches()), self.kind, self.summary)
@@ -195,8 +190,6 @@ class PretokenCounts:
             yield from read_rows(self._store.path)
             return
         whole = Rows(*self._store.arrays())
-        if self._places is not None:
-            whole = whole.take(np.argsort(self._places).astype(np.int64))
         for start in range(0, len(whole), ROWS):
             yield whole.slice(start, min(start + ROWS, len(whole)))
 
@@ -219,8 +212,7 @@ class PretokenCounts:
             raise TypeError(f"a weight is a number, not {type(weight).__name__}")
         if not (weight > 0 and math.isfinite(weight)):
             raise ValueError(f"a weight is {weight}; expected more than 0, and finite")
-        table = self.table(in_order=False).scale(float(weight))
-        return counts_of(table, self.kind, self.summary, self._places)
+        return counts_of(self.table().scale(float(weight)), self.kind, self.summary)
 
     def __add__(self, other: PretokenCounts) -> PretokenCounts:
         if not isinstance(other, PretokenCounts):
@@ -231,14 +223,9 @@ class PretokenCounts:
         table = _table_of(chain(self.batches(), other.batches()))
         return counts_of(table, self.kind, self.summary + other.summary)
 
-    def table(self, *, in_order: bool = True) -> PretokenTable:
-        """Return the counts as the table that training takes; it must not be changed.
-
-        Any order will do unless it is to be `in_order`.
-        """
-        if isinstance(self._store, PretokenTable) and not (in_order and self._places is not None):
-            return self._store
-        return _table_of(self.batches())
+    def table(self) -> PretokenTable:
+        """Return the counts as the table that training takes; it must not be changed."""
+        return self._store if isinstance(self._store, PretokenTable) else _table_of(self.batches())
 
     def pretoken_bytes(self) -> int:
         """Return how many bytes the unique pretokens have."""
@@ -281,11 +268,9 @@ def kind_of(
     return Kind(chosen, tuple(special_tokens), document, max_pretoken_bytes, chosen.unicode_version)
 
 
-def counts_of(
-    table: PretokenTable, kind: Kind, summary: Summary, places: Counts | None = None
-) -> PretokenCounts:
+def counts_of(table: PretokenTable, kind: Kind, summary: Summary) -> PretokenCounts:
     """Return counts that lie in a table; the summary's totals are taken from it."""
-    return PretokenCounts(table, kind, replace(summary, pretokens=table.total, unique=len(table)), places)
+    return PretokenCounts(table, kind, replace(summary, pretokens=table.total, unique=len(table)))
 
 
 def _restore(batches: list[Rows], kind: Kind, summary: Summary) -> PretokenCounts:

@@ -127,7 +127,7 @@ def _trainer(tokenizer: Tokenizer, plan: Plan, counts: PretokenCounts, ids: Sequ
         return numbers[tokenizer._encoder.given(data, ends)]
 
     return Trainer(
-        counts.table(in_order=plan.tie_break == "first"),
+        counts.table(),
         BYTE_ORDER,
         merge_limit=plan.merge_limit,
         tie_break=plan.tie_break,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from functools import partial
+from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -16,8 +17,10 @@ from .counter import ChunkCounter
 from .counts import Summary
 from .normalize import Text, text_bytes
 from .rowfiles import Rows
-from .sources import Reading, Texts, is_plain
+from .sources import Buffers, Reading, Texts, is_plain
 
+#: Bytes in which a place to cut a file is looked for first.
+_WINDOW = 1 << 12
 #: A file, or the bytes of one from a place to another.
 Range: TypeAlias = tuple[Path, int, int | None]
 
@@ -47,7 +50,10 @@ class Job(Protocol):
         """Yield the number and the texts of each source, from a place on; `read` of texts counts from the first."""
 
     def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
-        """Yield parts of about `size` bytes, which may be counted apart."""
+        """Yield parts of about `size` bytes, which may be counted apart, by other processes."""
+
+    def pieces(self, start: Place, rules: Rules) -> Iterator[Part]:
+        """Yield parts for threads: ranges of plain files, which are best read by who counts them, and chunks."""
 
     def identity(self) -> dict[str, Any]:
         """Return plain data that says which corpus it is."""
@@ -60,6 +66,7 @@ class Files:
         self._paths, self._reading = paths, reading
         self._sizes = [path.stat().st_size for path in paths]
         self._bases = list(accumulate(self._sizes, initial=0))
+        self._buffers = Buffers(reading.block)
         self.total: int | None = self._bases[-1]
         self.files = len(paths)
 
@@ -67,7 +74,7 @@ class Files:
         """Yield the number and the texts of each file, from a place on."""
         for number in range(start.source, len(self._paths)):
             first = start if number == start.source else Place(number)
-            events = self._reading.texts(self._paths[number], start=first.byte)
+            events = self._reading.texts(self._paths[number], start=first.byte, buffers=self._buffers)
             base = self._bases[number]
             yield number, (replace(event, read=base + event.read) for event in _behind(events, first.text))
 
@@ -97,22 +104,50 @@ class Files:
         if ranges:
             yield Part(tuple(ranges), (), Place(len(self._paths)), self._bases[-1])
 
+    def pieces(self, start: Place, rules: Rules) -> Iterator[Part]:
+        """Yield ranges of large plain files, cut where they may be, and chunks of the others, small ones together."""
+        # a range is one block, although it ends a little behind its size
+        count, size = len(self._paths), max(rules.block - 2 * _WINDOW, rules.block // 2)
+        while start.source < count:
+            number = start.source
+            if not start.text and self._is_large(number, rules):
+                at = start.byte
+                for stop in self._cuts(number, at, rules, size):
+                    place = Place(number, 0, stop)
+                    yield Part(((self._paths[number], at, stop),), (), place, self._bases[number] + stop)
+                    at = stop
+                yield Part(((self._paths[number], at, None),), (), Place(number + 1), self._bases[number + 1])
+                start = Place(number + 1)
+                continue
+            stop = next((other for other in range(number + 1, count) if self._is_large(other, rules)), count)
+            before = takewhile(partial(_is_before, stop), self.sources(start))
+            yield from as_parts(Cutter(rules).chunks(before, start))
+            start = Place(stop)
+
+    def _is_large(self, number: int, rules: Rules) -> bool:
+        return self._sizes[number] > 4 * rules.block and self._may_be_cut(self._paths[number], rules)
+
+    def _may_be_cut(self, path: Path, rules: Rules) -> bool:
+        return rules.sample >= 1 and is_plain(path) and (rules.pattern.scheme is not None or rules.by_line)
+
     def _cuts(self, number: int, at: int, rules: Rules, size: int) -> Iterator[int]:
         """Yield where a file may be cut into ranges of about `size` bytes; no place where it may not."""
         path, end = self._paths[number], self._sizes[number]
-        if rules.sample < 1 or not is_plain(path) or (rules.pattern.scheme is None and not rules.by_line):
+        if not self._may_be_cut(path, rules):
             return
         cutter, margin = Cutter(rules), 4 + max(map(len, rules.specials), default=0)
-        with path.open("rb") as file:
+        with path.open("rb", buffering=0) as file:
             while end - at > 2 * size:
-                window, cut = 1 << 16, 0
-                while not cut and at + size + window < end:
-                    file.seek(at + size - margin)
+                first, window, cut = at + size, _WINDOW, 0
+                while first + window < end:
+                    file.seek(first - margin)
                     cut = cutter.cut(file.read(window + margin), margin)
-                    window *= 16
+                    if cut:
+                        break
+                    first, window = first + window, min(4 * window, size)
                 if not cut:
                     return
-                at += size - margin + cut
+                at = first - margin + cut
                 yield at
 
     def identity(self) -> dict[str, Any]:
@@ -157,6 +192,10 @@ class Iterated:
         if held:
             yield Part((), tuple(held), held[-1].place, held[-1].read)
 
+    def pieces(self, start: Place, rules: Rules) -> Iterator[Part]:
+        """Yield chunks of the texts."""
+        return as_parts(Cutter(rules).chunks(self.sources(start), start))
+
     def identity(self) -> dict[str, Any]:
         """Return what is known of the texts, which is nothing: the caller gives the same ones again."""
         return {"files": None}
@@ -171,13 +210,37 @@ def _behind(events: Iterator[Texts], done: int) -> Iterator[Texts]:
         yield event
 
 
+def _is_before(stop: int, source: tuple[int, Iterable[Texts]]) -> bool:
+    return source[0] < stop
+
+
+def as_parts(chunks: Iterable[Chunk]) -> Iterator[Part]:
+    """Yield each chunk as a part."""
+    for chunk in chunks:
+        yield Part((), (chunk,), chunk.place, chunk.read)
+
+
+class PartCounter:
+    """Counts parts; each thread has one of its own."""
+
+    def __init__(self, rules: Rules, reading: Reading) -> None:
+        self._reading, self._counter, self._cutter = reading, ChunkCounter(rules), Cutter(rules)
+        self._buffers = Buffers(reading.block)
+
+    def count(self, part: Part, table: PretokenTable) -> Summary:
+        """Add the pretokens of a part to a table; returns what there was in it."""
+        summary = Summary()
+        for chunk in part.chunks or self._cutter.chunks(self._sources(part)):
+            summary += self._counter.count(chunk, table)
+        return summary
+
+    def _sources(self, part: Part) -> Iterator[tuple[int, Iterable[Texts]]]:
+        for number, (path, start, stop) in enumerate(part.ranges):
+            yield number, self._reading.texts(path, start=start, stop=stop, buffers=self._buffers)
+
+
 def count_part(rules: Rules, reading: Reading, part: Part) -> tuple[Rows, Summary]:
     """Count a part, wherever an executor runs this."""
-    counter, table, summary = ChunkCounter(rules), PretokenTable(), Summary()
-    sources = (
-        (number, reading.texts(path, start=start, stop=stop)) for number, (path, start, stop) in enumerate(part.ranges)
-    )
-    for chunks in (part.chunks, Cutter(rules).chunks(sources) if part.ranges else ()):
-        for chunk in chunks:
-            summary += counter.count(chunk, table)
+    table = PretokenTable()
+    summary = PartCounter(rules, reading).count(part, table)
     return Rows(*table.arrays()), summary

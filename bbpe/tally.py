@@ -9,8 +9,10 @@ which one behind another hold the whole in the order of first appearance.  No st
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
@@ -19,6 +21,7 @@ import numpy as np
 
 from .core.count import PretokenTable
 from .core.rows import hashes, sum_rows
+from .parallel import imap
 from .rowfiles import Counts, Rows, RunReader, writing
 
 #: Places number the rows of a chunk below this bit, and the chunks above it.
@@ -26,6 +29,8 @@ _WITHIN = 32
 #: Parts of the hash space, and buckets of places, at least.
 _LEAST_PARTS = 16
 _MOST_PARTS = 1024
+#: Pretokens that are worth more than one thread when tables are added up.
+_WORTH_THREADS = 1 << 14
 
 
 @dataclass
@@ -62,20 +67,21 @@ class Lane:
         return rows
 
 
-def joined(lanes: Sequence[Lane]) -> tuple[PretokenTable, Counts | None]:
-    """Add up tables into the largest one of them; also the places of its pretokens, or None if they are in order."""
-    largest, *others = sorted(lanes, key=lambda lane: -len(lane.table))
-    others = [lane for lane in others if len(lane.table)]
+def joined(lanes: Sequence[Lane]) -> PretokenTable:
+    """Add up the tables of lanes, by as many threads, into one in the order of first appearance, and take them away."""
+    used = sorted((lane for lane in lanes if len(lane.table)), key=lambda lane: -len(lane.table)) or lanes[:1]
+    first, *others = tables = [lane.table for lane in used]
     if not others:
-        return largest.table, None
-    table, places = largest.table, largest.places()
-    for lane in others:
-        theirs = lane.places()
-        numbers = table.update(lane.table)
-        places = np.concatenate([places, np.full(len(table) - len(places), 2**64 - 1, np.uint64)])
-        places[numbers] = np.minimum(places[numbers], theirs)
+        return first
+    chunks = [np.array(lane.chunks, np.int64) for lane in used]
+    first.join(others, chunks, [np.array([*lane.lengths, len(lane.table)], np.int64) for lane in used])
+    # more parts than threads, so that one that is held up has less to do
+    parts = min(4 << len(others).bit_length(), 256) if sum(map(len, tables)) > _WORTH_THREADS else 1
+    deque(imap(partial(first.join_part, parts=parts), range(parts), min(len(used), parts)), maxlen=0)
+    first.finish_join()
+    for lane in used:
         lane.table = PretokenTable()
-    return table, places
+    return first
 
 
 def parts_for(size: int | None, room: int) -> int:

@@ -272,7 +272,7 @@ _LEARNERS: dict[str, Callable[[Plan, PretokenCounts, Report], TokenizerSpec]] = 
 def _trainer(plan: Plan, counts: PretokenCounts) -> Trainer:
     def make() -> Trainer:
         return Trainer(
-            counts.table(in_order=plan.tie_break == "first"),
+            counts.table(),
             BYTE_ORDER,
             merge_limit=plan.merge_limit,
             tie_break=plan.tie_break,

@@ -12,6 +12,7 @@
 #define BBPE_ATOMIC_STORE(p, value) __atomic_store_n(p, value, __ATOMIC_RELAXED)
 #define BBPE_ATOMIC_ACQUIRE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define BBPE_ATOMIC_RELEASE(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
+#define BBPE_ATOMIC_OR(p, value) __atomic_fetch_or(p, value, __ATOMIC_RELAXED)
 #define BBPE_ATOMIC_ADD(p, value) __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL)
 #define BBPE_ATOMIC_EXCHANGE(p, value) __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL)
 /* Set *p to `value` if it is *expected; else *expected becomes what it is. */

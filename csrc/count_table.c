@@ -50,6 +50,7 @@ static const uint64_t MASKS[BBPE_COUNT_INLINE + 1][2] = {
 static bbpe_status make(bbpe_count_table *self, size_t capacity) {
     self->slots = bbpe_memory_table(capacity, sizeof *self->slots);
     self->mask = capacity - 1;
+    for (self->shift = 64; capacity > 1; capacity /= 2) self->shift--;
     return self->slots ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
@@ -64,25 +65,8 @@ void bbpe_count_table_free(bbpe_count_table *self) {
     memset(self, 0, sizeof *self);
 }
 
-bbpe_status bbpe_count_table_copy(bbpe_count_table *self, const bbpe_count_table *other) {
-    *self = *other;
-    self->arena_capacity = other->arena_used;
-    self->arena = bbpe_memory_new(other->arena_used, 1);
-    if (make(self, other->mask + 1) != BBPE_OK || self->arena == NULL) {
-        bbpe_count_table_free(self);
-        return BBPE_NO_MEMORY;
-    }
-    memcpy(self->slots, other->slots, (other->mask + 1) * sizeof *self->slots);
-    if (other->arena_used) memcpy(self->arena, other->arena, other->arena_used);
-    return BBPE_OK;
-}
-
 size_t bbpe_count_table_memory(const bbpe_count_table *self) {
     return sizeof *self + (self->mask + 1) * sizeof *self->slots + self->arena_capacity;
-}
-
-static uint64_t hash_of(uint64_t lo, uint64_t hi) {
-    return hi >= BBPE_COUNT_LONG ? lo : bbpe_hash_two(lo, hi);
 }
 
 /* Sixteen bytes at a time; the last sixteen overlap those before. */
@@ -125,9 +109,9 @@ static bbpe_status grow(bbpe_count_table *self, size_t capacity) {
     if (make(&grown, capacity) != BBPE_OK) return BBPE_NO_MEMORY;
     for (size_t i = 0; i <= self->mask; i++) {
         const bbpe_count_slot *slot = self->slots + i;
-        if (slot->number == 0) continue;
-        size_t to = hash_of(slot->lo, slot->hi) & grown.mask;
-        while (grown.slots[to].number) to = (to + 1) & grown.mask;
+        if (bbpe_count_slot_is_empty(slot)) continue;
+        size_t to = bbpe_count_table_home(&grown, bbpe_count_slot_hash(slot));
+        while (!bbpe_count_slot_is_empty(grown.slots + to)) to = (to + 1) & grown.mask;
         grown.slots[to] = *slot;
     }
     bbpe_memory_table_free(self->slots);
@@ -165,10 +149,15 @@ static BBPE_NOINLINE void insert(bbpe_count_table *self, bbpe_count_slot *slot, 
 /* The bytes of long ones that are most likely the same, on their way to the cache. */
 static void fetch_long(const bbpe_count_table *self, const block *stage) {
     for (size_t i = 0; i < stage->count; i++) {
-        const bbpe_count_slot *slot = self->slots + (stage->items[i].hash & self->mask);
+        const bbpe_count_slot *slot = self->slots + bbpe_count_table_home(self, stage->items[i].hash);
         if (slot->lo == stage->items[i].lo && slot->hi >= BBPE_COUNT_LONG)
             BBPE_PREFETCH(self->arena + slot->place * BBPE_COUNT_STEP);
     }
+}
+
+static void add_total(bbpe_count_table *self, uint64_t times) {
+    self->total += times;
+    self->total_high += self->total < times;
 }
 
 /* Count all that is staged. */
@@ -176,10 +165,11 @@ BBPE_INLINE bbpe_status flush(bbpe_count_table *self, block *stage, const bool h
     const bbpe_status status = reserve(self, stage->count, stage->long_bytes); /* should all of it be new */
     if (status != BBPE_OK) return status;
     if (stage->long_bytes) fetch_long(self, stage);
+    if (!has_times) add_total(self, stage->count);
     for (size_t i = 0; i < stage->count; i++) {
         const staged *item = stage->items + i;
         const uint64_t times = has_times ? stage->times[i] : 1;
-        bbpe_count_slot *slot = self->slots + (item->hash & self->mask);
+        bbpe_count_slot *slot = self->slots + bbpe_count_table_home(self, item->hash);
         for (;; slot = slot == self->slots + self->mask ? self->slots : slot + 1) {
             if (BBPE_LIKELY(slot->lo == item->lo && slot->hi == item->hi)) {
                 if (item->hi >= BBPE_COUNT_LONG && !is_same_long(self, slot, item)) continue;
@@ -187,11 +177,12 @@ BBPE_INLINE bbpe_status flush(bbpe_count_table *self, block *stage, const bool h
                 slot->count += times;
                 break;
             }
-            if (slot->number == 0) {
+            if (bbpe_count_slot_is_empty(slot)) {
                 insert(self, slot, item, times);
                 break;
             }
         }
+        if (has_times) add_total(self, times);
     }
     stage->count = stage->long_bytes = 0;
     return BBPE_OK;
@@ -209,7 +200,7 @@ BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *
         hi = BBPE_COUNT_LONG | n;
         stage->long_bytes += arena_size(n);
     }
-    BBPE_PREFETCH(self->slots + (hash & self->mask));
+    BBPE_PREFETCH(self->slots + bbpe_count_table_home(self, hash));
     *item = (staged){lo, hi, hash, bytes};
 }
 
@@ -229,7 +220,7 @@ BBPE_INLINE size_t put_short(const bbpe_count_table *self, block *stage, const u
         item->lo = lo &= MASKS[length][0];
         item->hi = hi = (hi & MASKS[length][1]) | (uint64_t)length << 56;
         item->hash = bbpe_hash_two(lo, hi);
-        BBPE_PREFETCH(self->slots + (item->hash & self->mask));
+        BBPE_PREFETCH(self->slots + bbpe_count_table_home(self, item->hash));
         start = ends[i];
     }
     stage->count += i;
@@ -284,75 +275,6 @@ bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, si
                                  const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut) {
     return times ? add_all(self, text, size, start, ends, times, n, longest, cut)
                  : add_all(self, text, size, start, ends, NULL, n, longest, cut);
-}
-
-/* The slot of `self` that has what one of `other` has, or the empty one where it would be put. */
-static bbpe_count_slot *find_same(const bbpe_count_table *self, const bbpe_count_table *other,
-                                  const bbpe_count_slot *wanted) {
-    const staged item = {wanted->lo, wanted->hi, 0, other->arena + wanted->place * BBPE_COUNT_STEP};
-    for (size_t i = hash_of(wanted->lo, wanted->hi) & self->mask;; i = (i + 1) & self->mask) {
-        bbpe_count_slot *slot = self->slots + i;
-        if (slot->number == 0) return slot;
-        if (slot->lo != wanted->lo || slot->hi != wanted->hi) continue;
-        if (wanted->hi < BBPE_COUNT_LONG || is_same_long(self, slot, &item)) return slot;
-    }
-}
-
-/* Add the counts that `self` has already; of the others the numbers are -1, and they take so many bytes of the arena. */
-static bbpe_status add_known(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers, size_t *bytes) {
-    *bytes = 0;
-    for (size_t i = 0; i <= other->mask; i++) {
-        const bbpe_count_slot *theirs = other->slots + i;
-        if (theirs->number == 0) continue;
-        bbpe_count_slot *ours = find_same(self, other, theirs);
-        numbers[theirs->number - 1] = (int64_t)ours->number - 1;
-        if (ours->number == 0) {
-            *bytes += theirs->hi < BBPE_COUNT_LONG ? 0 : arena_size((size_t)(theirs->hi - BBPE_COUNT_LONG));
-            continue;
-        }
-        if (ours->count > UINT64_MAX - theirs->count) return BBPE_TOO_LARGE;
-        ours->count += theirs->count;
-    }
-    return BBPE_OK;
-}
-
-/* Put in those whose numbers are `first` and above; there is room. */
-static void add_new(bbpe_count_table *self, const bbpe_count_table *other, const int64_t *numbers, int64_t first) {
-    for (size_t i = 0; i <= other->mask; i++) {
-        if (i + 24 <= other->mask && other->slots[i + 24].number) {
-            BBPE_PREFETCH(numbers + other->slots[i + 24].number - 1);
-            bbpe_count_table_prefetch_bytes(other, i + 24);
-        }
-        const bbpe_count_slot *theirs = other->slots + i;
-        if (theirs->number == 0 || numbers[theirs->number - 1] < first) continue;
-        const staged item = {theirs->lo, theirs->hi, 0, other->arena + theirs->place * BBPE_COUNT_STEP};
-        size_t to = hash_of(theirs->lo, theirs->hi) & self->mask;
-        while (self->slots[to].number) to = (to + 1) & self->mask;
-        insert(self, self->slots + to, &item, theirs->count);
-        self->slots[to].number = (uint32_t)numbers[theirs->number - 1] + 1;
-    }
-}
-
-/* Both tables are walked in the order of their slots, which is nearly the same for equal hashes, so that memory is read in
- * its order; in the order of first appearance Chinese took ten times as long. */
-static bbpe_status update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers) {
-    const size_t first = self->count;
-    size_t bytes, next = first;
-    bbpe_status status = add_known(self, other, numbers, &bytes);
-    if (status != BBPE_OK) return status;
-    for (size_t i = 0; i < other->count; i++)
-        if (numbers[i] < 0) numbers[i] = (int64_t)next++;
-    status = reserve(self, next - first, bytes);
-    if (status == BBPE_OK) add_new(self, other, numbers, (int64_t)first);
-    return status;
-}
-
-bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers) {
-    int64_t *own = numbers != NULL ? NULL : bbpe_memory_new(other->count, sizeof *own);
-    if (numbers == NULL && own == NULL) return BBPE_NO_MEMORY;
-    const bbpe_status status = update(self, other, numbers != NULL ? numbers : own);
-    bbpe_memory_free(own);
-    return status;
 }
 
 void bbpe_count_table_order(const bbpe_count_table *self, size_t *order) {

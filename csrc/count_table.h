@@ -3,9 +3,10 @@
  * Open addressing with linear probing in 32-byte slots, at most 5/8 full.  A pretoken of up to 15 bytes is its own key,
  * with its length in the top byte, so a hit touches one cache line; of a longer one the slot holds hash and length, and
  * the bytes stand in an arena, where they are compared.  Pretokens are staged in blocks: keys are made and their lines
- * fetched before the first is looked up, 2.5 times as fast on English as one by one.  Slots move when the table
- * grows; each has the number of its pretoken by first appearance.  Counts are 64 bits wide, and one that would not fit is
- * refused.  The struct owns both arrays; one thread at a time may use it. */
+ * fetched before the first is looked up, 2.5 times as fast on English as one by one.  A search begins where the highest
+ * bits of the hash say, so slots lie in the order of hashes, nearly, and tables can be added up in parts (count_sum.h).
+ * Slots move when the table grows; each has the number of its pretoken by first appearance.  Counts are 64 bits wide,
+ * and one that would not fit is refused.  The struct owns both arrays; one thread at a time may use it. */
 #ifndef BBPE_COUNT_TABLE_H
 #define BBPE_COUNT_TABLE_H
 
@@ -14,9 +15,9 @@
 enum { BBPE_COUNT_INLINE = 15 };
 
 typedef struct {
-    uint64_t lo, hi; /* the bytes, zero-padded, and their number on top; or hash, and length with BBPE_COUNT_LONG */
+    uint64_t lo, hi; /* the bytes, zero-padded, their number on top; or hash, and length with BBPE_COUNT_LONG; or 0 */
     uint64_t count;
-    uint32_t number; /* by first appearance, from 1; 0: the slot is empty */
+    uint32_t number; /* by first appearance, from 1; 0 where the slot is empty */
     uint32_t place;  /* of a long one in the arena, in steps of BBPE_COUNT_STEP bytes */
 } bbpe_count_slot;
 
@@ -27,15 +28,15 @@ typedef struct {
 typedef struct {
     bbpe_count_slot *slots;
     size_t mask, count;
+    unsigned shift; /* of a hash, so that what is left is a slot */
     uint8_t *arena;
     size_t arena_used, arena_capacity;
     size_t bytes; /* of all different pretokens together */
+    uint64_t total, total_high; /* the sum of all counts */
 } bbpe_count_table;
 
 bbpe_status bbpe_count_table_init(bbpe_count_table *self);
 void bbpe_count_table_free(bbpe_count_table *self);
-/* Make `self`, which is not initialised, a table of the same counts. */
-bbpe_status bbpe_count_table_copy(bbpe_count_table *self, const bbpe_count_table *other);
 /* Memory held, in bytes. */
 size_t bbpe_count_table_memory(const bbpe_count_table *self);
 
@@ -46,13 +47,26 @@ size_t bbpe_count_table_memory(const bbpe_count_table *self);
 bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, size_t size, size_t start,
                                  const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut);
 
-/* Add the counts of another table, in its order; the number that each of them has here, from 0, goes to `numbers`, unless
- * that is NULL. */
-bbpe_status bbpe_count_table_update(bbpe_count_table *self, const bbpe_count_table *other, int64_t *numbers);
-
 /* Write the numbers of the slots in the order of first appearance, `count` of them, or the counts. */
 void bbpe_count_table_order(const bbpe_count_table *self, size_t *order);
 void bbpe_count_table_counts(const bbpe_count_table *self, uint64_t *counts);
+
+BBPE_INLINE bool bbpe_count_slot_is_empty(const bbpe_count_slot *slot) {
+    return (slot->lo | slot->hi) == 0;
+}
+
+BBPE_INLINE size_t bbpe_count_slot_length(const bbpe_count_slot *slot) {
+    return (size_t)(slot->hi >= BBPE_COUNT_LONG ? slot->hi - BBPE_COUNT_LONG : slot->hi >> 56);
+}
+
+BBPE_INLINE uint64_t bbpe_count_slot_hash(const bbpe_count_slot *slot) {
+    return slot->hi >= BBPE_COUNT_LONG ? slot->lo : bbpe_hash_two(slot->lo, slot->hi);
+}
+
+/* Where the search for a hash begins. */
+BBPE_INLINE size_t bbpe_count_table_home(const bbpe_count_table *self, uint64_t hash) {
+    return (size_t)(hash >> self->shift);
+}
 
 /* Fetch a slot that is looked at soon, and then what it points to. */
 BBPE_INLINE void bbpe_count_table_prefetch(const bbpe_count_table *self, size_t slot) {
@@ -69,9 +83,8 @@ BBPE_INLINE void bbpe_count_table_prefetch_bytes(const bbpe_count_table *self, s
 /* The bytes of the pretoken in a slot, valid until the table changes. */
 BBPE_INLINE const uint8_t *bbpe_count_table_bytes(const bbpe_count_table *self, size_t slot, size_t *n) {
     const bbpe_count_slot *found = self->slots + slot;
-    const bool is_long = found->hi >= BBPE_COUNT_LONG;
-    *n = (size_t)(is_long ? found->hi - BBPE_COUNT_LONG : found->hi >> 56);
-    return is_long ? self->arena + found->place * BBPE_COUNT_STEP : (const uint8_t *)found;
+    *n = bbpe_count_slot_length(found);
+    return found->hi >= BBPE_COUNT_LONG ? self->arena + found->place * BBPE_COUNT_STEP : (const uint8_t *)found;
 }
 
 #endif

@@ -139,6 +139,11 @@ static size_t take_best(bbpe_train *self) {
             const bbpe_heap_item now = item_of(self, slot);
             if (now.primary == top.primary && now.tie == top.tie) {
                 drop_top(self);
+                if (self->queue.count) { /* most likely the next one */
+                    const size_t home = bbpe_pair_counts_home(&self->pairs, self->queue.items[0].payload);
+                    BBPE_PREFETCH(self->pairs.slots + home);
+                    BBPE_PREFETCH(self->pairs.lists + home);
+                }
                 return slot;
             }
             replace_top(self, now);

@@ -7,6 +7,12 @@ enum {
     KEYS_AHEAD = 8,  /* the same for pairs */
 };
 
+/* The ids beside a pair often lie on the next line. */
+BBPE_INLINE void fetch(const uint32_t *slot, uint32_t length) {
+    BBPE_PREFETCH(slot - 1);
+    BBPE_PREFETCH(slot + length);
+}
+
 /* Merge at every valid position, left to right. */
 static bbpe_status splice_all(bbpe_train *self, size_t slot, uint32_t token) {
     const bbpe_pair_list list = self->pairs.lists[slot];
@@ -19,12 +25,11 @@ static bbpe_status splice_all(bbpe_train *self, size_t slot, uint32_t token) {
     self->found = room;
     bbpe_train_occurrence *found = self->found;
     size_t segment = 0;
+    /* most lists are short: they are fetched at once */
+    for (uint32_t i = list.first; i < list.born && i - list.first < AHEAD; i++) fetch(slots + list.positions[i], length);
     for (uint32_t i = list.first; i < list.born; i++) {
         const uint32_t p = list.positions[i];
-        if (BBPE_LIKELY(list.born - i > AHEAD)) { /* the ids beside a pair often lie on the next line */
-            BBPE_PREFETCH(slots + list.positions[i + AHEAD] - 1);
-            BBPE_PREFETCH(slots + list.positions[i + AHEAD] + length);
-        }
+        if (BBPE_LIKELY(list.born - i > AHEAD)) fetch(slots + list.positions[i + AHEAD], length);
         if (slots[p] != left || slots[p + left_length] != right) continue;
         segment = bbpe_segments_find(&self->weights, p, segment);
         const int64_t weight = self->weights.counts[segment];
@@ -79,13 +84,27 @@ static bbpe_status add_pair(bbpe_train *self, bbpe_neighbour *made, uint32_t lef
     return BBPE_OK;
 }
 
+/* Where a pair that is made soon will stand, if it is. */
+BBPE_INLINE void fetch_new(const bbpe_train *self, const bbpe_neighbours *beside, uint32_t other, bool is_left,
+                           uint32_t token) {
+    if (beside->by_id[other].count < self->threshold) return;
+    const uint64_t key = is_left ? bbpe_pair_key(other, token) : bbpe_pair_key(token, other);
+    const size_t home = bbpe_pair_counts_home(&self->pairs, key);
+    BBPE_PREFETCH(self->pairs.slots + home);
+    BBPE_PREFETCH(self->pairs.lists + home);
+}
+
 static bbpe_status add_pairs(bbpe_train *self, uint32_t token, bool *any) {
     bbpe_neighbours *lefts = &self->lefts, *rights = &self->rights;
     bbpe_status status = bbpe_pair_counts_reserve(&self->pairs, lefts->count + rights->count, self->threshold);
-    for (size_t i = 0; i < lefts->count && status == BBPE_OK; i++)
+    for (size_t i = 0; i < lefts->count && status == BBPE_OK; i++) {
+        if (i + KEYS_AHEAD < lefts->count) fetch_new(self, lefts, lefts->ids[i + KEYS_AHEAD], true, token);
         status = add_pair(self, lefts->by_id + lefts->ids[i], lefts->ids[i], token, any);
-    for (size_t i = 0; i < rights->count && status == BBPE_OK; i++)
+    }
+    for (size_t i = 0; i < rights->count && status == BBPE_OK; i++) {
+        if (i + KEYS_AHEAD < rights->count) fetch_new(self, rights, rights->ids[i + KEYS_AHEAD], false, token);
         status = add_pair(self, rights->by_id + rights->ids[i], token, rights->ids[i], any);
+    }
     return status;
 }
 

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "rank_file.h"
 #include "substrings.h"
+#include "table_sum.h"
 #include "token_text.h"
 #include "train.h"
 #include "unigram.h"
@@ -295,12 +296,13 @@ static bbpe_status count_text(bbpe_count_table *table) {
 }
 
 static bbpe_status count(uint64_t *hash) {
-    bbpe_count_table table = {0}, copy = {0}, sum = {0};
+    bbpe_count_table table = {0}, second = {0}, sum = {0};
     bbpe_status status = bbpe_count_table_init(&table);
     if (!status) status = bbpe_count_table_init(&sum);
     if (!status) status = count_text(&table);
-    if (!status) status = bbpe_count_table_copy(&copy, &table);
-    for (int turn = 0; !status && turn < 2; turn++) status = bbpe_count_table_update(&sum, &copy, NULL);
+    if (!status) status = bbpe_count_table_init(&second);
+    if (!status) status = count_text(&second);
+    if (!status) status = table_sum(&sum, &table, &second, 4);
     if (!status) {
         static uint64_t counts[8000];
         if (sum.count != table.count || sum.count > 8000) wrong("pretokens are missing");
@@ -308,7 +310,7 @@ static bbpe_status count(uint64_t *hash) {
         mix(hash, counts, sum.count * sizeof *counts);
     }
     bbpe_count_table_free(&table);
-    bbpe_count_table_free(&copy);
+    bbpe_count_table_free(&second);
     bbpe_count_table_free(&sum);
     return status;
 }

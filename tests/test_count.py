@@ -316,15 +316,6 @@ def test_merging_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pyte
 # -- tables --------------------------------------------------------------------------------------------
 
 
-def test_update_keeps_the_order_of_first_appearance() -> None:
-    first, second = PretokenTable(), PretokenTable()
-    first.add(b"b", 1)
-    second.add(b"a", 2**40)
-    second.add(b"b", 2)
-    first.update(second)
-    assert first.items() == [(b"b", 3), (b"a", 2**40)]
-
-
 def test_a_count_beyond_64_bits_is_refused() -> None:
     table = PretokenTable()
     table.add(b"a", 2**63)

@@ -50,7 +50,8 @@ C_LAYERS = [
     {"uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode", "offsets"}
     | {"bert"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
-    {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
+    {"count_sum"}
+    | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"}
     | {"model", "wordpiece", "train_words", "unigram", "unigram_train", "unigram_words", "unigram_ways"},
     {"split_words_masks", "split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"},

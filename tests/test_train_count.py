@@ -123,16 +123,81 @@ def test_arrays_that_do_not_fit() -> None:
             PretokenTable().add_arrays(data, np.array(offsets, np.int64), counts)
 
 
-def test_tables_add_up_in_order() -> None:
-    rng = random.Random(4)
-    for n in (0, 3, 400):
-        first, second = random_pretokens(rng, n), random_pretokens(rng, n)
-        table, other = filled([(p, 1) for p in first]), filled([(p, 2) for p in second])
-        table.update(other)
-        assert table.items() == filled([(p, 1) for p in first] + [(p, 2) for p in second]).items()
-        before = table.items()
-        table.update(table)
-        assert table.items() == [(pretoken, 2 * count) for pretoken, count in before]
+def joined(tables: list[PretokenTable], chunks: list[list[int]], starts: list[list[int]], parts: int) -> PretokenTable:
+    """The sum, where parts are done in any order."""
+    first, *others = tables
+    first.join(others, [np.array(c, np.int64) for c in chunks], [np.array(s, np.int64) for s in starts])
+    for part in random.Random(parts).sample(range(parts), parts):
+        first.join_part(part, parts)
+    first.finish_join()
+    return first
+
+
+@pytest.mark.parametrize("parts", [1, 2, 8, 256])
+@pytest.mark.parametrize("lanes", [1, 2, 5])
+def test_tables_add_up_in_the_order_of_chunks(lanes: int, parts: int) -> None:
+    rng = random.Random(lanes)
+    for n in (0, 3, 400, 3_000):
+        pretokens = random_pretokens(rng, n)
+        tables, expected = [PretokenTable() for _ in range(lanes)], PretokenTable()
+        chunks: list[list[int]] = [[] for _ in range(lanes)]
+        starts: list[list[int]] = [[0] for _ in range(lanes)]
+        for number in range(12):
+            lane = rng.randrange(lanes)
+            for pretoken in rng.sample(pretokens, len(pretokens) // 4):
+                tables[lane].add(pretoken, number)
+                expected.add(pretoken, number)
+            chunks[lane].append(number)
+            starts[lane].append(len(tables[lane]))
+        table = joined(tables, chunks, starts, parts)
+        assert table.items() == expected.items()
+        assert table.counts().tolist() == expected.counts().tolist()
+        assert [array.tolist() for array in table.arrays()] == [array.tolist() for array in expected.arrays()]
+        assert table.scale(2).items() == expected.scale(2).items()
+        assert (len(table), table.total) == (len(expected), expected.total)
+        assert table.pretoken_bytes == expected.pretoken_bytes
+        assert table.nbytes >= table.pretoken_bytes
+
+
+def test_a_sum_of_tables_takes_no_more_counts() -> None:
+    table = joined([filled([(b"a", 1)]), filled([(b"a", 2**64 - 2), (b"b", 5)])], [[1], [0]], [[0, 1], [0, 2]], 4)
+    assert table.items() == [(b"a", 2**64 - 1), (b"b", 5)]
+    assert table.total == 2**64 + 4
+    none = np.empty(0, np.int64)
+    for change in (
+        lambda: table.add(b"a", 1),
+        lambda: table.add_arrays(*filled([(b"a", 1)]).arrays()),
+        lambda: table.count_text(b"a", 0, 1, splitter_of()),
+        lambda: table.count_spans(b"a", none, none, splitter_of()),
+        lambda: table.count_given(b"a", none),
+        lambda: joined([filled([(b"a", 1)]), table], [[0], [1]], [[0, 1], [0, 2]], 1),
+    ):
+        with pytest.raises(ValueError, match="sum of several"):
+            change()
+
+
+@pytest.mark.parametrize(
+    ("chunks", "starts"),
+    [
+        ([[0]], [[0, 1]]),
+        ([[0], [1]], [[0, 1], [0, 2]]),
+        ([[0], [1]], [[0, 1], [1, 1]]),
+        ([[0], [1, 2]], [[0, 1], [0, 2, 1]]),
+    ],
+)
+def test_what_does_not_say_how_tables_grew(chunks: list[list[int]], starts: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        joined([filled([(b"a", 1)]), filled([(b"b", 1)])], chunks, starts, 1)
+
+
+@pytest.mark.parametrize(("part", "parts"), [(0, 0), (1, 1), (0, 3), (0, 512)])
+def test_parts_that_are_none(part: int, parts: int) -> None:
+    table, none = filled([(b"a", 1)]), [np.array([0], np.int64)]
+    with pytest.raises(ValueError, match="power of two"):
+        table.join_part(0, 1)
+    table.join([], none, [np.array([0, 1], np.int64)])
+    with pytest.raises(ValueError, match="power of two"):
+        table.join_part(part, parts)
 
 
 def test_counts_beyond_64_bits_are_refused() -> None:
@@ -142,8 +207,7 @@ def test_counts_beyond_64_bits_are_refused() -> None:
         with pytest.raises(OverflowError):
             table.add(pretoken, 1)
         with pytest.raises(OverflowError):
-            table.update(filled([(pretoken, 2**63)]))
-        assert table.items() == [(pretoken, 2**64 - 1)]
+            joined([table, filled([(pretoken, 2**63)])], [[0], [1]], [[0, 1], [0, 1]], 1)
 
 
 def test_scaling_rounds_half_to_even() -> None:

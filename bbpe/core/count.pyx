@@ -6,11 +6,16 @@ from libc.string cimport memcpy
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
-from bbpe.core.c_count_table cimport (
-    bbpe_count_table_add, bbpe_count_table_bytes, bbpe_count_table_copy, bbpe_count_table_counts, bbpe_count_table_free,
-    bbpe_count_table_init, bbpe_count_table_memory, bbpe_count_table_order, bbpe_count_table_prefetch,
-    bbpe_count_table_prefetch_bytes, bbpe_count_table_update,
+from bbpe.core.c_count_sum cimport (
+    BBPE_COUNT_PARTS, bbpe_count_lane, bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_counts,
+    bbpe_count_sum_do_part, bbpe_count_sum_finish, bbpe_count_sum_free, bbpe_count_sum_init, bbpe_count_sum_order,
+    bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes,
 )
+from bbpe.core.c_count_table cimport (
+    bbpe_count_table_add, bbpe_count_table_counts, bbpe_count_table_free, bbpe_count_table_init,
+    bbpe_count_table_memory, bbpe_count_table_order,
+)
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
 
@@ -22,48 +27,103 @@ cdef enum:
 cdef class PretokenTable:
     """Pretokens and their 64-bit counts, in the order of first appearance.
 
-    One thread at a time may change a table; `update` adds up tables that threads filled apart.  Raises
-    `OverflowError` beyond 2**32 - 2 different pretokens, 32 GiB of those of more than 15 bytes, or a count of 2**64.
+    One thread at a time may change a table.  Tables that threads filled apart are added up by threads again: `join`,
+    then `join_part` for each part, then `finish_join`; then the first one stands for all of them, in the order of first
+    appearance, and takes no more counts.  Raises `OverflowError` beyond 2**32 - 2 different pretokens, 32 GiB of those
+    of more than 15 bytes, or a count of 2**64.
     """
 
     def __cinit__(self):
         check(bbpe_count_table_init(&self.table))
+        self.lanes = NULL
+        self.own = bbpe_count_lane(&self.table, NULL, NULL, 0)
+        self.sum.lanes = &self.own
+        self.sum.lane_count = 1
 
     def __dealloc__(self):
+        if self.lanes != NULL:
+            bbpe_count_sum_free(&self.sum)
+            bbpe_memory_free(self.lanes)
         bbpe_count_table_free(&self.table)
 
     def __len__(self):
-        return self.table.count
+        return self.table.count if self.lanes == NULL else self.sum.count
 
     @property
     def nbytes(self):
         """The bytes of memory that the table holds."""
-        return bbpe_count_table_memory(&self.table)
+        others = 0 if self.others is None else sum([table.nbytes for table in self.others])
+        return others + bbpe_count_table_memory(&self.table)
 
     @property
     def pretoken_bytes(self):
         """The sum of the lengths of the different pretokens."""
-        return self.table.bytes
+        return self.table.bytes if self.lanes == NULL else self.sum.bytes
 
     @property
     def total(self):
         """The sum of all counts, exact where it passes 64 bits."""
-        cdef uint64_t low = 0, high = 0
-        cdef size_t i
-        with nogil:
-            for i in range(self.table.mask + 1):  # the counts of empty slots are 0
-                low += <uint32_t>self.table.slots[i].count
-                high += self.table.slots[i].count >> 32
-        return (<object>high << 32) + low
+        others = 0 if self.others is None else sum([table.total for table in self.others])
+        return others + (<object>self.table.total_high << 64) + self.table.total
 
     @property
     def cut(self):
         """How many pretokens were longer than `longest` and counted as pieces."""
         return self.pieces
 
+    def join(self, list others not None, list chunks not None, list starts not None):
+        """Begin to add up this table and others, which nobody may use any more.
+
+        `chunks`, int64[n] of each table, this one first: the numbers of the chunks that brought it something new,
+        rising; `starts`, int64[n + 1]: how many pretokens it had before each of them, and has now.  What chunks with lower
+        numbers brought appeared earlier.  Raises `ValueError` on chunks that are not such, `OverflowError` when the
+        tables have more than 2**32 - 2 pretokens together, and after `join_part` as the class says; then no table
+        may be used.
+        """
+        cdef PretokenTable table
+        cdef const uint32_t[::1] starts_of, ranks_of
+        cdef size_t i
+        tables = [self, *others]
+        if not len(set(map(id, tables))) == len(tables) == len(chunks) == len(starts):
+            raise ValueError(f"{len(tables)} tables, {len(chunks)} chunks, {len(starts)} starts; expected as many of each")
+        for table in tables:
+            table.check_open()
+        kept = list(_ranked(tables, chunks, starts))
+        self.lanes = <bbpe_count_lane *>bbpe_memory_zeroed(len(tables), sizeof(bbpe_count_lane))
+        if self.lanes == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        self.others, self.kept = others, kept
+        for i, (starts_of, ranks_of) in enumerate(kept):
+            table = tables[i]
+            self.lanes[i] = bbpe_count_lane(&table.table, &starts_of[0], &ranks_of[0], <size_t>starts_of.shape[0] - 1)
+        check(bbpe_count_sum_init(&self.sum, self.lanes, len(tables)))
+
+    def join_part(self, size_t part, size_t parts):
+        """Add up part `part` of `parts`, a power of two up to 256."""
+        cdef bbpe_status status
+        if self.lanes == NULL or parts == 0 or parts & (parts - 1) or parts > BBPE_COUNT_PARTS or part >= parts:
+            raise ValueError(f"part {part} of {parts}; expected one of a join, of a power of two up to {BBPE_COUNT_PARTS}")
+        with nogil:
+            status = bbpe_count_sum_do_part(&self.sum, part, parts)
+        check(status)
+
+    def finish_join(self):
+        """End `join`, when all parts are done."""
+        cdef PretokenTable table
+        bbpe_count_sum_finish(&self.sum)
+        for table in self.others:
+            self.pieces += table.pieces
+
+    cdef int check_open(self) except -1:
+        """Refuse to count into a table that stands for several."""
+        if self.lanes != NULL:
+            raise ValueError("the table is the sum of several; expected one that may be changed")
+        return 0
+
     def add(self, bytes pretoken not None, uint64_t times):
         """Count one pretoken `times` times."""
         cdef size_t end = len(pretoken)
+        self.check_open()
         check(bbpe_count_table_add(&self.table, pretoken, end, 0, &end, &times, 1, 0, &self.pieces))
 
     def add_arrays(self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None,
@@ -77,25 +137,13 @@ cdef class PretokenTable:
         if <size_t>offsets.shape[0] != n + 1:
             raise ValueError(f"there are {offsets.shape[0]} offsets for {n} counts; expected {n + 1}")
         _check_ascending(offsets, size)
+        self.check_open()
         if n:
             with nogil:
                 status = bbpe_count_table_add(
                     &self.table, &data[0] if size else NULL, size, <size_t>offsets[0], <const size_t *>&offsets[1],
                     &counts[0], n, 0, &self.pieces)
         check(status)
-
-    def update(self, PretokenTable other not None):
-        """Add all counts of another table, in its order; returns the number that each of them has here, int64[n]."""
-        cdef bbpe_status status
-        if other is self:
-            other = self.scale(1)
-        numbers = np.empty(other.table.count, dtype=np.int64)
-        cdef int64_t[::1] out = numbers
-        with nogil:
-            status = bbpe_count_table_update(&self.table, &other.table, &out[0] if other.table.count else NULL)
-            self.pieces += other.pieces
-        check(status)
-        return numbers
 
     def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, size_t longest=0):
         """Count the pretokens of data[start:stop] that are split as one text, or as lines if that is the scheme's way.
@@ -108,6 +156,7 @@ cdef class PretokenTable:
         cdef const uint8_t *text
         cdef size_t pause, begun, found = 0
         cdef size_t ends[BLOCK]
+        self.check_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if stop > <size_t>view.len or start > stop:
@@ -140,6 +189,7 @@ cdef class PretokenTable:
         cdef Py_ssize_t i
         if starts.shape[0] != ends.shape[0]:
             raise ValueError(f"{starts.shape[0]} starts and {ends.shape[0]} ends; expected one of each a text")
+        self.check_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             for i in range(starts.shape[0]):
@@ -173,6 +223,7 @@ cdef class PretokenTable:
         cdef Py_buffer view
         cdef bbpe_status status = BBPE_OK
         cdef size_t n = <size_t>ends.shape[0]
+        self.check_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             _check_ascending(ends, <size_t>view.len)
@@ -191,11 +242,11 @@ cdef class PretokenTable:
         Returns `(data, offsets, counts)`: uint8[total], int64[n + 1] and uint64[n]; pretoken i is
         data[offsets[i]:offsets[i + 1]].
         """
-        cdef size_t count = self.table.count, i, n
-        data = np.empty(self.table.bytes, dtype=np.uint8)
+        cdef size_t count = len(self), i, n
+        data = np.empty(self.pretoken_bytes, dtype=np.uint8)
         offsets = np.zeros(count + 1, dtype=np.int64)
         order = self.order()
-        cdef const size_t[::1] slots = order
+        cdef const size_t[::1] codes = order
         cdef uint8_t[::1] data_of = data
         cdef int64_t[::1] offsets_of = offsets
         cdef const uint8_t *pretoken
@@ -203,9 +254,9 @@ cdef class PretokenTable:
         with nogil:
             for i in range(count):
                 if i + 32 < count:
-                    bbpe_count_table_prefetch(&self.table, slots[i + 32])
-                    bbpe_count_table_prefetch_bytes(&self.table, slots[i + 16])
-                pretoken = bbpe_count_table_bytes(&self.table, slots[i], &n)
+                    bbpe_count_sum_prefetch(&self.sum, codes[i + 32])
+                    bbpe_count_sum_prefetch_bytes(&self.sum, codes[i + 16])
+                pretoken = bbpe_count_sum_bytes(&self.sum, codes[i], &n)
                 if n:
                     memcpy(&data_of[used], pretoken, n)
                 used += n
@@ -214,22 +265,25 @@ cdef class PretokenTable:
 
     def items(self):
         """All (pretoken, count), in the order of first appearance."""
-        cdef const size_t[::1] slots = self.order()
+        cdef const size_t[::1] codes = self.order()
         cdef size_t i, n
         cdef const uint8_t *pretoken
         result = []
-        for i in range(self.table.count):
-            pretoken = bbpe_count_table_bytes(&self.table, slots[i], &n)
-            result.append(((<const char *>pretoken)[:n], self.table.slots[slots[i]].count))
+        for i in range(<size_t>codes.shape[0]):
+            pretoken = bbpe_count_sum_bytes(&self.sum, codes[i], &n)
+            result.append(((<const char *>pretoken)[:n], bbpe_count_sum_count(&self.sum, codes[i])))
         return result
 
     def counts(self):
         """The counts alone, uint64[n]."""
-        result = np.empty(self.table.count, dtype=np.uint64)
+        result = np.empty(len(self), dtype=np.uint64)
         cdef uint64_t[::1] out = result
-        if self.table.count:
+        if out.shape[0]:
             with nogil:
-                bbpe_count_table_counts(&self.table, &out[0])
+                if self.lanes == NULL:
+                    bbpe_count_table_counts(&self.table, &out[0])
+                else:
+                    bbpe_count_sum_counts(&self.sum, &out[0])
         return result
 
     def scale(self, double weight):
@@ -240,30 +294,48 @@ cdef class PretokenTable:
         """
         if not 0 < weight < float("inf"):
             raise ValueError(f"weight is {weight}; expected a positive, finite number")
-        cdef PretokenTable result = PretokenTable.__new__(PretokenTable)
-        bbpe_count_table_free(&result.table)
-        check(bbpe_count_table_copy(&result.table, &self.table))
-        counts = self.counts()
+        data, offsets, counts = self.arrays()
         if weight != 1:
             products = np.rint(counts * weight)
             if len(products) and products.max() >= 2.0**64:
                 raise OverflowError(f"a count times {weight} is {products.max():.0f}; expected less than 2**64")
             counts = np.maximum(products, counts > 0).astype(np.uint64)
-        cdef const uint64_t[::1] scaled = counts
-        cdef const size_t[::1] slots = self.order()
-        cdef size_t i
-        for i in range(self.table.count):
-            result.table.slots[slots[i]].count = scaled[i]
+        result = PretokenTable()
+        result.add_arrays(data, offsets, counts)
         return result
 
     cdef object order(self):
-        """The slots of the pretokens in the order of first appearance, uintp[n]."""
-        order = np.empty(self.table.count, dtype=np.uintp)
+        """The codes of the pretokens in the order of first appearance, uintp[n]."""
+        order = np.empty(len(self), dtype=np.uintp)
         cdef size_t[::1] out = order
-        if self.table.count:
+        if out.shape[0]:
             with nogil:
-                bbpe_count_table_order(&self.table, &out[0])
+                if self.lanes == NULL:
+                    bbpe_count_table_order(&self.table, &out[0])
+                else:
+                    bbpe_count_sum_order(&self.sum, &out[0])
         return order
+
+
+def _ranked(list tables, list chunks, list starts):
+    """Return starts and ranks of each table, uint32[n + 1] each; those of the last rank are not used."""
+    sizes = []
+    for table, numbers, begun in zip(tables, chunks, starts, strict=True):
+        size = np.diff(begun)
+        if len(begun) != len(numbers) + 1 or begun[0] != 0 or begun[len(numbers)] != len(table) or (size < 0).any():
+            raise ValueError(f"{len(numbers)} chunks begin at {begun} of {len(table)} pretokens; expected to find all")
+        sizes.append(size)
+    if sum(map(len, tables)) >= 2**32 - 1:
+        raise OverflowError(f"the tables have more than {2**32 - 2} pretokens in all; count with fewer threads")
+    size = np.concatenate(sizes)
+    order = np.argsort(np.concatenate(chunks), kind="stable")
+    ranks = np.empty(len(size), np.int64)
+    ranks[order] = np.cumsum(size[order]) - size[order]
+    used = 0
+    for begun, numbers in zip(starts, chunks, strict=True):
+        own = np.append(ranks[used:used + len(numbers)], 0)
+        used += len(numbers)
+        yield begun.astype(np.uint32), own.astype(np.uint32)
 
 
 cdef int _check_ascending(const int64_t[::1] ends, size_t size) except -1:

@@ -5,8 +5,8 @@ from libc.string cimport memcpy
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
-from bbpe.core.c_count_table cimport (
-    bbpe_count_table_bytes, bbpe_count_table_prefetch, bbpe_count_table_prefetch_bytes,
+from bbpe.core.c_count_sum cimport (
+    bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes,
 )
 from bbpe.core.c_train cimport (
     BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add, bbpe_train_add_tokens,
@@ -53,7 +53,7 @@ cdef class Trainer:
             self._begin_from(table, counts, base, encode, options)
             return
         cdef const uint8_t *bytes_of = byte_order
-        check(bbpe_train_init(&self.learner, table.table.count, table.table.bytes, bytes_of, options))
+        check(bbpe_train_init(&self.learner, len(table), table.pretoken_bytes, bytes_of, options))
         self._lay_out(table, counts)
 
     def __dealloc__(self):
@@ -116,7 +116,7 @@ cdef class Trainer:
         cdef size_t i, used = 0, at = 0, count = len(counts)
         cdef bbpe_status status = BBPE_OK
         check(bbpe_train_init_from(
-            &self.learner, count, table.table.bytes, &tokens[0], &starts[0], <size_t>starts.shape[0] - 1, options))
+            &self.learner, count, table.pretoken_bytes, &tokens[0], &starts[0], <size_t>starts.shape[0] - 1, options))
         data, offsets, counts = table.arrays()
         order = self._order(counts)
         data, offsets = take(data, offsets, order)
@@ -138,17 +138,18 @@ cdef class Trainer:
     cdef int _lay_out(self, PretokenTable table, counts) except -1:
         """Add all pretokens."""
         order = self._order(counts)
-        cdef const size_t[::1] slots = table.order()[order]
+        cdef const size_t[::1] codes = table.order()[order]
         cdef const uint8_t *pretoken
         cdef bbpe_status status = BBPE_OK
-        cdef size_t i, n, count = table.table.count
+        cdef size_t i, n, count = len(table)
         with nogil:
             for i in range(count):
                 if i + 32 < count:
-                    bbpe_count_table_prefetch(&table.table, slots[i + 32])
-                    bbpe_count_table_prefetch_bytes(&table.table, slots[i + 16])
-                pretoken = bbpe_count_table_bytes(&table.table, slots[i], &n)
-                status = bbpe_train_add(&self.learner, pretoken, n, <int64_t>table.table.slots[slots[i]].count)
+                    bbpe_count_sum_prefetch(&table.sum, codes[i + 32])
+                    bbpe_count_sum_prefetch_bytes(&table.sum, codes[i + 16])
+                pretoken = bbpe_count_sum_bytes(&table.sum, codes[i], &n)
+                status = bbpe_train_add(
+                    &self.learner, pretoken, n, <int64_t>bbpe_count_sum_count(&table.sum, codes[i]))
                 if status != BBPE_OK:
                     break
         check(status)
@@ -168,12 +169,12 @@ def merge_memory(size_t table_bytes, size_t pretokens, size_t merge_limit):
 
 cdef int _check_sizes(PretokenTable table, counts) except -1:
     """Refuse what 32-bit positions and 64-bit weights cannot hold."""
-    cdef size_t symbols = table.table.bytes + table.table.count + 2
+    cdef size_t symbols = table.pretoken_bytes + len(table) + 2
     if symbols >= 2**32:
         raise OverflowError(
             f"the unique pretokens have {symbols} bytes with their ends; expected less than {2**32}: "
             "train on a sample of the text, or cut long pretokens")
-    if len(counts) and int(counts.max()) * max(int(table.table.bytes), 1) >= 2**63:
+    if len(counts) and int(counts.max()) * max(table.pretoken_bytes, 1) >= 2**63:
         weighted = sum(count * len(pretoken) for pretoken, count in table.items())
         if weighted >= 2**63:
             raise OverflowError(f"the corpus has {weighted} bytes by its counts; expected less than 2**63")
