@@ -75,7 +75,7 @@ static size_t slow(const token *tokens, const uint8_t *word, size_t n, uint32_t 
 static void check_words(void) {
     token tokens[TOKENS];
     bbpe_wordpiece model;
-    bbpe_model_scratch scratch = {NULL, 0};
+    bbpe_model_scratch scratch = {0};
     must(bbpe_wordpiece_init(&model, TOKENS, 1000));
     for (uint32_t i = 0; i < TOKENS; i++) {
         while ((tokens[i].n = letters(tokens[i].bytes, 1 + below(LONGEST), WORD_LETTERS)) == 0) continue;

@@ -7,9 +7,9 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
 from bbpe.core.c_wordpiece cimport (
-    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_GROWTH, BBPE_BERT_LOWER, BBPE_BERT_STRIP, BBPE_WORDPIECE_BEGIN,
-    BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_wordpiece_add,
-    bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init, bbpe_wordpiece_settle,
+    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_BERT_LOWER, BBPE_BERT_STRIP,
+    BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece,
+    bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init, bbpe_wordpiece_settle,
 )
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
@@ -26,8 +26,11 @@ cdef unsigned rules_of(bert) except? 0:
     )
 
 
-def bert_words(bert, bytes text not None):
-    """The words of a text by a `BertNormalizer` and the `BertPreTokenizer`, as a list of bytes."""
+def bert_words(bert, bytes text not None, bint joins=False):
+    """The words of a text by a `BertNormalizer` and the `BertPreTokenizer`, as a list of bytes.
+
+    With `joins` words end at white space alone.
+    """
     cdef bbpe_bert_words words
     cdef const uint8_t *data = text
     cdef size_t n = len(text), start = 0, i
@@ -37,7 +40,7 @@ def bert_words(bert, bytes text not None):
     try:
         if words.ends == NULL or words.bytes == NULL:
             raise MemoryError("bbpe could not allocate memory")
-        bbpe_bert_split(rules_of(bert), data, n, &words)
+        bbpe_bert_split(rules_of(bert) | (BBPE_BERT_JOIN if joins else 0), data, n, &words)
         for i in range(words.count):
             found.append(words.bytes[start:words.ends[i]])
             start = words.ends[i]
