@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .characters import CharacterModel, is_single, joined_pairs
 from .core.bpe import BPE
+from .core.word_bpe import WordBPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .models import Unigram, WordPiece
 from .normalize import Text, text_bytes, well_formed
@@ -63,7 +64,7 @@ def _of_words(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
         return RuleEncoder(encoder, spec)
     # the engine takes texts as they are, or as they are in a normal form
     ready = replace(spec, rules=rules, pattern=encoder.splitter.pattern, characters=None)
-    return RuleEncoder(encoder, ready) if rules.normalizers else encoder
+    return RuleEncoder(encoder, ready) if rules.normalizers or characters.are_bytes else encoder
 
 
 def _of_characters(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
@@ -98,6 +99,7 @@ class RuleEncoder(TextEncoder):
         self._unknown: re.Pattern[str] | None = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
         self._takes_words = spec.characters is not None and spec.characters.marks_words
+        self._mends = isinstance(engine.encoder.model, WordBPE)
         is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._takes_words)
         self._only_normalised = is_whole and (has_bytes or spec.model is not None)
         self._together = batch_normalizer(spec.rules.normalizers) if marks and self._only_normalised else None
@@ -239,7 +241,7 @@ class RuleEncoder(TextEncoder):
     def decoded(self, data: bytes | memoryview) -> str:
         """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
         text = str(data, "utf-8", self._errors)
-        return _STRAY.sub("\ufffd", text) if self._takes_words and not text.isascii() else text
+        return _STRAY.sub("\ufffd", text) if self._mends and not text.isascii() else text
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
         """Return the ids of a stretch between tokens that were found in the text as it is."""

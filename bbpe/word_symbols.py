@@ -48,7 +48,7 @@ class WordSymbols:
     def _singles(self, vocab: Mapping[int, bytes]) -> dict[bytes, dict[int, int]]:
         """Return the characters of symbols, and the ids of these by the place in a word."""
         singles: dict[bytes, dict[int, int]] = {}
-        if self._characters.are_bytes:
+        if self._characters.are_bytes:  # all of them stand anywhere, with a token or without
             singles = {bytes((byte,)): {} for byte in range(256)}
         for token_id, token in vocab.items():
             for place in self._places:
@@ -80,7 +80,8 @@ class WordSymbols:
             built[char, 0] = self._bytes.character(char, (ids[0],) if 0 in ids else unknown)
         for place, mark in ((FIRST, BEGIN), (LAST, END), (FIRST | LAST, END)):
             for char, ids in singles.items():
-                if place not in self._places or not (place in ids or (place == FIRST and FIRST | LAST in ids)):
+                is_used = place in ids or (place == FIRST and FIRST | LAST in ids) or self._characters.are_bytes
+                if place not in self._places or not is_used:
                     continue
                 inner = built[char, place & ~LAST if mark == END else 0]
                 parts = (BEGIN, inner) if mark == BEGIN else (inner, END)

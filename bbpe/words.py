@@ -26,6 +26,8 @@ from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .word_symbols import WordSymbols
 
+# characters whose lower case has more bytes
+_GROWING = tuple(Replace(char, False, char.lower()) for char in "\u0130\u023a\u023e")
 _BLANKS_AS_ONE = Replace(r"\s+", True, " ")
 
 
@@ -48,6 +50,8 @@ def word_encoder(spec: TokenizerSpec, characters: Characters) -> tuple[TextEncod
     """Return what encodes words of characters, and the rules of the spec that are still to be applied before."""
     symbols = WordSymbols(spec.vocab, spec.merges or (), characters)
     ways = None if spec.token_options else _ways_of(spec)
+    if characters.are_bytes and ways is not None:
+        ways = _without_growth(ways)
     model = WordBPE(
         symbols.model,
         symbols.symbols,
@@ -98,6 +102,14 @@ def _ways_of(spec: TokenizerSpec) -> _Ways | None:
         case (Lowercase(),):
             return _Ways(before, BertNormalizer(False, False, False, True), is_clip=is_clip)
     return None
+
+
+def _without_growth(ways: _Ways) -> _Ways | None:
+    """Return ways in which the engine makes no more bytes of a text than it has; `None` for BERT's rules."""
+    normalizer = ways.normalizer
+    if ways.is_bert or normalizer != BertNormalizer(False, False, False, normalizer.lowercase):
+        return None
+    return replace(ways, before=(*ways.before, *(_GROWING if normalizer.lowercase else ())))
 
 
 def bert_of(rules: TextRules) -> BertNormalizer | None:

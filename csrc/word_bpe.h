@@ -2,8 +2,8 @@
  *
  * Such a vocabulary tells a character within a word from the same one that begins it, or ends it: "a", "##a", "a</w>".
  * The model of bytes is given each word with BBPE_WORD_BPE_BEGIN in front and BBPE_WORD_BPE_END behind it, as far as the
- * vocabulary has such symbols, and its first merges join these bytes with the characters that they stand beside.  A
- * character that has no symbol where it stands is BBPE_WORD_BPE_UNKNOWN, which merges with nothing.  UTF-8 has none of
+ * vocabulary has such symbols, and its first merges join these bytes with the characters that they stand beside, all of
+ * them: a word never has more tokens than characters.  A character that has no symbol where it stands is BBPE_WORD_BPE_UNKNOWN, which merges with nothing.  UTF-8 has none of
  * these bytes.
  *
  * A pretoken is a word; or with `rules` a stretch of text as it stands, of any number of words or none (bert.h), so that
@@ -26,7 +26,7 @@ typedef struct {
     const bbpe_bpe *bpe;
     bbpe_cut_points cuts;
     uint8_t *symbols;  /* by code point: bit p is set if there is a symbol of it at p, a set of the two above; or NULL:
-                          all bytes are symbols, and nothing is unknown */
+                          all bytes are symbols, nothing is unknown, and rules must make none more than there were */
     bool begins, ends; /* words are marked so */
     bool fuses;        /* a run of what is unknown is one */
     bool has_rules, is_clip;
@@ -36,7 +36,7 @@ typedef struct {
 /* `has_symbols`: make `symbols`, empty; the caller fills it.  Flags are set by the caller too. */
 bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bool has_symbols);
 void bbpe_word_bpe_free(bbpe_word_bpe *self);
-/* The ids of a pretoken: a bbpe_model_encode. */
+/* The ids of a pretoken: a bbpe_model_encode.  BBPE_TOO_LARGE if rules made more symbols of it than it has bytes. */
 bbpe_status bbpe_word_bpe_encode(const void *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                  uint32_t *ids, size_t *count);
 /* The words of a pretoken as the model of bytes is given them: `out` has room for bbpe_word_bpe_room(n), the ends in it
