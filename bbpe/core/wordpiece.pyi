@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol, Self
 
 from .model import Model
@@ -14,6 +14,8 @@ class BertRules(Protocol):
     def lowercase(self) -> bool: ...
 
 def bert_words(bert: BertRules, text: bytes, joins: bool = False) -> list[bytes]: ...
+
+def counted_words(counts: Iterable[tuple[bytes, int]], bert: BertRules, joins: bool) -> dict[str, int]: ...
 
 class WordPiece(Model):
     def __new__(
