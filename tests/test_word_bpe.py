@@ -14,6 +14,7 @@ from strings import adversarial_strings
 
 import bbpe
 from bbpe.errors import VocabularyError
+from bbpe.normalize import bytes_to_alphabet
 from bbpe.patterns import get_pattern
 from bbpe.pipeline import RuleEncoder
 from bbpe.rules import BertNormalizer, BertPreTokenizer, Lowercase, Strip, UnicodeForm, WhitespaceSplit
@@ -190,6 +191,52 @@ def test_every_character(way: str) -> None:
             others = [char for char, text in zip(chars, texts, strict=True) if fast.encode(text) != slow.encode(text)]
             assert pattern == "clip"
             assert [char for char in others if split(f"a{char}", "gpt2") == list(gpt2.split(f"a{char}"))] == []
+
+
+def clip_file(text: str, path: Path) -> list[str]:
+    """A vocabulary in CLIP's format that was learned of a text; returns its merges."""
+    words = get_pattern("clip").split(text.lower())
+    spelled = " ".join(bytes_to_alphabet(word.encode()) for word in words)
+    bbpe.train_from_iterator([spelled], 2_000, alphabet="chars", end_of_word="</w>").save(path.with_suffix(".codes"))
+    lines = path.with_suffix(".codes").read_text("utf-8").splitlines()[1:]
+    path.write_text('"bpe_simple_vocab_16e6.txt#version: 0.2\n' + "".join(f"{line}\n" for line in lines), "utf-8")
+    return lines
+
+
+def test_the_engine_finds_the_words_of_clip(corpus: Callable[..., str], tmp_path: Path) -> None:
+    """Its symbols are bytes, of which lower case and what is no UTF-8 may make more, which the engine has no room for."""
+    text, rng = corpus("multi", 40_000), random.Random(7)
+    path = tmp_path / "bpe_simple_vocab_16e6.txt"
+    clip_file(text, path)
+    fast = bbpe.load(path)
+    rules = replace(fast.spec.rules, normalizers=(*fast.spec.rules.normalizers, Strip(False, False)))
+    slow = bbpe.Tokenizer(replace(fast.spec, rules=rules))
+    pool = [*"\u0130\u023a\u023eab'sS|< \n\u0345\ud800", "e\u0301", "가", "\U0001f600"]
+    for given in [text, *("".join(rng.choices(pool, k=rng.randint(1, 30))) for _ in range(300)), "\u0130" * 5000]:
+        ids = slow.encode(given)
+        assert fast.encode(given) == ids, ascii(given[:200])
+        assert fast.encode_batch([given, given], threads=1) == [ids, ids]
+        data = bytearray(given.encode("utf-8", "replace"))
+        data[rng.randrange(len(data))] = rng.randrange(256)
+        ids = slow.encode(bytes(data))
+        assert fast.encode(bytes(data)) == ids, bytes(data[:200])
+        assert list(fast.encode_iterable([bytes(data)])) == ids
+        assert fast.encode_batch([bytes(data)]) == [ids]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["en", "code", "ja", "zh", "multi"])
+def test_clip_as_transformers(name: str, corpus: Callable[..., str], tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    text = corpus(name, 400_000)
+    path = tmp_path / "bpe_simple_vocab_16e6.txt"
+    lines = clip_file(text[:100_000], path)
+    tok = bbpe.load(path)
+    vocab = dict(sorted(tok.get_vocab().items(), key=lambda item: item[1]))
+    theirs = transformers.CLIPTokenizer(vocab=vocab, merges=[tuple(line.split(" ")) for line in lines])
+    for start in range(0, len(text), 10_000):
+        piece = text[start : start + 10_000]
+        assert tok.encode(piece, add_special_tokens=True) == theirs(piece)["input_ids"], start
 
 
 def test_dropout_is_of_words(corpus: Callable[..., str]) -> None:
