@@ -4,10 +4,7 @@ There a text is first cut into characters; one that is a token is a symbol, any 
 which merge with nothing.  The engine's symbols are bytes, so its model first builds the characters that are tokens,
 byte by byte, by merges that come before all others.  In UTF-8 no such merge can cross from one character into the
 next, so all characters stand before the first real merge, and ids are the same.  What was begun of a character that is
-no token is written as the tokens of its bytes.
-
-Where words have ends (`Characters.end_of_word`) the engine finds each word with the byte WORD_END behind it, and
-tokens that end a word have that byte too; a character and this byte merge before all others.
+no token is written as the tokens of its bytes.  Words whose characters are marked by their place are in `word_symbols`.
 """
 
 from __future__ import annotations
@@ -19,10 +16,56 @@ import numpy as np
 from .core.bpe import BPE
 from .rules import Characters
 
-#: What stands behind the last byte of a word for the engine, where words have ends; no UTF-8 has it.
-WORD_END = 0xFF
-#: What stands for a character without a token in such a vocabulary.
-UNKNOWN = 0xFE
+
+class ByteModel:
+    """A model of bytes in the making: 256 bytes, then what merges make, and what ids each is written as."""
+
+    def __init__(self, outputs: Iterable[tuple[int, ...]]) -> None:
+        self.tokens = [bytes((byte,)) for byte in range(256)]
+        self.outputs = list(outputs)
+        self.merges: list[tuple[int, int, int]] = []
+        self._begun: dict[bytes, int] = {}
+
+    def add(self, token: bytes, output: tuple[int, ...]) -> int:
+        """Add a token, and return its id in the model."""
+        self.tokens.append(token)
+        self.outputs.append(output)
+        return len(self.tokens) - 1
+
+    def joined(self, left: int, right: int, output: tuple[int, ...]) -> int:
+        """Add the token that two others make."""
+        return self.add(self.tokens[left] + self.tokens[right], output)
+
+    def merge(self, left: int, right: int, output: tuple[int, ...]) -> int:
+        """Add it, and the merge that makes it."""
+        made = self.joined(left, right, output)
+        self.merges.append((left, right, made))
+        return made
+
+    def character(self, char: bytes, output: tuple[int, ...]) -> int:
+        """Add a character, and what it is built of."""
+        if len(char) == 1:
+            self.outputs[char[0]] = output
+            return char[0]
+        left = char[0]
+        for end in range(2, len(char)):
+            begun = char[:end]
+            if begun not in self._begun:
+                self._begun[begun] = self.merge(left, begun[-1], tuple(self.outputs[byte][0] for byte in begun))
+            left = self._begun[begun]
+        return self.merge(left, char[-1], output)
+
+    def model(
+        self, merges: Iterable[tuple[int, int, int]] = (), *, whole_pretokens: bool = False, fixed_merges: int
+    ) -> BPE:
+        """Return the model, with more merges behind its own."""
+        return BPE(
+            dict(enumerate(self.tokens)),
+            [*self.merges, *merges],
+            whole_pretokens=whole_pretokens,
+            outputs=self.outputs,
+            fixed_merges=fixed_merges,
+        )
 
 
 class CharacterModel:
@@ -32,57 +75,26 @@ class CharacterModel:
     """
 
     def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Iterable[int]) -> None:
-        end = characters.end_of_word.encode()
-        ended = {token_id: inner_token(token, end) for token_id, token in vocab.items()} if end else vocab
-        singles = {token: token_id for token_id, token in ended.items() if is_single(token, characters)}
-        self._tokens = [bytes((byte,)) for byte in range(256)]
-        self._outputs = [self._of_byte(byte, singles, characters) for byte in range(256)]
-        self._assembly: list[tuple[int, int, int]] = []
-        self._begun: dict[bytes, int] = {}
-        self._internal: dict[int, int] = {}
-        last = bytes((WORD_END,)) if end else b""
-        stems = dict.fromkeys(token.removesuffix(last) if len(token) > 1 else token for token in singles)
-        for token in stems:
-            self._add_single(token, last, singles, characters)
-        if end and not characters.are_bytes:
-            self._add_single(bytes((UNKNOWN,)), last, singles, characters)
+        singles = {token: token_id for token_id, token in vocab.items() if is_single(token)}
+        self._bytes = ByteModel(_of_byte(byte, singles, characters) for byte in range(256))
+        self._internal = {
+            token_id: self._bytes.character(token, (token_id,)) for token, token_id in singles.items()
+        }
         for token_id in order:
-            self._internal[token_id] = self._add(ended[token_id], (token_id,))
-
-    def _add_single(self, token: bytes, last: bytes, singles: Mapping[bytes, int], characters: Characters) -> None:
-        """Add a character, and where words have ends what it is at the end of one; either may have no token."""
-        unknown = self._of_byte(UNKNOWN, {}, characters) if last else ()
-        token_id = singles.get(token)
-        output = unknown if token_id is None else (token_id,)
-        inner = token[0] if len(token) == 1 else self._character(token, output, characters)
-        if token_id is not None:
-            self._internal[token_id] = inner
-        if not last:
-            return
-        ended_id = singles.get(token + last)
-        ended = self._add(token + last, unknown if ended_id is None else (ended_id,))
-        self._assembly.append((inner, WORD_END, ended))
-        if ended_id is not None:
-            self._internal[ended_id] = ended
+            self._internal[token_id] = self._bytes.add(vocab[token_id], (token_id,))
 
     def by_list(self, merges: Iterable[tuple[int, int, int]], *, whole_pretokens: bool = False) -> BPE:
         """Return a model in which listed pairs merge, in order."""
         place = self._internal
         listed = [(place[left], place[right], place[made]) for left, right, made in merges]
-        return BPE(
-            dict(enumerate(self._tokens)),
-            [*self._assembly, *listed],
-            whole_pretokens=whole_pretokens,
-            outputs=self._outputs,
-            fixed_merges=len(self._assembly),
-        )
+        return self._bytes.model(listed, whole_pretokens=whole_pretokens, fixed_merges=len(self._bytes.merges))
 
     def merges_by_rank(self) -> list[tuple[int, int, int]]:
         """Return the merges that happen when any two neighbours merge whose concatenation is a token.
 
         The first of `order` merges first; there is one merge for each token that merging makes.
         """
-        return self._outer(BPE(dict(enumerate(self._tokens)), None).live_merges()[0])
+        return self._outer(BPE(dict(enumerate(self._bytes.tokens)), None).live_merges()[0])
 
     def live_merges(self, merges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """Return those of listed merges that happen, in order."""
@@ -91,37 +103,19 @@ class CharacterModel:
     def _outer(self, live: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """Return merges of the model as merges of tokens, without those that build characters."""
         outer = {inner: token_id for token_id, inner in self._internal.items()}
-        first = len(self._tokens) - sum(inner >= 256 for inner in outer)
+        building = {made for _, _, made in self._bytes.merges}
         return [
             (outer[left], outer[right], outer[made])
             for left, right, made in live
-            if made >= first and left in outer and right in outer
+            if made not in building and left in outer and right in outer
         ]
 
-    def _of_byte(self, byte: int, singles: Mapping[bytes, int], characters: Characters) -> tuple[int, ...]:
-        token_id = singles.get(bytes((byte,)))
-        if token_id is None:
-            token_id = characters.byte_ids[byte] if characters.byte_ids else characters.unknown
-        return (0 if token_id is None else token_id,)
 
-    def _add(self, token: bytes, output: tuple[int, ...]) -> int:
-        self._tokens.append(token)
-        self._outputs.append(output)
-        return len(self._tokens) - 1
-
-    def _character(self, token: bytes, output: tuple[int, ...], characters: Characters) -> int:
-        """Add a character of several bytes, and what it is built of."""
-        left = token[0]
-        for end in range(2, len(token)):
-            begun = token[:end]
-            if begun not in self._begun:
-                rest = tuple(self._outputs[byte][0] for byte in begun)
-                self._begun[begun] = self._add(begun, rest)
-                self._assembly.append((left, token[end - 1], self._begun[begun]))
-            left = self._begun[begun]
-        made = self._add(token, output)
-        self._assembly.append((left, token[-1], made))
-        return made
+def _of_byte(byte: int, singles: Mapping[bytes, int], characters: Characters) -> tuple[int, ...]:
+    token_id = singles.get(bytes((byte,)))
+    if token_id is None:
+        token_id = characters.byte_ids[byte] if characters.byte_ids else characters.unknown
+    return (0 if token_id is None else token_id,)
 
 
 def joined_pairs(tokens: Collection[bytes]) -> bytes:
@@ -161,19 +155,8 @@ def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> list[int]:
     return order
 
 
-def inner_token(token: bytes, end: bytes) -> bytes:
-    """Return a token as the engine has it, where words have ends."""
-    if not end or not token.endswith(end) or len(token) == len(end):
-        return token
-    return token[: -len(end)] + bytes((WORD_END,))
-
-
-def is_single(token: bytes, characters: Characters) -> bool:
-    """Whether a token, as the engine has it, is one character."""
-    if characters.end_of_word and len(token) > 1 and token[-1] == WORD_END:
-        token = token[:-1]
-    if characters.are_bytes:
-        return len(token) == 1
+def is_single(token: bytes) -> bool:
+    """Whether a token is one character."""
     try:
         return len(token.decode("utf-8")) == 1
     except UnicodeDecodeError:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .core.encoder import SHORT_TEXT, Encoder
 from .core.model import Model
+from .core.word_bpe import WordBPE
 from .normalize import Text, text_bytes
 from .parallel import imap, thread_count
 from .parts import Parts
@@ -207,7 +208,11 @@ class DroppingEncoder(TextEncoder):
     """Texts to ids, each merge skipped with a probability; a text after the other, as chance goes on."""
 
     def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:
+        model = engine.encoder.model
         self.splitter, self.encoder, self.encode_short = engine.splitter, engine.encoder, None
+        self._words = model if isinstance(model, WordBPE) else None
+        if self._words is not None:
+            self.encoder = Encoder(self._words.bpe, None)
         self._dropout, self._random = dropout, np.array([seed], np.uint64)
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
@@ -223,6 +228,8 @@ class DroppingEncoder(TextEncoder):
 
     def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
         """Return the ids of pretokens, which are cut at `ends`."""
+        if self._words is not None:
+            data, ends = self._words.marked(data, ends)
         return self.encoder.encode_dropout(data, ends, self._dropout, self._random)
 
     def in_parts(

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from .aligning import align
 from .core.ids import TokenBytes
 from .core.offsets import map_spans
+from .core.word_bpe import WordBPE
+from .core.wordpiece import WordPiece
 from .encoding import TextEncoder
 from .errors import VocabularyError
 from .normalize import Text, text_bytes
@@ -31,6 +33,7 @@ def located(
 
     Raises `VocabularyError` where a rule has changed the text in a way that leaves no places.
     """
+    check_places(encoder)
     if isinstance(encoder, RuleEncoder):
         return _by_rules(encoder, token_bytes, text, matcher)
     if not encoder.splitter.pattern.drops_gaps:
@@ -48,6 +51,12 @@ def located(
         else:
             found.append(_token(token_id, start, end))
     return _joined(found)
+
+
+def check_places(encoder: TextEncoder) -> None:
+    """Raise `VocabularyError` where tokens are of words, and do not spell the text."""
+    if isinstance(encoder.encoder.model, (WordBPE, WordPiece)):
+        raise VocabularyError("tokens of words do not spell the text, and have no places; encode without offsets")
 
 
 def _with_gaps(encoder: TextEncoder, token_bytes: TokenBytes, data: bytes) -> Located:

@@ -12,7 +12,7 @@ from .core.offsets import map_spans
 from .decoding import Decoding, Ids
 from .encoding import TextEncoder, id_dtype
 from .errors import SpecialTokenError
-from .located import located
+from .located import check_places, located
 from .normalize import Text, text_bytes
 from .pipeline import RuleEncoder
 from .ragged import Ragged
@@ -127,6 +127,7 @@ class Measures(Decoding):
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], int]:
         """Return ids of a text, more than `limit` at the side that is kept, their spans, and the place of the first."""
         encoder = self._encoder
+        check_places(encoder)
         if matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder):
             if side == "right":
                 ids = encoder.encoder.first_ids(text, limit)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from .characters import UNKNOWN, WORD_END, CharacterModel, inner_token, is_single, joined_pairs
+from .characters import CharacterModel, is_single, joined_pairs
 from .core.bpe import BPE
+from .core.word_bpe import WordBPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .models import Unigram, WordPiece
 from .normalize import Text, text_bytes, well_formed
@@ -27,12 +29,13 @@ from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher, OptionMatcher
 from .unigram import unigram_model, unigram_scheme
-from .words import wordpiece_encoder
+from .words import word_encoder, wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
 _BLANK_BYTES = BLANK.encode()
 # bytes.find takes three times as long in Japanese, where its last byte is frequent
 _find_blank = re.compile(_BLANK_BYTES).search
+_STRAY = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
 # longer texts are normalised one by one, by as many threads as there are
 _TOGETHER = 1 << 14
 # texts that are normalised at once: more would leave the cache
@@ -50,13 +53,23 @@ def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
         return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
+    if spec.characters.marks_words:
+        return _of_words(spec, spec.characters)
     return RuleEncoder(_of_characters(spec, spec.characters), spec)
+
+
+def _of_words(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
+    encoder, rules = word_encoder(spec, characters)
+    if rules == spec.rules and encoder.splitter.pattern == spec.pattern:
+        return RuleEncoder(encoder, spec)
+    # the engine takes texts as they are, or as they are in a normal form
+    ready = replace(spec, rules=rules, pattern=encoder.splitter.pattern, characters=None)
+    return RuleEncoder(encoder, ready) if rules.normalizers or characters.are_bytes else encoder
 
 
 def _of_characters(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
     merges = spec.merges or ()
-    end = characters.end_of_word.encode()
-    alone = {token_id for token_id, token in spec.vocab.items() if is_single(inner_token(token, end), characters)}
+    alone = {token_id for token_id, token in spec.vocab.items() if is_single(token)}
     made = dict.fromkeys((*(token_id for _, _, token_id in merges), *spec.vocab))
     order = [token_id for token_id in made if token_id not in alone]
     model = CharacterModel(spec.vocab, characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
@@ -83,14 +96,15 @@ class RuleEncoder(TextEncoder):
         self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
         self._front = _light_prefix(spec)
         self._shrinks = _shrinking(spec)
-        self._unknown = None
+        self._unknown: re.Pattern[str] | None = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
-        self._ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
-        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._ends_words)
+        self._takes_words = spec.characters is not None and spec.characters.marks_words
+        self._mends = isinstance(engine.encoder.model, WordBPE)
+        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._takes_words)
         self._only_normalised = is_whole and (has_bytes or spec.model is not None)
         self._together = batch_normalizer(spec.rules.normalizers) if marks and self._only_normalised else None
-        self._errors = "surrogateescape" if has_bytes and not self._ends_words else "replace"
-        if spec.characters is not None and not has_bytes and spec.model is None:
+        self._errors = "surrogateescape" if has_bytes or self._takes_words else "replace"
+        if spec.characters is not None and not (has_bytes or self._takes_words) and spec.model is None:
             self._unknown = _unknown_characters(spec, spec.characters)
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
@@ -226,7 +240,8 @@ class RuleEncoder(TextEncoder):
 
     def decoded(self, data: bytes | memoryview) -> str:
         """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
-        return str(data, "utf-8", self._errors)
+        text = str(data, "utf-8", self._errors)
+        return _STRAY.sub("\ufffd", text) if self._mends and not text.isascii() else text
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
         """Return the ids of a stretch between tokens that were found in the text as it is."""
@@ -246,8 +261,8 @@ class RuleEncoder(TextEncoder):
     def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
         """Return the ids of a piece of normalised text without any tokens to find."""
         text = prefixed(self.rules.prefix, text, is_first)
-        if self._ends_words:
-            return self._words(text, is_first)
+        if self._takes_words:
+            return self._given(self._cut(text, is_first))
         if not self.rules.pre_tokenizers and (self._unknown is None or not self._unknown.search(text)):
             return self._engine.to_array(_encodable(text), threads=threads)
         found = self._cut(text, is_first)
@@ -276,26 +291,11 @@ class RuleEncoder(TextEncoder):
     def _cut(self, text: str, is_first: bool) -> list[bytes]:
         """Return the pretokens of a piece of normalised text behind its prefix."""
         if not self.rules.pre_tokenizers:
-            return [pretoken.encode("utf-8", "surrogateescape") for pretoken in self.splitter.pattern.split(text)]
+            pattern = self.splitter.pattern
+            found_in = split_at_blanks(text) if pattern == PATTERNS["whitespace"] else pattern.split(text)
+            return [pretoken.encode("utf-8", "surrogateescape") for pretoken in found_in]
         found = pretokens(self.rules.pre_tokenizers, text, is_first=is_first)
         return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
-
-    def _words(self, text: str, is_first: bool) -> Ids:
-        """Return the ids of a piece whose pretokens are words with an end."""
-        if self.rules.pre_tokenizers:
-            words = [word.decode("utf-8", "replace") for word in pretokens(self.rules.pre_tokenizers, text)]
-        elif self.splitter.pattern == PATTERNS["whitespace"]:
-            words = split_at_blanks(text)
-        else:
-            words = list(self.splitter.pattern.split(text))
-        if not words:
-            return _NO_IDS
-        joined = "\udcff".join(words) + "\udcff"
-        if self._unknown is not None:
-            joined = self._unknown.sub("\udcfe", joined)
-        data = joined.encode("utf-8", "surrogateescape")
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == WORD_END) + 1
-        return self.encoder.encode_given(data, ends.astype(np.int64, copy=False))
 
     def _given(self, found: Sequence[bytes]) -> Ids:
         """Return the ids of pretokens."""
@@ -319,16 +319,9 @@ class RuleEncoder(TextEncoder):
                     yield unknown if number % 2 else self._given([part.encode()])
 
 
-def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Pattern[str] | None:
-    """Return a search for the characters that have no token, or `None` where all bytes have one."""
-    if characters.are_bytes:
-        return None
-    end = characters.end_of_word.encode()
-    tokens = [inner_token(token, end) for token in spec.vocab.values()]
-    singles = {chr(WORD_END + 0xDC00), chr(UNKNOWN + 0xDC00)} if end else set()
-    for token in tokens:
-        if is_single(token, characters):
-            singles.add(token.removesuffix(bytes((WORD_END,))).decode())
+def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Pattern[str]:
+    """Return a search for the characters that have no token."""
+    singles = {token.decode() for token in spec.vocab.values() if is_single(token)}
     known = "".join(map(re.escape, singles))
     often = "+" if characters.fuse_unknown else ""
     return re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)

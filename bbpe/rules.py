@@ -245,8 +245,10 @@ class Characters:
     a rule in texts; here both are blanks.
 
     `end_of_word`: each pretoken is a word, whose last character has this behind it, as tokens have that end one
-    (Sennrich et al., 2016, there "</w>"); decoding makes it a blank, but for the last.  `are_bytes`: the characters of
-    such a vocabulary are bytes.
+    (Sennrich et al., 2016, there "</w>"); decoding makes it a blank, but for the last.  `prefix`: each character of a
+    word but the first has this before it, as tokens have that go on with one; of two that merge the second loses it.
+    Decoding takes it away, and where words have no end puts a blank before all other tokens but the first, with
+    `cleanup` as `WordPiece` does.  `are_bytes`: the characters of words with an end are bytes.
     """
 
     byte_ids: tuple[int, ...] = ()
@@ -255,8 +257,17 @@ class Characters:
     marks_blanks: bool = False
     end_of_word: str = field(default="", repr=False)
     are_bytes: bool = field(default=False, repr=False)
+    prefix: str = field(default="", repr=False)
+    cleanup: bool = field(default=False, repr=False)
+
+    @property
+    def marks_words(self) -> bool:
+        """Whether pretokens are words, and characters other symbols by their place in these."""
+        return bool(self.end_of_word or self.prefix)
 
     def identity(self) -> bytes:
         """Return what ids depend on, for the fingerprint."""
-        rest = (self.end_of_word, self.are_bytes)
-        return repr(self).encode() + (repr(rest).encode() if self.end_of_word else b"")
+        rest: tuple[object, ...] = (self.end_of_word, self.are_bytes)
+        if self.prefix:
+            rest = (*rest, self.prefix, self.cleanup)
+        return repr(self).encode() + (repr(rest).encode() if self.marks_words else b"")

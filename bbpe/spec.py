@@ -138,9 +138,8 @@ def make_spec(
     else:
         ordinary = Vocab(vocab)
         _check_ids(ordinary, characters, {**added, **special})
-        if isinstance(model, Unigram):
-            _check_scores(model, ordinary)
-    triples = None if merges is None else tuple(_merge_ids(merges, ordinary))
+        _check_characters(characters, whole_pretokens, ordinary, model)
+    triples = None if merges is None else tuple(_merge_ids(merges, ordinary, characters))
     return TokenizerSpec(
         ordinary,
         triples,
@@ -203,6 +202,16 @@ def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, i
             raise VocabularyError(f"special token {text!r} and token {other!r} have the same id {token_id}")
 
 
+def _check_characters(
+    characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: WordPiece | Unigram | None
+) -> None:
+    """Refuse scores that fit no vocabulary, and what words of marked characters cannot have."""
+    if isinstance(model, Unigram):
+        _check_scores(model, ordinary)
+    if characters.marks_words and (whole_pretokens or characters.byte_ids or model is not None):
+        raise VocabularyError("words of marked characters have no tokens of bytes, and are merged, never looked up")
+
+
 def _check_bytes(ordinary: Vocab) -> None:
     missing = [byte for byte in range(256) if not ordinary.has_token(bytes((byte,)))]
     if missing:
@@ -214,8 +223,8 @@ def _check_bytes(ordinary: Vocab) -> None:
 
 def is_of_text(spec: TokenizerSpec) -> bool:
     """Whether tokens are text as they stand, so that nothing needs another alphabet."""
-    ends_words = spec.characters is not None and bool(spec.characters.end_of_word) and not spec.characters.are_bytes
-    return spec.model is not None or ends_words
+    is_of_words = spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes
+    return spec.model is not None or is_of_words
 
 
 def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
@@ -242,13 +251,20 @@ def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[in
             {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in vocab.items()},
             {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in others.items()},
         )
-    if spec.characters is not None and spec.characters.end_of_word:
-        end = spec.characters.end_of_word.encode()
-        return {token_id: _ended(token, end) for token_id, token in vocab.items()}, others
+    if spec.characters is not None and spec.characters.marks_words:
+        characters, prefix = spec.characters, spec.characters.prefix.encode()
+        if not characters.end_of_word:
+            return (
+                {token_id: _word_part(token, prefix, characters.cleanup) for token_id, token in vocab.items()},
+                {token_id: _word_part(token, prefix, characters.cleanup) for token_id, token in others.items()},
+            )
+        end = characters.end_of_word.encode()
+        return {token_id: _ended(token, prefix, end) for token_id, token in vocab.items()}, others
     return vocab, others
 
 
-def _ended(token: bytes, end: bytes) -> bytes:
+def _ended(token: bytes, prefix: bytes, end: bytes) -> bytes:
+    token = token.removeprefix(prefix)
     return token[: -len(end)] + b" " if token.endswith(end) else token
 
 
@@ -308,11 +324,14 @@ def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> Non
         raise VocabularyError(f"{min(both)!r} is both a special and an added token; expected one of them")
 
 
-def _merge_ids(merges: Iterable[tuple[bytes, bytes]], vocab: Vocab) -> Iterable[tuple[int, int, int]]:
+def _merge_ids(
+    merges: Iterable[tuple[bytes, bytes]], vocab: Vocab, characters: Characters | None
+) -> Iterable[tuple[int, int, int]]:
+    prefix = b"" if characters is None else characters.prefix.encode()
     id_of = vocab.id_of
     for number, (left, right) in enumerate(merges):
         try:
-            yield id_of(left), id_of(right), id_of(left + right)
+            yield id_of(left), id_of(right), id_of(left + right.removeprefix(prefix) if prefix else left + right)
         except KeyError as missing:
             if not (isinstance(left, bytes) and isinstance(right, bytes)):
                 raise TypeError(f"merge {number} is of {left!r} and {right!r}; expected bytes") from None

@@ -20,6 +20,7 @@ from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
+from .rules import Characters
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
 from .ways import UnigramWays
@@ -45,8 +46,9 @@ class Tokenizer(Measures):
     def __init__(self, spec: TokenizerSpec) -> None:
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
-        ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
-        begins_words = isinstance(spec.model, WordPiece)
+        characters = Characters() if spec.characters is None else spec.characters
+        ends_words = bool(characters.end_of_word)
+        begins_words = isinstance(spec.model, WordPiece) or (bool(characters.prefix) and not ends_words)
         self.__dict__["_blanks"] = (max(spec.rules.strip_blanks, int(begins_words)), int(ends_words))
 
     _around: tuple[tuple[int, ...], tuple[int, ...]]

@@ -9,7 +9,7 @@ take letters away from words that earlier, more frequent pairs were counted in.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -17,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .core.train_words import FrequencyTrainer, WordTrainer
-from .core.wordpiece import bert_words
+from .core.wordpiece import counted_words
 from .counting import Report
 from .errors import CorpusError
 from .models import WordPiece
 from .normalizing import normalizer
 from .patterns import BERT_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
-from .pretokenizing import split_at_blanks
 from .progress import Progress
 from .rules import BertNormalizer, BertPreTokenizer, Characters, Lowercase, Template
 from .settings import Settings
@@ -114,24 +113,18 @@ def word_plan(
 
 def words_of(plan: WordPlan, counts: Iterable[tuple[bytes, int]]) -> dict[str, int]:
     """Return the words of counted parts and how often they stand, in order of first appearance."""
-    words: dict[str, int] = {}
-    cut = _cutter(plan)
-    for part, count in counts:
-        for word in cut(part):
-            words[word] = words.get(word, 0) + count
-    return words
-
-
-def _cutter(plan: WordPlan) -> Callable[[bytes], Iterable[str]]:
-    """Return what cuts a part into words, by the rules of a plan."""
     bert = plan.rules.normalizers[0] if plan.rules.pre_tokenizers else None
     if isinstance(bert, BertNormalizer):
-        return lambda part: [word.decode() for word in bert_words(bert, part)]
-    normalize = normalizer(plan.rules.normalizers) or str
+        return counted_words(counts, bert, joins=False)
     pattern = PATTERNS["whitespace"] if plan.pattern is None else plan.pattern
-
-    split = split_at_blanks if pattern == PATTERNS["whitespace"] else pattern.split
-    return lambda part: split(normalize(part.decode("utf-8", "replace")))
+    if pattern == PATTERNS["whitespace"]:
+        return counted_words(counts, BertNormalizer(False, False, False, plan.lowercase), joins=True)
+    words: dict[str, int] = {}
+    normalize = normalizer(plan.rules.normalizers) or str
+    for part, count in counts:
+        for word in pattern.split(normalize(part.decode("utf-8", "replace"))):
+            words[word] = words.get(word, 0) + count
+    return words
 
 
 def learn(plan: WordPlan, counts: Iterable[tuple[bytes, int]], report: Report) -> TokenizerSpec:

@@ -95,7 +95,7 @@ static void put_character(writer *self, uint32_t c) {
     }
     if (flags & BBPE_BERT_SPACE) {
         end_word(self);
-    } else if (flags & BBPE_BERT_PUNCTUATION) {
+    } else if ((flags & BBPE_BERT_PUNCTUATION) && !(self->rules & BBPE_BERT_JOIN)) {
         end_word(self);
         put_lowered(self, c);
         end_word(self);

@@ -19,6 +19,7 @@
 typedef struct {
     void *memory;
     size_t capacity; /* bytes */
+    bbpe_bpe_work work; /* of a model that merges too */
 } bbpe_model_scratch;
 
 /* Write the ids of a pretoken, n >= 1; `ids` has room for n. */
@@ -46,6 +47,7 @@ BBPE_INLINE void *bbpe_model_scratch_room(bbpe_model_scratch *self, size_t count
 }
 
 BBPE_INLINE void bbpe_model_scratch_free(bbpe_model_scratch *self) {
+    bbpe_bpe_work_free(&self->work);
     bbpe_memory_free(self->memory);
     self->memory = NULL;
     self->capacity = 0;

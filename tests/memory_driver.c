@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "bert.h"
 #include "count_table.h"
 #include "encode.h"
 #include "memory.h"
@@ -19,6 +20,7 @@
 #include "token_text.h"
 #include "train.h"
 #include "unigram.h"
+#include "word_bpe.h"
 #include "wordpiece.h"
 
 static struct {
@@ -182,6 +184,29 @@ static bbpe_status encode_ranks(uint64_t *hash) {
 
 static bbpe_status encode_merges(uint64_t *hash) {
     return encode_bpe(false, 0, hash);
+}
+
+/* Words behind rules, of which each is merged by a model of bytes. */
+static bbpe_status encode_words(uint64_t *hash) {
+    static uint32_t starts[ID_LIMIT + 1], outputs[ID_LIMIT];
+    const bbpe_scheme scheme = {.words = BBPE_WORDS_SPACE};
+    bbpe_bpe model = {0};
+    bbpe_word_bpe words = {0};
+    for (uint32_t i = 0; i <= ID_LIMIT; i++) starts[i] = i;
+    for (uint32_t i = 0; i < ID_LIMIT; i++) outputs[i] = i;
+    bbpe_status status = make_model(&model, false);
+    if (!status) status = bbpe_bpe_set_outputs(&model, starts, outputs);
+    if (!status) status = bbpe_word_bpe_init(&words, &model, true);
+    if (!status) {
+        for (uint32_t c = 0; c < 0x80; c++) words.symbols[c] = 15;
+        words.has_rules = true;
+        words.rules = BBPE_BERT_JOIN | BBPE_BERT_LOWER;
+        const bbpe_model view = bbpe_model_of_word_bpe(&words);
+        status = encode_with(&view, &scheme, hash);
+    }
+    bbpe_word_bpe_free(&words);
+    bbpe_bpe_free(&model);
+    return status;
 }
 
 static bbpe_status encode_unigram(uint64_t *hash) {
@@ -353,6 +378,7 @@ static const struct {
     bbpe_status (*run)(uint64_t *hash);
 } JOURNEYS[] = {
     {"ranks", encode_ranks}, {"merges", encode_merges}, {"unigram", encode_unigram}, {"wordpiece", encode_wordpiece},
+    {"words", encode_words},
     {"decode", decode}, {"load", load_ranks}, {"count", count}, {"train", train}, {"substrings", find_substrings},
 };
 

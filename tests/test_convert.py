@@ -68,6 +68,30 @@ def test_convert_from_every_format_to_every_other(
     assert again.pattern == expected.pattern
 
 
+def test_convert_wordpiece(tmp_path: Path, call: Call) -> None:
+    """vocab.txt to tokenizer.json and back: the same ids, fingerprint and bytes; no other file can hold it."""
+    text = "Unaffable café-owners aren't new: 東京 100%\n"
+    (tmp_path / "text.txt").write_text(text * 20, "utf-8")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "un", "##aff", "##able", "cafe", "owner", "##s", *"-'東京%n"]
+    (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
+    there, back = tmp_path / "tokenizer.json", tmp_path / "again.txt"
+    for source, target, name in ((tmp_path / "vocab.txt", there, "huggingface"), (there, back, "wordpiece")):
+        arguments = ("convert", source, target, "--format", name, "--verify", tmp_path / "text.txt", "--json")
+        status, out, errors = call(*arguments)
+        assert (status, errors) == (0, "")
+        report = json.loads(out)
+        assert (report["format"], report["written"], report["differences"]) == (name, True, [])
+        assert report["texts"] == len(words) - 5 + 20_000 + 1
+    assert back.read_bytes() == (tmp_path / "vocab.txt").read_bytes()
+    one, two = bbpe.load(tmp_path / "vocab.txt"), bbpe.load(there)
+    assert one == two
+    assert one.tokenize(text)[:3] == two.tokenize(text)[:3] == ["un", "##aff", "##able"]
+    status, _, errors = call("convert", there, tmp_path / "x.tiktoken", "--verify")
+    assert status == 1
+    assert "no" in errors
+    assert not (tmp_path / "x.tiktoken").exists()
+
+
 def test_convert_says_what_the_file_does_not(source: Path, tmp_path: Path, call: Call) -> None:
     status, out, _ = call("convert", source, tmp_path / "b.tiktoken", "--verify")
     assert status == 0
@@ -78,10 +102,10 @@ def test_convert_says_what_the_file_does_not(source: Path, tmp_path: Path, call:
     assert (status, out.strip()) == (0, str(tmp_path / "c.json"))
 
 
-def swapped(spec: TokenizerSpec) -> TokenizerSpec:
+def swapped(spec: TokenizerSpec, one: int = 257, other: int = 262) -> TokenizerSpec:
     """The same tokens but for two that change their ids."""
     vocab = dict(spec.vocab)
-    vocab[257], vocab[262] = vocab[262], vocab[257]
+    vocab[one], vocab[other] = vocab[other], vocab[one]
     return replace(spec, vocab=vocab, merges=None)
 
 
@@ -103,6 +127,22 @@ def test_a_difference_is_found_and_nothing_is_written(
     report = json.loads(out)
     assert (status, report["written"], len(report["differences"])) == (1, False, 10)
     assert call("convert", source, target)[0] == 0  # unless asked to, nobody looks
+
+
+def test_a_wordpiece_difference_is_found(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "vocab.txt").write_text("[UNK]\nun\n##do\n##dot\n", "utf-8")
+    row = formats.FORMATS["huggingface"]
+    monkeypatch.setitem(
+        formats.FORMATS, "huggingface", replace(row, dump=lambda spec, path: row.dump(swapped(spec, 2, 3), path))
+    )
+    (tmp_path / "text.txt").write_text("undot", "utf-8")
+    status, out, _ = call(
+        "convert", tmp_path / "vocab.txt", tmp_path / "b.json", "--verify", tmp_path / "text.txt"
+    )
+    assert status == 1
+    for part in ("B has other ordinary tokens", "A gives 3:b'##dot' and B gives 2:b'##dot'", "was not written"):
+        assert part in out
+    assert not (tmp_path / "b.json").exists()
 
 
 def test_a_difference_in_the_corpus_alone(

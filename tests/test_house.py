@@ -21,7 +21,7 @@ LAYERS = [
     {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
-    {"aligning"},
+    {"aligning", "word_symbols"},
     {"formats"},
     {"encoding", "sources", "counts", "unigram_training"},
     {"words"},
@@ -54,7 +54,8 @@ C_LAYERS = [
     | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"}
     | {"model", "wordpiece", "train_words", "unigram", "unigram_train", "unigram_words", "unigram_ways"},
-    {"split_words_masks", "split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"},
+    {"split_words_masks", "split_masks", "split_fill", "split_cut", "split_vector32", "encode", "encode_stage"}
+    | {"word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_text"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]

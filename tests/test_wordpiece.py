@@ -6,7 +6,7 @@ import itertools
 import json
 import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,32 @@ def test_corpora_as_hf(score: Any, corpus: Callable[..., str], tmp_path: Path) -
         for start in range(0, min(len(text), 2_000_000), 20_000):
             piece = text[start : start + 20_000]
             assert tok.encode(piece) == theirs.encode(piece, add_special_tokens=False).ids, (name, start)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["en", "code", "ja", "zh", "multi"])
+def test_whole_corpora_as_hf(name: str, corpus: Callable[..., str], tmp_path: Path) -> None:
+    """Every id of a corpus in one piece, as of a vocabulary of 30,000 that was learned from all of it."""
+    hf = pytest.importorskip("tokenizers").Tokenizer
+    text = corpus(name)
+    tok = bbpe.train_from_iterator([text], 30_000, model="wordpiece", score="frequency", special_tokens=SPECIALS)
+    tok.save(tmp_path / "tokenizer.json")
+    theirs = hf.from_file(str(tmp_path / "tokenizer.json"))
+    ids, done = tok.encode_to_numpy(text, threads=1), 0
+    for piece in cut_at_lines(text, 20_000):
+        expected = theirs.encode(piece, add_special_tokens=False).ids
+        assert ids[done : done + len(expected)].tolist() == expected, ascii(piece[:200])
+        done += len(expected)
+    assert done == len(ids)
+
+
+def cut_at_lines(text: str, size: int) -> Iterator[str]:
+    """Yield pieces of about `size` characters; what stands in another line changes no id."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + size) + 1 or len(text)
+        yield text[start:end]
+        start = end
 
 
 # -- files --------------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ static int round_of(const char *alphabet, size_t letters) {
     model.has_byte_ids = true;
     model.is_float = draw(2);
     for (uint32_t i = 0; i < 256; i++) model.byte_ids[i] = i;
-    bbpe_model_scratch scratch = {NULL, 0};
+    bbpe_model_scratch scratch = {0};
     int failed = 0;
     for (int i = 0; i < 30 && !failed; i++) {
         const size_t n = 1 + draw(draw(3) ? 40 : sizeof text - 1);

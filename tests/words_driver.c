@@ -1,5 +1,5 @@
-/* WordPiece against trying every length, BERT's rules on any bytes, and learning merges of words: exits with 1 when
- * words differ.
+/* WordPiece against trying every length, BERT's rules on any bytes, learning merges of words, and marked words merged in
+ * parts against whole ones: exits with 1 when words differ.
  *
  *     words_driver ROUNDS
  *
@@ -9,6 +9,7 @@
 
 #include "memory.h"
 #include "train_words.h"
+#include "word_bpe.h"
 #include "wordpiece.h"
 
 enum { TOKENS = 40, LONGEST = 12, TEXT = 60 };
@@ -75,7 +76,7 @@ static size_t slow(const token *tokens, const uint8_t *word, size_t n, uint32_t 
 static void check_words(void) {
     token tokens[TOKENS];
     bbpe_wordpiece model;
-    bbpe_model_scratch scratch = {NULL, 0};
+    bbpe_model_scratch scratch = {0};
     must(bbpe_wordpiece_init(&model, TOKENS, 1000));
     for (uint32_t i = 0; i < TOKENS; i++) {
         while ((tokens[i].n = letters(tokens[i].bytes, 1 + below(LONGEST), WORD_LETTERS)) == 0) continue;
@@ -106,6 +107,116 @@ static void check_words(void) {
     bbpe_wordpiece_free(&model);
 }
 
+/* A model of bytes in the making. */
+enum { FORMS = 800, LONGEST_TOKEN = 60 };
+
+typedef struct {
+    bbpe_bpe model;
+    uint8_t bytes[FORMS][LONGEST_TOKEN];
+    size_t lengths[FORMS];
+    uint32_t count, rank;
+    uint32_t parts[FORMS]; /* what random merges are made of */
+    size_t part_count;
+} maker;
+
+/* The token that two make, merged behind all others so far; one that is there already is not made again. */
+static uint32_t join(maker *self, uint32_t left, uint32_t right) {
+    const size_t n = self->lengths[left] + self->lengths[right];
+    uint8_t *bytes = self->bytes[self->count];
+    memcpy(bytes, self->bytes[left], self->lengths[left]);
+    memcpy(bytes + self->lengths[left], self->bytes[right], self->lengths[right]);
+    const bbpe_pretoken_entry *known = bbpe_pretoken_table_find(&self->model.tokens, bytes, n);
+    if (known != NULL) return (uint32_t)known->value;
+    self->lengths[self->count] = n;
+    must(bbpe_bpe_add_token(&self->model, self->count, bytes, n));
+    must(bbpe_bpe_add_merge(&self->model, left, right, self->rank++, self->count));
+    return self->count++;
+}
+
+/* Characters, these with marks, and random merges of what may stand side by side. */
+static void make_merges(maker *self) {
+    uint32_t outputs[FORMS], starts[FORMS + 1], forms[LETTER_COUNT][4];
+    memset(self, 0, sizeof *self);
+    must(bbpe_bpe_init(&self->model, FORMS, false, false));
+    for (; self->count < 256; self->count++) {
+        self->bytes[self->count][0] = (uint8_t)self->count;
+        self->lengths[self->count] = 1;
+        must(bbpe_bpe_add_token(&self->model, self->count, self->bytes[self->count], 1));
+    }
+    for (size_t i = 0; i < LETTER_COUNT; i++) {
+        const uint8_t *letter = (const uint8_t *)LETTERS[i];
+        forms[i][0] = letter[0];
+        for (size_t k = 1; letter[k]; k++) forms[i][0] = join(self, forms[i][0], letter[k]);
+    }
+    for (size_t i = 0; i < LETTER_COUNT; i++) forms[i][1] = join(self, BBPE_WORD_BPE_BEGIN, forms[i][0]);
+    for (size_t i = 0; i < LETTER_COUNT; i++)
+        for (unsigned place = 0; place < 2; place++) forms[i][2 + place] = join(self, forms[i][place], BBPE_WORD_BPE_END);
+    for (size_t i = 0; i < LETTER_COUNT * 4; i++) self->parts[self->part_count++] = forms[i / 4][i % 4];
+    for (size_t tries = 0; tries < 300; tries++) {
+        const uint32_t left = self->parts[below(self->part_count)], right = self->parts[below(self->part_count)];
+        const size_t n = self->lengths[left] + self->lengths[right];
+        if (n > LONGEST_TOKEN || self->count >= FORMS - 1 || self->bytes[right][0] == BBPE_WORD_BPE_BEGIN
+            || self->bytes[left][self->lengths[left] - 1] == BBPE_WORD_BPE_END)
+            continue;
+        self->parts[self->part_count < FORMS ? self->part_count++ : below(FORMS)] = join(self, left, right);
+    }
+    must(bbpe_bpe_settle(&self->model));
+    for (uint32_t i = 0; i <= FORMS; i++) starts[i] = i;
+    for (uint32_t i = 0; i < FORMS; i++) outputs[i] = i;
+    must(bbpe_bpe_set_outputs(&self->model, starts, outputs));
+}
+
+/* The ids of the words of a pretoken, each merged whole. */
+static size_t merge_whole(const bbpe_word_bpe *words, bbpe_model_scratch *scratch, const uint8_t *text, size_t n,
+                          uint32_t *ids) {
+    uint8_t *marked = bbpe_memory_new(bbpe_word_bpe_room(n), 1);
+    size_t *ends = bbpe_memory_new(n, sizeof *ends), word_count = 0, start = 0, count = 0, made;
+    must(bbpe_word_bpe_mark(words, scratch, text, n, marked, ends, &word_count));
+    for (size_t i = 0; i < word_count; start = ends[i++], count += made)
+        must(bbpe_bpe_merge_long(words->bpe, &scratch->work, marked + start, ends[i] - start, 1, ids + count, &made));
+    bbpe_memory_free(marked);
+    bbpe_memory_free(ends);
+    return count;
+}
+
+static void check_marked(void) {
+    static maker made;
+    bbpe_word_bpe words;
+    bbpe_model_scratch scratch = {0};
+    size_t next;
+    make_merges(&made);
+    must(bbpe_word_bpe_init(&words, &made.model, below(4) > 0));
+    for (size_t i = 0; i < LETTER_COUNT && words.symbols != NULL; i++) {
+        const uint32_t c = bbpe_utf8_decode((const uint8_t *)LETTERS[i], 0, strlen(LETTERS[i]), &next);
+        if (c != BBPE_UTF8_INVALID) words.symbols[c] = (uint8_t)(below(4) ? 15 : below(16));
+    }
+    words.begins = words.symbols != NULL && below(2);
+    words.ends = words.symbols != NULL && below(2);
+    words.fuses = below(2);
+    for (int turn = 0; turn < 50; turn++) {
+        uint8_t text[TEXT];
+        uint32_t expected[5 * TEXT];
+        const size_t n = letters(text, TEXT, LETTER_COUNT);
+        if (n == 0) continue;
+        words.has_rules = words.symbols != NULL && below(4) > 0;
+        words.is_clip = below(2);
+        words.rules = (unsigned)below(32);
+        uint8_t *given = exact(text, n);
+        uint32_t *ids = bbpe_memory_new(n, sizeof *ids);
+        size_t count = 0, wanted = merge_whole(&words, &scratch, given, n, expected);
+        must(bbpe_word_bpe_encode(&words, &scratch, given, n, ids, &count));
+        if (count != wanted || memcmp(ids, expected, count * sizeof *ids)) {
+            fprintf(stderr, "words of %zu bytes have other ids in parts\n", n);
+            exit(1);
+        }
+        bbpe_memory_free(given);
+        bbpe_memory_free(ids);
+    }
+    bbpe_model_scratch_free(&scratch);
+    bbpe_word_bpe_free(&words);
+    bbpe_bpe_free(&made.model);
+}
+
 static void learn(void) {
     bbpe_train_words trainer;
     const uint32_t kinds = 1 + (uint32_t)below(4);
@@ -126,6 +237,7 @@ int main(int argc, char **argv) {
     const long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
     for (long round = 0; round < rounds; round++) {
         check_words();
+        check_marked();
         learn();
     }
     printf("%ld rounds\n", rounds);

@@ -20,4 +20,5 @@ cdef extern from "model.h" nogil:
         uint64_t joining
 
     bbpe_model bbpe_model_of_bpe(const bbpe_bpe *bpe)
+    void *bbpe_model_scratch_room(bbpe_model_scratch *self, size_t count, size_t size)
     void bbpe_model_scratch_free(bbpe_model_scratch *self)

@@ -9,6 +9,7 @@ cdef extern from "bert.h" nogil:
         BBPE_BERT_APART
         BBPE_BERT_STRIP
         BBPE_BERT_LOWER
+        BBPE_BERT_JOIN
         BBPE_BERT_GROWTH
 
     ctypedef struct bbpe_bert_words:

@@ -1,9 +1,9 @@
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol, Self
 
 from .model import Model
 
-class _BertRules(Protocol):
+class BertRules(Protocol):
     @property
     def clean_text(self) -> bool: ...
     @property
@@ -13,7 +13,9 @@ class _BertRules(Protocol):
     @property
     def lowercase(self) -> bool: ...
 
-def bert_words(bert: _BertRules, text: bytes) -> list[bytes]: ...
+def bert_words(bert: BertRules, text: bytes, joins: bool = False) -> list[bytes]: ...
+
+def counted_words(counts: Iterable[tuple[bytes, int]], bert: BertRules, joins: bool) -> dict[str, int]: ...
 
 class WordPiece(Model):
     def __new__(
@@ -23,6 +25,6 @@ class WordPiece(Model):
         unknown: int,
         prefix: bytes,
         max_characters: int,
-        bert: _BertRules | None = None,
+        bert: BertRules | None = None,
     ) -> Self: ...
     def encode_pretoken(self, pretoken: bytes) -> list[int]: ...

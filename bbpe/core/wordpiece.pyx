@@ -1,15 +1,16 @@
 """The WordPiece model in C (csrc/wordpiece.h), made of a vocabulary."""
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free
+from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free, bbpe_model_scratch_room
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
 from bbpe.core.c_wordpiece cimport (
-    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_GROWTH, BBPE_BERT_LOWER, BBPE_BERT_STRIP, BBPE_WORDPIECE_BEGIN,
-    BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_wordpiece_add,
-    bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init, bbpe_wordpiece_settle,
+    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_BERT_LOWER, BBPE_BERT_STRIP,
+    BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece,
+    bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init, bbpe_wordpiece_settle,
 )
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
@@ -26,8 +27,11 @@ cdef unsigned rules_of(bert) except? 0:
     )
 
 
-def bert_words(bert, bytes text not None):
-    """The words of a text by a `BertNormalizer` and the `BertPreTokenizer`, as a list of bytes."""
+def bert_words(bert, bytes text not None, bint joins=False):
+    """The words of a text by a `BertNormalizer` and the `BertPreTokenizer`, as a list of bytes.
+
+    With `joins` words end at white space alone.
+    """
     cdef bbpe_bert_words words
     cdef const uint8_t *data = text
     cdef size_t n = len(text), start = 0, i
@@ -37,7 +41,7 @@ def bert_words(bert, bytes text not None):
     try:
         if words.ends == NULL or words.bytes == NULL:
             raise MemoryError("bbpe could not allocate memory")
-        bbpe_bert_split(rules_of(bert), data, n, &words)
+        bbpe_bert_split(rules_of(bert) | (BBPE_BERT_JOIN if joins else 0), data, n, &words)
         for i in range(words.count):
             found.append(words.bytes[start:words.ends[i]])
             start = words.ends[i]
@@ -45,6 +49,34 @@ def bert_words(bert, bytes text not None):
     finally:
         bbpe_memory_free(words.ends)
         bbpe_memory_free(words.bytes)
+
+
+def counted_words(counts, bert, bint joins):
+    """The words of counted texts, pairs of bytes and a number, and how often each stands: a dict of str to int, in order
+    of first appearance.  `bert` and `joins` as in `bert_words`."""
+    cdef bbpe_bert_words words
+    cdef bbpe_model_scratch scratch
+    cdef const uint8_t *data
+    cdef size_t n, start, i
+    cdef unsigned rules = rules_of(bert) | (BBPE_BERT_JOIN if joins else 0)
+    cdef dict found = {}
+    memset(&scratch, 0, sizeof(scratch))
+    try:
+        for text, count in counts:
+            data, n, start = <bytes>text, len(<bytes>text), 0
+            words.ends = <size_t *>bbpe_model_scratch_room(&scratch, n, sizeof(size_t) + BBPE_BERT_GROWTH)
+            if words.ends == NULL:
+                raise MemoryError("bbpe could not allocate memory")
+            words.bytes = <uint8_t *>(words.ends + n)
+            bbpe_bert_split(rules, data, n, &words)
+            for i in range(words.count):
+                word = PyUnicode_DecodeUTF8(
+                    <const char *>words.bytes + start, <Py_ssize_t>(words.ends[i] - start), NULL)
+                found[word] = found.get(word, 0) + count
+                start = words.ends[i]
+    finally:
+        bbpe_model_scratch_free(&scratch)
+    return found
 
 
 cdef class WordPiece(Model):

@@ -64,7 +64,8 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     Raises `VocabularyError` on a spec that is no BPE of characters with `</w>`.
     """
     characters = spec.characters
-    if characters is None or characters.end_of_word != END or characters.are_bytes or spec.merges is None:
+    is_of_words = characters is not None and characters.end_of_word == END and not characters.prefix
+    if not is_of_words or characters is None or characters.are_bytes or spec.merges is None:
         raise VocabularyError(f"codes hold merges of characters with {END} at the end of words alone", path=path)
     vocab = spec.vocab
     rows = [f"{vocab[left].decode()} {vocab[right].decode()}\n" for left, right, _ in spec.merges]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..files import StrPath
 from ..models import WordPiece
-from ..rules import BLANK, PREPEND_SCHEMES, PrependScheme
+from ..rules import BLANK, PREPEND_SCHEMES, Characters, PrependScheme
 from ..spec import TokenizerSpec
 from .reading import Fields, parts_of, shown
 
@@ -28,6 +28,13 @@ class Decoder:
     word_prefix: str | None = None  # of tokens that continue a word; blanks go before all others
     cleanup: bool = False
     end_of_word: str | None = None  # becomes a blank
+    dropped: str | None = None  # is taken away
+
+    def undoes(self, prefix: str, end: str) -> bool:
+        """Whether it takes the marks of BPE's words away, of those that go on and of ends."""
+        goes_on = self.dropped if end else self.word_prefix
+        other = self.word_prefix if end else self.dropped
+        return (goes_on or "", other, self.end_of_word or "") == (prefix, None, end)
 
 
 def read_decoder(value: object, *, path: StrPath, byte_level: bool) -> Decoder:
@@ -65,9 +72,13 @@ def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
         case "Fuse":
             pass
         case "Replace":
-            if fields.take("pattern") != {"String": BLANK} or fields.take_type("content", str) != " ":
-                fields.refuse("Replace is supported of U+2581 by a blank alone")
-            decoder.marks_blanks = True
+            match fields.take("pattern"), fields.take_type("content", str):
+                case {"String": found}, " " if found == BLANK:
+                    decoder.marks_blanks = True
+                case {"String": str(found)}, "" if decoder.dropped is None:
+                    decoder.dropped = found
+                case _:
+                    fields.refuse("Replace is supported of U+2581 by a blank, and of the prefix of BPE by nothing")
         case "Strip":
             fields.only("content", " ")
             fields.only("stop", 0)
@@ -95,8 +106,8 @@ def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
     """Return the `decoder` of a spec."""
     if isinstance(spec.model, WordPiece):
         return {"type": "WordPiece", "prefix": spec.model.prefix, "cleanup": spec.model.cleanup}
-    if spec.characters is not None and spec.characters.end_of_word and not spec.characters.are_bytes:
-        return {"type": "BPEDecoder", "suffix": spec.characters.end_of_word}
+    if spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes:
+        return _of_words(spec.characters)
     if spec.characters is None or spec.characters.are_bytes:
         return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     parts: list[dict[str, Any]] = []
@@ -108,3 +119,13 @@ def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
     if spec.rules.strip_blanks:
         parts.append({"type": "Strip", "content": " ", "start": spec.rules.strip_blanks, "stop": 0})
     return {"type": "Sequence", "decoders": parts}
+
+
+def _of_words(characters: Characters) -> dict[str, Any]:
+    if not characters.end_of_word:
+        return {"type": "WordPiece", "prefix": characters.prefix, "cleanup": characters.cleanup}
+    ended = {"type": "BPEDecoder", "suffix": characters.end_of_word}
+    if not characters.prefix:
+        return ended
+    dropped = {"type": "Replace", "pattern": {"String": characters.prefix}, "content": ""}
+    return {"type": "Sequence", "decoders": [dropped, ended]}

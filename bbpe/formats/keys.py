@@ -18,18 +18,26 @@ from .reading import about, read_text, shown
 
 @dataclass(frozen=True)
 class MergeKeys:
-    """Merges in order, as pairs of keys, with the file that they stand in and the place of each."""
+    """Merges in order, as pairs of keys, with the file that they stand in and the place of each.
+
+    The second of two loses `prefix` when they merge.
+    """
 
     pairs: Sequence[tuple[str, str]]
     path: StrPath
     place: Callable[[int], str]
+    prefix: str = ""
+
+    @property
+    def made(self) -> Iterable[str]:
+        """The results of merges, in order."""
+        return (left + right.removeprefix(self.prefix) for left, right in self.pairs)
 
     def using(self, keys: set[str]) -> set[str]:
         """Return those of a few keys that are parts or results of merges."""
         if not keys:
             return set()
-        made = {key for left, right in self.pairs if (key := left + right) in keys}
-        return made.union(keys.intersection(chain.from_iterable(self.pairs)))
+        return keys.intersection(self.made).union(keys.intersection(chain.from_iterable(self.pairs)))
 
 
 def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = None) -> dict[str, int]:
@@ -72,9 +80,9 @@ def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[b
 
     Raises `VocabularyError` with the place of a merge whose parts or result are no tokens.
     """
-    for number, (left, right) in enumerate(merges.pairs):
-        if left + right not in tokens or left not in tokens or right not in tokens:
-            missing = next(key for key in (left, right, left + right) if key not in tokens)
+    for number, ((left, right), made) in enumerate(zip(merges.pairs, merges.made, strict=True)):
+        if made not in tokens or left not in tokens or right not in tokens:
+            missing = next(key for key in (left, right, made) if key not in tokens)
             raise VocabularyError(
                 f"merge of {left!r} and {right!r}: {missing!r} has no id; "
                 "expected both parts and the result in the vocabulary",

@@ -162,7 +162,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "type": "BPE",
         "dropout": None,
         "unk_token": _unknown_token(spec, path),
-        "continuing_subword_prefix": None,
+        "continuing_subword_prefix": (spec.characters.prefix or None) if spec.characters is not None else None,
         "end_of_word_suffix": (spec.characters.end_of_word or None) if spec.characters is not None else None,
         "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
         "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
@@ -215,17 +215,18 @@ def _model(
     model.only("type", "BPE", default="BPE")
     model.only("dropout", None, 0.0, 0, default=None)
     unknown = model.take("unk_token", None)
-    model.only("continuing_subword_prefix", None, "", default=None)
-    end = model.take("end_of_word_suffix", None) or ""
-    if type(end) is not str:
-        model.refuse("expected a string or null", "end_of_word_suffix")
+    prefix, end = _mark(model, "continuing_subword_prefix"), _mark(model, "end_of_word_suffix")
+    if split.byte_level:
+        _refuse_marks(model, "the pre_tokenizer ByteLevel is", prefix, "")
     byte_fallback = model.take_type("byte_fallback", bool, False)
     fuse = model.take_type("fuse_unk", bool, False)
     whole = model.take_type("ignore_merges", bool, False)
     place = model.at("vocab")
     keys = check_ids(model.take_type("vocab", dict), path=model.path, place=place)
-    merges = _merges(model)
+    merges = _merges(model, prefix)
     model.done()
+    if byte_fallback or whole:
+        _refuse_marks(model, "byte_fallback and ignore_merges are", prefix, end)
     specials = {**added.added, **added.special}
     both = _shared(model, keys, specials)
     added.check_numbers(keys, model)
@@ -239,18 +240,38 @@ def _model(
             model.refuse(problem, "end_of_word_suffix")
         return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended
     marks = _marks_blanks(model, split, rules, keys, specials)
-    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or (decoder.end_of_word or "") != end:
-        model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}, {byte_fallback=}")
-    if unknown is not None and keys.get(unknown, specials.get(unknown)) is None:
-        model.refuse(f"{shown(unknown)} has no id", "unk_token")
-    unknown_id = None if unknown is None else keys.get(unknown, specials.get(unknown))
-    characters = Characters((), unknown_id, fuse, marks, end)
-    left_out = both - merges.using(both) - {text for text in both if len(text) == 1}
+    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or not decoder.undoes(prefix, end):
+        model.refuse(
+            f"the decoder does not undo what encoding does: blanks are marked {marks}, {byte_fallback=}, "
+            f"continuing_subword_prefix {shown(prefix)}, end_of_word_suffix {shown(end)}"
+        )
+    if marks and BLANK in prefix + end:
+        _refuse_marks(model, "U+2581 for blanks is", prefix, end)
+    unknown_id = None if unknown is None else _unknown_id(model, unknown, {**specials, **keys})
+    if unknown is not None and not byte_fallback and any(unknown in pair for pair in merges.pairs):
+        model.refuse(f"{shown(unknown)} is a part of one; expected that what is unknown merges with nothing", "merges")
+    characters = Characters((), unknown_id, fuse, marks, end, prefix=prefix, cleanup=decoder.cleanup)
+    alone = {text for text in both if len(text.removeprefix(prefix).removesuffix(end)) == 1 or len(text) == 1}
+    left_out = both - merges.using(both) - alone
     tokens, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
     )
     pairs = merged_bytes(merges, tokens)
     return {keys[key]: token for key, token in tokens.items()}, pairs, whole, characters
+
+
+def _unknown_id(model: Fields, unknown: object, ids: Mapping[Any, int]) -> int:
+    token_id = ids.get(unknown)
+    if token_id is None:
+        model.refuse(f"{shown(unknown)} has no id", "unk_token")
+    return token_id
+
+
+def _refuse_marks(model: Fields, what: str, prefix: str, end: str) -> None:
+    """Refuse characters that are marked by their place in a word beside something that is not supported then."""
+    for name, mark in (("continuing_subword_prefix", prefix), ("end_of_word_suffix", end)):
+        if mark:
+            model.refuse(f"found {shown(mark)}, beside which {what} not supported", name)
 
 
 def _has_both(byte: bytes, end: str, tokens: Mapping[str, bytes]) -> bool:
@@ -273,6 +294,8 @@ def _simplified(
     split: PreTokenization, rules: TextRules, characters: Characters, tokens: Any, whole: bool
 ) -> tuple[PreTokenization, TextRules]:
     """Leave out splits that change no ids: at blanks where there are none, and where no token joins."""
+    if characters.marks_words:
+        return split, rules
     joined = any(b" " in token[1:] for token in tokens)
     if split.pattern == AT_BLANKS and not joined and not whole:
         split = replace(split, pattern=PATTERNS["none"])
@@ -282,7 +305,15 @@ def _simplified(
     return split, rules
 
 
-def _merges(model: Fields) -> MergeKeys:
+def _mark(model: Fields, name: str) -> str:
+    """Take what characters are marked with by their place in a word."""
+    mark = model.take(name, None)
+    if mark is not None and type(mark) is not str:
+        model.refuse("expected a string or null", name)
+    return mark or ""
+
+
+def _merges(model: Fields, prefix: str) -> MergeKeys:
     pairs: list[tuple[str, str]] = []
     for number, merge in enumerate(model.take_type("merges", list)):
         if type(merge) is str:
@@ -293,8 +324,11 @@ def _merges(model: Fields) -> MergeKeys:
             left, right = merge if is_pair else ("", "")
         if not is_pair:
             model.refuse(f'found {shown(merge)}; expected "a b" or ["a", "b"]', f"merges[{number}]")
+        if not right.startswith(prefix) or right == prefix:
+            problem = f"found {shown(merge)}; expected continuing_subword_prefix and more at the second"
+            model.refuse(problem, f"merges[{number}]")
         pairs.append((left, right))
-    return MergeKeys(pairs, model.path, lambda number: model.at(f"merges[{number}]"))
+    return MergeKeys(pairs, model.path, lambda number: model.at(f"merges[{number}]"), prefix)
 
 
 def _shared(model: Fields, keys: Mapping[str, int], specials: Mapping[str, int]) -> set[str]:

@@ -1,0 +1,26 @@
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .bpe import BPE
+from .model import Model
+from .wordpiece import BertRules
+
+class WordBPE(Model):
+    @property
+    def bpe(self) -> BPE: ...
+    def __new__(
+        cls,
+        bpe: BPE,
+        symbols: Mapping[int, int] | None,
+        *,
+        begins: bool,
+        ends: bool,
+        fuses: bool = False,
+        bert: BertRules | None = None,
+        joins: bool = False,
+        clip: bool = False,
+    ) -> Self: ...
+    def marked(self, data: bytes, ends: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64]]: ...

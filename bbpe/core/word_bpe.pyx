@@ -1,0 +1,80 @@
+"""BPE of characters in words in C (csrc/word_bpe.h), over a model of bytes."""
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
+
+import numpy as np
+
+from bbpe.core.bpe cimport BPE
+from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free
+from bbpe.core.c_word_bpe cimport (
+    bbpe_model_of_word_bpe, bbpe_word_bpe_free, bbpe_word_bpe_init, bbpe_word_bpe_mark, bbpe_word_bpe_room,
+)
+from bbpe.core.c_wordpiece cimport BBPE_BERT_JOIN
+from bbpe.core.model cimport Model
+from bbpe.core.status cimport check
+from bbpe.core.wordpiece cimport rules_of
+
+
+cdef class WordBPE(Model):
+    """Words whose symbols are characters, by a model of bytes; immutable, shared by any number of threads.
+
+    `bpe` finds the mark 0xFD before each word if it `begins`, 0xFF behind it if it `ends`, and 0xFE for what is
+    unknown.  `symbols` maps a code point to a set of four bits: bit 0 where it is a symbol within a word, 1 at the
+    beginning, 2 at the end, 3 at both; None: all bytes are symbols.  `fuses`: a run of unknown characters is one.
+
+    `bert`: pretokens are text that this `BertNormalizer` is still to be applied to; none: they are words.  Words end at
+    white space, and unless `joins` punctuation characters are words of their own; with `clip` they are cut by CLIP's
+    pattern then.
+    """
+
+    def __cinit__(
+        self, BPE bpe not None, symbols, *, bint begins, bint ends, bint fuses=False, bert=None, bint joins=False,
+        bint clip=False
+    ):
+        self.bpe = bpe
+        check(bbpe_word_bpe_init(&self.c, &bpe.c, symbols is not None))
+        self.c.begins, self.c.ends, self.c.fuses, self.c.is_clip = begins, ends, fuses, clip
+        self.c.has_rules = bert is not None
+        if bert is not None:
+            self.c.rules = rules_of(bert) | (BBPE_BERT_JOIN if joins else 0)
+        for point, places in (symbols or {}).items():
+            if not 0 <= point < 0x110000:
+                raise ValueError(f"{point} is no code point")
+            self.c.symbols[<size_t>point] = places
+        self.written_count = bpe.written_count
+        self.view = bbpe_model_of_word_bpe(&self.c)
+
+    def __dealloc__(self):
+        bbpe_word_bpe_free(&self.c)
+
+    def marked(self, const uint8_t[::1] data not None, const int64_t[::1] ends not None):
+        """The words of pretokens, which end at `ends`, as `bpe` finds them: bytes, and their ends in these, int64[n]."""
+        cdef size_t start = 0, used = 0, i, k, n, count = 0, words = 0
+        cdef bbpe_model_scratch scratch
+        cdef bbpe_status status = BBPE_OK
+        cdef size_t *borders = <size_t *>bbpe_memory_new(<size_t>data.shape[0], sizeof(size_t))
+        found = np.empty(data.shape[0], dtype=np.int64)
+        out = np.empty(bbpe_word_bpe_room(data.shape[0]) + 1, dtype=np.uint8)
+        cdef int64_t[::1] places = found
+        cdef uint8_t[::1] bytes_out = out
+        memset(&scratch, 0, sizeof(scratch))
+        if borders == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        try:
+            for i in range(<size_t>ends.shape[0]):
+                n = <size_t>ends[i] - start
+                if n == 0:
+                    continue
+                status = bbpe_word_bpe_mark(&self.c, &scratch, &data[start], n, &bytes_out[used], borders, &count)
+                check(status)
+                for k in range(count):
+                    places[words + k] = <int64_t>(used + borders[k])
+                words += count
+                used += borders[count - 1] if count else 0
+                start += n
+        finally:
+            bbpe_model_scratch_free(&scratch)
+            bbpe_memory_free(borders)
+        return out[:used].tobytes(), found[:words].copy()
