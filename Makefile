@@ -87,9 +87,11 @@ sanitize-train:
 	$(CC) $(SANITIZE) tests/count_driver.c $(ENCODE) -pthread -o build/train/count
 	build/train/count 3 300
 
-# Unigram models: encoding, ways, learning
+# Unigram models: encoding, ways, learning; what normalises their texts
 sanitize-unigram:
 	mkdir -p build/unigram
+	$(CC) $(SANITIZE) tests/charsmap_driver.c $(ENCODE) -o build/unigram/charsmap
+	build/unigram/charsmap 20000
 	$(CC) $(SANITIZE) tests/unigram_driver.c $(ENCODE) -o build/unigram/sanitized
 	build/unigram/sanitized 300
 

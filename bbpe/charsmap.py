@@ -19,96 +19,7 @@ from .errors import VocabularyError
 
 # keys are a few characters; the largest tables have 100,000 nodes in 300,000 bytes
 _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES = 256, 2_000_000, 1 << 22
-# so many different characters are replaced one after another
-_FEW = 48
 _GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
-
-
-def charsmap_function(data: bytes, kept: Sequence[str] = (), *, untouched: str = "") -> Callable[[str], str]:
-    """Return the function that replaces every key of a table, the longest first; `kept` strings stay as they are.
-
-    Keys that hold a character of `untouched` do not count.  Raises `VocabularyError` on a table that is no such trie.
-    """
-    # a string that is kept goes before any key
-    tables = [table for table in ({text: text for text in kept}, read_charsmap(data)) if table]
-    if untouched:
-        tables = [{key: text for key, text in table.items() if not set(untouched) & set(key)} for table in tables]
-    if not any(tables):
-        return lambda text: text
-    single = {key: table[key] for table in reversed(tables) for key in table if len(key) == 1}
-    followers = {char for table in tables for key in table for char in key[1:]}
-    slowly = _one_by_one(tables, single, {key[1] for table in tables for key in table if len(key) > 1})
-    runs, singles = re.compile(f"{_class(followers).pattern}+"), _Singles(single, _class(single))
-
-    kinds = np.zeros(0x110000, np.uint8)
-    kinds[list(map(ord, single))] = 1
-    kinds[list(map(ord, followers))] |= 2
-
-    def apply(text: str) -> str:
-        if kept:
-            return slowly(text)
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        found_kinds = kinds[points]
-        if not found_kinds.any():
-            return text
-        if not (found_kinds & 2).any():
-            return singles.of(text, set(map(chr, np.flatnonzero(np.bincount(points[found_kinds == 1])).tolist())))
-        parts: list[str] = []
-        done = 0
-        # a key of several characters lies in a run of those that follow in keys, and the one before it
-        for found in runs.finditer(text):
-            start = max(found.start() - 1, 0)
-            parts += (singles.replaced(text[done:start]), slowly(text[start : found.end()]))
-            done = found.end()
-        return "".join((*parts, singles.replaced(text[done:])))
-
-    return apply
-
-
-class _Singles:
-    """Keys of one character: few of them are found in a text, so that each is replaced at once."""
-
-    def __init__(self, single: Mapping[str, str], ones: re.Pattern[str]) -> None:
-        self._single, self._ones = single, ones
-
-    def replaced(self, text: str) -> str:
-        """Return a text with the value of each key in its place."""
-        return self.of(text, {char for char in set(self._ones.findall(text)) if char in self._single})
-
-    def of(self, text: str, found: set[str]) -> str:
-        """Return the same of a text in which these keys are."""
-        single = self._single
-        if len(found) > _FEW or any(found.intersection(single[char]) for char in found):
-            return self._ones.sub(lambda match: single.get(match[0], match[0]), text)
-        for char in found:
-            text = text.replace(char, single[char])
-        return text
-
-
-def _one_by_one(
-    tables: Sequence[Mapping[str, str]], single: Mapping[str, str], seconds: set[str]
-) -> Callable[[str], str]:
-    """Return the function that looks for keys where one could begin, from left to right."""
-    lengths = [(table, _lengths(table)) for table in tables]
-    # letters begin keys, whose second characters are marks: a search for these finds fewer places
-    begins = _class(seconds.union(single))
-
-    def apply(text: str) -> str:
-        parts: list[str] = []
-        done = 0
-        for found in begins.finditer(text):
-            for start in (found.start() - 1, found.start()):
-                if start < done:
-                    continue
-                for table, tried in lengths:
-                    size = next((n for n in tried.get(text[start], ()) if text[start : start + n] in table), 0)
-                    if size:
-                        parts += (text[done:start], table[text[start : start + size]])
-                        done = start + size
-                        break
-        return "".join((*parts, text[done:]))
-
-    return apply
 
 
 def grapheme_function(data: bytes) -> Callable[[str], str]:
@@ -140,6 +51,16 @@ def grapheme_function(data: bytes) -> Callable[[str], str]:
     return apply
 
 
+def marked_characters(data: bytes, kept: Sequence[str] = ()) -> str:
+    """Return the characters that are keys, or second ones of keys, `kept` strings among these.
+
+    Wherever a key is found, one of them stands there or one character behind.  Raises `VocabularyError` on a table that
+    is no such trie.
+    """
+    keys = (*kept, *(read_charsmap(data) if data else ()))
+    return "".join(sorted({key if len(key) == 1 else key[1] for key in keys if key}))
+
+
 def _class(characters: Collection[str]) -> re.Pattern[str]:
     """Return a regex of one of some characters, or of any beyond U+FFFF if some are.
 
@@ -153,14 +74,6 @@ def _class(characters: Collection[str]) -> re.Pattern[str]:
             left_out.append((before + 1, after - 1))
     source = "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in left_out)
     return re.compile(f"[^{source}]" if beyond else f"[^{source}\U00010000-\U0010ffff]")
-
-
-def _lengths(table: Mapping[str, str]) -> dict[str, list[int]]:
-    """Return the lengths of keys by their first characters, the longest first."""
-    lengths: dict[str, set[int]] = {}
-    for key in table:
-        lengths.setdefault(key[0], set()).add(len(key))
-    return {char: sorted(found, reverse=True) for char, found in lengths.items()}
 
 
 @lru_cache(maxsize=2)  # a second to read, and who loads a model also encodes with it

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .core.charsmap import SentencePieceNormalizer
 from .core.encoder import SHORT_TEXT, Encoder
 from .core.model import Model
 from .core.word_bpe import WordBPE
@@ -174,9 +175,16 @@ class TextEncoder:
         threads = _threads_for(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             return list(imap(lambda text: self.to_list(text, matcher), texts, threads))
+        return self.normalised_lists(texts, None, threads)
+
+    def normalised_lists(
+        self, texts: list[Text], rules: SentencePieceNormalizer | None, threads: int | None = None
+    ) -> list[list[int]]:
+        """Return the ids of what each text becomes by `rules`, without special tokens; a regex splits nothing here."""
+        threads = _threads_for(texts, threads)
         if thread_count(threads) == 1:
-            return self.encoder.encode_lists(texts, 0, len(texts))
-        groups = imap(lambda group: self.encoder.encode_lists(texts, *group), _groups(texts), threads)
+            return self.encoder.encode_lists(texts, 0, len(texts), rules)
+        groups = imap(lambda group: self.encoder.encode_lists(texts, *group, rules), _groups(texts), threads)
         return list(chain.from_iterable(groups))
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:

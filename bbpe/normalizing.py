@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import TypeAlias
 
-import numpy as np
 import regex
 
-from .charsmap import charsmap_function, grapheme_function
+from .charsmap import grapheme_function, marked_characters
+from .core.charsmap import SentencePieceNormalizer
 from .rules import (
     BLANK,
     BertNormalizer,
@@ -61,75 +61,38 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
     return lambda text: reduce(lambda done, apply: apply(done), functions, text)
 
 
-#: What stands between texts that are normalised together.
-_BETWEEN = "\x1e"
 _TWO_BLANKS = re.compile("  +")
-_BLANKS_AT_END = re.compile(f"[ {BLANK}]+(?={_BETWEEN})")
 
 
-def batch_normalizer(rules: Sequence[Normalizer]) -> Callable[[Sequence[str]], list[str] | None] | None:
-    """Return the function that applies a SentencePiece model's rules to many texts at once, U+2581 a blank at last.
+def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormalizer | None:
+    """Return what applies a SentencePiece model's rules, U+2581 a blank at last; `None` where the rules are others.
 
-    It returns `None` for texts that have to be normalised one by one.  `None` where the rules are others.
-
-    >>> together = batch_normalizer([SqueezeBlanks(), Prepend(BLANK), Replace(" ", False, BLANK)])
-    >>> together(["a  b ", "", "c"])
-    [' a b', '', ' c']
+    >>> normalizer = sentencepiece_normalizer([SqueezeBlanks(), Prepend(BLANK), Replace(" ", False, BLANK)])
+    >>> normalizer.apply_all(["a  b ", "", "c"])
+    [b' a b', b'', b' c']
     """
     left = list(rules)
-    apply: Function | None = None
-    match left:
-        case [Charsmap(data, kept, prefix), *rest]:
-            if prefix:
-                return None
-            apply, left = charsmap_function(data, kept, untouched=_BETWEEN), rest
+    table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
+    assert isinstance(table, Charsmap)
     squeezes = left[:1] == [SqueezeBlanks()]
     left = left[1:] if squeezes else left
     prepends = left[:1] == [Prepend(BLANK)]
-    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)]:
+    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)] or table.prefix not in ("", BLANK):
         return None
-
-    def together(texts: Sequence[str]) -> list[str] | None:
-        text = f"{_BETWEEN}{_BETWEEN.join(texts)}{_BETWEEN}"
-        if text.count(_BETWEEN) != len(texts) + 1 or not _is_well_formed(text):
-            return None
-        text = text if apply is None else apply(text)
-        text = _squeezed(text) if squeezes else text
-        if prepends:
-            text = text.replace(_BETWEEN, _BETWEEN + " ")
-            for _ in range(2):  # the second time those between two that were taken away
-                text = text.replace(f"{_BETWEEN} {_BETWEEN}", _BETWEEN * 2)
-            text = text[:-1]
-        return text.replace(BLANK, " ").split(_BETWEEN)[1:-1]
-
-    return together
+    return SentencePieceNormalizer(
+        table.data, marked_characters(table.data, table.kept), table.kept, unmarks=True, squeezes=squeezes,
+        prepends=prepends, begins=bool(table.prefix),
+    )  # fmt: skip
 
 
-def _is_well_formed(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair."""
-    try:
-        return text.isascii() or bool(text.encode())
-    except UnicodeEncodeError:
-        return False
+def _charsmap(data: bytes, kept: Sequence[str], prefix: str) -> Function:
+    normal = SentencePieceNormalizer(data, marked_characters(data, kept), kept, unmarks=False)
 
+    def apply(text: str) -> str:
+        # surrogates are bytes that are not UTF-8, which stay as they are
+        return prefix + normal.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
-def _squeezed(text: str) -> str:
-    """Apply SqueezeBlanks to texts with `_BETWEEN` around."""
-    if BLANK in text:
-        text = _TWO_BLANKS.sub(" ", text).replace(f"{_BETWEEN} ", _BETWEEN)
-        return _BLANKS_AT_END.sub("", text)
-    units = np.frombuffer(text.encode(), np.uint8)  # blanks are one byte each, which is no part of any other
-    is_blank = units == ord(" ")
-    places = np.flatnonzero(is_blank)
-    alone = np.diff(places, prepend=-1, append=len(units)) > 1
-    first, last = places[alone[:-1]], places[alone[1:]]  # of each run
-    is_within = (units[first - 1] != ord(_BETWEEN)) & (units[last + 1] != ord(_BETWEEN))
-    if len(first) == len(places) and is_within.all():
-        return text
-    kept = ~is_blank
-    kept[first[is_within]] = True
-    data: bytes = units[kept].tobytes()
-    return data.decode()
+    return lambda text: apply(text) if text else text
 
 
 def _function(rule: Normalizer) -> Function:
@@ -157,8 +120,7 @@ def _function(rule: Normalizer) -> Function:
         case Precompiled(data):
             return grapheme_function(data)
         case Charsmap(data, kept, prefix):
-            apply = charsmap_function(data, kept)
-            return lambda text: prefix + apply(text) if text else text
+            return _charsmap(data, kept, prefix)
 
 
 def _lowercase(text: str) -> str:

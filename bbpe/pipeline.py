@@ -19,7 +19,7 @@ from .core.word_bpe import WordBPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .models import Unigram, WordPiece
 from .normalize import Text, text_bytes, well_formed
-from .normalizing import batch_normalizer, normalizer
+from .normalizing import normalizer, sentencepiece_normalizer
 from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens, split_at_blanks
@@ -36,10 +36,6 @@ _BLANK_BYTES = BLANK.encode()
 # bytes.find takes three times as long in Japanese, where its last byte is frequent
 _find_blank = re.compile(_BLANK_BYTES).search
 _STRAY = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
-# longer texts are normalised one by one, by as many threads as there are
-_TOGETHER = 1 << 14
-# texts that are normalised at once: more would leave the cache
-_AT_ONCE = 1 << 12
 _NO_IDS = np.empty(0, np.uint32)
 
 
@@ -102,7 +98,8 @@ class RuleEncoder(TextEncoder):
         self._mends = isinstance(engine.encoder.model, WordBPE)
         is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._takes_words)
         self._only_normalised = is_whole and (has_bytes or spec.model is not None)
-        self._together = batch_normalizer(spec.rules.normalizers) if marks and self._only_normalised else None
+        is_fast = marks and self._only_normalised and engine.splitter.compiled is not None
+        self._sentencepiece = sentencepiece_normalizer(spec.rules.normalizers) if is_fast else None
         self._errors = "surrogateescape" if has_bytes or self._takes_words else "replace"
         if spec.characters is not None and not (has_bytes or self._takes_words) and spec.model is None:
             self._unknown = _unknown_characters(spec, spec.characters)
@@ -167,6 +164,8 @@ class RuleEncoder(TextEncoder):
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
+        if matcher is None and self._sentencepiece is not None:
+            return self._engine.normalised_lists(texts, self._sentencepiece, threads)
         ready = self._all_ready(texts, matcher)
         if ready is not None:
             return self._engine.lists(ready, threads=threads)
@@ -188,21 +187,6 @@ class RuleEncoder(TextEncoder):
         else:
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
 
-    def _normalized(self, texts: list[Text]) -> list[Text] | None:
-        """Return texts as the engine takes them, normalised together, where that can be done."""
-        if self._together is None or self.splitter.compiled is None or len(texts) < 2:
-            return None
-        given = [text for text in texts if isinstance(text, str)]
-        if len(given) < len(texts) or sum(map(len, given)) > _TOGETHER * len(given):
-            return None
-        done: list[Text] = []
-        for start in range(0, len(given), _AT_ONCE):
-            together = self._together(given[start : start + _AT_ONCE])
-            if together is None:
-                return None
-            done += together
-        return done
-
     def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
@@ -210,6 +194,8 @@ class RuleEncoder(TextEncoder):
 
     def _ready(self, text: Text) -> Text | None:
         """Return what the engine takes for a text that is only normalised; `None` when more is to be done."""
+        if self._sentencepiece is not None:
+            return self._sentencepiece.apply(text)
         if not (self._only_normalised and isinstance(text, str)):
             return None
         text = _mended(text)
@@ -218,9 +204,6 @@ class RuleEncoder(TextEncoder):
     def _all_ready(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
         if matcher is not None or not self._only_normalised:
             return None
-        together = self._normalized(texts)
-        if together is not None:
-            return together
         ready = [text for text in map(self._ready, texts) if text is not None]
         return ready if len(ready) == len(texts) else None
 

@@ -9,6 +9,9 @@
 
 enum { HEAD = 64, WORTH = 1 << 14 }; /* bytes; of text before which a table of words is not worth its memory */
 
+/* The characters that have three bytes are below this; the bits of a slot that are its label. */
+enum { FIRSTS = 0x10000, LABEL = 2 * BBPE_TRIE_EMPTY - 1 };
+
 static const double BEYOND = 100000, SAFE = 99000;
 
 /* Number the tokens, and tell the trie that these are its ids. */
@@ -28,11 +31,35 @@ static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
     return bbpe_trie_init(&self->trie, &self->tokens, (uint64_t)1 << 32, self->tokens.count);
 }
 
+/* Where walks stand behind each character of three bytes; no list if a token ends within one. */
+static bbpe_status list_firsts(bbpe_unigram *self) {
+    const uint64_t *slots = self->trie.slots;
+    self->firsts = bbpe_memory_new(FIRSTS, sizeof *self->firsts);
+    if (self->firsts == NULL) return BBPE_NO_MEMORY;
+    for (uint32_t c = 0; c < FIRSTS; c++) {
+        const uint8_t bytes[3] = {(uint8_t)(0xE0 | c >> 12), (uint8_t)(0x80 | (c >> 6 & 0x3F)),
+                                  (uint8_t)(0x80 | (c & 0x3F))};
+        uint64_t slot = slots[0];
+        for (size_t i = 0; i < sizeof bytes && slot != BBPE_TRIE_EMPTY; i++) {
+            slot = slots[bbpe_trie_base(slot) ^ bytes[i]];
+            if ((slot & LABEL) != bytes[i]) slot = BBPE_TRIE_EMPTY;
+            else if (i < 2 && bbpe_trie_id(slot) != BBPE_TRIE_NONE) {
+                bbpe_memory_free(self->firsts);
+                self->firsts = NULL;
+                return BBPE_OK;
+            }
+        }
+        self->firsts[c] = slot;
+    }
+    return BBPE_OK;
+}
+
 bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tokens, const double *scores) {
     memset(self, 0, sizeof *self);
     bbpe_status status = bbpe_pretoken_table_copy(&self->tokens, tokens);
     if (status == BBPE_OK) status = list_pieces(self, scores);
     else memset(self, 0, sizeof *self);
+    if (status == BBPE_OK) status = list_firsts(self);
     if (status != BBPE_OK) bbpe_unigram_free(self);
     return status;
 }
@@ -41,6 +68,7 @@ void bbpe_unigram_free(bbpe_unigram *self) {
     bbpe_pretoken_table_free(&self->tokens);
     bbpe_trie_free(&self->trie);
     bbpe_memory_free(self->pieces);
+    bbpe_memory_free(self->firsts);
     memset(self, 0, sizeof *self);
 }
 
@@ -52,11 +80,29 @@ BBPE_INLINE size_t character_length(const uint8_t *text, size_t n) {
     return next;
 }
 
+BBPE_INLINE double sum_at(const void *nodes, size_t i, bool is_float) {
+    return is_float ? (double)((const bbpe_unigram_float_node *)nodes)[i].sum
+                    : ((const bbpe_unigram_node *)nodes)[i].sum;
+}
+
+BBPE_INLINE void set_sum(void *nodes, size_t i, double sum, bool is_float) {
+    if (is_float) ((bbpe_unigram_float_node *)nodes)[i].sum = (float)sum;
+    else ((bbpe_unigram_node *)nodes)[i].sum = sum;
+}
+
+BBPE_INLINE uint32_t last_at(const void *nodes, size_t i, bool is_float) {
+    return is_float ? ((const bbpe_unigram_float_node *)nodes)[i].last : ((const bbpe_unigram_node *)nodes)[i].last;
+}
+
+BBPE_INLINE size_t node_size(bool is_float) {
+    return is_float ? sizeof(bbpe_unigram_float_node) : sizeof(bbpe_unigram_node);
+}
+
 /* The tokens on the best path from a closed node to one that is `end` bytes behind, the last one first. */
-static uint32_t *write_path(const bbpe_unigram *self, const bbpe_unigram_node *nodes, const uint8_t *text, size_t end,
-                            uint32_t *ids) {
+BBPE_INLINE uint32_t *write_path(const bbpe_unigram *self, const void *nodes, const uint8_t *text, size_t end,
+                                 uint32_t *ids, bool is_float) {
     while (end > 0) {
-        const uint32_t last = nodes[end].last;
+        const uint32_t last = last_at(nodes, end, is_float);
         if (BBPE_LIKELY(!(last & BBPE_UNIGRAM_UNKNOWN))) {
             *ids++ = self->pieces[last].id;
             end -= self->pieces[last].length;
@@ -89,33 +135,50 @@ static uint32_t *settle(const bbpe_unigram *self, uint32_t *first, uint32_t *end
     return out;
 }
 
-/* Let a path end in a node, if it is better than the one that does. */
-BBPE_INLINE void offer(bbpe_unigram_node *node, double sum, uint32_t last, bool is_float) {
-    if (is_float) sum = (double)(float)sum;
-    if (!(sum > node->sum)) return;
-    node->sum = sum;
-    node->last = last;
+/* Let a path from nodes[0] end in nodes[i], if it is better than the one that does.  The sum of two floats is the same
+ * whether it is rounded once or was a double before. */
+BBPE_INLINE void offer(void *nodes, size_t i, double score, uint32_t last, bool is_float) {
+    if (is_float) {
+        bbpe_unigram_float_node *from = nodes, *to = from + i;
+        const float sum = (float)score + from->sum;
+        if (!(sum > to->sum)) return;
+        *to = (bbpe_unigram_float_node){sum, last};
+    } else {
+        bbpe_unigram_node *from = nodes, *to = from + i;
+        const double sum = score + from->sum;
+        if (!(sum > to->sum)) return;
+        *to = (bbpe_unigram_node){sum, last};
+    }
 }
 
-/* All tokens that begin at text[0..n), where `nodes` is the node; returns how far they reach, at least `reach`, up to
+/* All tokens that begin at text[0..n), where nodes[0] is the node; returns how far they reach, at least `reach`, up to
  * which nodes are made. */
-BBPE_INLINE size_t leave(const bbpe_unigram *self, bbpe_unigram_node *nodes, const uint8_t *text, size_t n,
-                         size_t character, size_t reach, bool is_float) {
-    const double sum = nodes[0].sum;
+BBPE_INLINE size_t leave(const bbpe_unigram *self, void *nodes, const uint8_t *text, size_t n, size_t character,
+                         size_t reach, bool is_float) {
     uint64_t slot = self->trie.slots[0];
     bool has_single = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+    if (character == 3 && self->firsts != NULL) { /* as if two bytes had been walked over: no token ends within a character */
+        slot = self->firsts[(text[0] & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu)];
+        i = 3;
+        has_single = bbpe_trie_id(slot) != BBPE_TRIE_NONE && slot != BBPE_TRIE_EMPTY;
+        while (reach < 3) set_sum(nodes, ++reach, -INFINITY, is_float);
+        const uint32_t number = bbpe_trie_id(slot);
+        if (BBPE_LIKELY(has_single)) offer(nodes, 3, self->pieces[number].score, number, is_float);
+        if (slot == BBPE_TRIE_EMPTY) n = 0;
+    }
+    for (; i < n; i++) {
         slot = self->trie.slots[bbpe_trie_base(slot) ^ text[i]];
-        if ((slot & (2 * BBPE_TRIE_EMPTY - 1)) != text[i]) break;
+        if ((slot & LABEL) != text[i]) break;
         const uint32_t number = bbpe_trie_id(slot);
         if (number == BBPE_TRIE_NONE) continue;
-        while (reach < i + 1) nodes[++reach].sum = -INFINITY;
-        offer(nodes + i + 1, self->pieces[number].score + sum, number, is_float);
+        while (reach < i + 1) set_sum(nodes, ++reach, -INFINITY, is_float);
+        offer(nodes, i + 1, self->pieces[number].score, number, is_float);
         has_single |= i + 1 == character;
     }
     if (BBPE_UNLIKELY(!has_single)) {
-        while (reach < character) nodes[++reach].sum = -INFINITY;
-        offer(nodes + character, self->unknown_score + sum, BBPE_UNIGRAM_UNKNOWN | (uint32_t)character, is_float);
+        while (reach < character) set_sum(nodes, ++reach, -INFINITY, is_float);
+        offer(nodes, character, self->unknown_score, BBPE_UNIGRAM_UNKNOWN | (uint32_t)character, is_float);
     }
     return reach;
 }
@@ -131,21 +194,21 @@ typedef struct {
     bbpe_model_scratch *scratch;
     bool has_words;
     bbpe_unigram_word *words;
-    bbpe_unigram_node *nodes;
-    size_t node_count;
+    void *nodes;
+    size_t node_size, node_count;
 } walker;
 
 /* Room for so many nodes; those that are there keep what they hold. */
 static bool make_room(walker *self, size_t nodes) {
     const bool is_new = self->scratch->memory == NULL;
     const size_t words = self->has_words ? BBPE_UNIGRAM_WORDS * sizeof *self->words : 0;
-    if (nodes > (SIZE_MAX - HEAD - words) / sizeof *self->nodes) return false;
-    uint8_t *memory = bbpe_model_scratch_room(self->scratch, HEAD + words + nodes * sizeof *self->nodes, 1);
+    if (nodes > (SIZE_MAX - HEAD - words) / self->node_size) return false;
+    uint8_t *memory = bbpe_model_scratch_room(self->scratch, HEAD + words + nodes * self->node_size, 1);
     if (memory == NULL) return false;
     if (is_new) memset(memory, 0, HEAD);
     self->words = (bbpe_unigram_word *)(void *)(memory + HEAD);
-    self->nodes = (bbpe_unigram_node *)(void *)(memory + HEAD + words);
-    self->node_count = (self->scratch->capacity - HEAD - words) / sizeof *self->nodes;
+    self->nodes = memory + HEAD + words;
+    self->node_count = (self->scratch->capacity - HEAD - words) / self->node_size;
     return true;
 }
 
@@ -159,7 +222,6 @@ static bool begin(walker *self, size_t n, size_t room) {
     if (self->has_words && !state.has_words) memset(self->words, 0, BBPE_UNIGRAM_WORDS * sizeof *self->words);
     state.has_words = self->has_words;
     memcpy(self->scratch->memory, &state, sizeof state);
-    self->nodes[0].sum = 0;
     return true;
 }
 
@@ -180,47 +242,49 @@ BBPE_INLINE size_t write_word(walker *self, const uint8_t *text, uint32_t **ids)
     }
     word->kept = BBPE_UNIGRAM_WORD_KEPT;
     if (word->count == 0) return 0;
-    float sum = (float)self->nodes[0].sum;
+    float sum = ((bbpe_unigram_float_node *)self->nodes)->sum;
     for (uint32_t i = 0; i < word->count; i++) {
         sum += word->scores[i];
         *(*ids)++ = word->ids[i];
     }
-    self->nodes[0].sum = (double)sum;
+    ((bbpe_unigram_float_node *)self->nodes)->sum = sum;
     return n;
 }
 
 /* Take a sum that is too large for floats away from all nodes that can still be reached. */
-static void rebase(bbpe_unigram_node *nodes, size_t reach) {
-    const double by = nodes[0].sum;
-    for (size_t i = 0; i <= reach; i++) nodes[i].sum = (double)(float)(nodes[i].sum - by);
+static void rebase(bbpe_unigram_float_node *nodes, size_t reach) {
+    const float by = nodes[0].sum;
+    for (size_t i = 0; i <= reach; i++) nodes[i].sum -= by;
 }
 
 /* The ids of n >= 1 bytes, at most n of them; bytes that are not UTF-8 are characters of their own. */
 BBPE_INLINE bbpe_status encode(const bbpe_unigram *self, bbpe_model_scratch *scratch, const uint8_t *text, size_t n,
                                uint32_t *ids, size_t *count, bool is_float) {
-    walker walk = {self, scratch, false, NULL, NULL, 0};
+    const size_t size = node_size(is_float);
+    walker walk = {self, scratch, false, NULL, NULL, size, 0};
     size_t closed = 0, at = 0, reach = 0; /* both behind `closed` */
     const size_t room = (self->longest > 4 ? self->longest : 4) + 1;
     uint32_t *out = ids;
     if (!begin(&walk, n, room)) return BBPE_NO_MEMORY;
+    set_sum(walk.nodes, 0, 0, is_float);
     while (closed + at < n) {
         if (BBPE_UNLIKELY(walk.node_count < at + room) && !make_room(&walk, at + room)) return BBPE_NO_MEMORY;
         const uint8_t *here = text + closed + at;
         const size_t left = n - closed - at;
-        bbpe_unigram_node *node = walk.nodes + at;
-        if (is_float && at == 0 && walk.has_words && *here == ' ' && left >= 16 && fabs(node->sum) < SAFE) {
+        void *node = (uint8_t *)walk.nodes + at * size;
+        if (is_float && at == 0 && walk.has_words && *here == ' ' && left >= 16 && fabs(sum_at(node, 0, true)) < SAFE) {
             const size_t length = write_word(&walk, here, &out);
             closed += length;
             if (length > 0) continue;
         }
-        if (is_float && BBPE_UNLIKELY(fabs(node->sum) > BEYOND)) rebase(node, reach - at);
+        if (is_float && BBPE_UNLIKELY(fabs(sum_at(node, 0, true)) > BEYOND)) rebase(node, reach - at);
         const size_t character = character_length(here, left);
         reach = at + leave(self, node, here, left, character, reach - at, is_float);
         at += character;
         if (at < reach) continue;
-        uint32_t *end = write_path(self, walk.nodes, text + closed, at, out);
+        uint32_t *end = write_path(self, walk.nodes, text + closed, at, out, is_float);
         out = settle(self, out, end, out > ids && out[-1] == self->unknown);
-        walk.nodes[0].sum = walk.nodes[at].sum;
+        set_sum(walk.nodes, 0, sum_at(walk.nodes, at, is_float), is_float);
         closed += at;
         at = reach = 0;
     }

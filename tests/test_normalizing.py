@@ -8,11 +8,11 @@ import unicodedata
 
 import pytest
 
-from bbpe.charsmap import charsmap_function, read_charsmap
+from bbpe.charsmap import read_charsmap
 from bbpe.errors import VocabularyError
 from bbpe.normalizing import normalizer
 from bbpe.pretokenizing import pretokens
-from bbpe.rules import Form, Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
+from bbpe.rules import Charsmap, Form, Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
 from bbpe.unicode_forms import normal_form
 
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
@@ -114,7 +114,8 @@ def test_tables_as_sentencepiece(name: str) -> None:
     )
     model = sentencepiece_model_pb2.ModelProto()
     model.ParseFromString(norm.serialized_model_proto())
-    ours = charsmap_function(model.normalizer_spec.precompiled_charsmap)
+    ours = normalizer([Charsmap(model.normalizer_spec.precompiled_charsmap)])
+    assert ours is not None
     rng = random.Random(2)
     for char in rng.sample([*POINTS[1:0x3400], *POINTS[0xF900:0xFFF0]], 1_500):
         assert ours(char) == norm.normalize(char), ascii(char)

@@ -41,8 +41,8 @@ def trained(path: Path, lines: list[str], size: int = 420, **options: Any) -> Pa
     """A model of SentencePiece's own training."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, model_type="unigram", vocab_size=size,
-        hard_vocab_limit=False, minloglevel=2, max_sentence_length=1 << 20, **options,
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=size, minloglevel=2, max_sentence_length=1 << 20,
+        **{"model_type": "unigram", "hard_vocab_limit": False, **options},
     )  # fmt: skip
     path.write_bytes(model.getvalue())
     return path
@@ -95,6 +95,31 @@ def test_trained_models(tmp_path: Path, options: dict[str, Any]) -> None:
     for text in texts:
         assert tok.encode(text.encode()) == tok.encode(text)
     assert pickle.loads(pickle.dumps(tok)).encode(TEXT) == tok.encode(TEXT)
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize(("rule", "fallback"), [("identity", True), ("nmt_nfkc", True), ("nmt_nfkc", False)])
+def test_a_batch_is_its_texts(tmp_path: Path, kind: str, rule: str, fallback: bool) -> None:
+    """Surrogates in pairs and alone, and bytes that are not UTF-8, by one and by many, as lists, arrays and counts."""
+    path = small(
+        tmp_path, model_type=kind, normalization_rule_name=rule, byte_fallback=fallback,
+        remove_extra_whitespaces=rule != "identity",
+    )  # fmt: skip
+    tok, judge = bbpe.load(path), peer(path)
+    scraps = ["\ud83d\ude00", "\ud800", "\udc80", "the ", "  ", "\u2581", *"Ｆﬁ漢😀\n", "か\u3099", "e\u0301"]
+    rng = random.Random(8)
+    texts = ["", *("".join(rng.choices(scraps, k=rng.randint(1, 9))) for _ in range(300))]
+    mended = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
+    expected = judge.encode(mended)
+    assert [tok.encode(text) for text in texts] == expected
+    assert tok.encode_batch(texts) == tok.encode_batch(texts, threads=2) == expected
+    assert [ids.tolist() for ids in tok.encode_batch_to_numpy(texts)] == expected
+    assert tok.count_tokens_batch(texts).tolist() == list(map(len, expected))
+    data = [text.encode("utf-8", "surrogatepass") + rng.choice([b"", b"\xff", b"\xe3\x81"]) for text in texts]
+    rows = [tok.encode(given) for given in data]
+    assert tok.encode_batch(data) == tok.encode_batch([bytearray(given) for given in data]) == rows
+    if fallback:
+        assert [tok.decode_bytes(row) for row in tok.encode_batch([b"\xff\xe3\x81"])] == [b"\xff\xe3\x81"]
 
 
 def made(scores: dict[str, float], *, is_float: bool = True, byte_fallback: bool = False) -> bbpe.Tokenizer:

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from ..normalize import Buffer, Text
 from ..parts import Parts
+from .charsmap import SentencePieceNormalizer
 from .model import Model
 from .split import Splitter
 from .states import States
@@ -34,6 +35,8 @@ class Encoder:
     def encode_rows(
         self, texts: list[Text], start: int, end: int, lengths: npt.NDArray[np.int64], parts: Parts, number: int
     ) -> None: ...
-    def encode_lists(self, texts: list[Text], start: int, end: int) -> list[list[int]]: ...
+    def encode_lists(
+        self, texts: list[Text], start: int, end: int, rules: SentencePieceNormalizer | None = None
+    ) -> list[list[int]]: ...
     def to_list(self, ids: npt.NDArray[np.uint32]) -> list[int]: ...
     def bound(self, texts: list[Text]) -> int: ...

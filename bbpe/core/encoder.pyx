@@ -1,7 +1,7 @@
 """Text -> ids (csrc/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bbpe.core.c_encode cimport (
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
+from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_free, normal_room
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.model cimport Model
 from bbpe.core.split cimport Splitter
@@ -307,7 +308,7 @@ cdef class Encoder:
         cdef size_t count, i, total = 0
         try:
             while start < end:
-                count = self._encode_group(texts, start, end, state, total, counts)
+                count = self._encode_group(texts, start, end, state, total, counts, None, NULL)
                 for i in range(count):
                     lengths[start + i] = counts[i]
                     total += counts[i]
@@ -316,15 +317,17 @@ cdef class Encoder:
         finally:
             self.states.give_back(state)
 
-    def encode_lists(self, list texts not None, size_t start, size_t end):
-        """The ids of texts[start:end) as lists of int."""
+    def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules=None):
+        """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int."""
         cdef bbpe_encode_state *state = self.states.borrow(units_of(texts, start, end))
+        cdef normal_room room
         cdef size_t counts[GROUP]
         cdef size_t count, i, done
+        memset(&room, 0, sizeof(room))
         rows = []
         try:
             while start < end:
-                count = self._encode_group(texts, start, end, state, 0, counts)
+                count = self._encode_group(texts, start, end, state, 0, counts, rules, &room)
                 done = 0
                 for i in range(count):
                     rows.append(self.ints.to_list(state.ids + done, counts[i]))
@@ -332,6 +335,7 @@ cdef class Encoder:
                 start += count
         finally:
             self.states.give_back(state)
+            normal_free(&room)
         return rows
 
     def to_list(self, const uint32_t[::1] ids not None):
@@ -349,7 +353,8 @@ cdef class Encoder:
         return total
 
     cdef size_t _encode_group(
-        self, list texts, size_t start, size_t end, bbpe_encode_state *state, size_t done, size_t *counts
+        self, list texts, size_t start, size_t end, bbpe_encode_state *state, size_t done, size_t *counts,
+        SentencePieceNormalizer rules, normal_room *normal
     ) except 0:
         """Encode the next texts of a batch, behind `done` ids, under one release of the GIL; returns how many."""
         cdef text_view views[GROUP]
@@ -361,6 +366,11 @@ cdef class Encoder:
                 room += bbpe_encode_bound(views[opened].text.unit_size, views[opened].length)
                 opened += 1
                 start += 1
+            if rules is not None:
+                with nogil:
+                    status = rules.normalize(views, opened, normal)
+                check(status)
+                room = normal.output.used
             check(bbpe_encode_state_reserve(state, done + room))
             with nogil:
                 for i in range(opened):

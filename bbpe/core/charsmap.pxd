@@ -1,0 +1,16 @@
+from bbpe.core.c_charsmap cimport bbpe_charsmap, bbpe_charsmap_output
+from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.text_view cimport text_view
+
+# What normalising needs: zeroed before, freed by normal_free.
+ctypedef struct normal_room:
+    bbpe_charsmap_output copied, output
+
+
+cdef class SentencePieceNormalizer:
+    cdef bbpe_charsmap c
+    cdef bytes _table
+    cdef bbpe_status normalize(self, text_view *views, size_t count, normal_room *room) noexcept nogil
+    cdef bbpe_status _append(self, const text_view *view, normal_room *room) noexcept nogil
+
+cdef void normal_free(normal_room *room) noexcept

@@ -1,0 +1,115 @@
+"""SentencePiece's normaliser in C (csrc/charsmap.h), for one text and for many."""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t
+from libc.string cimport memset
+
+from bbpe.core.c_charsmap cimport (
+    BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS, bbpe_charsmap_apply,
+    bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep, bbpe_charsmap_mark, bbpe_charsmap_settle,
+)
+from bbpe.core.c_common cimport BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE
+from bbpe.core.c_encode cimport bbpe_encode_text
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
+from bbpe.core.c_transcode cimport bbpe_transcode_utf8
+from bbpe.core.status cimport check
+from bbpe.core.text_view cimport text_close, text_open
+
+from bbpe.errors import VocabularyError
+
+
+cdef class SentencePieceNormalizer:
+    """A table and what is done about blanks; immutable, shared by any number of threads.
+
+    `table` is as in a model file, or empty.  Keys are looked for where one of `marked` stands, and one character before:
+    these are the keys of one character and the second ones of longer keys, and the same of the strings `kept`.
+    `unmarks`: U+2581 becomes a blank; with it, `squeezes`: blanks that are too many go; `prepends`: a blank in front of
+    what is not empty at last; `begins`: one in front of what is not empty at first, which is not too many.
+    """
+
+    def __cinit__(
+        self, bytes table not None, str marked not None, kept, *, bint unmarks, bint squeezes=False,
+        bint prepends=False, bint begins=False
+    ):
+        cdef unsigned rules = 0
+        cdef Py_UCS4 char
+        cdef bbpe_status status
+        self._table = table
+        if unmarks:
+            rules |= BBPE_CHARSMAP_UNMARKS
+        if squeezes:
+            rules |= BBPE_CHARSMAP_SQUEEZES
+        if prepends:
+            rules |= BBPE_CHARSMAP_PREPENDS
+        if begins:
+            rules |= BBPE_CHARSMAP_BEGINS
+        status = bbpe_charsmap_init(&self.c, <const uint8_t *>PyBytes_AS_STRING(table), <size_t>len(table), rules)
+        if status == BBPE_TOO_LARGE:
+            raise VocabularyError("the table of the normalizer is cut off; expected its size, a trie and texts")
+        check(status)
+        for char in marked:
+            bbpe_charsmap_mark(&self.c, char)
+        for text in kept:
+            data = <bytes>text.encode()
+            if data:
+                check(bbpe_charsmap_keep(&self.c, <const uint8_t *>PyBytes_AS_STRING(data), <size_t>len(data)))
+        check(bbpe_charsmap_settle(&self.c))
+
+    def __dealloc__(self):
+        bbpe_charsmap_free(&self.c)
+
+    def apply(self, text):
+        """What becomes of a text, a str or bytes-like, as bytes."""
+        cdef normal_room room
+        cdef text_view view
+        cdef bbpe_status status
+        memset(&room, 0, sizeof(room))
+        text_open(&view, text)
+        try:
+            with nogil:
+                status = self.normalize(&view, 1, &room)
+            check(status)
+            return PyBytes_FromStringAndSize(<const char *>view.text.units, view.length)
+        finally:
+            text_close(&view)
+            normal_free(&room)
+
+    def apply_all(self, texts):
+        """The same of each of some texts."""
+        return [self.apply(text) for text in texts]
+
+    cdef bbpe_status normalize(self, text_view *views, size_t count, normal_room *room) noexcept nogil:
+        """Let views show what becomes of their texts, in memory of `room` until it is used again."""
+        cdef bbpe_status status
+        cdef size_t i, start
+        room.output.used = 0
+        for i in range(count):
+            start = room.output.used
+            status = self._append(&views[i], room)
+            if status != BBPE_OK:
+                return status
+            views[i].length = room.output.used - start
+        start = 0
+        for i in range(count):  # by now the memory stays where it is
+            views[i].text = bbpe_encode_text(room.output.bytes + start, 0)
+            start += views[i].length
+        return BBPE_OK
+
+    cdef bbpe_status _append(self, const text_view *view, normal_room *room) noexcept nogil:
+        cdef const uint8_t *data = <const uint8_t *>view.text.units
+        cdef unsigned unit_size = view.text.unit_size  # 0: bytes
+        cdef size_t n = view.length, taken
+        cdef uint8_t *copied
+        if unit_size:
+            copied = <uint8_t *>bbpe_memory_reserve(
+                room.copied.bytes, &room.copied.capacity, n * (unit_size if unit_size == 4 else unit_size + 1) + 16, 1)
+            if copied == NULL:
+                return BBPE_NO_MEMORY
+            room.copied.bytes = copied
+            n = bbpe_transcode_utf8(data, unit_size, 0, n, &taken, copied, room.copied.capacity)
+            data = copied
+        return bbpe_charsmap_apply(&self.c, data, n, &room.output)
+
+
+cdef void normal_free(normal_room *room) noexcept:
+    bbpe_memory_free(room.copied.bytes)
+    bbpe_memory_free(room.output.bytes)

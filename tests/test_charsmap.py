@@ -1,0 +1,206 @@
+"""SentencePiece's normaliser in C against its definition, and against SentencePiece."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import pytest
+
+from bbpe.charsmap import marked_characters, read_charsmap
+from bbpe.core.charsmap import SentencePieceNormalizer
+from bbpe.errors import VocabularyError
+from bbpe.normalizing import normalizer, sentencepiece_normalizer
+from bbpe.rules import BLANK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
+
+POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+LAST = Replace(" ", False, BLANK)
+TAILS: list[list[Normalizer]] = [[], [Prepend(BLANK)], [SqueezeBlanks()], [SqueezeBlanks(), Prepend(BLANK)]]
+
+
+def compiled_table(table: Mapping[str, str]) -> bytes:
+    """A double array over the keys: every node gets a block of 256 of its own."""
+    nodes: dict[bytes, int] = {b"": 0}
+    for key in sorted(table):
+        data = key.encode()
+        for end in range(1, len(data) + 1):
+            nodes.setdefault(data[:end], len(nodes))
+    values = {key.encode(): value.encode() for key, value in table.items()}
+    # the children of node k stand in block k + 1; an offset is from its own place
+    units, texts = [0] * (256 * (len(nodes) + 1)), b""
+    for prefix, number in nodes.items():
+        base = 256 * (number + 1)
+        place = 256 * (nodes[prefix[:-1]] + 1) ^ prefix[-1] if prefix else 0
+        units[place] = (base ^ place) << 10 | (prefix in values) << 8 | (prefix[-1] if prefix else 0)
+        if prefix in values:
+            units[base] = 1 << 31 | len(texts)
+            texts += values[prefix] + b"\0"
+    trie = b"".join(unit.to_bytes(4, "little") for unit in units)
+    return len(trie).to_bytes(4, "little") + trie + texts
+
+
+def replaced(text: str, table: Mapping[str, str], kept: Sequence[str], longest: int) -> str:
+    """The definition: at each place the longest kept string stays, or else the longest key becomes its value."""
+    parts, at = [], 0
+    while at < len(text):
+        starts = [text[at : at + size] for size in range(min(longest, len(text) - at), 0, -1)]
+        key = next((start for start in starts if start in kept), None)
+        value = key
+        if key is None:
+            key = next((start for start in starts if start in table), text[at])
+            value = table.get(key, key)
+        parts.append(value)
+        at += len(key)
+    return "".join(filter(None, parts))
+
+
+def expected_of(rules: Sequence[Normalizer]) -> Callable[[str], bytes]:
+    first, *tail = rules
+    assert isinstance(first, Charsmap)
+    table, rest = read_charsmap(first.data) if first.data else {}, normalizer(tail, marks_blanks=True)
+    longest = max(map(len, (*table, *first.kept)), default=0)
+    assert rest is not None
+
+    def expected(text: str) -> bytes:
+        text = first.prefix + replaced(text, table, first.kept, longest) if text else text
+        return rest(text).encode("utf-8", "surrogateescape")
+
+    return expected
+
+
+@cache
+def published(name: str) -> bytes:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    pytest.importorskip("google.protobuf")
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(sentencepiece.SentencePieceNormalizer(rule_name=name).serialized_model_proto())
+    data: bytes = model.normalizer_spec.precompiled_charsmap
+    return data
+
+
+NAMES = ["nmt_nfkc", *(pytest.param(name, marks=pytest.mark.full) for name in ("nfkc", "nmt_nfkc_cf", "nfkc_cf"))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_character(name: str) -> None:
+    """Alone, and between letters and marks that it may join."""
+    data = published(name)
+    rules = [Charsmap(data), SqueezeBlanks(), Prepend(BLANK), LAST]
+    expected, ours = expected_of(rules), sentencepiece_normalizer(rules)
+    assert ours is not None
+    table = read_charsmap(data)
+    longest = {key[0] for key in table if len(key) > 1}
+    points = [char for char in POINTS if char in table or char in longest or ord(char) % 64 == 0]
+    for before, behind in (("", ""), ("a", "\u0301b"), ("\u304b", "\u3099"), (" ", " c")):
+        texts = [before + char + behind for char in points]
+        assert ours.apply_all(texts) == list(map(expected, texts))
+    untouched = "中".join(char for char in POINTS if char not in table and char not in BLANK + " ")
+    assert ours.apply(untouched) == f" {untouched}".encode()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_published_tables_on_random_texts(name: str) -> None:
+    data, rng = published(name), random.Random(3)
+    keys = sorted(read_charsmap(data))
+    longer = [key for key in keys if len(key) > 1]
+    assert longer
+    for tail in TAILS:
+        rules = [Charsmap(data), *tail, LAST]
+        expected, ours = expected_of(rules), sentencepiece_normalizer(rules)
+        assert ours is not None
+        texts = []
+        for _ in range(400):
+            letters = [*"ab  ", BLANK, "\u3099", "\u0301", "か", "中", rng.choice(POINTS), *rng.sample(keys, 2)]
+            texts.append("".join(rng.choices([*letters, *rng.sample(longer, 3)], k=rng.randint(0, 14))))
+        assert ours.apply_all(texts) == list(map(expected, texts))
+        apply = normalizer(rules, marks_blanks=True)  # the way of texts with special tokens
+        assert apply is not None
+        assert [apply(text).encode() for text in texts] == list(map(expected, texts))
+
+
+def random_rules(rng: random.Random) -> tuple[list[Normalizer], list[str]]:
+    """Rules over a small alphabet, and the alphabet."""
+    letters = rng.sample([*"abé ", "\u0301", "か", "\u3099", "中", "\U0001f600", BLANK, "\x01", "à"], k=6)
+
+    def make(most: int) -> str:
+        return "".join(rng.choices(letters, k=rng.randint(1, most)))
+
+    table = {make(4): rng.choice(["", " ", "  ", make(3), make(2)]) for _ in range(rng.randint(0, 8))}
+    kept = tuple({make(3) for _ in range(rng.choice((0, 0, 1, 4)))})
+    prefix = rng.choice(("", BLANK))
+    return [Charsmap(compiled_table(table), kept, prefix), *rng.choice(TAILS), LAST], [*letters, " ", BLANK]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_tables(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(12):
+        rules, letters = random_rules(rng)
+        ours, expected = sentencepiece_normalizer(rules), expected_of(rules)
+        assert ours is not None
+        for _ in range(12):
+            text = "".join(rng.choices(letters, k=rng.randint(0, 10)))
+            assert ours.apply(text) == expected(text), (rules, ascii(text))
+            data = bytearray(text.encode() * 2)
+            for _ in range(rng.randint(0, 3) if data else 0):  # no UTF-8 any more
+                data[rng.randrange(len(data))] = rng.choice((0x80, 0xE3, 0xFF, 0xC3, 0x61, 0))
+            given = bytes(data)
+            wanted = expected(given.decode("utf-8", "surrogateescape"))
+            assert ours.apply(given) == wanted, (rules, given)
+            assert ours.apply(memoryview(given)) == wanted
+
+
+def test_surrogates_are_mended() -> None:
+    ours = sentencepiece_normalizer([SqueezeBlanks(), LAST])
+    assert ours is not None
+    assert ours.apply("  a\ud83d\ude00 \ud800  ") == "a\U0001f600 \ufffd".encode()
+
+
+def test_a_table_that_is_read_is_what_was_compiled() -> None:
+    table = {"a": "b", "ab": "", "か\u3099": "が", "\U0001f600": "x"}
+    assert read_charsmap(compiled_table(table)) == table
+    assert marked_characters(compiled_table(table), ("xyz", "q")) == "abqy\u3099\U0001f600"
+
+
+def test_tables_that_are_broken_read_nothing_else() -> None:
+    """The definition refuses them; what is in C and takes any table must stay within it."""
+    data, rng = compiled_table({"a": "bc", "ab": "d", "é": "e", "か\u3099": "が"}), random.Random(4)
+    for _ in range(300):
+        broken = bytearray(data[: rng.randrange(len(data)) if rng.random() < 0.3 else len(data)])
+        for _ in range(rng.randint(1, 60)):
+            at = rng.choice((rng.randrange(4, 8), *(i for i in (rng.randrange(len(data)),) if data[i])))
+            if at < len(broken):
+                broken[at] = rng.randrange(256)
+        size = int.from_bytes(broken[:4], "little")
+        if size % 4 or len(broken) < 4 + size:
+            with pytest.raises(VocabularyError, match="cut off"):
+                SentencePieceNormalizer(bytes(broken), "ab", (), unmarks=True)
+            continue
+        ours = SentencePieceNormalizer(bytes(broken), "ab\u3099é", (), unmarks=True, squeezes=True)
+        assert isinstance(ours.apply("ab é か\u3099 ab" * 3), bytes)
+
+
+def test_other_rules_have_none() -> None:
+    assert sentencepiece_normalizer([Prepend(">"), LAST]) is None
+    assert sentencepiece_normalizer([SqueezeBlanks()]) is None
+    assert sentencepiece_normalizer([Charsmap(b"", (), ">"), LAST]) is None
+    assert sentencepiece_normalizer([LAST]) is not None
+
+
+@pytest.mark.parametrize("squeezes", [True, False])
+def test_as_sentencepiece(squeezes: bool) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    judge = sentencepiece.SentencePieceNormalizer(
+        rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=False, remove_extra_whitespaces=squeezes
+    )
+    data, rng = published("nmt_nfkc"), random.Random(5)
+    tail: list[Normalizer] = [SqueezeBlanks(), Prepend(BLANK)] if squeezes else []
+    ours = sentencepiece_normalizer([Charsmap(data, (), "" if squeezes else BLANK), *tail, LAST])
+    assert ours is not None
+    letters = [*POINTS[0x20:0x500], *POINTS[0x3000:0x3100], *POINTS[0xFF00:0xFFF0], *" " * 300, *"\u0301\u3099ﬃ" * 60]
+    for _ in range(3_000):
+        text = "".join(rng.choices(letters, k=rng.randint(0, 12)))
+        assert ours.apply(text).decode() == judge.normalize(text).replace(BLANK, " "), ascii(text)
