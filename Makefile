@@ -13,10 +13,18 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full test-long lint stubs strict docs sanitize sanitize-split sanitize-encode sanitize-train \
+.PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs sanitize sanitize-split sanitize-encode sanitize-train \
 	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
+
+# against the best peers on a quiet machine: everything within half an hour, into benchmarks/results, the README and the
+# documentation; or the essence of it within three minutes, printed only
+bench: $(VENV)/benched
+	$(BIN)/python -m benchmarks.suite
+
+bench-quick: $(VENV)/benched
+	$(BIN)/python -m benchmarks.suite --quick
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
@@ -140,6 +148,10 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 
 $(VENV)/tested: $(VENV)/built
 	$(PIP) install $(call extra,test)
+	touch $@
+
+$(VENV)/benched: $(VENV)/built
+	$(PIP) install $(call extra,bench)
 	touch $@
 
 $(VENV)/documented: $(VENV)/made
