@@ -31,8 +31,8 @@ JOBS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_speed(name: str, benchmark: Callable[[Callable[[], Any]], Any]) -> None:
-    assert benchmark(JOBS[name])
+def test_speed(name: str, benchmark: Any) -> None:
+    assert len(benchmark(JOBS[name])) > 0
 
 
 def test_speed_cold(benchmark: Any) -> None:

@@ -58,12 +58,12 @@ def test_the_readme_and_the_page_are_rendered() -> None:
 def test_publishing(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    (tmp_path / "README.md").write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
     report.publish(record(), tmp_path)
     written = (tmp_path / "README.md").read_text()
     assert written.startswith("before\n")
     assert written.endswith("\nafter\n")
-    assert "old" not in written
+    assert "stale" not in written
     plot = (tmp_path / "docs" / "benchmarks-encode.svg").read_bytes()
     assert b"gigatoken" in plot
     report.publish(record(), tmp_path)
