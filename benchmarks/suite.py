@@ -37,7 +37,8 @@ def run(areas: tuple[Area, ...], runner: Runner, *, size: str, seconds: float) -
                 continue
             results = runner.compare(case, list(area.libraries))
             print(table(case, results), flush=True)
-            rows += [as_json(case, result) for result in results]
+            # digests of answers have been compared; `right` is what became of that
+            rows += [{**as_json(case, result), "answers": len(set(result.answers))} for result in results]
         record["areas"].append({"title": area.title, "note": area.note, "job": area.job, "rows": rows})
     return {**record, "texts": runner.texts, "seconds": round(time.monotonic() - begin)}
 
