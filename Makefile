@@ -13,7 +13,7 @@ SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csr
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs sanitize sanitize-split sanitize-encode sanitize-train \
+.PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs coverage sanitize sanitize-split sanitize-encode sanitize-train \
 	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
@@ -64,6 +64,16 @@ sanitize: $(VENV)/tested
 		--build-base build/sanitize --build-lib build/sanitize/lib
 	cd build/sanitize/lib && LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 PYTHONMALLOC=malloc $(CURDIR)/$(BIN)/python -m pytest $(CURDIR)/tests -p no:cacheprovider
+
+# the lines of Python, Cython and C that no default test runs; gcov comes with gcc
+coverage: $(VENV)/tested
+	$(PIP) install "coverage>=7.6"
+	CFLAGS="--coverage -fprofile-update=atomic" LDFLAGS=--coverage $(BIN)/python setup.py -q build \
+		--build-base build/coverage --build-lib build/coverage/lib
+	find build/coverage -name "*.gcda" -delete
+	cd build/coverage/lib && $(CURDIR)/$(BIN)/python -m coverage run --source=bbpe -m pytest $(CURDIR)/tests \
+		-p no:cacheprovider && $(CURDIR)/$(BIN)/python -m coverage json -o ../python.json
+	$(BIN)/python tests/uncovered.py build/coverage build/coverage/python.json
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
 # sanitizers, and NEON in an emulator
