@@ -15,10 +15,18 @@ CORES = $$(getconf _NPROCESSORS_ONLN)
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo test test-full test-long lint stubs strict docs sanitize sanitize-split sanitize-encode sanitize-train \
+.PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs coverage sanitize sanitize-split sanitize-encode sanitize-train \
 	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
+
+# against the best peers on a quiet machine: everything within half an hour, into benchmarks/results, the README and the
+# documentation; or the essence of it within three minutes, printed only
+bench: $(VENV)/benched
+	$(BIN)/python -m benchmarks.suite
+
+bench-quick: $(VENV)/benched
+	$(BIN)/python -m benchmarks.suite --quick
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
@@ -35,9 +43,11 @@ lint: $(VENV)/linted
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-# the stubs of the compiled modules against what these really have
+# the stubs of the compiled modules against what these really have; not every version of mypy looks at private modules,
+# which one line of the allowlist is for
 stubs: $(VENV)/linted
 	$(BIN)/python -m mypy.stubtest bbpe.core --mypy-config-file pyproject.toml --ignore-disjoint-bases \
+		--ignore-unused-allowlist \
 		--allowlist tests/stubtest.txt
 
 # the site, into build/site; a warning stops it
@@ -57,6 +67,16 @@ sanitize: $(VENV)/tested
 		--build-base build/sanitize --build-lib build/sanitize/lib
 	cd build/sanitize/lib && LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 PYTHONMALLOC=malloc $(CURDIR)/$(BIN)/python -m pytest $(CURDIR)/tests -p no:cacheprovider
+
+# the lines of Python, Cython and C that no default test runs; gcov comes with gcc
+coverage: $(VENV)/tested
+	$(PIP) install "coverage>=7.6"
+	CFLAGS="--coverage -fprofile-update=atomic" LDFLAGS=--coverage $(BIN)/python setup.py -q build \
+		--build-base build/coverage --build-lib build/coverage/lib
+	find build/coverage -name "*.gcda" -delete
+	cd build/coverage/lib && $(CURDIR)/$(BIN)/python -m coverage run --source=bbpe -m pytest $(CURDIR)/tests \
+		-p no:cacheprovider && $(CURDIR)/$(BIN)/python -m coverage json -o ../python.json
+	$(BIN)/python tests/uncovered.py build/coverage build/coverage/python.json
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
 # sanitizers, and NEON in an emulator
@@ -149,6 +169,10 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 
 $(VENV)/tested: $(VENV)/built
 	$(PIP) install $(call extra,test)
+	touch $@
+
+$(VENV)/benched: $(VENV)/built
+	$(PIP) install $(call extra,bench)
 	touch $@
 
 $(VENV)/documented: $(VENV)/made

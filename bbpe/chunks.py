@@ -26,6 +26,8 @@ from .streaming import pieces
 _NEAR = 256
 #: The head of a text that decides whether it is in the sample.
 _HEAD = 1 << 16
+# up to so many are looked for one by one, 4 GB/s each, before the search for all, 0.2 to 3.5 GB/s
+_FEW_SPECIALS = 16
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -342,10 +344,12 @@ def spans_between(
     """Return where the stretches of texts between special tokens begin and end, int64[n] each, and how many tokens."""
     starts = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
     whole = data if isinstance(data, bytes) else bytes(data) if specials else b""
-    if not any(token in whole for token in specials):
+    if len(specials) <= _FEW_SPECIALS and not any(token in whole for token in specials):
         return starts, ends, 0
     first, last = [], []
     found = matcher.find(whole)
+    if found is None:
+        return starts, ends, 0
     while found is not None:
         start, stop, _ = found
         end = int(ends[np.searchsorted(ends, start, "right")])

@@ -5,6 +5,7 @@ The rules are those of HF's `tokenizers` and of SentencePiece; `normalizing` and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -234,6 +235,15 @@ class Template:
         at = items.index("A")
         before, behind = items[:at], items[at + 1 :]
         return tuple(map(int, before)), tuple(map(int, behind))
+
+
+def bert_template(specials: Mapping[str, int]) -> Template | None:
+    """Return what BERT has around a text, and two, where there are such tokens."""
+    if "[CLS]" not in specials or "[SEP]" not in specials:
+        return None
+    first, last = specials["[CLS]"], specials["[SEP]"]
+    single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
+    return Template(single, (*single, ("B", 1), (last, 1)))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Literal, Unpack
 
 from . import corpus
@@ -285,6 +286,6 @@ def _trainer(plan: Plan, counts: PretokenCounts) -> Trainer:
 
 def _reserved(plan: Plan, size: int) -> list[str]:
     """Return special tokens that make a vocabulary of `size` tokens a multiple of what was asked for."""
-    names = (f"<|reserved_{number}|>" for number in range(plan.pad_vocab_to + len(plan.special_tokens)))
-    free = [name for name in names if name not in plan.special_tokens]
-    return free[: -size % plan.pad_vocab_to]
+    taken = set(plan.special_tokens)
+    names = (f"<|reserved_{number}|>" for number in range(plan.pad_vocab_to + len(taken)))
+    return list(islice((name for name in names if name not in taken), -size % plan.pad_vocab_to))

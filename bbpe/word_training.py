@@ -24,7 +24,7 @@ from .models import WordPiece
 from .normalizing import normalizer
 from .patterns import BERT_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
 from .progress import Progress
-from .rules import BertNormalizer, BertPreTokenizer, Characters, Lowercase, Template
+from .rules import BertNormalizer, BertPreTokenizer, Characters, Lowercase, bert_template
 from .settings import Settings
 from .spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 
@@ -272,7 +272,7 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
             pattern=PATTERNS["none"] if plan.pattern is None else plan.pattern,
             special_tokens=specials,
             rules=plan.rules,
-            template=_template(specials),
+            template=bert_template(specials),
             model=WordPiece(ids[plan.unknown], _PREFIX),
         )
     for text in specials:
@@ -287,12 +287,3 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
         rules=plan.rules,
         characters=Characters((), ids[plan.unknown], end_of_word=plan.end_of_word),
     )
-
-
-def _template(specials: Mapping[str, int]) -> Template | None:
-    """Return what BERT has around a text, and two, where there are such tokens."""
-    if "[CLS]" not in specials or "[SEP]" not in specials:
-        return None
-    first, last = specials["[CLS]"], specials["[SEP]"]
-    single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
-    return Template(single, (*single, ("B", 1), (last, 1)))

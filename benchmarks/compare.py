@@ -64,8 +64,9 @@ def combinations(jobs: list[str], corpora: list[str], options: dict[str, str]) -
     return [case(*each) for each in itertools.product(jobs, corpora, chosen)]
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--libraries", help="comma-separated; the first is what others are compared to; default all")
+def add_run_options(parser: argparse.ArgumentParser, *, libraries: bool = True) -> None:
+    if libraries:
+        parser.add_argument("--libraries", help="comma-separated; others are compared to the first; default all")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
     parser.add_argument("--slow", type=float, default=8, help="so many times the fastest: one run is enough")

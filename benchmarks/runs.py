@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import statistics
@@ -84,6 +85,8 @@ class Runner:
         self.vocabularies = vocabularies
         self._temporary = tempfile.TemporaryDirectory(prefix="bbpe-benchmarks-")
         self._folder = Path(self._temporary.name)
+        #: the texts that were read: bytes and SHA-256 by name and size
+        self.texts: dict[str, dict[str, object]] = {}
 
     def __enter__(self) -> Runner:
         return self
@@ -119,11 +122,14 @@ class Runner:
         size = case.options.get("size")
         path = self._folder / f"{Path(case.corpus).name}.{size}.text"
         if not path.exists():
-            path.write_bytes(read(case.corpus, int(size) if size else None))
+            data = read(case.corpus, int(size) if size else None)
+            path.write_bytes(data)
+            self.texts[path.stem] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         return path
 
     def _run(self, case: Case, library: str, text: Path) -> dict[str, Any]:
-        options = {**case.options, "folder": str(self._folder)}
+        folders = {"folder": str(self._folder), "vocabularies": str(self.vocabularies)}
+        options = {**case.options, **folders, "job": case.job}
         request = {"job": case.job, "library": library, "text": str(text), "options": options}
         command = [sys.executable, "-m", "benchmarks.once", json.dumps(request)]
         environment = {**os.environ, **thread_limits(case.options["threads"])}

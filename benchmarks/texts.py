@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import lzma
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,20 +57,52 @@ WORST: dict[str, Callable[[int], bytes]] = {
 }
 
 
+def _sources() -> list[Path]:
+    """The sources of Python's standard library, in order of their names, without its tests."""
+    root = Path(sysconfig.get_path("stdlib"))
+    left_out = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
+    return sorted(path for path in root.rglob("*.py") if left_out.isdisjoint(path.relative_to(root).parts))
+
+
+def _stdlib(size: int | None) -> bytes:
+    return b"".join(path.read_bytes() for path in _sources())[:size]
+
+
+def _docstrings(size: int | None) -> bytes:
+    found: list[str] = []
+    for path in _sources():
+        nodes = ast.walk(ast.parse(path.read_bytes()))
+        places = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        found += [text for node in nodes if isinstance(node, places) and (text := ast.get_docstring(node))]
+    return "\n\n".join(found).encode()[:size]
+
+
+#: What every machine with Python has: its standard library's code, and the prose in it.
+BUILT: dict[str, Callable[[int | None], bytes]] = {"stdlib": _stdlib, "docstrings": _docstrings}
+
+
+def natural() -> list[str]:
+    """The names of the corpora that are there: those beside the checkout, and those made of the standard library."""
+    return [*sorted(path.name.partition(".")[0] for path in (SHARED / "corpora").glob("*.txt.xz")), *BUILT]
+
+
 def read(corpus: str, size: int | None) -> bytes:
-    """Return the text of a file, of a corpus beside the checkout by its name (`en`), or of a worst case.
+    """Return the text of a file, of a corpus beside the checkout by its name (`en`), of the standard library (`stdlib`,
+    `docstrings`), or of a worst case.
 
     `size` cuts it, at the end of a character, so that every library sees the same text; a worst case is as
     large as asked for, 1 MB by default.
     """
     if corpus in WORST:
         data = WORST[corpus](size or 1_000_000)
+    elif corpus in BUILT:
+        data = BUILT[corpus](size)
     else:
         path = Path(corpus)
         if not path.exists():
             path = SHARED / "corpora" / f"{corpus}.txt.xz"
         if not path.exists():
-            names = ", ".join(WORST)
+            names = ", ".join([*BUILT, *WORST])
             raise SystemExit(f"no corpus {corpus}: expected a file, a name in {path.parent} or one of {names}")
         data = _head(path, size)
     return data.decode("utf-8", "ignore").encode()

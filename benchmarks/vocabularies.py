@@ -52,10 +52,12 @@ def prepare(name: str, source: Path, folder: Path) -> None:
     if where.hub.exists():
         return
     path = source / FILES[name]
-    if not path.exists():
-        raise SystemExit(f"{path} is missing; --vocabularies names the folder that has {FILES[name]}")
-    data = path.read_bytes()
-    where.ranks.write_bytes(lzma.decompress(data) if path.suffix == ".xz" else data)
+    if path.exists():
+        data = path.read_bytes()
+        where.ranks.write_bytes(lzma.decompress(data) if path.suffix == ".xz" else data)
+    else:
+        # what the machine has, in the caches of libraries or in a package; bpe-openai brings cl100k and o200k
+        bbpe.get_encoding("gpt2" if name == "gpt2" else f"{name}_base").save(where.ranks)
     bbpe.load(where.ranks, special_tokens={}).save(where.exact, format="huggingface")
     content: dict[str, Any] = json.loads(where.exact.read_text("utf-8"))
     if name == "cl100k":

@@ -6,6 +6,7 @@ import lzma
 import multiprocessing
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
@@ -21,6 +22,8 @@ from strings import adversarial_strings
 import bbpe
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+# the benchmarks are those of the checkout; last, so that the package is the one that is under test
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]

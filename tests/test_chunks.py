@@ -93,3 +93,14 @@ def test_a_refused_token_may_overlap_an_allowed_one(chunks: list[str]) -> None:
         tok.encode("".join(chunks), allowed_special={"ab"}, disallowed_special={"bc"})
     with pytest.raises(bbpe.SpecialTokenError, match="bc"):
         list(tok.encode_iterable(chunks, allowed_special={"ab"}, disallowed_special={"bc"}))
+
+
+@pytest.mark.parametrize("text", ["see <|3|> my <|39|><|3|> dogs", "see my dogs", "<|0", "<|39|>"])
+def test_many_special_tokens_are_found_as_few_are(text: str) -> None:
+    """More tokens than are looked for one by one count as those of them that stand in the text."""
+    many = [f"<|{number}|>" for number in range(40)]
+    few = [token for token in many if token in text]
+    all_of_them = bbpe.count_from_iterator([text, "see"], pattern="gpt2", special_tokens=many)
+    expected = bbpe.count_from_iterator([text, "see"], pattern="gpt2", special_tokens=few)
+    assert dict(all_of_them) == dict(expected)
+    assert all_of_them.summary == expected.summary

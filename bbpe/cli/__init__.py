@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from bbpe.errors import BBPEError
 
-from . import convert, count, counts, decode, demo, encode, extend, fetch, inspect, prune, train
+from . import bench, convert, count, counts, decode, demo, encode, extend, fetch, inspect, prune, train
 
 #: The subcommands, in the order of the help text.
 COMMANDS = (
@@ -28,6 +28,7 @@ COMMANDS = (
     convert.COMMAND,
     inspect.COMMAND,
     fetch.COMMAND,
+    bench.COMMAND,
 )
 
 

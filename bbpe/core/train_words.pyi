@@ -11,8 +11,8 @@ class WordTrainer:
 
 class FrequencyTrainer:
     merge_count: int
-    def __init__(
-        self,
+    def __new__(
+        cls,
         symbols: npt.NDArray[np.uint32],
         ends: npt.NDArray[np.int64],
         counts: npt.NDArray[np.uint64],
@@ -20,6 +20,6 @@ class FrequencyTrainer:
         base: int,
         merge_limit: int,
         min_frequency: int = 1,
-    ) -> None: ...
+    ) -> Self: ...
     def merges(self) -> list[tuple[int, int]]: ...
     def step(self, visits: int) -> bool: ...

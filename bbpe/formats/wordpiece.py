@@ -17,7 +17,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, write_atomic, write_folder_atomic
 from ..models import WordPiece
 from ..patterns import PATTERNS, Pattern, get_pattern
-from ..rules import BertNormalizer, BertPreTokenizer, Template
+from ..rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from .keys import check_ids
 from .known import check_special_tokens
@@ -60,7 +60,7 @@ def load(
             special_tokens=specials,
             name=name,
             rules=rules,
-            template=_template(specials),
+            template=bert_template(specials),
             model=WordPiece(keys[_UNKNOWN]),
         )
 
@@ -135,15 +135,6 @@ def _config(bert: BertNormalizer) -> bytes:
             "tokenizer_class": "BertTokenizer",
         }
     ).encode()
-
-
-def _template(specials: Mapping[str, int]) -> Template | None:
-    """Return what BERT has around a text, and two."""
-    if "[CLS]" not in specials or "[SEP]" not in specials:
-        return None
-    first, last = specials["[CLS]"], specials["[SEP]"]
-    single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
-    return Template(single, (*single, ("B", 1), (last, 1)))
 
 
 # -- tokenizer.json ----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What is timed: a room for each concept; importing them fills `JOBS`."""
 
-from . import decoding, encoding, latency, loading, memory, splitting, training
+from . import decoding, encoding, latency, loading, memory, models, splitting, training
 from .registry import CLOCKS, JOBS, Measured, Unit, digest
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "latency",
     "loading",
     "memory",
+    "models",
     "splitting",
     "training",
 ]

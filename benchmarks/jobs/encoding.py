@@ -31,7 +31,7 @@ def ids_as_bytes(ids: Any) -> bytes:
     return np.asarray(ids, dtype=np.uint32).tobytes()
 
 
-def _lists_as_bytes(lists: list[list[int]]) -> bytes:
+def lists_as_bytes(lists: list[list[int]]) -> bytes:
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     ids = np.concatenate([np.asarray(ids, dtype=np.uint32) for ids in lists])
     return ids.tobytes() + offsets.tobytes()
@@ -45,7 +45,7 @@ def _ragged_as_bytes(ragged: tuple[Any, Any]) -> bytes:
 define("encode_flat", ids_as_bytes, vocab="cl100k")
 define("encode_threads", ids_as_bytes, vocab="cl100k", threads="2")
 define("worst", ids_as_bytes, MILLISECONDS_PER_MB, vocab="cl100k")
-define("encode_lists", _lists_as_bytes, vocab="cl100k", document="2000")
+define("encode_lists", lists_as_bytes, vocab="cl100k", document="2000")
 define("encode_batch_flat", _ragged_as_bytes, vocab="cl100k", document="2000")
 
 

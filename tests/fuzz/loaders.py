@@ -24,12 +24,36 @@ from bbpe.spec import TextRules
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS_A_FILE = 10
+WORDS = ["see my eyes first", "see my dogs", "I've 12 dogs"] * 3
 TEXTS = (b"the thing 12's", b"\xff\xe4\xb8\xad", b"")
+
+
+def other_models() -> dict[str, bytes]:
+    """Vocabularies of all models but BPE of bytes, as the files that each has."""
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    made = {
+        "wordpiece": bbpe.train_from_iterator(WORDS, 60, model="wordpiece", special_tokens=specials),
+        "words": bbpe.train_from_iterator(WORDS, 80, alphabet="chars", end_of_word="</w>", lowercase=True),
+        "unigram": bbpe.train_from_iterator(WORDS, 300, model="unigram"),
+    }
+    found: dict[str, bytes] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, tok in made.items():
+            path = Path(folder) / f"{name}.json"
+            tok.save(path, format="huggingface")
+            found[path.name] = path.read_bytes()
+        made["wordpiece"].save(Path(folder) / "vocab.txt", format="wordpiece")
+        found["bert.txt"] = Path(folder, "vocab.txt").read_bytes()
+        made["words"].save(Path(folder) / "words.codes", format="codes")
+        found["words.codes"] = Path(folder, "words.codes").read_bytes()
+    clip = "".join(f"{left} {right}\n" for left, right in (("s", "e"), ("se", "e</w>"), ("m", "y</w>"), ("d", "o")))
+    found["bpe_simple_vocab_16e6.txt"] = ('"bpe_simple_vocab_16e6.txt#version: 0.2\n' + clip).encode()
+    return found
 
 
 def seeds() -> dict[str, bytes]:
     """A file of each format; those that need a package are left out without it."""
-    found = dict(FILES)
+    found = {**FILES, **other_models()}
     try:
         import sentencepiece
     except ImportError:

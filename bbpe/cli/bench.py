@@ -1,0 +1,188 @@
+"""`bbpe bench`: how fast a tokenizer is on one's own text, alone or beside other libraries with the same vocabulary."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import bbpe
+from bbpe.corpus import open_text
+from bbpe.errors import BBPEError, CorpusError, VocabularyError
+
+from .command import Command, add_pattern, load_named, positive
+from .streams import say, say_json
+
+_OURS = "bbpe"
+_PEERS = ("tiktoken", "tokenizers")
+_LEARNED = 16_000
+_BYTES = 16_000_000
+
+#: Encode a text, and decode ids.
+_Library = tuple[Callable[[str], Any], Callable[[Any], str]]
+
+
+class DifferentIdsError(BBPEError):
+    """A library does not give the ids that the tokenizer gives."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The median of the runs of a library, each in a fresh process; MB are 10**6 bytes, `warm` is a second pass."""
+
+    library: str
+    cold_mb_per_second: float
+    warm_mb_per_second: float
+    decode_mb_per_second: float
+    tokens: int
+
+
+@dataclass(frozen=True)
+class _Run:
+    seconds: tuple[float, float, float]
+    ids: list[int]
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the text to encode")
+    against = f"other libraries, comma-separated: {', '.join(_PEERS)}"
+    parser.add_argument("--against", type=_libraries, default=(), metavar="NAMES", help=against)
+    which = f"a file, a folder, or a published name (default: {_LEARNED} tokens learned from FILE, pattern gpt2)"
+    parser.add_argument("-t", "--tokenizer", metavar="PATH", help=which)
+    add_pattern(parser)
+    parser.add_argument("--runs", type=positive, default=3, metavar="N", help="of each library, in turn (3)")
+    parser.add_argument("--bytes", type=positive, default=_BYTES, metavar="N", help=f"of FILE at most ({_BYTES})")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
+
+
+def _libraries(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in _PEERS:
+            raise ArgumentTypeError(f"expected names of {', '.join(_PEERS)}, not {name!r}")
+    return names
+
+
+def _run(args: Namespace) -> int:
+    for name in args.against:
+        if find_spec(name) is None:
+            raise ImportError(f"{name} is not installed; `pip install {name}` gets it")
+    with open_text(args.file) as whole:
+        text = bytes(whole[: args.bytes]).decode("utf-8", "replace")
+    if not text:
+        raise CorpusError(f"{args.file} is empty; expected a text to encode")
+    if args.tokenizer is not None:
+        tokenizer = load_named(args.tokenizer, args.pattern)
+    else:
+        tokenizer = bbpe.train_from_iterator([text], _LEARNED, pattern=args.pattern or "gpt2")
+    with TemporaryDirectory(prefix="bbpe-bench-") as folder:
+        for name in args.against:
+            _write_for(name, tokenizer, Path(folder))
+        tokenizer.save(Path(folder, f"{_OURS}.json"), format="huggingface")
+        runs = _all_runs((_OURS, *args.against), Path(folder), text, args.runs)
+    speeds = [_speed(name, found, text) for name, found in runs.items()]
+    if args.json:
+        say_json({"file": args.file, "bytes": len(text.encode()), "speeds": [asdict(speed) for speed in speeds]})
+    else:
+        _report(speeds)
+    return 0
+
+
+def _all_runs(names: tuple[str, ...], folder: Path, text: str, count: int) -> dict[str, list[_Run]]:
+    """Each library in turn, a process each; stops when ids differ."""
+    runs: dict[str, list[_Run]] = {name: [] for name in names}
+    for _ in range(count):
+        for name, found in runs.items():
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+                found.append(executor.submit(_one_run, name, str(folder), text).result())
+            if found[-1].ids != runs[_OURS][0].ids:
+                raise DifferentIdsError(f"{name} gives other ids for this text; figures would compare nothing")
+    return runs
+
+
+def _one_run(name: str, folder: str, text: str) -> _Run:
+    """Encode cold and warm, and decode, on one thread."""
+    encode, decode = _LOAD[name](Path(folder))
+    encode("hello")
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        ids = encode(text)
+        times.append(time.perf_counter() - start)
+    start = time.perf_counter()
+    decode(ids)
+    times.append(time.perf_counter() - start)
+    return _Run((times[0], times[1], times[2]), ids)
+
+
+def _write_for(name: str, tokenizer: bbpe.Tokenizer, folder: Path) -> None:
+    """Write the vocabulary as a library reads it; an error when no such file gives the same ids."""
+    if name == "tiktoken":
+        steps = tokenizer.spec.pattern.steps
+        if len(steps) != 1:
+            raise VocabularyError(f"tiktoken splits by one regex; the pattern {tokenizer.pattern} has {len(steps)}")
+        tokenizer.save(folder / "tiktoken.tiktoken")
+        (folder / "tiktoken.pattern").write_text(steps[0], "utf-8")
+
+
+def _load_bbpe(folder: Path) -> _Library:
+    tok = bbpe.load(folder / f"{_OURS}.json")
+    # a list, as the others give
+    return tok.encode, tok.decode
+
+
+def _load_tiktoken(folder: Path) -> _Library:
+    import tiktoken
+    from tiktoken.load import load_tiktoken_bpe
+
+    enc = tiktoken.Encoding(
+        "bench",
+        pat_str=(folder / "tiktoken.pattern").read_text("utf-8"),
+        mergeable_ranks=load_tiktoken_bpe(str(folder / "tiktoken.tiktoken")),
+        special_tokens={},
+    )
+    return enc.encode_ordinary, enc.decode
+
+
+def _load_tokenizers(folder: Path) -> _Library:
+    from tokenizers import Tokenizer
+
+    tok = Tokenizer.from_file(str(folder / f"{_OURS}.json"))
+    return lambda text: tok.encode(text, add_special_tokens=False).ids, tok.decode
+
+
+_LOAD: dict[str, Callable[[Path], _Library]] = {
+    _OURS: _load_bbpe,
+    "tiktoken": _load_tiktoken,
+    "tokenizers": _load_tokenizers,
+}
+
+
+def _speed(name: str, runs: list[_Run], text: str) -> Speed:
+    megabytes = len(text.encode()) / 1e6
+    columns = zip(*(run.seconds for run in runs), strict=True)
+    cold, warm, decode = (megabytes / statistics.median(times) for times in columns)
+    return Speed(name, cold, warm, decode, len(runs[0].ids))
+
+
+def _report(speeds: list[Speed]) -> None:
+    ours = speeds[0]
+    say(f"{'MB/s, one thread, lists':24} {'cold':>14} {'warm':>14} {'decode':>14}")
+    for speed in speeds:
+        cells = []
+        for kind in ("cold_mb_per_second", "warm_mb_per_second", "decode_mb_per_second"):
+            value, own = getattr(speed, kind), getattr(ours, kind)
+            cells.append(f"{value:8.1f}" + (f" {value / own:4.2f}x" if speed is not ours else "      "))
+        say(f"{speed.library:24} {' '.join(cells)}")
+    say(f"{ours.tokens:,} tokens, the same from all" if len(speeds) > 1 else f"{ours.tokens:,} tokens")
+
+
+COMMAND = Command("bench", "Time a tokenizer on a text of yours, beside other libraries.", _add_arguments, _run)

@@ -1,0 +1,87 @@
+"""What the suite times, the most telling first, so that a run cut short leaves out the least.
+
+`FULL` fits 25 minutes on two quiet cores, `QUICK` three.  An area is a job with its corpora, the combinations of its
+options, and the libraries worth their time there; those that are not installed are shown as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.compare import combinations
+from benchmarks.runs import Case
+from benchmarks.texts import WORST
+
+ENCODERS = ("bbpe", "gigatoken", "fastokens", "snaptokens", "quicktok", "toktok", "tiktoken", "tokenizers")
+ALL = ("en", "code", "multi", "ja", "zh")
+
+
+@dataclass(frozen=True)
+class Area:
+    """`title` heads its table, whose rows are the cases; `note` says what a reader must know to read it."""
+
+    title: str
+    job: str
+    corpora: Sequence[str]
+    options: dict[str, str] = field(default_factory=dict)
+    libraries: Sequence[str] = ENCODERS
+    note: str = ""
+
+    def cases(self, size: str, natural: Sequence[str]) -> Iterator[Case]:
+        """Its cases over those corpora that are there; made-up texts always are."""
+        there = [corpus for corpus in self.corpora if corpus in natural or corpus in WORST]
+        # nothing but what every machine has: code and prose of Python itself
+        chosen = there or [corpus for corpus in natural if corpus not in ALL][: len(self.corpora)]
+        yield from combinations([self.job], chosen, {"size": size, **self.options})
+
+
+COLD, WARM = {"passes": "1"}, {"passes": "3"}
+CHOSEN = ("bbpe", "gigatoken", "quicktok", "toktok", "tiktoken", "tokenizers")
+TRAINERS = ("bbpe", "gigabpe", "tokenizers")
+
+FULL = (
+    Area("Encoding a text, cold", "encode_flat", ALL, COLD, note="a fresh tokenizer's first pass, cl100k, to an array"),
+    Area("Training, 32,000 tokens", "train", ("en", "code", "ja", "zh"), {}, TRAINERS, "a line is a text"),
+    Area("Encoding a text, warm", "encode_flat", ALL, WARM, note="its third pass over the same text"),
+    Area("Encoding documents to lists, cold", "encode_lists", ("en", "code", "ja"), COLD, note="documents of 2 kB"),
+    Area("Encoding documents to lists, warm", "encode_lists", ("en", "ja"), WARM),
+    Area("A short text, warm", "latency", ("en",), {"chars": "20,100,2000"}, note="characters to a list"),
+    Area("Two threads, one text, cold", "encode_threads", ("en", "ja"), COLD, CHOSEN),
+    Area("Decoding an array", "decode_array", ("en", "zh"), {}, CHOSEN),
+    Area("Decoding a list", "decode_list", ("en", "zh"), {}, CHOSEN),
+    Area("Splitting", "split_count", ("en", "ja"), {"pattern": "gpt2,cl100k,o200k"}, ("bbpe", "regex", "tokenizers"),
+         "counting pretokens, not making them"),
+    Area("Worst cases", "worst", tuple(WORST), {"size": "200000"}, note="200 kB made up to go quadratic"),
+    Area("Loading", "load", ("en",), {"size": "1000"}, note="from a vocabulary's file to a word that is encoded"),
+    Area("Training, a file is a text", "train", ("en", "ja"), {"document": "file"}, ("bbpe", "gigatoken", "rustbpe"),
+         "rustbpe breaks ties by another rule and so has no ratio"),
+    Area("Counting pretokens", "count", ("en", "ja"), {}, TRAINERS, "training of a single merge"),
+    Area("Encoding documents to one array, cold", "encode_batch_flat", ("en", "ja"), COLD, CHOSEN),
+    Area("Unigram, lists, warm", "unigram", ("en", "zh"), WARM, ("bbpe", "sentencepiece"), "8,000 tokens"),
+    Area("WordPiece, lists, cold", "wordpiece", ("en", "zh"), COLD, ("bbpe", "tokenizers"), "8,000 tokens, BERT rules"),
+    Area("SentencePiece's BPE, lists, warm", "pieces", ("en", "ja"), WARM, ("bbpe", "sentencepiece", "gigatoken"),
+         "a published vocabulary of 32,000 tokens"),
+    Area("Training WordPiece", "train_wordpiece", ("en",), {}, ("bbpe", "tokenizers"), "30,000 tokens"),
+    Area("Training BPE of words", "train_words", ("en",), {}, ("bbpe", "tokenizers"), "30,000 tokens"),
+    Area("Training Unigram", "train_unigram", ("en",), {"vocab_size": "8000", "size": "4000000"},
+         ("bbpe", "sentencepiece"), "8,000 tokens, 4 MB"),
+    Area("Memory", "memory", ("ja",), {"size": "2000000", "bytes": "32000000"}, CHOSEN,
+         "the peak while 32 MB are encoded, besides text and ids"),
+)
+
+FEW = ("bbpe", "gigatoken", "tiktoken", "tokenizers")
+QUICK = (
+    Area("Encoding a text, cold", "encode_flat", ("en", "ja"), COLD, FEW, "cl100k, to an array"),
+    Area("Encoding a text, warm", "encode_flat", ("en", "ja"), WARM, FEW),
+    Area("Training, 32,000 tokens", "train", ("en",), {}, TRAINERS),
+    Area("Encoding documents to lists, cold", "encode_lists", ("en",), COLD, FEW),
+    Area("A short text, warm", "latency", ("en",), {"chars": "100"}, FEW),
+    Area("Decoding an array", "decode_array", ("en",), {}, FEW),
+    Area("Splitting", "split_count", ("en",), {"pattern": "cl100k"}, ("bbpe", "regex", "tokenizers")),
+    Area("Worst cases", "worst", ("one-letter", "random-letters"), {"size": "100000"}, FEW),
+    Area("Loading", "load", ("en",), {"size": "1000"}, FEW),
+    Area("Unigram, lists, warm", "unigram", ("en",), WARM, ("bbpe", "sentencepiece")),
+    Area("WordPiece, lists, cold", "wordpiece", ("en",), COLD, ("bbpe", "tokenizers")),
+    Area("Memory", "memory", ("ja",), {"size": "500000", "bytes": "4000000"}, ("bbpe", "tiktoken")),
+)
