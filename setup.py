@@ -66,7 +66,7 @@ if __name__ == "__main__":
             modules(),
             nthreads=CORES,
             shared_utility_qualified_name=SHARED,
-            # a build that counts what is run counts the lines of these sources, not of what is generated (`make coverage`)
+            # `make coverage` counts the lines of these sources, not of what is generated
             emit_linenums="--coverage" in os.environ.get("CFLAGS", ""),
             compiler_directives={
                 "language_level": 3,

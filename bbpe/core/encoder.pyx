@@ -359,7 +359,7 @@ cdef class Encoder:
         """Encode the next texts of a batch, behind `done` ids, under one release of the GIL; returns how many."""
         cdef text_view views[GROUP]
         cdef size_t opened = 0, room = 0, i
-        cdef bbpe_status status
+        cdef bbpe_status status = BBPE_OK
         try:
             while start < end and opened < GROUP and room < GROUP_IDS:
                 text_open(&views[opened], texts[start])
