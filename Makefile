@@ -99,12 +99,14 @@ sanitize-encode:
 	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words
 	build/encode/words 2000
 
-# counting and learning merges, with several thresholds
+# learning merges, with several thresholds, and adding up the counts of threads
+COUNT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/count_driver.c \
+	$(addprefix csrc/,count_table.c count_sum.c memory.c pages.c) -pthread
 sanitize-train:
 	mkdir -p build/train
 	$(CC) $(SANITIZE) tests/train_driver.c $(ENCODE) -o build/train/sanitized
 	build/train/sanitized 300
-	$(CC) $(SANITIZE) tests/count_driver.c $(ENCODE) -pthread -o build/train/count
+	$(CC) $(SANITIZE) $(COUNT) -o build/train/count
 	build/train/count 3 300
 
 # Unigram models: encoding, ways, learning; what normalises their texts
@@ -119,7 +121,7 @@ sanitize-threads:
 	mkdir -p build/encode
 	$(CC) -fsanitize=thread -g -O1 tests/thread_driver.c $(ENCODE) -pthread -o build/encode/threads
 	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
-	$(CC) -fsanitize=thread -g -O1 tests/count_driver.c $(ENCODE) -pthread -o build/encode/count
+	$(CC) -fsanitize=thread -g -O1 $(COUNT) -o build/encode/count
 	TSAN_OPTIONS=halt_on_error=1 build/encode/count 4 300
 
 # the leaves under the sanitizers, compiled once for the drivers that follow; the fuzzer is told where they go

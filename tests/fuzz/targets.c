@@ -5,7 +5,7 @@
 #include "encode.h"
 #include "memory.h"
 #include "rank_file.h"
-#include "table_sum.h"
+#include "../table_sum.h"
 #include "token_text.h"
 #include "train.h"
 
