@@ -114,8 +114,9 @@ cdef class WordPiece(Model):
     def __dealloc__(self):
         bbpe_wordpiece_free(&self.c)
 
-    def encode_pretoken(self, bytes pretoken not None):
-        """The ids of one pretoken of at least one byte."""
+    def encode_pretoken(self, bytes pretoken not None, bint linear=False):
+        """The ids of one pretoken of at least one byte; `linear`: as long words are matched."""
+        cdef bbpe_wordpiece view = self.c
         cdef size_t n = len(pretoken), count = 0, i
         cdef bbpe_model_scratch scratch
         cdef uint32_t *ids
@@ -126,7 +127,8 @@ cdef class WordPiece(Model):
             raise MemoryError("bbpe could not allocate memory")
         memset(&scratch, 0, sizeof(scratch))
         try:
-            check(bbpe_wordpiece_encode(&self.c, &scratch, <const uint8_t *>pretoken, n, ids, &count))
+            view.has_tries = view.has_tries and not linear
+            check(bbpe_wordpiece_encode(&view, &scratch, <const uint8_t *>pretoken, n, ids, &count))
             return [ids[i] for i in range(count)]
         finally:
             bbpe_model_scratch_free(&scratch)
