@@ -28,11 +28,23 @@ BBPE_INLINE uint64_t masks_words(const uint8_t *text, uint32_t words) {
     return (starts | ends << 3) & ~(uint64_t)1;
 }
 
+/* The same of the last n < 64 bytes of a text, behind which nothing may be read. */
+BBPE_INLINE uint64_t masks_words_end(const uint8_t *text, size_t n, uint32_t words) {
+    uint8_t block[64] = {0};
+    memcpy(block, text, n);
+    return masks_words(block, words) & (((uint64_t)1 << n) - 1);
+}
+
 BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                                     const bbpe_scheme scheme) {
     size_t count = 0;
     while (start < n && limit - count >= 64) {
-        const uint64_t starts = n - start >= 64 ? masks_words(text + start, scheme.words) : 0;
+        if (n - start < 64) {
+            count += masks_write(masks_words_end(text + start, n - start, scheme.words), start, ends + count);
+            ends[count++] = n;
+            return count;
+        }
+        const uint64_t starts = masks_words(text + start, scheme.words);
         if (BBPE_LIKELY(starts)) {
             count += masks_write(starts, start, ends + count);
             start += 63 - (unsigned)__builtin_clzll(starts);

@@ -4,6 +4,8 @@
 #include "utf8.h"
 
 #define NONE BBPE_WORDPIECE_NONE
+/* Beside the id in the values of `tokens`. */
+#define IS_TOKEN ((uint64_t)1 << 32)
 
 static uint32_t child_of(const bbpe_wordpiece *self, uint32_t node, uint8_t byte) {
     const uint64_t *child = bbpe_pair_table_find(&self->children, bbpe_pair_key(node, byte));
@@ -27,6 +29,7 @@ bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t m
     self->unknown = unknown;
     self->max_characters = max_characters;
     bbpe_status status = bbpe_pair_table_init(&self->children, 0);
+    for (int i = 0; i < 2 && status == BBPE_OK; i++) status = bbpe_pretoken_table_init(self->tokens + i);
     if (status == BBPE_OK) status = add_node(self, NONE, 0, 0, &root);
     if (status == BBPE_OK) status = add_node(self, NONE, 0, 0, &root);
     if (status != BBPE_OK) bbpe_wordpiece_free(self);
@@ -35,6 +38,10 @@ bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t m
 
 void bbpe_wordpiece_free(bbpe_wordpiece *self) {
     bbpe_pair_table_free(&self->children);
+    for (int i = 0; i < 2; i++) {
+        bbpe_pretoken_table_free(self->tokens + i);
+        bbpe_trie_free(self->tries + i);
+    }
     bbpe_memory_free(self->nodes);
     bbpe_memory_free(self->cells);
     memset(self, 0, sizeof *self);
@@ -42,6 +49,11 @@ void bbpe_wordpiece_free(bbpe_wordpiece *self) {
 
 bbpe_status bbpe_wordpiece_add(bbpe_wordpiece *self, uint32_t root, const uint8_t *bytes, size_t n, uint32_t id) {
     uint32_t node = root;
+    bbpe_pretoken_entry *entry;
+    const bbpe_status added = bbpe_pretoken_table_add(self->tokens + root, bytes, n, &entry);
+    if (added != BBPE_OK) return added;
+    entry->value = IS_TOKEN | id;
+    if (id >= self->id_count) self->id_count = (size_t)id + 1;
     for (size_t i = 0; i < n; i++) {
         uint32_t child = child_of(self, node, bytes[i]);
         if (child == NONE) {
@@ -104,6 +116,16 @@ static bbpe_status settle_node(bbpe_wordpiece *self, bbpe_wordpiece_node *node) 
     return status;
 }
 
+static bbpe_status make_tries(bbpe_wordpiece *self) {
+    bbpe_status status = BBPE_OK;
+    for (int i = 0; i < 2 && status == BBPE_OK; i++) {
+        status = bbpe_trie_init(self->tries + i, self->tokens + i, IS_TOKEN, self->id_count);
+        if (status == BBPE_OK) bbpe_pretoken_table_free(self->tokens + i);
+    }
+    self->has_tries = status == BBPE_OK;
+    return status == BBPE_TOO_LARGE ? BBPE_OK : status;
+}
+
 bbpe_status bbpe_wordpiece_settle(bbpe_wordpiece *self) {
     const size_t n = self->node_count;
     size_t deepest = 0;
@@ -120,7 +142,7 @@ bbpe_status bbpe_wordpiece_settle(bbpe_wordpiece *self) {
     }
     bbpe_memory_free(order);
     bbpe_memory_free(next);
-    return status;
+    return status == BBPE_OK ? make_tries(self) : status;
 }
 
 /* Write a node's pops behind the ids so far. */
@@ -159,8 +181,21 @@ static size_t match(const bbpe_wordpiece *self, const uint8_t *word, size_t n, u
     return count;
 }
 
+/* The same of a short word. */
+static size_t match_short(const bbpe_wordpiece *self, const uint8_t *word, size_t n, uint32_t *ids) {
+    size_t count = 0, length;
+    for (size_t start = 0; start < n; start += length) {
+        const uint32_t id = bbpe_trie_longest(self->tries + (start > 0), word + start, n - start, &length);
+        if (id == BBPE_TRIE_NONE) return 0;
+        ids[count++] = id;
+    }
+    return count;
+}
+
 static size_t encode_word(const bbpe_wordpiece *self, const uint8_t *word, size_t n, uint32_t *ids) {
-    const size_t count = is_too_long(word, n, self->max_characters) ? 0 : match(self, word, n, ids);
+    const bool is_short = self->has_tries && n <= BBPE_WORDPIECE_SHORT;
+    const size_t count = is_too_long(word, n, self->max_characters) ? 0
+                         : is_short ? match_short(self, word, n, ids) : match(self, word, n, ids);
     if (count > 0) return count;
     *ids = self->unknown;
     return 1;

@@ -9,6 +9,9 @@
  * The pops of a node are those of its parent and some more, so each node has a list that ends in a shared one, last
  * token first: memory is linear in the bytes of the tokens.
  *
+ * A short word is matched by looking for the longest token again and again, in a trie of one array (trie.h): what is
+ * read twice is near.  Lines of English with empty caches: 91 MB/s instead of 58.
+ *
  * A word that has no match, or more characters than a limit, is the one id `unknown`.
  *
  * With `is_bert` a pretoken is a stretch of text as it stands, of any number of words or none, that BERT's rules are
@@ -21,10 +24,12 @@
 #include "bert.h"
 #include "model.h"
 #include "pair_table.h"
+#include "trie.h"
 
 #define BBPE_WORDPIECE_NONE UINT32_MAX
 
 enum { BBPE_WORDPIECE_BEGIN = 0, BBPE_WORDPIECE_CONTINUE = 1 }; /* the two roots */
+enum { BBPE_WORDPIECE_SHORT = 64 };
 
 typedef struct {
     uint32_t token;   /* or BBPE_WORDPIECE_NONE */
@@ -44,6 +49,10 @@ typedef struct {
     bbpe_wordpiece_node *nodes;
     bbpe_wordpiece_cell *cells;
     size_t node_count, node_capacity, cell_count, cell_capacity;
+    bbpe_pretoken_table tokens[2]; /* by root; empty once settled */
+    bbpe_trie tries[2];            /* the same tokens */
+    bool has_tries;                /* ids are small enough */
+    size_t id_count;
     size_t max_characters;
     uint32_t unknown;
     bool is_bert;

@@ -204,7 +204,7 @@ def clip_file(text: str, path: Path) -> list[str]:
 
 
 def test_the_engine_finds_the_words_of_clip(corpus: Callable[..., str], tmp_path: Path) -> None:
-    """Symbols are bytes, of which lower case and what is no UTF-8 may make more, for which the engine has no room."""
+    """Its symbols are bytes, of which lower case and what is no UTF-8 may make more, for which it has no room."""
     text, rng = corpus("multi", 40_000), random.Random(7)
     path = tmp_path / "bpe_simple_vocab_16e6.txt"
     clip_file(text, path)

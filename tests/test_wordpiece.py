@@ -65,7 +65,8 @@ def test_every_small_vocabulary_and_word_as_defined() -> None:
         vocab = {number: key.encode() for key, number in ids.items()}
         model = Model(vocab, unknown=0, prefix=b"##", max_characters=100)
         for word in words:
-            assert model.encode_pretoken(word.encode()) == word_pieces(word, ids, 0), (keys, word)
+            for linear in (False, True):
+                assert model.encode_pretoken(word.encode(), linear) == word_pieces(word, ids, 0), (keys, word)
 
 
 @pytest.mark.parametrize("prefix", ["##", "", "é"])
@@ -81,7 +82,8 @@ def test_random_words_as_defined(prefix: str) -> None:
         for _ in range(50):
             word = "".join(rng.choices(letters, k=rng.randint(1, 12)))
             expected = word_pieces(word, ids, 0, prefix=prefix, max_characters=9)
-            assert model.encode_pretoken(word.encode()) == expected, (keys, word)
+            for linear in (False, True):
+                assert model.encode_pretoken(word.encode(), linear) == expected, (keys, word)
 
 
 def test_a_long_word_takes_linear_time() -> None:

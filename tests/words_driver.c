@@ -88,6 +88,7 @@ static void check_words(void) {
         uint8_t text[TEXT];
         uint32_t expected[TEXT];
         model.is_bert = below(2);
+        model.has_tries = below(2);
         model.rules = (unsigned)below(16);
         const size_t n = letters(text, TEXT, model.is_bert ? LETTER_COUNT : WORD_LETTERS);
         if (n == 0) continue;

@@ -27,6 +27,7 @@ cdef extern from "wordpiece.h" nogil:
     ctypedef struct bbpe_wordpiece:
         bint is_bert
         unsigned rules
+        bint has_tries
 
     bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters)
     void bbpe_wordpiece_free(bbpe_wordpiece *self)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from .bpe import BPE
 from .model import Model
-from .wordpiece import BertRules
+from .wordpiece import _BertRules
 
 class WordBPE(Model):
     @property
@@ -19,7 +19,7 @@ class WordBPE(Model):
         begins: bool,
         ends: bool,
         fuses: bool = False,
-        bert: BertRules | None = None,
+        bert: _BertRules | None = None,
         joins: bool = False,
         clip: bool = False,
     ) -> Self: ...

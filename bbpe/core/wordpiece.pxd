@@ -1,7 +1,16 @@
-from bbpe.core.c_wordpiece cimport bbpe_wordpiece
+from bbpe.core.c_wordpiece cimport (
+    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_LOWER, BBPE_BERT_STRIP, bbpe_wordpiece,
+)
 from bbpe.core.model cimport Model
 
-cdef unsigned rules_of(bert) except? 0
+cdef inline unsigned rules_of(bert) except? 0:
+    """A `bbpe.rules.BertNormalizer` as the C code has it."""
+    return (
+        (BBPE_BERT_CLEAN if bert.clean_text else 0)
+        | (BBPE_BERT_APART if bert.cjk_apart else 0)
+        | (BBPE_BERT_STRIP if bert.strip_accents else 0)
+        | (BBPE_BERT_LOWER if bert.lowercase else 0)
+    )
 
 
 cdef class WordPiece(Model):

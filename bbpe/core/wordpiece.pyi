@@ -3,7 +3,7 @@ from typing import Protocol, Self
 
 from .model import Model
 
-class BertRules(Protocol):
+class _BertRules(Protocol):
     @property
     def clean_text(self) -> bool: ...
     @property
@@ -13,9 +13,9 @@ class BertRules(Protocol):
     @property
     def lowercase(self) -> bool: ...
 
-def bert_words(bert: BertRules, text: bytes, joins: bool = False) -> list[bytes]: ...
+def bert_words(bert: _BertRules, text: bytes, joins: bool = False) -> list[bytes]: ...
 
-def counted_words(counts: Iterable[tuple[bytes, int]], bert: BertRules, joins: bool) -> dict[str, int]: ...
+def counted_words(counts: Iterable[tuple[bytes, int]], bert: _BertRules, joins: bool) -> dict[str, int]: ...
 
 class WordPiece(Model):
     def __new__(
@@ -25,6 +25,6 @@ class WordPiece(Model):
         unknown: int,
         prefix: bytes,
         max_characters: int,
-        bert: BertRules | None = None,
+        bert: _BertRules | None = None,
     ) -> Self: ...
-    def encode_pretoken(self, pretoken: bytes) -> list[int]: ...
+    def encode_pretoken(self, pretoken: bytes, linear: bool = False) -> list[int]: ...

@@ -8,23 +8,13 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free, bbpe_model_scratch_room
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
 from bbpe.core.c_wordpiece cimport (
-    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_BERT_LOWER, BBPE_BERT_STRIP,
-    BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece,
-    bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init, bbpe_wordpiece_settle,
+    BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words,
+    bbpe_model_of_wordpiece, bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init,
+    bbpe_wordpiece_settle,
 )
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
-
-
-cdef unsigned rules_of(bert) except? 0:
-    """A `bbpe.rules.BertNormalizer` as the C code has it."""
-    return (
-        (BBPE_BERT_CLEAN if bert.clean_text else 0)
-        | (BBPE_BERT_APART if bert.cjk_apart else 0)
-        | (BBPE_BERT_STRIP if bert.strip_accents else 0)
-        | (BBPE_BERT_LOWER if bert.lowercase else 0)
-    )
 
 
 def bert_words(bert, bytes text not None, bint joins=False):
@@ -114,8 +104,9 @@ cdef class WordPiece(Model):
     def __dealloc__(self):
         bbpe_wordpiece_free(&self.c)
 
-    def encode_pretoken(self, bytes pretoken not None):
-        """The ids of one pretoken of at least one byte."""
+    def encode_pretoken(self, bytes pretoken not None, bint linear=False):
+        """The ids of one pretoken of at least one byte; `linear`: as long words are matched."""
+        cdef bbpe_wordpiece view = self.c
         cdef size_t n = len(pretoken), count = 0, i
         cdef bbpe_model_scratch scratch
         cdef uint32_t *ids
@@ -126,7 +117,8 @@ cdef class WordPiece(Model):
             raise MemoryError("bbpe could not allocate memory")
         memset(&scratch, 0, sizeof(scratch))
         try:
-            check(bbpe_wordpiece_encode(&self.c, &scratch, <const uint8_t *>pretoken, n, ids, &count))
+            view.has_tries = view.has_tries and not linear
+            check(bbpe_wordpiece_encode(&view, &scratch, <const uint8_t *>pretoken, n, ids, &count))
             return [ids[i] for i in range(count)]
         finally:
             bbpe_model_scratch_free(&scratch)
