@@ -204,7 +204,21 @@ SPACE_PARTS = Pattern(None, (rf"[{_SPACE}]?[^{_SPACE}]+|[{_SPACE}]",), open_tail
 BERT_PARTS = Pattern(
     None, (rf" ?[{_MARKS}{_IDEOGRAPHS}]|{_BETWEEN}*[{_ENDS}]|{_BETWEEN}+|[{_SPACE}]",), open_tail=1
 )
-_WORDS = {SPACE_PARTS: Scheme(words="space"), BERT_PARTS: Scheme(words="bert_apart")}
+# Blanks and line feeds and what follows up to the next ones: what Unigram models are trained on is cut further.
+RUN_PARTS = Pattern(None, (r"[ \n]*[^ \n]+|[ \n]+",), open_tail=1)
+
+
+def _run_joins() -> bytes:
+    bits = bytearray(b"\xff" * 8192)
+    for first in set(range(256)) - set(b" \n"):
+        for second in b" \n":
+            bits[(first << 8 | second) >> 3] &= ~(1 << (second & 7))
+    return bytes(bits)
+
+
+_WORDS = {
+    SPACE_PARTS: Scheme(words="space"), BERT_PARTS: Scheme(words="bert_apart"), RUN_PARTS: Scheme(joins=_run_joins())
+}  # fmt: skip
 
 _BY_STEPS = {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
 # cl100k_older and llama3 are the same rule: the later one, which most models use, stands for it

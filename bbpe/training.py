@@ -18,13 +18,14 @@ from .counts import Document, PretokenCounts
 from .errors import CorpusError
 from .normalize import BYTE_ORDER, Text, text_bytes
 from .parallel import apart
+from .patterns import RUN_PARTS, Pattern
 from .progress import Progress, resolve
 from .rowfiles import Rows
 from .settings import Settings, settings_of
 from .spec import TokenizerSpec
 from .tokenizer import Tokenizer
 from .training_plan import NO_LIMIT, ModelName, Plan, TieBreak, check_memory, model_options, plan_of, words_of
-from .unigram_training import UnigramOptions, separators, train_unigram
+from .unigram_training import UnigramOptions, separators, train_unigram, unigram_words
 from .vocab import Vocab
 from .word_training import Score, learn
 
@@ -72,8 +73,8 @@ def train(
 
     `model="unigram"` learns a Unigram model (Kudo, 2018) of characters instead: `<unk>`, the special tokens,
     `user_defined_symbols`, which are always tokens, with `byte_fallback` the 256 bytes, and tokens by their scores.
-    The characters that make up `character_coverage` of the text are tokens.  `min_frequency` and `tie_break` are for
-    BPE.
+    The characters that make up `character_coverage` of the text are tokens.  Without a `pattern` a token holds letters
+    and marks or none, and blanks only in front, as SentencePiece's.  `min_frequency` and `tie_break` are for BPE.
 
     `alphabet="chars"` learns merges of characters in words, by default those between white space, whose last symbol has
     `end_of_word` behind it, such as "</w>".  `model="wordpiece"` learns WordPiece over BERT's words (or those of
@@ -104,9 +105,9 @@ def train(
         model_options(model, words, threads, unigram),
     )  # fmt: skip
     settings = settings_of(
-        pattern or "gpt2", separators(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
-        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
-        text_field=text_field,
+        pattern or _DEFAULT[model], separators(special_tokens, unigram), document, max_memory=max_memory,
+        threads=threads, executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes,
+        sample=sample, text_field=text_field,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
@@ -160,8 +161,9 @@ def train_from_iterator(
         model_options(model, words, threads, unigram),
     )  # fmt: skip
     settings = settings_of(
-        pattern or "gpt2", separators(special_tokens, unigram), document, max_memory=max_memory, threads=threads,
-        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
+        pattern or _DEFAULT[model], separators(special_tokens, unigram), document, max_memory=max_memory,
+        threads=threads, executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes,
+        sample=sample,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent
@@ -191,7 +193,8 @@ def train_from_counts(
 
     `counts`: what `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to how often
     they occur, 0 to 2**63 - 1.  `pattern` and `special_tokens` are by default those of the counts, or "gpt2" and none
-    for a mapping; other special tokens may be named, but no other pattern.  The rest is as in `train`.
+    for a mapping; other special tokens may be named, but no other pattern.  The rest is as in `train`, but that
+    `model="unigram"` takes pretokens as they are.
 
     >>> train_from_counts({"low": 5, " lower": 2}, 257).merges
     [(b'l', b'o')]
@@ -238,8 +241,11 @@ def _learn(plan: Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
 
 def _learn_unigram(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
     reserved = _reserved(plan, plan.vocab_size)
+    words = Rows.join(list(counts.batches()))
+    if counts.kind.pattern == RUN_PARTS:
+        words = unigram_words(words, by_line=counts.kind.document == "line")
     return train_unigram(
-        Rows.join(list(counts.batches())),
+        words,
         plan.vocab_size + len(reserved),
         special_tokens=(*plan.special_tokens, *reserved),
         max_token_length=None if plan.max_token_length == NO_LIMIT else plan.max_token_length,
@@ -263,6 +269,8 @@ def _learn_bpe(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerS
     return TokenizerSpec(vocab, merges, counts.kind.pattern, specials)
 
 
+#: What is counted when no pattern is named.
+_DEFAULT: dict[str, str | Pattern] = {"bpe": "gpt2", "wordpiece": "gpt2", "unigram": RUN_PARTS}
 #: How each model is learned.
 _LEARNERS: dict[str, Callable[[Plan, PretokenCounts, Report], TokenizerSpec]] = {
     "bpe": _learn_bpe,

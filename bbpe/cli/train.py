@@ -25,7 +25,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--vocab-size", type=positive, required=True, metavar="N", help="tokens in all")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
     parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
-    parser.add_argument("--pattern", help="split pattern, a name or a regex (default: that of the counts, or gpt2)")
+    default = "default: that of the counts, or gpt2; of unigram none, but letters are apart from all else"
+    parser.add_argument("--pattern", help=f"split pattern, a name or a regex ({default})")
     parser.add_argument("--model", choices=("bpe", "wordpiece", "unigram"), default="bpe", help="(default: bpe)")
     parser.add_argument("--alphabet", choices=("bytes", "chars"), help="of BPE (default: bytes)")
     parser.add_argument("--end-of-word", metavar="TEXT", help="of BPE of characters, such as </w>")
