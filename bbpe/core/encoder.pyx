@@ -20,7 +20,7 @@ from bbpe.core.model cimport Model
 from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport text_close, text_open, text_view
+from bbpe.core.text_view cimport text_close, text_open, text_units, text_view
 
 cdef enum:
     ON_STACK = 512    # ids of a short text need no memory of their own
@@ -213,7 +213,7 @@ cdef class Encoder:
         cdef text_view views[GROUP]
         cdef size_t opened, length, i, first = start
         cdef bbpe_status status = BBPE_OK
-        cdef bbpe_encode_state *state = self.states.borrow(units_of(texts, start, end))
+        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end))
         if self.splitter is None:
             self.states.give_back(state)
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
@@ -303,7 +303,7 @@ cdef class Encoder:
     def encode_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, parts,
                     size_t number):
         """Encode texts[start:end), put their ids behind those of the parts before, and their numbers in `lengths`."""
-        cdef bbpe_encode_state *state = self.states.borrow(units_of(texts, start, end))
+        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end))
         cdef size_t counts[GROUP]
         cdef size_t count, i, total = 0
         try:
@@ -319,7 +319,7 @@ cdef class Encoder:
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules=None):
         """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int."""
-        cdef bbpe_encode_state *state = self.states.borrow(units_of(texts, start, end))
+        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end))
         cdef normal_room room
         cdef size_t counts[GROUP]
         cdef size_t count, i, done
@@ -384,15 +384,6 @@ cdef class Encoder:
         finally:
             for i in range(opened):
                 text_close(&views[i])
-
-
-cdef size_t units_of(list texts, size_t start, size_t end) except? 0:
-    """How long texts[start:end) are together, in characters or bytes; what is no text is refused later."""
-    cdef size_t total = 0
-    for i in range(start, end):
-        text = texts[i]
-        total += len(text) if isinstance(text, (str, bytes)) else 1
-    return total
 
 
 cdef int put(parts, size_t number, const uint32_t *ids, size_t count) except -1:

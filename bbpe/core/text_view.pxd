@@ -54,3 +54,12 @@ cdef inline int text_open(text_view *self, object text) except -1:
 cdef inline void text_close(text_view *self) noexcept:
     if self.has_buffer:
         PyBuffer_Release(&self.buffer)
+
+
+cdef inline size_t text_units(list texts, size_t start, size_t end) except? 0:
+    """How long texts[start:end) are together, in characters or bytes; what is no text is refused later."""
+    cdef size_t total = 0
+    for i in range(start, end):
+        text = texts[i]
+        total += len(text) if isinstance(text, (str, bytes)) else 1
+    return total
