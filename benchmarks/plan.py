@@ -41,7 +41,7 @@ CHOSEN = ("bbpe", "gigatoken", "quicktok", "toktok", "tiktoken", "tokenizers")
 TRAINERS = ("bbpe", "gigabpe", "tokenizers")
 
 FULL = (
-    Area("Encoding a text, cold", "encode_flat", ALL, COLD, note="a fresh tokenizer's first pass, cl100k, to an array"),
+    Area("Encoding a text, cold", "encode_flat", ALL, COLD, note="a fresh tokenizer's first pass, to an array, cl100k"),
     Area("Training, 32,000 tokens", "train", ("en", "code", "ja", "zh"), {}, TRAINERS, "a line is a text"),
     Area("Encoding a text, warm", "encode_flat", ALL, WARM, note="its third pass over the same text"),
     Area("Encoding documents to lists, cold", "encode_lists", ("en", "code", "ja"), COLD, note="documents of 2 kB"),
@@ -72,7 +72,7 @@ FULL = (
 
 FEW = ("bbpe", "gigatoken", "tiktoken", "tokenizers")
 QUICK = (
-    Area("Encoding a text, cold", "encode_flat", ("en", "ja"), COLD, FEW, "cl100k, to an array"),
+    Area("Encoding a text, cold", "encode_flat", ("en", "ja"), COLD, FEW, "to an array, with cl100k"),
     Area("Encoding a text, warm", "encode_flat", ("en", "ja"), WARM, FEW),
     Area("Training, 32,000 tokens", "train", ("en",), {}, TRAINERS),
     Area("Encoding documents to lists, cold", "encode_lists", ("en",), COLD, FEW),

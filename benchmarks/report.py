@@ -57,7 +57,9 @@ def ratio(own: Row, other: Row | None) -> str:
 
 
 def figure(row: Row) -> str:
-    return f"{row['figure']:.3g} {row['unit']}" if row["costs"] else row["failed"] or "-"
+    if not row["costs"]:
+        return row["failed"] or "-"
+    return f"{row['figure']:,.0f} {row['unit']}" if row["figure"] >= 100 else f"{row['figure']:.3g} {row['unit']}"
 
 
 def best_peer(rows: dict[str, Row]) -> Row | None:
@@ -130,10 +132,10 @@ def page(record: Record | None) -> str:
         f"{head}Rendered by `make bench` from one run: {about(record)} The load before it was "
         f"{record['machine']['load']}, and it took {record['seconds'] / 60:.0f} minutes.\n\n"
         "The first column is bbpe's figure, the others are times of bbpe's cost: 2.0x took twice as long, or twice "
-        "the memory. Each run is a fresh process on one core, libraries take turns, the median of three counts, and "
-        "answers are compared first: a figure in brackets is of a library whose answer was not the expected one. A "
-        "library eight times as slow as the fastest runs once. What a dash stands for cannot be done, or took more "
-        "than half a minute.\n\n"
+        "the memory. Each run is a fresh process on one core, libraries take turns, the median of "
+        f"{record['repeat']} counts, and answers are compared first: a figure in brackets is of a library "
+        "whose answer was not the expected one. A library eight times as slow as the fastest runs once. What a dash "
+        "stands for cannot be done, or took more than half a minute.\n\n"
         "![encoding, cold](benchmarks-encode.svg)\n\n![training](benchmarks-train.svg)\n\n"
         f"{tables(record)}\n## Texts\n\nName, bytes asked for and the beginning of the SHA-256: {sizes}.\n"
     )

@@ -40,7 +40,7 @@ def run(areas: tuple[Area, ...], runner: Runner, *, size: str, seconds: float) -
             # digests of answers have been compared; `right` is what became of that
             rows += [{**as_json(case, result), "answers": len(set(result.answers))} for result in results]
         record["areas"].append({"title": area.title, "note": area.note, "job": area.job, "rows": rows})
-    return {**record, "texts": runner.texts, "seconds": round(time.monotonic() - begin)}
+    return {**record, "texts": runner.texts, "repeat": runner.repeat, "seconds": round(time.monotonic() - begin)}
 
 
 def name_of(area: Area, case: Case) -> str:

@@ -222,6 +222,14 @@ def test_codes(corpus: Callable[..., str], tmp_path: Path) -> None:
     assert bbpe.load(tmp_path / "again.codes") == tok
 
 
+def test_a_stray_character_in_clips_merges_is_named(tmp_path: Path) -> None:
+    """Found by mutating files: the error named neither file nor merge."""
+    path = tmp_path / "bpe_simple_vocab_16e6.txt"
+    path.write_bytes(b'"bpe_simple_vocab_16e6.txt#version: 0.2\ns e\nm\r y</w>\n')
+    with pytest.raises(bbpe.VocabularyError, match=r"16e6\.txt: merge 'm\\r y</w>': .*U\+000D"):
+        bbpe.load(path)
+
+
 def test_clip(tmp_path: Path) -> None:
     """A small file as CLIP's: bytes, and merges of them in GPT-2's alphabet; special tokens around a text."""
     lines = ["i n", "in g</w>", "c a", "ca t</w>", "Ã ©</w>"]

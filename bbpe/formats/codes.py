@@ -58,6 +58,15 @@ def load(
         return _clip(pairs, chosen, given, name) if is_clip else _codes(pairs, chosen, given, name)
 
 
+def _bytes_of(pair: tuple[str, str]) -> tuple[bytes, bytes]:
+    """Return the symbols of one of CLIP's merges; `VocabularyError` when one is not in GPT-2's alphabet."""
+    try:
+        return alphabet_to_bytes(pair[0]), alphabet_to_bytes(pair[1])
+    except ValueError as error:
+        place = f"merge {' '.join(pair)!r}"
+        raise VocabularyError(f"{error}; expected GPT-2's letters for bytes", place=place) from None
+
+
 def dump(spec: TokenizerSpec, path: StrPath) -> None:
     """Write subword-nmt's codes: merges alone, no ids, rules or special tokens.
 
@@ -114,12 +123,13 @@ def _around(specials: Mapping[str, int]) -> Template | None:
 def _clip(
     pairs: Sequence[tuple[str, str]], pattern: Pattern | None, given: Mapping[str, int] | None, name: str | None
 ) -> TokenizerSpec:
+    merges = [_bytes_of(pair) for pair in pairs]
     alphabet = [bytes_to_alphabet(bytes((byte,))) for byte in BYTE_ORDER]
     keys = [*alphabet, *(char + END for char in alphabet), *(left + right for left, right in pairs)]
     specials = dict(zip(_CLIP_SPECIALS, range(len(keys), len(keys) + 2), strict=True)) if given is None else given
     return make_spec(
         {token_id: alphabet_to_bytes(key) for token_id, key in enumerate(keys)},
-        [(alphabet_to_bytes(left), alphabet_to_bytes(right)) for left, right in pairs],
+        merges,
         pattern=PATTERNS["clip"] if pattern is None else pattern,
         special_tokens=specials,
         name=name,

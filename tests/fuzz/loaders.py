@@ -85,7 +85,8 @@ def load(path: Path) -> None:
     tok = bbpe.load(path, pattern=pattern)
     for text in TEXTS:
         ids = tok.encode(text)
-        if tok.spec.rules == TextRules() and tok.decode_bytes(ids) != text:
+        keeps_all = tok.spec.rules == TextRules() and tok.spec.characters is None and tok.spec.model is None
+        if keeps_all and tok.decode_bytes(ids) != text:
             raise AssertionError(f"{text!r} becomes {tok.decode_bytes(ids)!r}")
         tok.decode(ids)
 
