@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -79,7 +80,8 @@ def load(path: Path) -> None:
     """Load a file, and use what it is."""
     if path.suffix == ".parquet":
         counts = bbpe.load_counts(path)
-        bbpe.train_from_counts(counts, 256 + len(counts.special_tokens) + 5)
+        with suppress(OverflowError):  # what the trainer says of a corpus of 2^63 bytes and more; the file is in order
+            bbpe.train_from_counts(counts, 256 + len(counts.special_tokens) + 5)
         return
     pattern = "gpt2" if path.name in ("x.tiktoken", "vocab.json", "vocab.txt") else None
     tok = bbpe.load(path, pattern=pattern)
