@@ -1,10 +1,11 @@
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 from ..normalize import Text
 
 class SentencePieceNormalizer:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         table: bytes,
         marked: str,
         kept: Iterable[str],
@@ -13,6 +14,6 @@ class SentencePieceNormalizer:
         squeezes: bool = False,
         prepends: bool = False,
         begins: bool = False,
-    ) -> None: ...
+    ) -> Self: ...
     def apply(self, text: Text) -> bytes: ...
     def apply_all(self, texts: Sequence[Text]) -> list[bytes]: ...
