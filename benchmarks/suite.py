@@ -2,7 +2,7 @@
 
     python -m benchmarks.suite              within 25 minutes, into benchmarks/results, then `report.py`
     python -m benchmarks.suite --quick      within 3, printed only
-    python -m benchmarks.suite --size 200000 --repeat 1 --json /tmp/try.json     to try it
+    python -m benchmarks.suite --size 200000 --repeat 1 --json try.json     to try it
 
 `make bench` and `make bench-quick` are the first two.  What does not fit the time is left out and named.
 """

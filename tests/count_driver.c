@@ -7,17 +7,9 @@
 #include "atomic.h"
 #include "count_sum.h"
 #include "memory.h"
+#include "random_below.h"
 
 enum { LANES = 5, CHUNKS = 40, THREADS_MOST = 16 };
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t next(uint64_t limit) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % limit;
-}
 
 static void must(bool right, const char *what) {
     if (right) return;

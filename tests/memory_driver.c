@@ -8,8 +8,8 @@
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
+#include "allocation_faults.h"
 #include "bert.h"
 #include "count_table.h"
 #include "encode.h"
@@ -22,47 +22,6 @@
 #include "unigram.h"
 #include "word_bpe.h"
 #include "wordpiece.h"
-
-static struct {
-    uint64_t made, fail_at; /* allocations so far; the one that fails, 0: none */
-    bool and_later, failed;
-} fault;
-
-static bool fails(void) {
-    fault.made++;
-    if (fault.fail_at == 0 || fault.made < fault.fail_at) return false;
-    if (fault.made > fault.fail_at && !fault.and_later) return false;
-    return fault.failed = true;
-}
-
-void __sanitizer_cov_trace_pc(void);
-
-void __sanitizer_cov_trace_pc(void) {} /* the leaves are those of the fuzzer */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset);
-
-void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size) {
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, off_t offset) {
-    return fails() ? MAP_FAILED : __real_mmap(at, size, protection, flags, file, offset);
-}
 
 /* From here on nothing fails; what the driver itself needs, and what must work after a failure. */
 static void mend(void) {

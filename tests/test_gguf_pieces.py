@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from gguf_files import PREFIX, piece_rows, piece_vocabulary
 from test_gguf import fails, write
+from test_sentencepiece import CORPORA, REAL, hard_strings, peer, same, same_ids  # skips all where there is none
+from test_sentencepiece import trained as trained_bpe
+from test_unigram import trained as trained_unigram
 
 import bbpe
 from bbpe import formats
@@ -18,9 +21,6 @@ from bbpe.errors import VocabularyError
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
-from test_sentencepiece import CORPORA, REAL, hard_strings, peer, same, same_ids  # noqa: E402
-from test_sentencepiece import trained as trained_bpe  # noqa: E402
-from test_unigram import trained as trained_unigram  # noqa: E402
 
 TEXTS = ["", " ", "the  in", "\u2581the 中中中", " <tool>the<s></s>", "x\0é\n", "in\u2581 the", "<0x41>", "[PAD0]"]
 WORDS = ["The thing is in the thick of things; the   thinking thins.", "Ｆｕｌｌ width, ﬁne 12", "é e\u0301 漢字"] * 9

@@ -277,3 +277,20 @@ def test_a_changed_pattern_shares_nothing(tok_of: Callable[[str], bbpe.Tokenizer
     texts = adversarial_strings(60, seed=78)
     expected = [(fresh(one).encode(text), fresh(other).encode(text)) for text in texts]
     assert [(one.encode(text), other.encode(text)) for text in texts] == expected
+
+
+@pytest.mark.parametrize("room", [0, 64 << 20])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_units_of_any_number_of_ids(room: int, threads: int, limit: Callable[[int], None]) -> None:
+    """A byte is an id: units of 1 to 60 ids, remembered in an entry, in a slot, in two slots or not at all."""
+    limit(room)
+    tok = bbpe.train_from_iterator(["a"], vocab_size=256)
+    ids = np.array([tok.encode_bytes(bytes([byte]))[0] for byte in range(128)], np.uint32)
+    rng = random.Random(9)
+    words = ["".join(rng.choices("abcdefgh", k=1 + i % 60)) for i in range(3_000)]
+    texts = [" ".join(rng.choices(words, k=40)) for _ in range(1_500)]
+    for _ in range(2):
+        for text, row in zip(texts, tok.encode_batch(texts, threads=threads), strict=True):
+            assert row == ids[list(text.encode())].tolist()
+        text = "\n".join(texts)
+        assert np.array_equal(tok.encode_to_numpy(text, threads=threads), ids[list(text.encode())])

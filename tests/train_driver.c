@@ -6,15 +6,7 @@
 #include "count_table.h"
 #include "memory.h"
 #include "train.h"
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t next(uint64_t limit) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % limit;
-}
+#include "random_below.h"
 
 static void must(bbpe_status status, const char *what) {
     if (status == BBPE_OK) return;
