@@ -43,7 +43,7 @@ void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t 
         bbpe_cache_row *row = self->rows + n;
         row->kept.lo = n >= 8 ? UINT64_MAX : ((uint64_t)1 << (8 * n)) - 1;
         row->kept.hi = n > 8 ? ((uint64_t)1 << (8 * (n - 8))) - 1 : 0;
-        row->salt = (bbpe_cache_key){BBPE_CACHE_SALT_LO, BBPE_CACHE_SALT_HI ^ (uint64_t)n << 56};
+        row->salt = (bbpe_cache_key){BBPE_HASH_SALT_LO, BBPE_HASH_SALT_HI ^ (uint64_t)n << 56};
         row->mask = (here.count - 1) * sizeof *entries;
         row->first = entries + here.start;
     }

@@ -31,13 +31,11 @@ enum {
 #define BBPE_CACHE_ID_MASK (((uint32_t)1 << BBPE_CACHE_ID_BITS) - 1)
 #define BBPE_CACHE_PACKED_BITS 20
 
-/* Up to 15 bytes, zero-padded, and their number in the top byte, with the salt of their hash in it: never zero. */
+/* Up to 15 bytes, zero-padded, and their number in the top byte, with the salt of their hash in it: never zero, as no
+ * length is the salt's top byte. */
 typedef struct {
     uint64_t lo, hi;
 } bbpe_cache_key;
-
-#define BBPE_CACHE_SALT_LO 0xA0761D6478BD642Fu
-#define BBPE_CACHE_SALT_HI 0xE7037ED1A0B428DBu
 
 typedef struct {
     _Alignas(32) bbpe_cache_key key; /* zero: empty */
@@ -117,8 +115,8 @@ BBPE_INLINE uint64_t bbpe_cache_hash(bbpe_cache_key key) {
 /* A key's unit, and the key of a unit of 1 to 15 bytes. */
 BBPE_INLINE bbpe_cache_unit bbpe_cache_unit_of(bbpe_cache_key key) {
     bbpe_cache_unit unit;
-    key.lo ^= BBPE_CACHE_SALT_LO;
-    key.hi ^= BBPE_CACHE_SALT_HI;
+    key.lo ^= BBPE_HASH_SALT_LO;
+    key.hi ^= BBPE_HASH_SALT_HI;
     memcpy(unit.bytes, &key.lo, 8);
     memcpy(unit.bytes + 8, &key.hi, 8);
     unit.n = unit.bytes[15] & ~(unsigned)BBPE_CACHE_PART;
@@ -129,14 +127,14 @@ BBPE_INLINE bbpe_cache_unit bbpe_cache_unit_of(bbpe_cache_key key) {
 BBPE_INLINE bbpe_cache_key bbpe_cache_key_of(const uint8_t *bytes, size_t n, uint64_t flag) {
     bbpe_cache_key key = {0, 0};
     memcpy(&key, bytes, n);
-    key.lo ^= BBPE_CACHE_SALT_LO;
-    key.hi ^= BBPE_CACHE_SALT_HI ^ ((uint64_t)n | flag) << 56;
+    key.lo ^= BBPE_HASH_SALT_LO;
+    key.hi ^= BBPE_HASH_SALT_HI ^ ((uint64_t)n | flag) << 56;
     return key;
 }
 
 /* Its length. */
 BBPE_INLINE size_t bbpe_cache_length(bbpe_cache_key key) {
-    return (key.hi ^ BBPE_CACHE_SALT_HI) >> 56 & BBPE_CACHE_SHORT;
+    return (key.hi ^ BBPE_HASH_SALT_HI) >> 56 & BBPE_CACHE_SHORT;
 }
 
 BBPE_INLINE uint64_t bbpe_cache_long_hash(const bbpe_cache_long_key *key) {
@@ -156,7 +154,7 @@ BBPE_INLINE bbpe_cache_long_key bbpe_cache_long_key_of(const uint8_t *bytes, siz
 }
 
 BBPE_INLINE bbpe_cache_long_key bbpe_cache_widened(bbpe_cache_key key) {
-    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0, 0, 0}, (uint32_t)((key.hi ^ BBPE_CACHE_SALT_HI) >> 56)};
+    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0, 0, 0}, (uint32_t)((key.hi ^ BBPE_HASH_SALT_HI) >> 56)};
 }
 
 /* Two words that are handled as one. */

@@ -15,7 +15,11 @@ BBPE_INLINE uint64_t bbpe_hash_u64(uint64_t x) {
     return x;
 }
 
-/* Two words at once, which hold a salt already: one multiplication, folded. */
+/* What two words that are hashed together are changed by first. */
+#define BBPE_HASH_SALT_LO 0xA0761D6478BD642Fu
+#define BBPE_HASH_SALT_HI 0xE7037ED1A0B428DBu
+
+/* Two words at once, which hold the salt already: one multiplication, folded. */
 BBPE_INLINE uint64_t bbpe_hash_salted(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
     const unsigned __int128 product = (unsigned __int128)a * b;
@@ -26,7 +30,7 @@ BBPE_INLINE uint64_t bbpe_hash_salted(uint64_t a, uint64_t b) {
 }
 
 BBPE_INLINE uint64_t bbpe_hash_two(uint64_t a, uint64_t b) {
-    return bbpe_hash_salted(a ^ 0xA0761D6478BD642Fu, b ^ 0xE7037ED1A0B428DBu);
+    return bbpe_hash_salted(a ^ BBPE_HASH_SALT_LO, b ^ BBPE_HASH_SALT_HI);
 }
 
 BBPE_INLINE uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n) {

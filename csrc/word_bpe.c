@@ -121,7 +121,7 @@ static size_t clip_end(const uint8_t *text, size_t i, size_t n) {
     return end;
 }
 
-/* The words of a pretoken on their way: `rest` of them are not read. */
+/* The words of a pretoken on their way: `number` of its parts were begun, the last one is read up to `start`. */
 typedef struct {
     bbpe_bert_words words;
     size_t number, start, stop;
