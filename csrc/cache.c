@@ -140,6 +140,20 @@ void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *ke
     next->counts = BBPE_CACHE_REST;
 }
 
+void bbpe_hot_cache_take(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
+    uint32_t ids[BBPE_CACHE_PAIR_IDS];
+    for (size_t i = 0; i < from->entry_count; i++)
+        if (from->entries[i].key.hi != 0) bbpe_hot_cache_add(self, from->entries + i);
+    for (const bbpe_cache_slot *slot = from->slots; slot <= from->slots + from->slot_mask; slot++) {
+        if (slot->counts <= BBPE_CACHE_REST) continue;
+        bbpe_cache_long_key key;
+        memcpy(key.words, slot->words, sizeof key.words);
+        key.length = slot->counts >> 8;
+        const size_t count = bbpe_hot_cache_put_long(from, slot, ids);
+        bbpe_hot_cache_add_long(self, &key, bbpe_cache_long_hash(&key), ids, count);
+    }
+}
+
 size_t bbpe_shared_cache_bytes(size_t slots) {
     return slots * sizeof(bbpe_cache_slot) + sizeof(bbpe_shared_cache);
 }

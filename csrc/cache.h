@@ -5,9 +5,9 @@
  *
  *   hot     32-byte entries of units up to 15 bytes and 6 ids; 128-byte slots of units up to 47 bytes and 18 ids, or two
  *           of them for more
- *   shared  the same slots for both, each under a sequence word: a reader that meets a writer sees nothing
+ *   shared  the same slots, each under a sequence word: a reader that meets a writer sees nothing
  *
- * What is evicted from a hot part is still found in the shared one, and threads learn from each other. */
+ * What is evicted from a hot part's slots is still found in the shared one, and threads learn from each other. */
 #ifndef BBPE_CACHE_H
 #define BBPE_CACHE_H
 
@@ -100,6 +100,8 @@ void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t 
 /* Tables for so many entries and slots, powers of two; fields stay as they are without memory. */
 bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots);
 void bbpe_hot_cache_free(bbpe_hot_cache *self);
+/* Put what another one remembers into this one. */
+void bbpe_hot_cache_take(bbpe_hot_cache *self, const bbpe_hot_cache *from);
 size_t bbpe_hot_cache_bytes(size_t entries, size_t slots);
 /* With one owner; NULL without memory. */
 bbpe_shared_cache *bbpe_shared_cache_new(size_t slots);

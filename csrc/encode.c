@@ -32,11 +32,13 @@ void bbpe_encode_state_init(bbpe_encode_state *self) {
                        BBPE_ENCODE_FIRST_SLOTS);
 }
 
-void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {
+bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {
     bbpe_hot_cache hot;
-    if (self->is_grown || bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return;
+    if (bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return false;
+    bbpe_hot_cache_take(&hot, &self->hot);
+    if (self->is_grown) bbpe_hot_cache_free(&self->hot);
     self->hot = hot;
-    self->is_grown = true;
+    return self->is_grown = true;
 }
 
 void bbpe_encode_state_free(bbpe_encode_state *self) {
@@ -50,8 +52,11 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
 }
 
 bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
-    if (count > SIZE_MAX - BBPE_ENCODE_SLACK) return BBPE_TOO_LARGE;
-    uint32_t *ids = bbpe_memory_reserve(self->ids, &self->ids_capacity, count + BBPE_ENCODE_SLACK, sizeof *ids);
+    size_t room = 1024;
+    if (count > SIZE_MAX / 4) return BBPE_TOO_LARGE;
+    /* parts of a text are of nearly one size: none has to move the ids of the last one, which nobody asks for */
+    while (room < count + BBPE_ENCODE_SLACK) room *= 2;
+    uint32_t *ids = bbpe_memory_reserve(self->ids, &self->ids_capacity, room, sizeof *ids);
     if (ids == NULL) return BBPE_NO_MEMORY;
     self->ids = ids;
     return BBPE_OK;

@@ -62,8 +62,8 @@ void bbpe_encoder_free(bbpe_encoder *self);
 
 /* With the small tables that it holds itself. */
 void bbpe_encode_state_init(bbpe_encode_state *self);
-/* Go over to larger tables; without memory nothing changes. */
-void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots);
+/* Go over to larger tables with what the present ones have; false without memory, and nothing changes. */
+bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots);
 void bbpe_encode_state_free(bbpe_encode_state *self);
 /* Room for `count` ids and BBPE_ENCODE_SLACK more in self->ids. */
 bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count);

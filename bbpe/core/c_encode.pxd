@@ -29,7 +29,7 @@ cdef extern from "encode.h" nogil:
         bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill)
     void bbpe_encoder_free(bbpe_encoder *self)
     void bbpe_encode_state_init(bbpe_encode_state *self)
-    void bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)
+    bint bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)
     void bbpe_encode_state_free(bbpe_encode_state *self)
     bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count)
     bbpe_status bbpe_encode_range(

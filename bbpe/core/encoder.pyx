@@ -288,7 +288,8 @@ cdef class Encoder:
         cdef bbpe_status status
         cdef size_t count = 0
         text_open(&view, text)
-        state = self.states.borrow(end - start)
+        # of a text in parts this state will most likely have more
+        state = self.states.borrow(min(4 * (end - start), view.length))
         try:
             with nogil:
                 status = bbpe_encode_state_reserve(state, bbpe_encode_bound(view.text.unit_size, end - start))

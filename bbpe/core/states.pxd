@@ -10,13 +10,13 @@ cdef enum:
 cdef class States:
     cdef void *idle[IDLE]
     cdef bbpe_shared_cache *shared
-    cdef uint64_t grown  # states with large tables
+    cdef uint64_t grown  # states with tables of their own
     cdef uint64_t generation
     cdef object lock
 
     cdef bbpe_encode_state *borrow(self, size_t coming) except NULL
     cdef void give_back(self, bbpe_encode_state *state) noexcept
-    cdef int _grow(self, bbpe_encode_state *state) except -1
+    cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1
     cdef void _free(self, bbpe_encode_state *state) noexcept
     cdef int _share(self, bbpe_encode_state *state) except -1
     cdef int _drop_shared(self) except -1

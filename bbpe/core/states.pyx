@@ -14,11 +14,12 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_table, bbpe_memory_table_free
 
 cdef enum:
-    HOT_ENTRIES = 1 << 19   # of 32 bytes: 16 MiB for a call at a time
-    HOT_SLOTS = 1 << 16     # of 128 bytes: 8 MiB
-    LEAST_HALVINGS = 5      # with less room the tables are up to so many times halved
+    MOST_ENTRIES = 1 << 19  # of 32 bytes: 16 MiB for a call at a time
+    LEAST_ENTRIES = 1 << 12
+    ENTRIES_A_SLOT = 8      # a slot has 128 bytes: half as much memory
+    ENTRY_WORTH = 16        # bytes of text for which there is one
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
-    GROWN_AT = 1 << 14      # bytes of text after which a state has large tables
+    GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
 # The only thing of the process that changes.
 cdef bbpe_cache_budget BUDGET
@@ -41,6 +42,14 @@ def set_cache_limit(limit):
 
 cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
     return bbpe_hot_cache_bytes(state.hot.entry_count, state.hot.slot_mask + 1) if state.is_grown else 0
+
+
+cdef size_t entries_for(uint64_t text) noexcept:
+    """How large the tables for so many bytes of text are: clearing more than it fills costs more than encoding it."""
+    cdef size_t entries = LEAST_ENTRIES
+    while entries < MOST_ENTRIES and entries < text // ENTRY_WORTH:
+        entries *= 2
+    return entries
 
 
 cdef class States:
@@ -70,8 +79,8 @@ cdef class States:
                 raise MemoryError("bbpe could not allocate memory")
             bbpe_encode_state_init(state)
             state.generation = BBPE_ATOMIC_LOAD(&self.generation)
-        if not state.is_grown and state.seen + coming >= GROWN_AT:
-            self._grow(state)
+        if state.seen + coming >= GROWN_AT and state.hot.entry_count < entries_for(state.seen + coming):
+            self._grow(state, entries_for(state.seen + coming))
         elif state.is_grown and state.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
             self._share(state)
         return state
@@ -86,24 +95,27 @@ cdef class States:
                     return
         self._free(state)
 
-    cdef int _grow(self, bbpe_encode_state *state) except -1:
-        """Give a state large tables, as far as the budget has room."""
-        cdef uint64_t size
-        for halvings in range(LEAST_HALVINGS + 1):
-            entries, slots = HOT_ENTRIES >> halvings, HOT_SLOTS >> halvings
-            size = bbpe_hot_cache_bytes(entries, slots)
-            if not bbpe_cache_budget_take(&BUDGET, size):
-                continue
-            bbpe_encode_state_grow(state, entries, slots)
-            if state.is_grown:
-                BBPE_ATOMIC_ADD(&self.grown, 1)
-                return self._share(state) if BBPE_ATOMIC_LOAD(&self.grown) > 1 else 0
-            bbpe_cache_budget_give(&BUDGET, size)
-        return 0
+    cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1:
+        """Give a state larger tables, as far as the budget has room."""
+        cdef uint64_t size, before = hot_bytes(state)
+        cdef bint was_grown = state.is_grown
+        while entries >= LEAST_ENTRIES and entries > state.hot.entry_count:
+            size = bbpe_hot_cache_bytes(entries, entries // ENTRIES_A_SLOT)
+            if bbpe_cache_budget_take(&BUDGET, size):
+                if bbpe_encode_state_grow(state, entries, entries // ENTRIES_A_SLOT):
+                    bbpe_cache_budget_give(&BUDGET, before)
+                    if not was_grown:
+                        BBPE_ATOMIC_ADD(&self.grown, 1)
+                    break
+                bbpe_cache_budget_give(&BUDGET, size)
+            entries //= 2
+        return self._share(state) if state.is_grown and BBPE_ATOMIC_LOAD(&self.grown) > 1 else 0
 
     cdef int _share(self, bbpe_encode_state *state) except -1:
         """Have a state take part in the shared cache, which one thread alone does not need."""
         cdef uint64_t size = bbpe_shared_cache_bytes(SHARED_SLOTS)
+        if state.shared != NULL:
+            return 0
         with self.lock:
             if self.shared == NULL and bbpe_cache_budget_take(&BUDGET, size):
                 self.shared = bbpe_shared_cache_new(SHARED_SLOTS)
