@@ -82,8 +82,8 @@ def train_unigram(
     """Return the spec of a Unigram tokenizer of counted pretokens; it encodes a text as if a blank were before it.
 
     Ids: `<unk>`, special tokens, user-defined symbols, with `byte_fallback` the 256 bytes, then tokens, the most likely
-    one first; `vocab_size` counts all; `kinds` as in `learn`.  Raises `ValueError` on a coverage or a size that cannot be, and on a symbol
-    that stands twice.
+    one first; `vocab_size` counts all; `kinds` as in `learn`.  Raises `ValueError` on a coverage or a size that cannot
+    be, and on a symbol that stands twice.
     """
     fixed = ["<unk>", *special_tokens, *user_defined_symbols]
     first = len(fixed) + (256 if byte_fallback else 0)
@@ -121,12 +121,11 @@ def separators(special_tokens: Sequence[str], unigram: UnigramOptions) -> Sequen
 
 
 def unigram_words(parts: Rows, *, by_line: bool = False) -> tuple[Rows, Counts]:
-    """Return what tokens may lie in, of counted `patterns.RUN_PARTS`, and in how many parts each stands: none holds both
-    letters and what is no letter.
+    """Return what tokens may lie in, of counted `patterns.RUN_PARTS`, and in how many of these each stands.
 
-    As SentencePiece has it, digits, punctuation and white space are of one kind, and a blank, also the one that
-    encoding puts in front of a text, belongs to what follows; of several the last one.  Marks are as letters.
-    `by_line`: what is behind a line feed begins a text.
+    None holds both letters and what is no letter.  As SentencePiece has it, digits, punctuation and white space are of
+    one kind, and a blank, also the one that encoding puts in front of a text, belongs to what follows; of several the
+    last one.  Marks are as letters.  `by_line`: what is behind a line feed begins a text.
     """
     bounds, data = parts.offsets.tolist(), parts.data.tobytes()
     texts = [data[start:end].decode("utf-8", "surrogateescape") for start, end in pairwise(bounds)]
@@ -154,9 +153,9 @@ def unigram_words(parts: Rows, *, by_line: bool = False) -> tuple[Rows, Counts]:
     numbers = np.searchsorted(np.cumsum(lengths), places[:-1], side="right")
     text = np.frombuffer(joined.encode("utf-8", "surrogateescape"), np.uint8)
     firsts, sums = sum_rows(text, ends[places], counts[numbers])
-    kinds = sum_rows(text, ends[places], np.ones(len(numbers), np.uint64))[1]
+    in_parts: Counts = sum_rows(text, ends[places], np.ones(len(numbers), np.uint64))[1]
     found = Rows(text, ends[places], counts[numbers]).take(firsts)
-    return Rows(found.data, found.offsets, sums), kinds
+    return Rows(found.data, found.offsets, sums), in_parts
 
 
 def learn(
@@ -174,8 +173,9 @@ def learn(
 ) -> Vocabulary:
     """Learn up to `size` tokens; the most frequent characters are among them, so many that they cover the text.
 
-    `kinds`: in how many different surroundings each word was found, if that is known; `longest`: the bytes of a token, of at most 16 characters; `needs_blank`: it is among the characters in any case;
-    `taken`: what is no token, for it is one already.
+    `kinds`: in how many different surroundings each word was found, if that is known; `longest`: the bytes of a token,
+    of at most 16 characters; `needs_blank`: it is among the characters in any case; `taken`: what is no token, for it
+    is one already.
 
     Raises `CorpusError` when there is no text, or these characters alone are more than `size`.
     """
@@ -249,8 +249,8 @@ def _seeds(words: Rows, kinds: Counts, coverage: float, seeds: int, least: int) 
 
 
 def _characters(points: Points, weights: Counts, coverage: float) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return how often each character occurs, by its code point, and those that cover the text, the most frequent first."""
-    found = np.bincount(points, weights=weights.astype(np.float64))
+    """Return how often each character occurs, by code point, and those that cover a text, the most frequent first."""
+    found: Floats = np.bincount(points, weights=weights.astype(np.float64)).astype(np.float64, copy=False)
     found[0xD800:0xE000] = found[0] = 0  # bytes that are not UTF-8; the mark between texts
     order = np.argsort(-found, kind="stable")
     order = order[: np.count_nonzero(found)]
