@@ -40,7 +40,7 @@ SEEDS, CHARACTERS, SHRINKING = 1_000_000, 16, 0.75
 #: Rounds of expectation between two prunings, and of the last tokens; tokens expected less often go.
 _ROUNDS, _LAST_ROUNDS, _LEAST = 2, 2, 0.5
 #: How much more often each token is expected at last (Krichevsky and Trofimov, 1981, "The Performance of Universal
-#: Encoding"): text held back is up to 1 % more likely.
+#: Encoding"): text held back is about 1 % more likely than with none, and with 1/4 or 1 it differs by 0.1 to 0.4 %.
 _HALF = 0.5
 #: Pretokens that a thread takes at a time.
 _TASK = 1 << 14
