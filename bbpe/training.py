@@ -241,12 +241,13 @@ def _learn(plan: Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
 
 def _learn_unigram(plan: Plan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
     reserved = _reserved(plan, plan.vocab_size)
-    words = Rows.join(list(counts.batches()))
+    words, kinds = Rows.join(list(counts.batches())), None
     if counts.kind.pattern == RUN_PARTS:
-        words = unigram_words(words, by_line=counts.kind.document == "line")
+        words, kinds = unigram_words(words, by_line=counts.kind.document == "line")
     return train_unigram(
         words,
         plan.vocab_size + len(reserved),
+        kinds=kinds,
         special_tokens=(*plan.special_tokens, *reserved),
         max_token_length=None if plan.max_token_length == NO_LIMIT else plan.max_token_length,
         threads=plan.model.threads,

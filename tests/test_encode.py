@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import random
 from collections.abc import Callable
@@ -145,6 +146,26 @@ def test_batches(pattern: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
         assert tok.decode_batch(expected) == tok.decode_batch(ragged)
     assert tok.encode_batch([]) == []
     assert len(tok.encode_batch_to_numpy([])) == 0
+
+
+def test_lists_of_a_batch_start_no_garbage_collection(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """One in 700 lists would, and walk over all that there are; what was set stays set."""
+    tok, texts, runs = tok_of("gpt2"), [f"text {number}" for number in range(50_000)], []
+
+    def count(phase: str, _: object) -> None:
+        runs.append(phase)
+
+    gc.callbacks.append(count)
+    try:
+        rows = tok.encode_batch(texts, threads=1)
+        assert len(runs) < 10
+        assert gc.isenabled()
+        gc.disable()
+        assert tok.encode_batch(texts, threads=2) == rows
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+        gc.callbacks.remove(count)
 
 
 def test_numpy_results(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:

@@ -208,7 +208,7 @@ def test_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     assert made({"a": -1.0}).encode(b"a\xff\xfea") == [1, 0, 1]
 
 
-@pytest.mark.parametrize("run", ["a", "ab", " ", "中", "x"])
+@pytest.mark.parametrize("run", ["a", "ab", " ", "\n", "中", "x", "random"])
 def test_worst_cases_are_linear(run: str) -> None:
     """Steps grow with the text, not faster: eight times as long may take no more than sixteen times as long."""
     from time import process_time
@@ -217,7 +217,7 @@ def test_worst_cases_are_linear(run: str) -> None:
     tok = made({token: -1.0 - 1.9 * len(token) for token in runs}, byte_fallback=True)
 
     def seconds(count: int) -> float:
-        text = run * count
+        text = run * count if run != "random" else "".join(random.Random(3).choices("ab 中\nx", k=count))
         found = []
         for _ in range(3):
             start = process_time()

@@ -22,7 +22,7 @@ from bbpe.models import Unigram
 from bbpe.patterns import RUN_PARTS
 from bbpe.rowfiles import Rows
 from bbpe.unigram import piece_scores
-from bbpe.unigram_training import digamma, learn, unigram_words
+from bbpe.unigram_training import _seeds, digamma, learn, unigram_words
 
 #: Three sentences of the source document.
 SENTENCES = ["I like to eat apples", "I like apples", "我喜欢吃苹果"]
@@ -118,10 +118,28 @@ def test_what_tokens_may_lie_in() -> None:
     assert [part.decode() for part, _ in counts] == list(dict.fromkeys(p for t in texts for p in RUN_PARTS.split(t)))
     first = {"The": " The", "naïve": " naïve", "\t\t": " \t\t"}
     expected = Counter(first.get(word, word) for word in words)
-    rows = unigram_words(Rows.join(list(counts.batches())))
+    rows, kinds = unigram_words(Rows.join(list(counts.batches())))
     found = {bytes(rows.data[start:end]).decode(): count for (start, end), count in zip(
         pairwise(rows.offsets.tolist()), rows.counts.tolist(), strict=True)}  # fmt: skip
     assert found == dict(expected)
+    # in how many different parts
+    in_parts = dict(zip(found, kinds.tolist(), strict=True))
+    assert [in_parts[word] for word in (" a", " 中文", " foo")] == [1, 2, 1]
+
+
+def test_seeds_stand_in_words_of_different_kinds() -> None:
+    """What is frequent in one surrounding only is no seed, unless there are not enough others."""
+    words = rows_of({" ab": 50, " cde": 1, " cdf": 1})
+    kinds = np.array([1, 1, 1], np.uint64)
+
+    def seeds(kinds: Any, least: int) -> set[str]:
+        _, rows = _seeds(words, kinds, 1.0, 100, least)
+        data = rows.data.tobytes()
+        return {data[start:end].decode() for start, end in pairwise(rows.offsets.tolist())} - set(" abcdef")
+
+    assert seeds(kinds, 0) == {" cd", "cd"}
+    assert seeds(np.array([2, 1, 1], np.uint64), 0) == {" ab", "ab", " cd", "cd"}
+    assert seeds(kinds, 100) == {" ab", "ab", " cd", "cd"}
 
 
 def test_parts_are_cut_as_their_regex_says() -> None:

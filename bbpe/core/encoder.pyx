@@ -323,16 +323,13 @@ cdef class Encoder:
         cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end))
         cdef normal_room room
         cdef size_t counts[GROUP]
-        cdef size_t count, i, done
+        cdef size_t count
         memset(&room, 0, sizeof(room))
         rows = []
         try:
             while start < end:
                 count = self._encode_group(texts, start, end, state, 0, counts, rules, &room)
-                done = 0
-                for i in range(count):
-                    rows.append(self.ints.to_list(state.ids + done, counts[i]))
-                    done += counts[i]
+                self.ints.add_lists(rows, state.ids, counts, count)
                 start += count
         finally:
             self.states.give_back(state)

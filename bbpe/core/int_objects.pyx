@@ -8,6 +8,19 @@ from bbpe.core.c_common cimport BBPE_PREFETCH
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 
 
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED  /* other threads would notice */
+    #define bbpe_pause_collection() 0
+    #else
+    #define bbpe_pause_collection() PyGC_Disable()
+    #endif
+    """
+    bint bbpe_pause_collection()
+
+cdef extern from "Python.h":
+    int PyGC_Enable()
+
 cdef enum:
     AHEAD = 8  # ids before one is needed that its object is prefetched
 
@@ -46,6 +59,23 @@ cdef class IntObjects:
             Py_INCREF(<object>number)
             PyList_SET_ITEM(result, i, <object>number)
         return result
+
+    cdef int add_lists(self, list rows, const uint32_t *ids, const size_t *counts, size_t n) except -1:
+        """Append a list of numbers to `rows` for each of `counts`.
+
+        Lists of int hold no cycle, and a garbage collection every 700 of them would walk over all there are: of half a
+        million short texts 0.59 instead of 0.25 s.  The GIL is held for as long as there is none.
+        """
+        cdef bint pauses = bbpe_pause_collection()
+        cdef size_t i
+        try:
+            for i in range(n):
+                rows.append(self.to_list(ids, counts[i]))
+                ids += counts[i]
+        finally:
+            if pauses:
+                PyGC_Enable()
+        return 0
 
     cdef int _make(self, uint32_t number) except -1:
         cdef object made = int(number)
