@@ -48,7 +48,7 @@ static const uint64_t MASKS[BBPE_COUNT_INLINE + 1][2] = {
 };
 
 static bbpe_status make(bbpe_count_table *self, size_t capacity) {
-    self->slots = bbpe_memory_table(capacity, sizeof *self->slots);
+    self->slots = bbpe_memory_dense_table(capacity, sizeof *self->slots);
     self->mask = capacity - 1;
     for (self->shift = 64; capacity > 1; capacity /= 2) self->shift--;
     return self->slots ? BBPE_OK : BBPE_NO_MEMORY;
