@@ -9,6 +9,8 @@ from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from .chunks import Chunk, Cutter, Place, Rules
 from .compressed import COMPRESSIONS
 from .core.count import PretokenTable
@@ -236,10 +238,23 @@ class PartCounter:
 
     def count(self, part: Part, table: PretokenTable) -> Summary:
         """Add the pretokens of a part to a table; returns what there was in it."""
+        block = self._block(part)
+        if block is not None:
+            return self._counter.count(block, table)
         summary = Summary()
         for chunk in part.chunks or self._cutter.chunks(self._sources(part)):
             summary += self._counter.count(chunk, table)
         return summary
+
+    def _block(self, part: Part) -> Chunk | None:
+        """Return a part that is one block of a longer text as the chunk that the cutter would make of it, at once."""
+        if len(part.ranges) != 1:
+            return None
+        path, start, stop = part.ranges[0]
+        if stop is None or stop - start > self._reading.block:
+            return None
+        data = self._reading.block_of(path, start, stop, self._buffers)
+        return Chunk(data, np.array([len(data)], np.int64), None, size=len(data), ends_text=False)
 
     def _sources(self, part: Part) -> Iterator[tuple[int, Iterable[Texts]]]:
         for number, (path, start, stop) in enumerate(part.ranges):
