@@ -78,7 +78,8 @@ class CountRun:
             if not self._runs:
                 self._state = replace(self._state, summary=self._state.summary + self._workers.drain())
                 summary = replace(self._state.summary, files=self._job.files)
-                return self._told(counts_of(self._join(), self._settings.kind, summary))
+                table = joined(self._workers.lanes, self._workers.each)
+                return self._told(counts_of(table, self._settings.kind, summary))
             self._flush()
             self._save(self._state.place, ended=True)
             return self._told(self._merge())
@@ -146,7 +147,7 @@ class CountRun:
         if self._settings.executor is None:
             # one thread reads best from one end to the other
             for part in (
-                self._job.pieces(place, self._rules)
+                self._job.pieces(place, self._rules, self._threads)
                 if self._threads > 1
                 else as_parts(Cutter(self._rules).chunks(self._job.sources(place), place))
             ):
@@ -203,10 +204,6 @@ class CountRun:
         self._read = max(self._read, read)
         total = self._job.total
         self._report(Progress("count", min(self._read, total) if total is not None else self._read, total, "bytes"))
-
-    def _join(self) -> PretokenTable:
-        lanes = self._workers.lanes
-        return joined(lanes) if len(lanes) == 1 else apart(partial(joined, lanes))
 
     def _flush(self) -> None:
         """Write what the tables hold to runs."""

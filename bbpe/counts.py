@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
+from operator import add
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -48,7 +49,7 @@ class Summary:
     dropped: int = 0
 
     def __add__(self, other: Summary) -> Summary:
-        return Summary(*(getattr(self, name) + getattr(other, name) for name in (row.name for row in fields(self))))
+        return Summary(*map(add, vars(self).values(), vars(other).values()))
 
     def __str__(self) -> str:
         parts = [f"{self.documents:,} documents of {self.files:,} files, {self.bytes:,} bytes"]

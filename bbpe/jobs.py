@@ -9,6 +9,8 @@ from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from .chunks import Chunk, Cutter, Place, Rules
 from .compressed import COMPRESSIONS
 from .core.count import PretokenTable
@@ -52,7 +54,7 @@ class Job(Protocol):
     def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
         """Yield parts of about `size` bytes, which may be counted apart, by other processes."""
 
-    def pieces(self, start: Place, rules: Rules) -> Iterator[Part]:
+    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
         """Yield parts for threads: ranges of plain files, which are best read by who counts them, and chunks."""
 
     def identity(self) -> dict[str, Any]:
@@ -104,15 +106,18 @@ class Files:
         if ranges:
             yield Part(tuple(ranges), (), Place(len(self._paths)), self._bases[-1])
 
-    def pieces(self, start: Place, rules: Rules) -> Iterator[Part]:
-        """Yield ranges of large plain files, cut where they may be, and chunks of the others, small ones together."""
+    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
+        """Yield ranges of large plain files, cut where they may be, and chunks of the others, small ones together.
+
+        The last ranges are smaller, so that no thread waits long for another one in the end.
+        """
         # a range is one block, although it ends a little behind its size
         count, size = len(self._paths), max(rules.block - 2 * _WINDOW, rules.block // 2)
         while start.source < count:
             number = start.source
             if not start.text and self._is_large(number, rules):
                 at = start.byte
-                for stop in self._cuts(number, at, rules, size):
+                for stop in self._cuts(number, at, rules, size, 2 * threads):
                     place = Place(number, 0, stop)
                     yield Part(((self._paths[number], at, stop),), (), place, self._bases[number] + stop)
                     at = stop
@@ -130,15 +135,19 @@ class Files:
     def _may_be_cut(self, path: Path, rules: Rules) -> bool:
         return rules.sample >= 1 and is_plain(path) and (rules.pattern.scheme is not None or rules.by_line)
 
-    def _cuts(self, number: int, at: int, rules: Rules, size: int) -> Iterator[int]:
-        """Yield where a file may be cut into ranges of about `size` bytes; no place where it may not."""
+    def _cuts(self, number: int, at: int, rules: Rules, size: int, shares: int = 1) -> Iterator[int]:
+        """Yield where a file may be cut into ranges of about `size` bytes; no place where it may not.
+
+        A range is not more than one of so many shares of what is left of all files, unless that is little.
+        """
         path, end = self._paths[number], self._sizes[number]
         if not self._may_be_cut(path, rules):
             return
         cutter, margin = Cutter(rules), 4 + max(map(len, rules.specials), default=0)
         with path.open("rb", buffering=0) as file:
-            while end - at > 2 * size:
-                first, window, cut = at + size, _WINDOW, 0
+            left = self._bases[-1] - self._bases[number]
+            while end - at > 2 * (share := min(size, max((left - at) // shares, size // 4))):
+                first, window, cut = at + share, _WINDOW, 0
                 while first + window < end:
                     file.seek(first - margin)
                     cut = cutter.cut(file.read(window + margin), margin)
@@ -192,7 +201,7 @@ class Iterated:
         if held:
             yield Part((), tuple(held), held[-1].place, held[-1].read)
 
-    def pieces(self, start: Place, rules: Rules) -> Iterator[Part]:
+    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
         """Yield chunks of the texts."""
         return as_parts(Cutter(rules).chunks(self.sources(start), start))
 
@@ -229,10 +238,23 @@ class PartCounter:
 
     def count(self, part: Part, table: PretokenTable) -> Summary:
         """Add the pretokens of a part to a table; returns what there was in it."""
+        block = self._block(part)
+        if block is not None:
+            return self._counter.count(block, table)
         summary = Summary()
         for chunk in part.chunks or self._cutter.chunks(self._sources(part)):
             summary += self._counter.count(chunk, table)
         return summary
+
+    def _block(self, part: Part) -> Chunk | None:
+        """Return a part that is one block of a longer text as the chunk that the cutter would make of it, at once."""
+        if len(part.ranges) != 1:
+            return None
+        path, start, stop = part.ranges[0]
+        if stop is None or stop - start > self._reading.block:
+            return None
+        data = self._reading.block_of(path, start, stop, self._buffers)
+        return Chunk(data, np.array([len(data)], np.int64), None, size=len(data), ends_text=False)
 
     def _sources(self, part: Part) -> Iterator[tuple[int, Iterable[Texts]]]:
         for number, (path, start, stop) in enumerate(part.ranges):

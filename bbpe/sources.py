@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -102,6 +103,15 @@ class Reading:
             return self._lines(path)
         return _text(path, start, stop, self.block, buffers or Buffers(self.block))
 
+    def block_of(self, path: Path, start: int, stop: int, buffers: Buffers) -> memoryview:
+        """Return bytes `start` to `stop`, no more than a block, of a plain file, less if it ends before.
+
+        What `texts` yields of them, in a fifth of its time.  Raises `OSError` naming the file.
+        """
+        with naming(path), path.open("rb", buffering=0) as file:
+            file.seek(start)
+            return _block(path, file, buffers, stop - start)
+
     def _lines(self, path: Path) -> Iterator[Texts]:
         with _open(path) as (file, position):
             lines = _Records(path, file, self.text_field)
@@ -156,12 +166,12 @@ def _text(path: Path, start: int, stop: int | None, size: int, buffers: Buffers)
             file.seek(start)
         else:
             _skip(path, file, start)
-        left = None if stop is None else stop - start
-        block = _block(path, file, buffers, size if left is None else min(size, left))
+        left = sys.maxsize if stop is None else stop - start
+        block = _block(path, file, buffers, min(size, left))
         while True:
-            if left is not None:
-                left -= len(block)
-            after = _block(path, file, buffers, (size if left is None else min(size, left)) if block else 0)
+            ended = len(block) < min(size, left)
+            left -= len(block)
+            after = _block(path, file, buffers, 0 if ended else min(size, left))
             yield Texts(block, None, not after, position(), complete=stop is None, room=_ROOM)
             if not after:
                 return
@@ -170,6 +180,8 @@ def _text(path: Path, start: int, stop: int | None, size: int, buffers: Buffers)
 
 def _block(path: Path, file: BinaryIO, buffers: Buffers, size: int) -> memoryview:
     """Read `size` bytes, less only at the end."""
+    if not size:
+        return memoryview(bytearray())  # memory for a block is not to be had for nothing: 0.6 ms a MB
     view, filled = memoryview(buffers.free())[_ROOM : _ROOM + size], 0
     try:
         while filled < size and (more := cast(io.RawIOBase, file).readinto(view[filled:])):

@@ -9,8 +9,7 @@ which one behind another hold the whole in the order of first appearance.  No st
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -21,7 +20,6 @@ import numpy as np
 
 from .core.count import PretokenTable
 from .core.rows import hashes, sum_rows
-from .parallel import imap
 from .rowfiles import Counts, Rows, RunReader, writing
 
 #: Places number the rows of a chunk below this bit, and the chunks above it.
@@ -67,8 +65,11 @@ class Lane:
         return rows
 
 
-def joined(lanes: Sequence[Lane]) -> PretokenTable:
-    """Add up the tables of lanes, by as many threads, into one in the order of first appearance, and take them away."""
+def joined(lanes: Sequence[Lane], each: Callable[[Callable[[int], None], int], None]) -> PretokenTable:
+    """Add up the tables of lanes into one in the order of first appearance, and take them away.
+
+    `each(work, n)` has `work(0)` to `work(n - 1)` done, by several threads.
+    """
     used = sorted((lane for lane in lanes if len(lane.table)), key=lambda lane: -len(lane.table)) or lanes[:1]
     first, *others = tables = [lane.table for lane in used]
     if not others:
@@ -77,7 +78,7 @@ def joined(lanes: Sequence[Lane]) -> PretokenTable:
     first.join(others, chunks, [np.array([*lane.lengths, len(lane.table)], np.int64) for lane in used])
     # more parts than threads, so that one that is held up has less to do
     parts = min(4 << len(others).bit_length(), 256) if sum(map(len, tables)) > _WORTH_THREADS else 1
-    deque(imap(partial(first.join_part, parts=parts), range(parts), min(len(used), parts)), maxlen=0)
+    each(partial(first.join_part, parts=parts), parts)
     first.finish_join()
     for lane in used:
         lane.table = PretokenTable()

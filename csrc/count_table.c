@@ -13,6 +13,7 @@
 enum {
     STAGED = 128, /* pretokens at a time */
     LEAST_SLOTS = 1 << 10,
+    SMALL = 1 << 16, /* slots of a huge page, which is had in less time than a quarter of it in small ones */
 };
 
 typedef struct {
@@ -48,7 +49,7 @@ static const uint64_t MASKS[BBPE_COUNT_INLINE + 1][2] = {
 };
 
 static bbpe_status make(bbpe_count_table *self, size_t capacity) {
-    self->slots = bbpe_memory_table(capacity, sizeof *self->slots);
+    self->slots = bbpe_memory_dense_table(capacity, sizeof *self->slots);
     self->mask = capacity - 1;
     for (self->shift = 64; capacity > 1; capacity /= 2) self->shift--;
     return self->slots ? BBPE_OK : BBPE_NO_MEMORY;
@@ -129,7 +130,7 @@ static bbpe_status reserve(bbpe_count_table *self, size_t count, size_t bytes) {
         self->arena = arena;
     }
     size_t capacity = self->mask + 1;
-    while (capacity / 8 * 5 < self->count + count) capacity *= 2;
+    while (capacity / 8 * 5 < self->count + count) capacity *= capacity < SMALL ? 8 : 2;
     return capacity == self->mask + 1 ? BBPE_OK : grow(self, capacity);
 }
 

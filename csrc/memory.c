@@ -28,6 +28,12 @@ void *bbpe_memory_table(size_t count, size_t size) {
     return table;
 }
 
+void *bbpe_memory_dense_table(size_t count, size_t size) {
+    void *table = bbpe_memory_table(count, size);
+    if (table != NULL) bbpe_pages_touch(table, count * size);
+    return table;
+}
+
 void bbpe_memory_trim(void) {
 #if defined(__GLIBC__)
     (void)malloc_trim(0);

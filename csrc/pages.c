@@ -40,3 +40,8 @@ void bbpe_pages_expect(void *memory, size_t size) {
     (void)size;
 }
 #endif
+
+void bbpe_pages_touch(void *memory, size_t size) {
+    volatile uint8_t *bytes = memory;
+    for (size_t i = 0; i < size; i += 4096) bytes[i] = 0; /* no system has smaller ones */
+}

@@ -21,4 +21,7 @@ void bbpe_pages_free(void *memory, size_t size);
 /* Ask for huge pages in memory that is about to be filled from its beginning to its end. */
 void bbpe_pages_expect(void *memory, size_t size);
 
+/* Write to each page of memory that is zeroed, so that it takes memory now. */
+void bbpe_pages_touch(void *memory, size_t size);
+
 #endif

@@ -17,7 +17,7 @@ from bbpe.normalize import alphabet_to_bytes
 KEPT = Path(__file__).with_name("hf_merges.json")
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
 #: Thousands of tokens.
-SIZES = {"en": (32,), "code": (32,), "multi": (32,), "ja": (32,)}
+SIZES = {"en": (32, 64, 128), "code": (32,), "multi": (32,), "ja": (32, 64, 128), "zh": (32,)}
 
 Merges = list[tuple[bytes, bytes]]
 

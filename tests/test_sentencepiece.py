@@ -19,7 +19,7 @@ from bbpe.errors import VocabularyError
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
-from sentencepiece import sentencepiece_model_pb2  # noqa: E402
+sentencepiece_model_pb2 = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
 REAL = ["mistral_v1.model", "mistral_v3.model"]

@@ -188,16 +188,6 @@ def test_merges_identical_to_hf(name: str, corpus: Callable[..., str]) -> None:
     same_as_hf(corpus(name, 1_000_000), 3_000)
 
 
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [pytest.param("zh", 32, marks=pytest.mark.full)]
-    + [pytest.param(name, 128, marks=pytest.mark.long) for name in ("en", "ja")],
-)
-def test_merges_identical_to_hf_on_whole_corpora(name: str, size: int, corpus: Callable[..., str]) -> None:
-    """`size` thousand tokens, where hf_merges.json has no answer; a smaller vocabulary has the first of the merges."""
-    same_as_hf(corpus(name), size * 1_000)
-
-
 # what HF answered about whole corpora, which takes it minutes: thousands of tokens, and the digest of the merges
 KEPT = json.loads(hf_merges.KEPT.read_text("utf-8"))["corpora"]
 every_answer = pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from bbpe.spec import make_spec
 
 sentencepiece = pytest.importorskip("sentencepiece", minversion="0.2.3")
 pytest.importorskip("google.protobuf")
-from sentencepiece import sentencepiece_model_pb2  # noqa: E402
+sentencepiece_model_pb2 = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
 TEXT = """The thing is in the thick of things; the   thinking thins.  Ｆｕｌｌ width, ﬁne ligatures, ｶﾀｶﾅ and カタカナ.

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "random_below.h"
 #include "train_words.h"
 #include "word_bpe.h"
 #include "wordpiece.h"
@@ -23,15 +24,6 @@ typedef struct {
     uint32_t root;
 } token;
 
-static uint64_t random_state = 88172645463325252u;
-
-static size_t below(size_t limit) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (size_t)((random_state >> 11) % limit);
-}
-
 static void must(bbpe_status status) {
     if (status == BBPE_OK) return;
     fprintf(stderr, "status %d\n", (int)status);
@@ -41,9 +33,9 @@ static void must(bbpe_status status) {
 static size_t letters(uint8_t *text, size_t limit, size_t of) {
     size_t n = 0;
     for (;;) {
-        const char *letter = LETTERS[below(of)];
+        const char *letter = LETTERS[next(of)];
         const size_t length = strlen(letter);
-        if (n + length > limit || (n > 0 && below(8) == 0)) return n;
+        if (n + length > limit || (n > 0 && next(8) == 0)) return n;
         memcpy(text + n, letter, length);
         n += length;
     }
@@ -79,17 +71,17 @@ static void check_words(void) {
     bbpe_model_scratch scratch = {0};
     must(bbpe_wordpiece_init(&model, TOKENS, 1000));
     for (uint32_t i = 0; i < TOKENS; i++) {
-        while ((tokens[i].n = letters(tokens[i].bytes, 1 + below(LONGEST), WORD_LETTERS)) == 0) continue;
-        tokens[i].root = (uint32_t)below(2);
+        while ((tokens[i].n = letters(tokens[i].bytes, 1 + next(LONGEST), WORD_LETTERS)) == 0) continue;
+        tokens[i].root = (uint32_t)next(2);
         must(bbpe_wordpiece_add(&model, tokens[i].root, tokens[i].bytes, tokens[i].n, i));
     }
     must(bbpe_wordpiece_settle(&model));
     for (int turn = 0; turn < 50; turn++) {
         uint8_t text[TEXT];
         uint32_t expected[TEXT];
-        model.is_bert = below(2);
-        model.has_tries = below(2);
-        model.rules = (unsigned)below(16);
+        model.is_bert = next(2);
+        model.has_tries = next(2);
+        model.rules = (unsigned)next(16);
         const size_t n = letters(text, TEXT, model.is_bert ? LETTER_COUNT : WORD_LETTERS);
         if (n == 0) continue;
         uint8_t *word = exact(text, n);
@@ -154,12 +146,12 @@ static void make_merges(maker *self) {
         for (unsigned place = 0; place < 2; place++) forms[i][2 + place] = join(self, forms[i][place], BBPE_WORD_BPE_END);
     for (size_t i = 0; i < LETTER_COUNT * 4; i++) self->parts[self->part_count++] = forms[i / 4][i % 4];
     for (size_t tries = 0; tries < 300; tries++) {
-        const uint32_t left = self->parts[below(self->part_count)], right = self->parts[below(self->part_count)];
+        const uint32_t left = self->parts[next(self->part_count)], right = self->parts[next(self->part_count)];
         const size_t n = self->lengths[left] + self->lengths[right];
         if (n > LONGEST_TOKEN || self->count >= FORMS - 1 || self->bytes[right][0] == BBPE_WORD_BPE_BEGIN
             || self->bytes[left][self->lengths[left] - 1] == BBPE_WORD_BPE_END)
             continue;
-        self->parts[self->part_count < FORMS ? self->part_count++ : below(FORMS)] = join(self, left, right);
+        self->parts[self->part_count < FORMS ? self->part_count++ : next(FORMS)] = join(self, left, right);
     }
     must(bbpe_bpe_settle(&self->model));
     for (uint32_t i = 0; i <= FORMS; i++) starts[i] = i;
@@ -184,24 +176,24 @@ static void check_marked(void) {
     static maker made;
     bbpe_word_bpe words;
     bbpe_model_scratch scratch = {0};
-    size_t next;
+    size_t end;
     make_merges(&made);
-    must(bbpe_word_bpe_init(&words, &made.model, below(4) > 0));
+    must(bbpe_word_bpe_init(&words, &made.model, next(4) > 0));
     for (size_t i = 0; i < LETTER_COUNT && words.symbols != NULL; i++) {
-        const uint32_t c = bbpe_utf8_decode((const uint8_t *)LETTERS[i], 0, strlen(LETTERS[i]), &next);
-        if (c != BBPE_UTF8_INVALID) words.symbols[c] = (uint8_t)(below(4) ? 15 : below(16));
+        const uint32_t c = bbpe_utf8_decode((const uint8_t *)LETTERS[i], 0, strlen(LETTERS[i]), &end);
+        if (c != BBPE_UTF8_INVALID) words.symbols[c] = (uint8_t)(next(4) ? 15 : next(16));
     }
-    words.begins = words.symbols != NULL && below(2);
-    words.ends = words.symbols != NULL && below(2);
-    words.fuses = below(2);
+    words.begins = words.symbols != NULL && next(2);
+    words.ends = words.symbols != NULL && next(2);
+    words.fuses = next(2);
     for (int turn = 0; turn < 50; turn++) {
         uint8_t text[TEXT];
         uint32_t expected[5 * TEXT];
         const size_t n = letters(text, TEXT, LETTER_COUNT);
         if (n == 0) continue;
-        words.has_rules = words.symbols != NULL && below(4) > 0;
-        words.is_clip = below(2);
-        words.rules = (unsigned)below(32);
+        words.has_rules = words.symbols != NULL && next(4) > 0;
+        words.is_clip = next(2);
+        words.rules = (unsigned)next(32);
         uint8_t *given = exact(text, n);
         uint32_t *ids = bbpe_memory_new(n, sizeof *ids);
         size_t count = 0, wanted = merge_whole(&words, &scratch, given, n, expected);
@@ -220,13 +212,13 @@ static void check_marked(void) {
 
 static void learn(void) {
     bbpe_train_words trainer;
-    const uint32_t kinds = 1 + (uint32_t)below(4);
-    must(bbpe_train_words_init(&trainer, below(2), below(3)));
-    for (size_t words = 1 + below(12); words > 0; words--) {
+    const uint32_t kinds = 1 + (uint32_t)next(4);
+    must(bbpe_train_words_init(&trainer, next(2), next(3)));
+    for (size_t words = 1 + next(12); words > 0; words--) {
         uint32_t symbols[LONGEST];
-        const size_t n = 1 + below(LONGEST);
-        for (size_t i = 0; i < n; i++) symbols[i] = (uint32_t)below(kinds);
-        must(bbpe_train_words_add(&trainer, symbols, n, 1 + below(100)));
+        const size_t n = 1 + next(LONGEST);
+        for (size_t i = 0; i < n; i++) symbols[i] = (uint32_t)next(kinds);
+        must(bbpe_train_words_add(&trainer, symbols, n, 1 + next(100)));
     }
     must(bbpe_train_words_begin(&trainer));
     for (uint32_t id = kinds; id < 60 && bbpe_train_words_best(&trainer) != NULL; id++)

@@ -1,0 +1,71 @@
+"""Parts of files for threads: where they are cut, and that a block is counted as what the cutter makes of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bbpe.chunks import Cutter, Place, Rules
+from bbpe.core.count import PretokenTable
+from bbpe.counter import ChunkCounter
+from bbpe.counts import Document, Summary
+from bbpe.jobs import Files, PartCounter
+from bbpe.settings import settings_of
+from bbpe.sources import Reading
+
+SPECIALS = ["<|s|>", "\n\n"]
+WORDS = ["word", "Word", "é", "漢", "漢字", "1", "'s", ".", "<|s|>", " ", " ", "\n", "\n\n", "\r\n", "\xff"]
+
+
+def rules_of(document: Document, block: int) -> Rules:
+    return replace(settings_of("gpt2", SPECIALS, document).rules(), block=block)
+
+
+@pytest.mark.parametrize("document", ["file", "line"])
+def test_a_block_is_counted_as_what_the_cutter_makes_of_it(document: Document, tmp_path: Path) -> None:
+    block, paths = 1 << 13, [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for seed, path in enumerate(paths):
+        text = "".join(random.Random(seed).choices(WORDS, k=50_000))
+        path.write_bytes(text.encode("utf-8" if seed else "latin-1", "replace"))  # the latter is not UTF-8
+    rules, reading = rules_of(document, block), Reading(block=block)
+    counter, cutter = PartCounter(rules, reading), Cutter(rules)
+    blocks = 0
+    for part in Files(paths, reading).pieces(Place(), rules, 2):
+        table, right, summary = PretokenTable(), PretokenTable(), Summary()
+        counted = counter.count(part, table)
+        sources = [(0, reading.texts(path, start=start, stop=stop)) for path, start, stop in part.ranges]
+        for chunk in cutter.chunks(sources):
+            summary += ChunkCounter(rules).count(chunk, right)
+        assert (counted, table.items()) == (summary, right.items())
+        blocks += part.ranges[0][2] is not None
+    assert blocks > 20
+
+
+def test_a_file_that_became_shorter_is_counted_as_far_as_it_goes(tmp_path: Path) -> None:
+    path, block = tmp_path / "a.txt", 1 << 13
+    path.write_bytes(b"some words\n" * 10_000)
+    rules, reading = rules_of("file", block), Reading(block=block)
+    first, *_, before_last, _ = Files([path], reading).pieces(Place(), rules, 2)
+    path.write_bytes(b"some words\n" * 10)
+    table, counter = PretokenTable(), PartCounter(rules, reading)
+    assert (counter.count(first, table).bytes, counter.count(before_last, table).bytes) == (110, 0)
+    assert table.items() == [(b"some", 10), (b" words", 10), (b"\n", 10)]
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_the_last_ranges_are_smaller(threads: int, tmp_path: Path) -> None:
+    path, block = tmp_path / "a.txt", 1 << 16
+    path.write_bytes(b"some words\n" * 100_000)
+    parts = list(Files([path], Reading(block=block)).pieces(Place(), rules_of("file", block), threads))
+    ends = [part.read for part in parts]
+    sizes = np.diff(ends, prepend=0)
+    assert ends[-1] == path.stat().st_size
+    assert [part.ranges[0][1] for part in parts] == [0, *ends[:-1]]
+    assert block * 3 // 4 < sizes[0] <= sizes.max() <= block
+    # none but the last is much larger than the one before, and each thread has small ones in the end
+    assert (np.diff(sizes)[:-1] < 128).all()
+    assert sizes[-threads:].max() <= block // 2
