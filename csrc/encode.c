@@ -38,6 +38,7 @@ bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slot
     bbpe_hot_cache_take(&hot, &self->hot);
     if (self->is_grown) bbpe_hot_cache_free(&self->hot);
     self->hot = hot;
+    self->kept = 0;
     return self->is_grown = true;
 }
 

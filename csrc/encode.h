@@ -40,6 +40,7 @@ typedef struct {
     size_t ids_capacity;
     uint64_t seen;       /* bytes of text so far */
     uint64_t strays;     /* units found away from home */
+    uint64_t kept;       /* short units that entered `hot` since it is so large */
     uint64_t generation; /* the owner's mark */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */

@@ -66,6 +66,7 @@ static bbpe_cache_entry encode_new(const bbpe_encoder *self, bbpe_encode_state *
         bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
     }
     bbpe_hot_cache_add(&state->hot, &entry);
+    state->kept++;
     return entry;
 }
 

@@ -17,7 +17,7 @@ cdef extern from "encode.h" nogil:
         bbpe_hot_cache hot
         bbpe_shared_cache *shared
         uint32_t *ids
-        uint64_t seen
+        uint64_t seen, kept
         uint64_t generation
         bint is_grown
 

@@ -17,7 +17,8 @@ cdef enum:
     MOST_ENTRIES = 1 << 19  # of 32 bytes: 16 MiB for a call at a time
     LEAST_ENTRIES = 1 << 12
     ENTRIES_A_SLOT = 8      # a slot has 128 bytes: half as much memory
-    ENTRY_WORTH = 16        # bytes of text for which there is one
+    ENTRY_WORTH = 8         # bytes of text for which there is one
+    GROWTH = 4
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
@@ -44,10 +45,15 @@ cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
     return bbpe_hot_cache_bytes(state.hot.entry_count, state.hot.slot_mask + 1) if state.is_grown else 0
 
 
-cdef size_t entries_for(uint64_t text) noexcept:
-    """How large the tables for so many bytes of text are: clearing more than it fills costs more than encoding it."""
+cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming) noexcept:
+    """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
+    to encode it.  Those that have filled up grow."""
     cdef size_t entries = LEAST_ENTRIES
-    while entries < MOST_ENTRIES and entries < text // ENTRY_WORTH:
+    if state.seen + coming < GROWN_AT:
+        return 0
+    if state.is_grown and state.kept > state.hot.entry_count // 2:
+        entries = min(<size_t>MOST_ENTRIES, GROWTH * state.hot.entry_count)
+    while entries < MOST_ENTRIES and entries < coming // ENTRY_WORTH:
         entries *= 2
     return entries
 
@@ -79,8 +85,8 @@ cdef class States:
                 raise MemoryError("bbpe could not allocate memory")
             bbpe_encode_state_init(state)
             state.generation = BBPE_ATOMIC_LOAD(&self.generation)
-        if state.seen + coming >= GROWN_AT and state.hot.entry_count < entries_for(state.seen + coming):
-            self._grow(state, entries_for(state.seen + coming))
+        if state.hot.entry_count < entries_for(state, coming):
+            self._grow(state, entries_for(state, coming))
         elif state.is_grown and state.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
             self._share(state)
         return state
