@@ -141,7 +141,7 @@ sanitize-memory: $(LEAVES)
 FUZZ_SECONDS = 60
 FUZZ_TARGETS = split encode count ranks train decode
 fuzz: $(VENV)/tested $(LEAVES)
-	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/fuzz_driver.c tests/fuzz/targets.c $(LEAVES) -lm -o build/leaves/fuzz
+	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/*.c $(LEAVES) -lm -o build/leaves/fuzz
 	for target in $(FUZZ_TARGETS); do \
 		build/leaves/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)
