@@ -67,7 +67,7 @@ if __name__ == "__main__":
             modules(),
             nthreads=CORES,
             shared_utility_qualified_name=SHARED,
-            # `make coverage` counts the lines of these sources, not of what is generated, which may be there without them
+            # `make coverage` counts the lines of these sources; what is generated may be there without their numbers
             emit_linenums=COVERAGE,
             force=COVERAGE or None,
             compiler_directives={
