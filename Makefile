@@ -69,7 +69,8 @@ sanitize: $(VENV)/tested
 		ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 PYTHONMALLOC=malloc PYTHONPATH="$$PWD" \
 		$(CURDIR)/$(BIN)/python -m pytest $(CURDIR)/tests -p no:cacheprovider --numprocesses auto --dist worksteal
 
-# the lines of Python, Cython and C that no default test runs, in processes that tests start too; gcov comes with gcc
+# the lines of Python, Cython and C that no default test runs; gcov comes with gcc, and loses what a worker of pytest-xdist
+# ran that is ended before it has written it: one process
 COVERAGE = $(CURDIR)/$(BIN)/python -m coverage
 coverage: $(VENV)/tested
 	$(PIP) install "coverage>=7.10"
@@ -78,7 +79,7 @@ coverage: $(VENV)/tested
 	rm -f bbpe/core/*.c
 	find build/coverage \( -name "*.gcda" -o -name ".coverage*" \) -delete
 	cd build/coverage/lib && export PYTHONPATH="$$PWD" COVERAGE_RCFILE=$(CURDIR)/pyproject.toml && \
-		$(COVERAGE) run -m pytest $(CURDIR)/tests -p no:cacheprovider --numprocesses auto --dist worksteal && \
+		$(COVERAGE) run -m pytest $(CURDIR)/tests -p no:cacheprovider && \
 		$(COVERAGE) combine -q && $(COVERAGE) json -q -o ../python.json
 	$(BIN)/python tests/uncovered.py build/coverage build/coverage/python.json
 
