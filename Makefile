@@ -66,16 +66,21 @@ sanitize: $(VENV)/tested
 	CFLAGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined" $(BIN)/python setup.py -q build \
 		--build-base build/sanitize --build-lib build/sanitize/lib
 	cd build/sanitize/lib && LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-		ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 PYTHONMALLOC=malloc $(CURDIR)/$(BIN)/python -m pytest $(CURDIR)/tests -p no:cacheprovider
+		ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 PYTHONMALLOC=malloc PYTHONPATH="$$PWD" \
+		$(CURDIR)/$(BIN)/python -m pytest $(CURDIR)/tests -p no:cacheprovider --numprocesses auto --dist worksteal
 
-# the lines of Python, Cython and C that no default test runs; gcov comes with gcc
+# the lines of Python, Cython and C that no default test runs; gcov comes with gcc, and loses what a worker of pytest-xdist
+# ran that is ended before it has written it: one process
+COVERAGE = $(CURDIR)/$(BIN)/python -m coverage
 coverage: $(VENV)/tested
-	$(PIP) install "coverage>=7.6"
+	$(PIP) install "coverage>=7.10"
 	CFLAGS="--coverage -fprofile-update=atomic" LDFLAGS=--coverage $(BIN)/python setup.py -q build \
 		--build-base build/coverage --build-lib build/coverage/lib
-	find build/coverage -name "*.gcda" -delete
-	cd build/coverage/lib && $(CURDIR)/$(BIN)/python -m coverage run --source=bbpe -m pytest $(CURDIR)/tests \
-		-p no:cacheprovider && $(CURDIR)/$(BIN)/python -m coverage json -o ../python.json
+	rm -f bbpe/core/*.c
+	find build/coverage \( -name "*.gcda" -o -name ".coverage*" \) -delete
+	cd build/coverage/lib && export PYTHONPATH="$$PWD" COVERAGE_RCFILE=$(CURDIR)/pyproject.toml && \
+		$(COVERAGE) run -m pytest $(CURDIR)/tests -p no:cacheprovider && \
+		$(COVERAGE) combine -q && $(COVERAGE) json -q -o ../python.json
 	$(BIN)/python tests/uncovered.py build/coverage build/coverage/python.json
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
@@ -141,7 +146,7 @@ sanitize-memory: $(LEAVES)
 FUZZ_SECONDS = 60
 FUZZ_TARGETS = split encode count ranks train decode
 fuzz: $(VENV)/tested $(LEAVES)
-	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/fuzz_driver.c tests/fuzz/targets.c $(LEAVES) -lm -o build/leaves/fuzz
+	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/*.c $(LEAVES) -lm -o build/leaves/fuzz
 	for target in $(FUZZ_TARGETS); do \
 		build/leaves/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)

@@ -13,6 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_clib import build_clib
 
 CORES = os.cpu_count() or 1
+COVERAGE = "--coverage" in os.environ.get("CFLAGS", "")
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11"]
 HEADERS = sorted(map(str, Path("csrc").glob("*.h")))
 LEAVES = sorted(map(str, Path("csrc").glob("*.c")))
@@ -66,8 +67,9 @@ if __name__ == "__main__":
             modules(),
             nthreads=CORES,
             shared_utility_qualified_name=SHARED,
-            # `make coverage` counts the lines of these sources, not of what is generated
-            emit_linenums="--coverage" in os.environ.get("CFLAGS", ""),
+            # `make coverage` counts the lines of these sources; what is generated may be there without their numbers
+            emit_linenums=COVERAGE,
+            force=COVERAGE or None,
             compiler_directives={
                 "language_level": 3,
                 "freethreading_compatible": True,

@@ -279,8 +279,8 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     with Path(path).open("rb") as source:
         try:
             yield parquet.ParquetFile(source, pre_buffer=False)
-        except (pa.ArrowException, OSError) as error:
-            # arrow tells of broken contents by an OSError too, which has no number
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            # arrow tells of broken contents by an OSError too, which has no number; names of columns may be no UTF-8
             if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
                 raise
             raise CorpusError(f"{path}: expected a Parquet file: {' '.join(str(error).split())[:200]}") from error

@@ -138,6 +138,14 @@ def _template() -> dict[str, object]:
     return {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}
 
 
+def _around() -> dict[str, object]:
+    return {"type": "BertProcessing", "sep": ["</s>", 1], "cls": ["<s>", 0]}
+
+
+def _metaspace(scheme: str) -> dict[str, object]:
+    return {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": True}
+
+
 TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"version": "2.0"}, ("version", '"2.0"', 'expected "1.0"')),
     ({"truncation": {"max_length": 5}}, ("truncation", "expected null")),
@@ -148,7 +156,30 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmt"}]}},
         ("normalizer.normalizers[1]", "'Nmt'", "not supported"),
     ),
+    ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "*"}}, ("precompiled_charsmap", "not in base64")),
+    (
+        {"normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True,
+                        "strip_accents": 1}},
+        ("normalizer.strip_accents", "expected true, false or null"),
+    ),
     ({"post_processor": _template()}, ("post_processor.single", "expected one Sequence A")),
+    (
+        {"post_processor": {"type": "Sequence", "processors": [_around(), _around()]}},
+        ("processors[1]", "'BertProcessing' is the second one that adds ids"),
+    ),
+    ({"post_processor": {**_around(), "sep": ["</s>"]}}, ("post_processor.sep", "expected a token and its id")),
+    (
+        {"post_processor": {**_template(), "special_tokens": {"<s>": {"id": "<s>", "ids": ["0"], "tokens": []}}}},
+        ("special_tokens.<s>.ids", "expected a list of ids"),
+    ),
+    (
+        {"post_processor": {**_template(), "single": [{"Sequence": {"id": "C", "type_id": 0}}]}},
+        ("single[0].Sequence.id", "'C' is no sequence"),
+    ),
+    (
+        {"post_processor": {**_template(), "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}]}},
+        ("single[0].SpecialToken.id", "'<s>' is not among special_tokens"),
+    ),
     (
         {"post_processor": {"type": "Sequence", "processors": [byte_level(), _template()]}},
         ("post_processor.processors[1].single", "expected one Sequence A"),
@@ -156,11 +187,25 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"decoder": None}, ("decoder", "null", "expected ByteLevel")),
     ({"decoder": {"type": "Metaspace"}}, ("decoder", "'replacement' is missing")),
     ({"decoder": {"type": "Fuse"}}, ("decoder", '"Fuse"', "expected ByteLevel")),
+    ({"decoder": _metaspace("sometimes")}, ("decoder.prepend_scheme", '"sometimes"', "always, first or never")),
+    (
+        {"decoder": {"type": "Replace", "pattern": {"Regex": "a"}, "content": " "}},
+        ("decoder", "Replace is supported of U+2581 by a blank"),
+    ),
     ({"pre_tokenizer": None}, ("decoder", "ByteLevel needs the pre_tokenizer ByteLevel")),
     ({"pre_tokenizer": {"type": "UnicodeScripts"}}, ("pre_tokenizer", "'UnicodeScripts' is not supported")),
     ({"pre_tokenizer": split("a")}, ("decoder", "ByteLevel needs the pre_tokenizer ByteLevel")),
     ({"pre_tokenizer": sequence()}, ("decoder", "ByteLevel needs the pre_tokenizer ByteLevel")),
     ({"pre_tokenizer": sequence({"type": "Metaspace"}, byte_level())}, ("pretokenizers[0]", "'replacement'")),
+    (
+        {"pre_tokenizer": sequence(_metaspace("never"), byte_level())},
+        ("pre_tokenizer", "Metaspace and ByteLevel are not supported together"),
+    ),
+    ({"pre_tokenizer": sequence(*[split("a")] * 2000)}, ("pre_tokenizer", "found 2000 components; expected at most")),
+    (
+        {"pre_tokenizer": {"type": "CharDelimiterSplit", "delimiter": "ab"}},
+        ("pre_tokenizer.delimiter", "'ab'", "expected one character"),
+    ),
     ({"pre_tokenizer": {"type": "ByteLevel"}}, ("pre_tokenizer", "'add_prefix_space' is missing")),
     ({"pre_tokenizer": byte_level(new=1)}, ("pre_tokenizer", "unknown field 'new'")),
     (

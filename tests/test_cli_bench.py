@@ -23,6 +23,17 @@ def test_against_a_peer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> No
     assert min(value for speed in (ours, theirs) for key, value in speed.items() if "mb_per_second" in key) > 0
 
 
+def test_as_a_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tokenizers")
+    path = tmp_path / "text.txt"
+    path.write_text("see my eyes first, see my 12345 dogs\n" * 200)
+    assert main(["bench", str(path), "--against", "tokenizers", "--runs", "1"]) == 0
+    header, ours, theirs, last = capfd.readouterr().out.splitlines()
+    assert header.split() == ["MB/s,", "one", "thread,", "lists", "cold", "warm", "decode"]
+    assert (ours.split()[0], theirs.split()[0], theirs.count("x")) == ("bbpe", "tokenizers", 3)
+    assert last.endswith("tokens, the same from all")
+
+
 def test_other_ids_stop_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Libraries that differ are told of; here one that had another text."""
     runs = iter([bench._Run((1.0, 1.0, 1.0), [1, 2]), bench._Run((1.0, 1.0, 1.0), [1, 3])])

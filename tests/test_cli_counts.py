@@ -52,6 +52,18 @@ def test_count_merge_train(call: Call, folder: Path) -> None:
     assert json.loads(out)["fingerprint"] == tok.fingerprint
 
 
+def test_extend_and_prune_by_counts(call: Call, folder: Path) -> None:
+    tok = bbpe.train(["a.txt"], 265)
+    tok.save("t.json")
+    assert call("count", "b.txt", "-o", "b.parquet", "--quiet")[0] == 0
+    counts = bbpe.load_counts("b.parquet")
+    status, out, _ = call("extend", "-t", "t.json", "--counts", "b.parquet", "--add", 3, "-o", "more.json", "--json")
+    assert (status, json.loads(out)["added"]) == (0, 3)
+    assert bbpe.load("more.json") == bbpe.extend(tok, counts, 3)
+    assert call("prune", "-t", "t.json", "--counts", "b.parquet", "-o", "less.json")[0] == 0
+    assert len(bbpe.load("less.json")) < len(tok)
+
+
 def test_every_option_of_counting(call: Call, folder: Path) -> None:
     arguments: list[Any] = ["c.jsonl", "-o", "c.parquet", "--text-field", "body", "--max-memory", "4GB", "--threads", 2]
     arguments += ["--max-pretoken-bytes", 2, "--sample", 1, "--checkpoint", "state", "--json"]

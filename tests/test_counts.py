@@ -293,6 +293,18 @@ def error_of(path: Path) -> str | None:
     return None
 
 
+def test_a_column_whose_name_is_no_utf8(tmp_path: Path) -> None:
+    """The fuzzer's finding: arrow's error, a UnicodeDecodeError, named no file."""
+    path = tmp_path / "c.parquet"
+    counts_of(TEXTS).save(path)
+    data = bytearray(path.read_bytes())
+    names = data.index(b"schema")  # the first of the names in the footer, columns behind it
+    data[data.index(b"count", names)] = 0xEF
+    path.write_bytes(data)
+    with pytest.raises(bbpe.CorpusError, match=r"c\.parquet.*codec can't decode"):
+        bbpe.load_counts(path)
+
+
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
     """Arrow tells of some of it by an `OSError` that names nothing."""
     path = tmp_path / "counts.parquet"

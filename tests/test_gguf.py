@@ -132,6 +132,7 @@ def huge_list(kind: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "named"),
     [
+        (b"", ("an empty file",)),
         (b"GGUF", ("byte 4", "the version takes 4 bytes, and the file ends after 0")),
         (gguf({}), ("found no vocabulary",)),
         (gguf({"a": 5}), ("found no vocabulary",)),

@@ -169,6 +169,13 @@ def test_spans_of_any_buffer(isa: str) -> None:
     assert (again.scheme, again.isa) == (way.scheme, isa)
 
 
+def test_counting_in_blocks() -> None:
+    """As many as there are spans, from none to more than a block of 1,024."""
+    for words in (0, 1, 1024, 1025, 5000):
+        text = b"ab " * words
+        assert splitter("gpt2").count(text) == len(splitter("gpt2").spans(text)) - 1
+
+
 def test_wrong_arguments() -> None:
     scheme = PATTERNS["gpt2"].scheme
     assert scheme is not None

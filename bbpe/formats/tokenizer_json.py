@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import VocabularyError
 from ..files import StrPath, write_atomic, write_folder_atomic
@@ -80,33 +80,24 @@ def load(
     added = added if given is None else added.with_special(given)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
-    other: WordPiece | Unigram | None = None
-    pairs, whole, characters = None, False, None
-    if model.peek("type") == "WordPiece":
-        vocab, other = read_wordpiece(model, {**added.added, **added.special}, cleanup=decoder.cleanup)
-        if decoder.word_prefix != other.prefix:
-            model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
-    elif model.peek("type") == "Unigram":
-        vocab, other, characters = _unigram(model, added, split, rules, decoder)
-    else:
-        vocab, pairs, whole, characters = _model(model, added, split, rules, decoder)
-    if characters is not None and other is None:
-        split, rules = _simplified(split, rules, characters, vocab.values(), whole)
+    read = _read_model(model, added, split, rules, decoder)
+    if read.characters is not None and read.other is None:
+        split, rules = _simplified(split, rules, read.characters, read.vocab.values(), read.whole)
     with about(path):
         return make_spec(
-            vocab,
-            pairs,
+            read.vocab,
+            read.pairs,
             pattern=split.pattern,
             special_tokens=added.special,
             added_tokens=added.added,
-            whole_pretokens=whole,
+            whole_pretokens=read.whole,
             name=name,
             rules=rules,
-            characters=characters,
+            characters=read.characters,
             token_options=added.options_with(normalizers),
             template=template,
             files=_beside(Path(path)),
-            model=other,
+            model=read.other,
         )
 
 
@@ -200,18 +191,34 @@ def _beside(path: Path) -> dict[str, bytes]:
     return {name: path.with_name(name).read_bytes() for name in BESIDE if path.with_name(name).is_file()}
 
 
-def _unigram(
-    model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder
-) -> tuple[dict[int, bytes], Unigram, Characters]:
-    marks = _marks_blanks(model, split, rules, {}, {})
-    if decoder.marks_blanks != marks or split.byte_level:
-        model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
-    return read_unigram(model, {**added.added, **added.special}, marks_blanks=marks)
+class _Model(NamedTuple):
+    vocab: dict[int, bytes]
+    pairs: list[tuple[bytes, bytes]] | None = None
+    whole: bool = False
+    characters: Characters | None = None
+    other: WordPiece | Unigram | None = None
 
 
-def _model(
+def _read_model(
     model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder
-) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], bool, Characters | None]:
+) -> _Model:
+    specials = {**added.added, **added.special}
+    match model.peek("type"):
+        case "WordPiece":
+            vocab, wordpiece = read_wordpiece(model, specials, cleanup=decoder.cleanup)
+            if decoder.word_prefix != wordpiece.prefix:
+                model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
+            return _Model(vocab, other=wordpiece)
+        case "Unigram":
+            marks = _marks_blanks(model, split, rules, {}, {})
+            if decoder.marks_blanks != marks or split.byte_level:
+                model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
+            vocab, unigram, characters = read_unigram(model, specials, marks_blanks=marks)
+            return _Model(vocab, characters=characters, other=unigram)
+    return _bpe(model, added, split, rules, decoder)
+
+
+def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder) -> _Model:
     model.only("type", "BPE", default="BPE")
     model.only("dropout", None, 0.0, 0, default=None)
     unknown = model.take("unk_token", None)
@@ -233,12 +240,8 @@ def _model(
     if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
         _check_apart(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
-        ended = Characters((), keys.get(unknown), end_of_word=end, are_bytes=True) if end else None
-        lost = next((byte for byte in range(256) if end and not _has_both(bytes((byte,)), end, tokens)), None)
-        if lost is not None:
-            problem = f"{shown(end)}: byte 0x{lost:02X} has no token with or without it; expected both of each byte"
-            model.refuse(problem, "end_of_word_suffix")
-        return {keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended
+        ended = _ended_bytes(model, tokens, keys.get(unknown), end) if end else None
+        return _Model({keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended)
     marks = _marks_blanks(model, split, rules, keys, specials)
     if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or not decoder.undoes(prefix, end):
         model.refuse(
@@ -257,7 +260,15 @@ def _model(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
     )
     pairs = merged_bytes(merges, tokens)
-    return {keys[key]: token for key, token in tokens.items()}, pairs, whole, characters
+    return _Model({keys[key]: token for key, token in tokens.items()}, pairs, whole, characters)
+
+
+def _ended_bytes(model: Fields, tokens: Mapping[str, bytes], unknown: int | None, end: str) -> Characters:
+    lost = next((byte for byte in range(256) if not _has_both(bytes((byte,)), end, tokens)), None)
+    if lost is not None:
+        problem = f"{shown(end)}: byte 0x{lost:02X} has no token with or without it; expected both of each byte"
+        model.refuse(problem, "end_of_word_suffix")
+    return Characters((), unknown, end_of_word=end, are_bytes=True)
 
 
 def _unknown_id(model: Fields, unknown: object, ids: Mapping[Any, int]) -> int:

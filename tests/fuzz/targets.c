@@ -7,17 +7,6 @@
 #include "rank_file.h"
 #include "../table_sum.h"
 #include "token_text.h"
-#include "train.h"
-
-static void must(bbpe_status status) {
-    if (status != BBPE_OK) fuzz_fail("a status that is an error");
-}
-
-static void *room(size_t count, size_t size) {
-    void *memory = bbpe_memory_new(count, size);
-    if (memory == NULL) must(BBPE_NO_MEMORY);
-    return memory;
-}
 
 static const bbpe_scheme *row_of(uint8_t byte) {
     const char *name;
@@ -49,7 +38,7 @@ static void run_split(const uint8_t *data, size_t n) {
     const size_t window = data[1];
     data += 2;
     n -= 2;
-    size_t *expected = room(n + 64, sizeof *expected), *ends = room(n + 64, sizeof *ends);
+    size_t *expected = fuzz_room(n + 64, sizeof *expected), *ends = fuzz_room(n + 64, sizeof *ends);
     const size_t count = split(scheme, bbpe_split_select(scheme, BBPE_ISA_SCALAR), data, 0, n, expected);
     const bbpe_isa others[] = {BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -61,7 +50,7 @@ static void run_split(const uint8_t *data, size_t n) {
     const size_t cut = n ? bbpe_split_cut(scheme, data, n / 2, n, window + 1) : BBPE_SPLIT_NO_CUT;
     if (cut != BBPE_SPLIT_NO_CUT) {
         const bbpe_split_fill fill = bbpe_split_select(scheme, BBPE_ISA_AUTO);
-        uint8_t *left = room(cut, 1), *right = room(n - cut, 1);
+        uint8_t *left = fuzz_room(cut, 1), *right = fuzz_room(n - cut, 1);
         memcpy(left, data, cut);
         memcpy(right, data + cut, n - cut);
         const size_t first = split(scheme, fill, left, 0, cut, ends);
@@ -83,8 +72,8 @@ static size_t make_model(bbpe_bpe *model, const uint8_t *data, size_t n, uint8_t
     const bool by_rank = options & 1, prefixes = options & 4;
     uint32_t count = 0;
     size_t at = 1;
-    must(bbpe_bpe_init(model, IDS, by_rank, options & 2));
-    for (; count < 256; count++) must(bbpe_bpe_add_token(model, count, &(uint8_t){(uint8_t)count}, 1));
+    fuzz_must(bbpe_bpe_init(model, IDS, by_rank, options & 2));
+    for (; count < 256; count++) fuzz_must(bbpe_bpe_add_token(model, count, &(uint8_t){(uint8_t)count}, 1));
     for (size_t tokens = n ? data[0] % 20 : 0; tokens > 0 && at < n; tokens--) {
         const size_t length = 1 + data[at] % LONGEST_TOKEN;
         if (++at + length > n || count + length > IDS) break;
@@ -92,14 +81,14 @@ static size_t make_model(bbpe_bpe *model, const uint8_t *data, size_t n, uint8_t
         for (size_t end = prefixes || !by_rank ? 2 : length; end <= length; end++) {
             const bbpe_pretoken_entry *found = bbpe_pretoken_table_find(&model->tokens, data + at, end);
             const uint32_t id = found ? (uint32_t)found->value : count++;
-            if (!found) must(bbpe_bpe_add_token(model, id, data + at, end));
+            if (!found) fuzz_must(bbpe_bpe_add_token(model, id, data + at, end));
             const uint32_t rank = id ^ (options >> 4 & 3);
-            if (!found && !by_rank) must(bbpe_bpe_add_merge(model, left, data[at + end - 1], rank, id));
+            if (!found && !by_rank) fuzz_must(bbpe_bpe_add_merge(model, left, data[at + end - 1], rank, id));
             left = id;
         }
         at += length;
     }
-    must(bbpe_bpe_settle(model));
+    fuzz_must(bbpe_bpe_settle(model));
     return at < n ? at : n;
 }
 
@@ -107,12 +96,12 @@ static size_t make_model(bbpe_bpe *model, const uint8_t *data, size_t n, uint8_t
 static size_t merge_each(const bbpe_bpe *model, const bbpe_scheme *scheme, const uint8_t *text, size_t n,
                          uint32_t *ids) {
     bbpe_bpe_work work = {0};
-    size_t *ends = room(n + 64, sizeof *ends), total = 0, start = 0;
+    size_t *ends = fuzz_room(n + 64, sizeof *ends), total = 0, start = 0;
     const size_t pretokens = split(scheme, bbpe_split_select(scheme, BBPE_ISA_SCALAR), text, 0, n, ends);
     for (size_t i = 0; i < pretokens; start = ends[i++]) {
         size_t count = 1;
         if (!bbpe_bpe_find(model, text + start, ends[i] - start, false, ids + total))
-            must(bbpe_bpe_merge_long(model, &work, text + start, ends[i] - start, 1, ids + total, &count));
+            fuzz_must(bbpe_bpe_merge_long(model, &work, text + start, ends[i] - start, 1, ids + total, &count));
         total += count;
     }
     bbpe_bpe_work_free(&work);
@@ -126,13 +115,13 @@ static void check_bytes(const bbpe_bpe *model, const uint32_t *ids, size_t count
     bbpe_text_size size = {0};
     size_t arena = 0;
     for (size_t i = 0; i < model->tokens.count; i++) arena += bbpe_token_bytes_arena(model->tokens.entries[i].length);
-    must(bbpe_token_bytes_init(&table, IDS, arena));
+    fuzz_must(bbpe_token_bytes_init(&table, IDS, arena));
     for (size_t i = 0; i < model->tokens.count; i++) {
         const bbpe_pretoken_entry *entry = model->tokens.entries + i;
         bbpe_token_bytes_set(&table, (uint32_t)entry->value, model->tokens.arena + entry->start, entry->length);
     }
     const bbpe_id_array array = {ids, sizeof *ids, count, BBPE_ID_U32};
-    uint8_t *out = room(n, 1);
+    uint8_t *out = fuzz_room(n, 1);
     if (bbpe_token_bytes_measure(&table, &array, 0, count, &size) != count) fuzz_fail("an id has no token");
     if (size.bytes != n) fuzz_fail("sizes differ");
     if (!bbpe_token_bytes_join(&table, &array, 0, count, out, n, false) || memcmp(out, text, n) != 0)
@@ -152,14 +141,14 @@ static void run_encode(const uint8_t *data, size_t n) {
     const uint8_t *text = data + begin;
     n -= begin;
     const bbpe_model view = bbpe_model_of_bpe(&model);
-    must(bbpe_encoder_init(&encoder, &view, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO)));
+    fuzz_must(bbpe_encoder_init(&encoder, &view, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO)));
     bbpe_encode_state_init(&state);
     bbpe_encode_state_grow(&state, 32, 8);
-    uint32_t *expected = room(n, sizeof *expected), *ids = room(n + BBPE_ENCODE_SLACK, sizeof *ids);
+    uint32_t *expected = fuzz_room(n, sizeof *expected), *ids = fuzz_room(n + BBPE_ENCODE_SLACK, sizeof *ids);
     const size_t count = merge_each(&model, scheme, text, n, expected);
     for (int turn = 0; turn < 2; turn++) {
         size_t found;
-        must(bbpe_encode_utf8(&encoder, &state, text, n, ids, &found));
+        fuzz_must(bbpe_encode_utf8(&encoder, &state, text, n, ids, &found));
         if (found != count || memcmp(ids, expected, count * sizeof *ids) != 0) fuzz_fail("ids differ");
     }
     check_bytes(&model, ids, count, text, n);
@@ -177,22 +166,22 @@ static void run_count(const uint8_t *data, size_t n) {
     const size_t longest = data[1] % 32;
     data += 2;
     n -= 2;
-    size_t *ends = room(n + 64, sizeof *ends);
+    size_t *ends = fuzz_room(n + 64, sizeof *ends);
     const size_t pretokens = split(scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO), data, 0, n, ends);
     const size_t half = pretokens / 2, middle = half ? ends[half - 1] : 0;
     bbpe_count_table whole = {0}, first = {0}, second = {0}, parts = {0};
     uint64_t cut = 0, cut_apart = 0, bytes = 0;
-    must(bbpe_count_table_init(&whole));
-    must(bbpe_count_table_init(&first));
-    must(bbpe_count_table_init(&parts));
-    must(bbpe_count_table_init(&second));
-    must(bbpe_count_table_add(&whole, data, n, 0, ends, NULL, pretokens, longest, &cut));
-    must(bbpe_count_table_add(&first, data, n, 0, ends, NULL, half, longest, &cut_apart));
-    must(bbpe_count_table_add(&second, data, n, middle, ends + half, NULL, pretokens - half, longest, &cut_apart));
-    must(table_sum(&parts, &first, &second, (size_t)1 << n % 9));
+    fuzz_must(bbpe_count_table_init(&whole));
+    fuzz_must(bbpe_count_table_init(&first));
+    fuzz_must(bbpe_count_table_init(&parts));
+    fuzz_must(bbpe_count_table_init(&second));
+    fuzz_must(bbpe_count_table_add(&whole, data, n, 0, ends, NULL, pretokens, longest, &cut));
+    fuzz_must(bbpe_count_table_add(&first, data, n, 0, ends, NULL, half, longest, &cut_apart));
+    fuzz_must(bbpe_count_table_add(&second, data, n, middle, ends + half, NULL, pretokens - half, longest, &cut_apart));
+    fuzz_must(table_sum(&parts, &first, &second, (size_t)1 << n % 9));
     if (whole.count != parts.count || whole.bytes != parts.bytes || cut != cut_apart)
         fuzz_fail("halves add up to other counts");
-    size_t *orders = room(2 * whole.count, sizeof *orders);
+    size_t *orders = fuzz_room(2 * whole.count, sizeof *orders);
     bbpe_count_table_order(&whole, orders);
     bbpe_count_table_order(&parts, orders + whole.count);
     for (size_t i = 0; i < whole.count; i++) {
@@ -217,7 +206,7 @@ static void run_count(const uint8_t *data, size_t n) {
 static void run_ranks(const uint8_t *data, size_t n) {
     bbpe_vocab vocab = {0};
     bbpe_rank_file_kind kind;
-    must(bbpe_vocab_init(&vocab));
+    fuzz_must(bbpe_vocab_init(&vocab));
     const bbpe_status status = bbpe_rank_file_read(data, n, &vocab, &kind);
     if (status != BBPE_OK && status != BBPE_TOO_LARGE) fuzz_fail("a status that no file explains");
     if (status == BBPE_OK && kind != BBPE_RANK_FILE_UNUSUAL)
@@ -226,35 +215,6 @@ static void run_ranks(const uint8_t *data, size_t n) {
             if (bbpe_vocab_get(&vocab, entry->value) != entry) fuzz_fail("an id is not that of its token");
         }
     bbpe_vocab_free(&vocab);
-}
-
-static uint64_t learn(const uint8_t *data, size_t n, bbpe_train_options options) {
-    bbpe_train train;
-    uint8_t byte_order[256];
-    for (unsigned i = 0; i < 256; i++) byte_order[i] = (uint8_t)i;
-    must(bbpe_train_init(&train, n + 1, n, byte_order, options));
-    for (size_t start = 0, i = 0; i <= n; i++) {
-        if (i < n && data[i] != 0) continue;
-        if (i - start > 1) must(bbpe_train_add(&train, data + start + 1, i - start - 1, 1 + data[start] % 8));
-        start = i + 1;
-    }
-    for (bool done = false; !done;) must(bbpe_train_step(&train, 100, &done));
-    const uint64_t hash = bbpe_hash_bytes((const uint8_t *)train.merges, train.merge_count * sizeof *train.merges);
-    bbpe_train_free(&train);
-    return hash;
-}
-
-/* Options, then counts and pretokens with zeros between them: no threshold changes the merges. */
-static void run_train(const uint8_t *data, size_t n) {
-    if (n < 2) return;
-    bbpe_train_options options = {(bbpe_train_ties)(data[0] % 3), 100, 1 + data[0] / 3 % 3, UINT32_MAX, 1};
-    if (data[0] & 0x80) options.max_length = 1 + data[1] % 16;
-    const uint64_t expected = learn(data + 2, n - 2, options);
-    const int64_t thresholds[] = {0, 2, 7, (int64_t)1 << 40};
-    for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
-        options.threshold = thresholds[i];
-        if (learn(data + 2, n - 2, options) != expected) fuzz_fail("a threshold changes the merges");
-    }
 }
 
 static uint32_t unit_at(const void *text, unsigned unit, size_t i) {
@@ -269,7 +229,7 @@ static void run_decode(const uint8_t *data, size_t n) {
     bbpe_text_size size = {0};
     size_t at = 2, arena = 0;
     if (n < 2) return;
-    must(bbpe_token_bytes_init(&table, 256, 256 * (size_t)64));
+    fuzz_must(bbpe_token_bytes_init(&table, 256, 256 * (size_t)64));
     for (size_t id = 0; id < data[1] && at < n; id++) {
         const size_t length = data[at++] % 40;
         if (at + length > n) break;
@@ -283,9 +243,9 @@ static void run_decode(const uint8_t *data, size_t n) {
                                (bbpe_id_type)(data[0] & 7)};
     const size_t stop = bbpe_token_bytes_measure(&table, &ids, 0, ids.count, &size);
     if (stop == ids.count) {
-        uint8_t *out = room(size.bytes, 1);
+        uint8_t *out = fuzz_room(size.bytes, 1);
         const unsigned unit = bbpe_text_unit(&size);
-        void *text = room(size.chars, unit);
+        void *text = fuzz_room(size.chars, unit);
         uint32_t seen = 0;
         if (!bbpe_token_bytes_join(&table, &ids, 0, stop, out, size.bytes, false))
             fuzz_fail("measured ids do not join");
@@ -305,5 +265,5 @@ static void run_decode(const uint8_t *data, size_t n) {
 
 const fuzz_target FUZZ_TARGETS[] = {
     {"split", run_split}, {"encode", run_encode}, {"count", run_count}, {"ranks", run_ranks},
-    {"train", run_train}, {"decode", run_decode}, {NULL, NULL},
+    {"train", fuzz_train}, {"decode", run_decode}, {NULL, NULL},
 };

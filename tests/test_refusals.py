@@ -1,0 +1,184 @@
+"""What is refused one by one, and by name: files, specs and arguments that nothing else has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_charsmap import compiled_table
+
+import bbpe
+from bbpe import charsmap, formats
+from bbpe.charsmap import read_charsmap
+from bbpe.clauses import UnknownClauseError, parse_clauses
+from bbpe.cli import main
+from bbpe.errors import VocabularyError
+from bbpe.formats.gguf_metadata import read_metadata
+from bbpe.models import Unigram, WordPiece
+from bbpe.patterns import PATTERNS
+from bbpe.ragged import Ragged
+from bbpe.rules import BertNormalizer, BertPreTokenizer, Characters
+from bbpe.spec import TextRules, TokenizerSpec, make_spec
+
+TEXTS = ["see my eyes first", "see my dogs"] * 3
+WORDS = Characters((), 0, end_of_word="</w>")
+
+
+def spec_of(vocab: dict[int, bytes], merges: Any = None, **options: Any) -> TokenizerSpec:
+    return make_spec(vocab, merges, pattern=PATTERNS["whitespace"], **options)
+
+
+# -- specs --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"model": Unigram((0.0,), False)}, "vocabulary is one of characters"),
+        ({"characters": Characters((1, 0)), "merges": []}, "byte 0x01 and token b'a' have the same id 0"),
+        ({"characters": WORDS, "merges": [], "special_tokens": {"x": 0}}, "'x' and token b'a' have the same id 0"),
+        ({"characters": WORDS, "merges": [], "whole_pretokens": True}, "words of marked characters"),
+        ({"model": WordPiece(0), "special_tokens": {"x": 1}, "added_tokens": {"x": 1}}, "both a special and an added"),
+    ],
+)
+def test_specs(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(VocabularyError, match=problem):
+        spec_of({0: b"a"}, **options)
+
+
+def test_two_tokens_of_one_rank() -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 5}
+    with pytest.raises(VocabularyError, match="same rank 5"):
+        bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2")
+
+
+# -- writing ------------------------------------------------------------------------------------------------
+
+
+def wordpiece(vocab: dict[int, bytes], unknown: int = 0) -> TokenizerSpec:
+    rules = TextRules((BertNormalizer(True, True, True, True),), None, (BertPreTokenizer(),))
+    return make_spec(vocab, None, pattern=PATTERNS["none"], rules=rules, model=WordPiece(unknown))
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        (bbpe.train_from_iterator(TEXTS, 260).spec, "vocab.txt holds WordPiece alone"),
+        (wordpiece({0: b"[UNK]", 1: b"a"}, 1), "calls the unknown token [UNK], which this is not"),
+        (wordpiece({0: b"[UNK]", 2: b"a"}), "no token has id 1"),
+        (wordpiece({0: b"[UNK]", 1: b"a\n"}), "holds a line break"),
+    ],
+)
+def test_vocab_txt_of_wordpiece(spec: TokenizerSpec, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(VocabularyError, match=re.escape(problem)):
+        formats.dump(spec, tmp_path / "vocab.txt", format="wordpiece")
+
+
+def test_codes(tmp_path: Path) -> None:
+    """Merges go and come back; no other model is written, and no merge that a line of two symbols cannot hold."""
+    path = tmp_path / "x.codes"
+    tok = bbpe.train_from_iterator(TEXTS, 80, alphabet="chars", end_of_word="</w>")
+    tok.save(path)
+    back = bbpe.load(path)
+    assert back.merges == tok.merges
+    assert [back.id_to_token(i) for i in back.encode(TEXTS[0])] == [tok.id_to_token(i) for i in tok.encode(TEXTS[0])]
+    with pytest.raises(VocabularyError, match="codes hold merges of characters"):
+        bbpe.train_from_iterator(TEXTS, 260).save(path, format="codes")
+    blanks = spec_of({0: b"?", 1: b"a", 2: b"\xc2\xa0", 3: b"a\xc2\xa0"}, [(b"a", b"\xc2\xa0")], characters=WORDS)
+    with pytest.raises(VocabularyError, match="holds white space"):
+        formats.dump(blanks, path, format="codes")
+
+
+# -- reading ------------------------------------------------------------------------------------------------
+
+UNIGRAM: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+    (lambda model: model["vocab"].append(["zz"]), "expected a token and its score"),
+    (lambda model: model["vocab"].append(["zz", float("1e999")]), "Infinity"),
+    (lambda model: model["vocab"].append(model["vocab"][5]), "stands twice; expected each token once"),
+    (lambda model: model.update(unk_id=10_000), "unk_id: found 10000; expected the id of a token"),
+    (lambda model: model["vocab"].append(["a b", -9.0]), "'a b' holds a blank, where all blanks are U+2581"),
+    (lambda model: model["vocab"].append(["", -9.0]), "a token is the empty string"),
+]
+
+
+@pytest.mark.parametrize(("change", "problem"), UNIGRAM)
+def test_unigram(change: Callable[[dict[str, Any]], object], problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    bbpe.train_from_iterator(TEXTS, 300, model="unigram").save(path)
+    document = json.loads(path.read_bytes())
+    change(document["model"])
+    path.write_text(json.dumps(document), "utf-8")
+    with pytest.raises(VocabularyError, match=re.escape(problem)) as caught:
+        bbpe.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_tables_of_sentencepiece(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = compiled_table({"a": "b"})
+    assert read_charsmap(whole) == {"a": "b"}
+    for data, problem in ((whole[:9], "cut off"), (whole[:-1], "the table of the normalizer is broken")):
+        with pytest.raises(VocabularyError, match=problem):
+            read_charsmap(data)
+    monkeypatch.setattr(charsmap, "_MOST_BYTES", 100)
+    with pytest.raises(VocabularyError, match="expected at most 100"):
+        read_charsmap(whole + b"\0")
+    monkeypatch.setattr(charsmap, "_MOST_STEPS", 1)
+    monkeypatch.setattr(charsmap, "_MOST_BYTES", 10_000)
+    with pytest.raises(VocabularyError, match="the table of the normalizer is broken"):
+        read_charsmap(whole + b"\0\0")
+
+
+def test_an_empty_gguf_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(b"")
+    with pytest.raises(VocabularyError, match="empty file"):
+        read_metadata(path, lambda name: True)
+
+
+# -- arguments ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["(?>a|b)c", r"\x4", r"[a&&[b]]"])
+def test_regexes_of_unknown_clauses(source: str) -> None:
+    with pytest.raises(UnknownClauseError):
+        parse_clauses(source)
+
+
+def test_rows_end() -> None:
+    rows = Ragged.from_rows([np.zeros(1, np.uint32)])
+    for row in (1, -2):
+        with pytest.raises(IndexError, match=f"row {row} of 1"):
+            _ = rows[row]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "a.txt", "--vocab-size", "270", "-o", "t.json", "--counts", "c.parquet"], "does not go with files"),
+        (["count", "-", "a.txt", "-o", "c.parquet"], "does not go with other files"),
+        (["count", "a.txt", "-o", "none/c.parquet"], "there is no such folder"),
+        (["count", "a.txt", "-o", "c.parquet", "--sample", "many"], "--sample"),
+        (["encode", "-t", "t.json", "a.txt", "--numpy", "x.npy", "--tokens"], "does not go with --tokens"),
+        (["prune", "-t", "t.json", "-o", "u.json"], "nothing says what to keep"),
+        (["prune", "-t", "t.json", "-o", "u.json", "--used-in", "a.txt", "--counts", "c.parquet"], "does not go with"),
+    ],
+)
+def test_arguments(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(TEXTS[0], "utf-8")
+    bbpe.train_from_iterator(TEXTS, 260).save("t.json")
+    try:
+        status = main(arguments)
+    except SystemExit as exit_of_argparse:
+        status = exit_of_argparse.code
+    assert status
+    assert said in capfd.readouterr().err
+    assert not Path("c.parquet").exists()
+    assert not Path("u.json").exists()
