@@ -211,6 +211,28 @@ def test_caches_add_up_and_are_given_back(
     assert tok_of("gpt2").cache_info().process == before
 
 
+def test_caches_grow_with_what_they_hold(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    """A long text takes large tables at once, short ones larger and larger; nothing is forgotten that was not in turn."""
+    gc.collect()
+    tok, rng = fresh(tok_of("gpt2")), random.Random(79)
+    model = tok._encoder.encoder.model
+    before = tok.cache_info().process
+    known, sizes = [], [0]
+    for _ in range(60):
+        known += words(rng, 400, longest=9) + words(rng, 200, longest=47)
+        lines = known[-600:] + rng.choices(known, k=600)
+        assert tok.encode_to_numpy(b"\n".join([*lines, b""]), threads=1).tolist() == lines_ids(model, lines)
+        sizes.append(tok.cache_info().tokenizer)
+        assert tok.cache_info().process == before + sizes[-1]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 3
+    at_once = fresh(tok)
+    at_once.encode_to_numpy(b"\n".join(known * 4), threads=1)
+    assert at_once.cache_info().tokenizer >= sizes[-1]
+
+
 def test_the_limit_holds(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
     gc.collect()
     before = tok_of("gpt2").cache_info().process

@@ -200,6 +200,8 @@ static void *encode(void *argument) {
     }
     for (int turn = 0; turn < TURNS; turn++) {
         const sample *text = all->samples + below(&self->random, TEXTS);
+        const size_t entries = 2 * state->hot.entry_count;
+        if (below(&self->random, TURNS) == 0) bbpe_encode_state_grow(state, entries, entries / 4);
         check(all, state, text, text->points != NULL && below(&self->random, 2));
     }
     bbpe_encode_state_free(state);
