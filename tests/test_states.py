@@ -214,7 +214,7 @@ def test_caches_add_up_and_are_given_back(
 def test_caches_grow_with_what_they_hold(
     tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
 ) -> None:
-    """A long text takes large tables at once, short ones larger and larger; nothing is forgotten that was not in turn."""
+    """A long text takes large tables at once, short ones larger and larger; ids and the budget stay right."""
     gc.collect()
     tok, rng = fresh(tok_of("gpt2")), random.Random(79)
     model = tok._encoder.encoder.model
