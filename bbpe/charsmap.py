@@ -18,7 +18,7 @@ import regex
 from .errors import VocabularyError
 
 # keys are a few characters; the largest tables have 100,000 nodes in 300,000 bytes
-_LONGEST_KEY, _MOST_STEPS, _MOST_BYTES = 256, 2_000_000, 1 << 22
+_LONGEST_KEY, _MOST_STEPS, _MOST_BYTES, _MOST_KEY_BYTES = 256, 2_000_000, 1 << 22, 1 << 26
 _GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
 
 
@@ -76,7 +76,7 @@ def _class(characters: Collection[str]) -> re.Pattern[str]:
     return re.compile(f"[^{source}]" if beyond else f"[^{source}\U00010000-\U0010ffff]")
 
 
-@lru_cache(maxsize=2)  # a second to read, and who loads a model also encodes with it
+@lru_cache(maxsize=2)  # 0.3 s to read, and who loads a model also encodes with it
 def read_charsmap(data: bytes) -> Mapping[str, str]:
     """Return the keys and values of a table; `VocabularyError` when it is no such trie."""
     if len(data) > _MOST_BYTES:
@@ -88,9 +88,12 @@ def read_charsmap(data: bytes) -> Mapping[str, str]:
     units = np.frombuffer(data[4 : 4 + size], dtype="<u4")
     texts = data[4 + size :]
     table: dict[str, str] = {}
+    values: dict[int, str] = {}  # by their places, which keys share
     try:
         for key, place in _keys(units):
-            table[key.decode("utf-8")] = texts[place : texts.index(b"\0", place)].decode("utf-8")
+            if place not in values:
+                values[place] = texts[place : texts.index(b"\0", place)].decode("utf-8")
+            table[key.decode("utf-8")] = values[place]
     except (IndexError, ValueError):
         problem = "the table of the normalizer is broken; expected a double-array trie of UTF-8 and the texts it names"
         raise VocabularyError(problem) from None
@@ -98,28 +101,26 @@ def read_charsmap(data: bytes) -> Mapping[str, str]:
 
 
 def _keys(units: npt.NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
-    """Yield the keys of a double array and their values; `ValueError` when they do not end."""
+    """Yield the keys of a double array and their values, the shorter ones first; `ValueError` when they do not end."""
     # a unit whose highest bit is set is a value; any other stands at its parent's base, exclusive-or its label
-    inner = np.flatnonzero(units >> 31 == 0)
-    labels = units[inner] & 0xFF
-    children: dict[int, list[tuple[int, int]]] = {}
-    for base, label, place in zip((inner ^ labels).tolist(), labels.tolist(), inner.tolist(), strict=True):
-        children.setdefault(base, []).append((label, place))
-    stack = [(b"", _offset(int(units[0])))]
-    for _ in range(_MOST_STEPS):
-        if not stack:
-            return
-        key, base = stack.pop()
-        for label, place in children.get(base, ()):
-            if label == 0 or len(key) > _LONGEST_KEY:
-                continue
-            unit, longer = int(units[place]), key + bytes((label,))
-            after = place ^ _offset(unit)
-            if unit >> 8 & 1:
-                yield longer, int(units[after]) & 0x7FFFFFFF
-            stack.append((longer, after))
-    raise ValueError("the trie has a cycle")
-
-
-def _offset(unit: int) -> int:
-    return unit >> 10 << ((unit & 0x200) >> 6)
+    places = np.flatnonzero((units >> 31 == 0) & (units & 0xFF != 0))
+    bases = places ^ (units[places] & 0xFF)
+    order = np.argsort(bases, kind="stable")
+    places, bases = places[order], bases[order]
+    after = np.arange(len(units)) ^ (units >> 10 << ((units & 0x200) >> 6))
+    keys, at, steps = np.zeros((1, 0), np.uint8), after[:1], 1
+    # all keys of one length at a time: 0.1 s for the 225,000 nodes of NFKC, one by one 0.9
+    for _ in range(_LONGEST_KEY + 1):
+        first = np.searchsorted(bases, at, "left")
+        counts = np.searchsorted(bases, at, "right") - first
+        steps += int(counts.sum())
+        if steps > _MOST_STEPS or keys.nbytes > _MOST_KEY_BYTES:
+            raise ValueError("the trie has a cycle")
+        parents = np.repeat(np.arange(len(at)), counts)
+        found = places[np.arange(len(parents)) + np.repeat(first + counts - np.cumsum(counts), counts)]
+        keys = np.column_stack([keys[parents], (units[found] & 0xFF).astype(np.uint8)])
+        at = after[found]
+        ends = units[found] >> 8 & 1 == 1
+        data, length = keys[ends].tobytes(), keys.shape[1]
+        rows = (data[start : start + length] for start in range(0, len(data), length))
+        yield from zip(rows, (units[at[ends]] & 0x7FFFFFFF).tolist(), strict=True)
