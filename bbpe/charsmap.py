@@ -17,7 +17,7 @@ import regex
 
 from .errors import VocabularyError
 
-# keys are a few characters; the largest tables have 100,000 nodes in 300,000 bytes
+# keys are a few characters; NFKC's table has 225,000 of them
 _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES, _MOST_KEY_BYTES = 256, 2_000_000, 1 << 22, 1 << 26
 _GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
 
@@ -109,13 +109,16 @@ def _keys(units: npt.NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
     places, bases = places[order], bases[order]
     after = np.arange(len(units)) ^ (units >> 10 << ((units & 0x200) >> 6))
     keys, at, steps = np.zeros((1, 0), np.uint8), after[:1], 1
-    # all keys of one length at a time: 0.1 s for the 225,000 nodes of NFKC, one by one 0.9
+    # all keys of one length at a time: a table of NFKC, 225,000 of them, is read in 0.28 s, one by one in 0.64
     for _ in range(_LONGEST_KEY + 1):
         first = np.searchsorted(bases, at, "left")
         counts = np.searchsorted(bases, at, "right") - first
-        steps += int(counts.sum())
-        if steps > _MOST_STEPS or keys.nbytes > _MOST_KEY_BYTES:
+        more = int(counts.sum())
+        steps += more
+        if steps > _MOST_STEPS or more * (keys.shape[1] + 1) > _MOST_KEY_BYTES:
             raise ValueError("the trie has a cycle")
+        if not more:
+            return
         parents = np.repeat(np.arange(len(at)), counts)
         found = places[np.arange(len(parents)) + np.repeat(first + counts - np.cumsum(counts), counts)]
         keys = np.column_stack([keys[parents], (units[found] & 0xFF).astype(np.uint8)])

@@ -3,6 +3,8 @@
 
 #include "memory.h"
 
+enum { MOST_ROUNDED = 1 << 24 }; /* ids, 64 MiB */
+
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill) {
     memset(self, 0, sizeof *self);
@@ -54,9 +56,11 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
 
 bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
     size_t room = 1024;
-    if (count > SIZE_MAX / 4) return BBPE_TOO_LARGE;
-    /* parts of a text are of nearly one size: none has to move the ids of the last one, which nobody asks for */
-    while (room < count + BBPE_ENCODE_SLACK) room *= 2;
+    if (count > SIZE_MAX - BBPE_ENCODE_SLACK) return BBPE_TOO_LARGE;
+    /* parts of a text are of nearly one size: none has to move the ids of the last one, which nobody asks for; a text
+     * of gigabytes takes no more address space than it needs */
+    while (room < count + BBPE_ENCODE_SLACK && room < MOST_ROUNDED) room *= 2;
+    if (room < count + BBPE_ENCODE_SLACK) room = count + BBPE_ENCODE_SLACK;
     uint32_t *ids = bbpe_memory_reserve(self->ids, &self->ids_capacity, room, sizeof *ids);
     if (ids == NULL) return BBPE_NO_MEMORY;
     self->ids = ids;

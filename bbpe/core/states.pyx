@@ -18,7 +18,7 @@ cdef enum:
     LEAST_ENTRIES = 1 << 12
     ENTRIES_A_SLOT = 8      # a slot has 128 bytes: half as much memory
     ENTRY_WORTH = 8         # bytes of text for which there is one
-    GROWTH = 4
+    GROWTH = 4              # times as large, once they are half full
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
@@ -45,7 +45,7 @@ cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
     return bbpe_hot_cache_bytes(state.hot.entry_count, state.hot.slot_mask + 1) if state.is_grown else 0
 
 
-cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming) noexcept:
+cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming):
     """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
     to encode it.  Those that have filled up grow."""
     cdef size_t entries = LEAST_ENTRIES
@@ -73,6 +73,7 @@ cdef class States:
     cdef bbpe_encode_state *borrow(self, size_t coming) except NULL:
         """A state for a call that will encode so many bytes."""
         cdef bbpe_encode_state *state = NULL
+        cdef size_t entries
         cdef int i
         for i in range(IDLE):
             if self.idle[i] != NULL:
@@ -85,8 +86,9 @@ cdef class States:
                 raise MemoryError("bbpe could not allocate memory")
             bbpe_encode_state_init(state)
             state.generation = BBPE_ATOMIC_LOAD(&self.generation)
-        if state.hot.entry_count < entries_for(state, coming):
-            self._grow(state, entries_for(state, coming))
+        entries = entries_for(state, coming)
+        if state.hot.entry_count < entries:
+            self._grow(state, entries)
         elif state.is_grown and state.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
             self._share(state)
         return state
