@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .compat.classic import BBPETokenizer
-    from .core.states import set_cache_limit
+    from .core.budget import set_cache_limit
     from .counting import count, count_from_iterator
     from .counts import PretokenCounts, Summary, load_counts
     from .encoding import CacheInfo
@@ -69,7 +69,7 @@ __version__ = "0.1.0"
 #: a tokenizer, or never comes to it, does not wait for the rooms of training.
 _ROOMS = {
     ".compat.classic": "BBPETokenizer",
-    ".core.states": "set_cache_limit",
+    ".core.budget": "set_cache_limit",
     ".counting": "count count_from_iterator",
     ".counts": "PretokenCounts Summary load_counts",
     ".encoding": "CacheInfo",

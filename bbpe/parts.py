@@ -7,15 +7,14 @@ from threading import Condition
 import numpy as np
 import numpy.typing as npt
 
+from .core.id_room import IdRoom
+
 
 class Parts:
-    """Room for ids that parts of a work fill in turn, whichever thread has which.
+    """Room for at most so many ids, which parts of a work fill in turn, whichever thread has which."""
 
-    `ids`: uint32, as many as there can be at most; memory that nobody writes to costs nothing.
-    """
-
-    def __init__(self, room: int) -> None:
-        self.ids = np.empty(room, dtype=np.uint32)
+    def __init__(self, most: int) -> None:
+        self.room = IdRoom(most)
         self._end = self._turn = 0
         self._failed = 1 << 62  # the first part that has
         self._changed = Condition()
@@ -43,5 +42,4 @@ class Parts:
 
     def taken(self) -> npt.NDArray[np.uint32]:
         """Return the ids of all parts and give back the rest of the room."""
-        self.ids.resize(self._end, refcheck=False)
-        return self.ids
+        return self.room.taken(self._end)

@@ -293,6 +293,8 @@ class Tokenizer(Measures):
     def clear_cache(self) -> None:
         """Free this tokenizer's caches; calls that run meanwhile keep theirs until they end.
 
+        Memory that was kept for the next large array of ids, whichever tokenizer's, is freed too.
+
         >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
         >>> tok.clear_cache()
         >>> tok.cache_info().tokenizer

@@ -28,8 +28,8 @@ static region region_of(size_t n, size_t entries) {
     if (entries < 1024) return (region){0, entries};
     const size_t part = entries / 128;
     if (n <= 2) return (region){0, part};
-    if (n <= 4) return (region){8 * part * (n - 2), 8 * part};
-    return n <= 8 ? (region){32 * part, 32 * part} : (region){64 * part, 64 * part};
+    const size_t parts = n == 3 ? 8 : n <= 5 ? 16 : n <= 8 ? 32 : 64;
+    return (region){parts * part, parts * part};
 }
 
 void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t entry_count, bbpe_cache_slot *slots,
@@ -97,21 +97,23 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const uint64_t hash = bbpe_cache_hash(entry->key);
-    const size_t home = (size_t)(bbpe_hot_cache_home(self, entry->key, hash) - self->entries);
-    for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
-        bbpe_cache_entry *place = self->entries + (home ^ way);
-        if (place->key.hi != 0 && !bbpe_cache_entry_has(place, entry->key)) continue;
-        *place = *entry;
-        return;
+    bbpe_cache_entry *place = bbpe_hot_cache_place(self, entry->key, hash);
+    if (place == NULL) {
+        const size_t home = (size_t)(bbpe_hot_cache_home(self, entry->key, hash) - self->entries);
+        place = self->entries + (home ^ hash >> 61);
     }
-    self->entries[home ^ hash >> 61] = *entry;
+    *place = *entry;
 }
 
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const bbpe_cache_entry moved = *entry;
     bbpe_cache_entry *home = bbpe_hot_cache_home(self, moved.key, bbpe_cache_hash(moved.key));
-    self->entries[entry - self->entries] = *home;
+    const bbpe_cache_entry displaced = *home;
     *home = moved;
+    if (((size_t)(entry - self->entries) ^ (size_t)(home - self->entries)) < BBPE_CACHE_WAYS)
+        self->entries[entry - self->entries] = displaced;
+    else
+        bbpe_hot_cache_add(self, &displaced); /* which may not be in the group that the other one comes from */
 }
 
 /* Whether a slot is one of two that belong together. */
@@ -119,14 +121,21 @@ static bool is_pair(const bbpe_cache_slot *slot) {
     return (slot->counts & 0xFF) > BBPE_CACHE_LONG_IDS || slot->counts == BBPE_CACHE_REST;
 }
 
+/* Whether a slot or its neighbour is free. */
+static bool has_room(const bbpe_cache_slot *slots, size_t at) {
+    return slots[at].counts == 0 || slots[at ^ 1].counts == 0;
+}
+
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count) {
-    bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask), *next = self->slots + ((hash & self->slot_mask) ^ 1);
+    const size_t home = hash & self->slot_mask, other = hash >> 32 & self->slot_mask;
+    const size_t at = has_room(self->slots, home) || !has_room(self->slots, other) ? home : other;
+    bbpe_cache_slot *slot = self->slots + at, *next = self->slots + (at ^ 1);
     const size_t first = count <= BBPE_CACHE_LONG_IDS ? count : BBPE_CACHE_LONG_IDS, more = count - first;
     if (slot->counts != 0 && (next->counts == 0 || hash >> 61)) {
-        bbpe_cache_slot *other = slot;
+        bbpe_cache_slot *swapped = slot;
         slot = next;
-        next = other;
+        next = swapped;
     }
     /* either may have had its last ids in the other one */
     if (more > 0 || is_pair(slot) || is_pair(next)) next->counts = 0;

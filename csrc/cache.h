@@ -22,7 +22,7 @@ enum {
     BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
     BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the unit would be */
     BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot */
-    BBPE_CACHE_WAYS = 8,       /* entries that a short unit may be in: number `home` ^ 0 to 7, the first free one */
+    BBPE_CACHE_WAYS = 8,       /* entries of a group, those whose numbers differ in the last three bits */
     BBPE_CACHE_REST = 1,       /* in place of a slot's counts: it has the last ids of the other one */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
 };
@@ -187,15 +187,24 @@ BBPE_INLINE bool bbpe_cache_entry_has(const bbpe_cache_entry *entry, bbpe_cache_
     return ((entry->key.lo ^ key.lo) | (entry->key.hi ^ key.hi)) == 0;
 }
 
-/* The entry of a short unit, at its home or nearby, or NULL. */
-BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_hot_cache *self, bbpe_cache_key key) {
-    const size_t at = (size_t)(bbpe_hot_cache_home(self, key, bbpe_cache_hash(key)) - self->entries);
-    for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
-        bbpe_cache_entry *entry = self->entries + (at ^ way);
-        if (bbpe_cache_entry_has(entry, key)) return entry;
-        if (entry->key.hi == 0) return NULL; /* no unit has had to go further */
+/* The entry of a short unit or the free one that it would get: in the group of its home, in one elsewhere among those of
+ * its length when others have that one, or NULL when they have both.  One group alone is full for one unit of twelve when
+ * its table is to 70 %. */
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_place(const bbpe_hot_cache *self, bbpe_cache_key key, uint64_t hash) {
+    for (int group = 0; group < 2; group++, hash >>= 32) {
+        const size_t at = (size_t)(bbpe_hot_cache_home(self, key, hash) - self->entries);
+        for (size_t way = 0; way < BBPE_CACHE_WAYS; way++) {
+            bbpe_cache_entry *entry = self->entries + (at ^ way);
+            if (bbpe_cache_entry_has(entry, key) || entry->key.hi == 0) return entry;
+        }
     }
     return NULL;
+}
+
+/* The entry of a short unit, or NULL. */
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_hot_cache *self, bbpe_cache_key key) {
+    bbpe_cache_entry *entry = bbpe_hot_cache_place(self, key, bbpe_cache_hash(key));
+    return entry != NULL && entry->key.hi != 0 ? entry : NULL;
 }
 
 BBPE_INLINE bool bbpe_cache_slot_has(const bbpe_cache_slot *slot, const bbpe_cache_long_key *key) {
@@ -209,10 +218,14 @@ _Static_assert((int)BBPE_CACHE_LONG <= (int)BBPE_CACHE_PAIR_IDS, "a unit has at 
 /* The slot of a unit in the hot part, or NULL. */
 BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache *self, const bbpe_cache_long_key *key,
                                                             uint64_t hash) {
-    const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
-    if (bbpe_cache_slot_has(slot, key)) return slot;
-    slot = self->slots + ((hash & self->slot_mask) ^ 1);
-    return bbpe_cache_slot_has(slot, key) ? slot : NULL;
+    for (int pair = 0; pair < 2; pair++, hash >>= 32) {
+        const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
+        const bbpe_cache_slot *other = self->slots + ((hash & self->slot_mask) ^ 1);
+        if (bbpe_cache_slot_has(slot, key)) return slot;
+        if (bbpe_cache_slot_has(other, key)) return other;
+        if (slot->counts == 0 || other->counts == 0) return NULL; /* no unit has had to go further */
+    }
+    return NULL;
 }
 
 /* Write the ids of a slot that was found; returns how many. */
@@ -240,7 +253,7 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids);
 
 /* An entry of a unit's ids; more than fit are only marked. */
 bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count);
-/* Let an entry change places with the one at its home.  Done for one of those found away now and then, it leaves at
+/* Put an entry at its home, and what is there elsewhere.  Done for one of those found away now and then, it leaves at
  * home what is more frequent. */
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
 /* Put an entry among those of its home. */

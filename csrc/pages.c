@@ -1,5 +1,5 @@
 #if defined(__linux__)
-#define _DEFAULT_SOURCE /* madvise */
+#define _GNU_SOURCE /* madvise, mremap */
 #include <sys/mman.h>
 #endif
 
@@ -14,6 +14,10 @@ void *bbpe_pages_new(size_t size) {
 void bbpe_pages_free(void *memory, size_t size) {
     (void)munmap(memory, size);
 }
+
+bool bbpe_pages_extend(void *memory, size_t before, size_t after) {
+    return mremap(memory, before, after, 0) == memory;
+}
 #else
 void *bbpe_pages_new(size_t size) {
     (void)size;
@@ -23,6 +27,13 @@ void *bbpe_pages_new(size_t size) {
 void bbpe_pages_free(void *memory, size_t size) {
     (void)memory;
     (void)size;
+}
+
+bool bbpe_pages_extend(void *memory, size_t before, size_t after) {
+    (void)memory;
+    (void)before;
+    (void)after;
+    return false;
 }
 #endif
 

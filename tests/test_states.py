@@ -233,6 +233,32 @@ def test_caches_grow_with_what_they_hold(
     assert at_once.cache_info().tokenizer >= sizes[-1]
 
 
+@pytest.mark.parametrize("room", [0, 64 << 20])
+def test_large_arrays_that_use_memory_again_are_nobody_elses(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None], room: int
+) -> None:
+    """Texts of more than 2^20 characters, arrays dropped in any order; what is kept never changes."""
+    limit(room)
+    tok, rng = fresh(tok_of("gpt2")), random.Random(83)
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
+    for step in range(24):
+        text = " ".join(rng.choices(["some", "words", "in", "a", "row"], k=rng.randrange(300_000, 900_000)))
+        ids = tok.encode_to_numpy(text, threads=rng.choice([1, 2]))
+        assert ids.dtype == np.uint32
+        assert ids.flags.writeable
+        assert not any(np.shares_memory(ids, other) for other, _ in kept)
+        assert tok.decode(ids[:1000]) == text[: len(tok.decode(ids[:1000]))]
+        ids[rng.randrange(len(ids))] = step  # it is the caller's
+        kept.append((ids, ids.copy()))
+        del ids
+        while len(kept) > rng.choice([0, 1, 3]):
+            ids, copy = kept.pop(rng.randrange(len(kept)))
+            assert np.array_equal(ids, copy)
+            del ids, copy
+    tok.clear_cache()
+    assert all(np.array_equal(ids, copy) for ids, copy in kept)
+
+
 def test_the_limit_holds(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
     gc.collect()
     before = tok_of("gpt2").cache_info().process

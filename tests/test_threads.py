@@ -191,7 +191,7 @@ def test_the_error_of_a_part_is_the_one_that_is_raised(failing: int, threads: in
             raise MemoryError(f"part {number}")
         time.sleep(0.002 * (number % 3))
         at = parts.place(number, 2)
-        parts.ids[at : at + 2] = number
+        np.frombuffer(parts.room, np.uint32)[at : at + 2] = number
 
     with pytest.raises(MemoryError, match=f"part {failing}"):
         encoding._in_parts(100, encode, 30, threads)
@@ -204,7 +204,7 @@ def test_parts_arrive_in_any_order() -> None:
     def encode(parts: Parts, number: int) -> None:
         time.sleep(waits[number])
         at = parts.place(number, number % 4)
-        parts.ids[at : at + number % 4] = number
+        np.frombuffer(parts.room, np.uint32)[at : at + number % 4] = number
 
     expected = [number for number in range(40) for _ in range(number % 4)]
     for threads in (1, 2, 5):

@@ -15,6 +15,7 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
 from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_free, normal_room
+from bbpe.core.id_room cimport IdRoom
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.model cimport Model
 from bbpe.core.split cimport Splitter
@@ -88,20 +89,16 @@ cdef class Encoder:
     def encode_array(self, text):
         """The ids of a str or bytes-like text as uint32[n]."""
         cdef text_view view
-        cdef uint32_t[::1] ids
+        cdef IdRoom room
         cdef size_t count = 0
         text_open(&view, text)
         try:
-            # room for the upper bound costs address space, not memory: pages are touched as ids arrive
-            array = np.empty(
-                bbpe_encode_bound(view.text.unit_size, view.length) + BBPE_ENCODE_SLACK, dtype=np.uint32)
-            ids = array
-            self._encode(&view, &ids[0], &count)
+            # the upper bound costs address space, not memory: pages are touched as ids arrive
+            room = IdRoom(bbpe_encode_bound(view.text.unit_size, view.length) + BBPE_ENCODE_SLACK)
+            self._encode(&view, room.ids, &count)
         finally:
             text_close(&view)
-        ids = None
-        array.resize(count, refcheck=False)
-        return array
+        return room.taken(count)
 
     cdef int _encode(self, text_view *view, uint32_t *ids, size_t *count) except -1:
         cdef bbpe_encode_state *state
@@ -120,7 +117,7 @@ cdef class Encoder:
     def encode_given(self, data, const int64_t[::1] ends not None):
         """The ids of a bytes-like text whose pretokens end at `ends`, int64[n], as uint32[m]."""
         cdef const uint8_t[::1] text = data
-        cdef uint32_t[::1] ids
+        cdef IdRoom room
         cdef size_t count = 0, n = ends.shape[0]
         cdef bbpe_encode_state *state
         cdef bbpe_status status
@@ -128,17 +125,14 @@ cdef class Encoder:
             return np.empty(0, dtype=np.uint32)
         if ends[n - 1] != <int64_t>text.shape[0]:
             raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
-        array = np.empty(text.shape[0] + BBPE_ENCODE_SLACK, dtype=np.uint32)
-        ids = array
+        room = IdRoom(text.shape[0] + BBPE_ENCODE_SLACK)
         state = self.states.borrow(text.shape[0])
         with nogil:
             status = bbpe_encode_given(
-                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, &ids[0], &count)
+                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, room.ids, &count)
         self.states.give_back(state)
         check(status)
-        ids = None
-        array.resize(count, refcheck=False)
-        return array
+        return room.taken(count)
 
     def encode_dropout(self, data, const int64_t[::1] ends not None, double dropout, uint64_t[::1] random not None):
         """As `encode_given`, each merge skipped with a probability; `random`, uint64[1], is the seed and goes on."""
@@ -154,18 +148,15 @@ cdef class Encoder:
         if ends[n - 1] != <int64_t>text.shape[0]:
             raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
         chance.state, chance.threshold = random[0], <uint64_t>(dropout * <double>(<uint64_t>1 << 53))
-        array = np.empty(text.shape[0] + BBPE_ENCODE_SLACK, dtype=np.uint32)
-        cdef uint32_t[::1] ids = array
+        cdef IdRoom room = IdRoom(text.shape[0] + BBPE_ENCODE_SLACK)
         state = self.states.borrow(0)
         with nogil:
             status = bbpe_encode_dropout(
-                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, &chance, &ids[0], &count)
+                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, &chance, room.ids, &count)
         self.states.give_back(state)
         check(status)
         random[0] = chance.state
-        ids = None
-        array.resize(count, refcheck=False)
-        return array
+        return room.taken(count)
 
     def count(self, text, size_t start=0, end=None, limit=None):
         """How many ids units [start, end) of a text have as if they were all of it; no further than to more than
@@ -387,8 +378,7 @@ cdef class Encoder:
 cdef int put(parts, size_t number, const uint32_t *ids, size_t count) except -1:
     """Copy ids to where `parts` says."""
     cdef size_t at = parts.place(number, count)
-    cdef uint32_t[::1] out = parts.ids
+    cdef IdRoom room = parts.room
     with nogil:
-        if count:
-            memcpy(&out[at], ids, count * sizeof(uint32_t))
+        memcpy(room.ids + at, ids, count * sizeof(uint32_t))
     return 0

@@ -1,10 +1,11 @@
-"""What calls of one encoder borrow: scratch memory and caches; and the budget of all caches of the process."""
+"""What calls of one encoder borrow: scratch memory and caches."""
 from libc.stdint cimport uint64_t
 
 from threading import Lock
 
+from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_cache cimport (
-    BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP, bbpe_cache_budget,
+    BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP,
     bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_shared_cache_bytes,
     bbpe_shared_cache_drop, bbpe_shared_cache_hold, bbpe_shared_cache_new,
 )
@@ -12,33 +13,20 @@ from bbpe.core.c_encode cimport (
     bbpe_encode_state, bbpe_encode_state_free, bbpe_encode_state_grow, bbpe_encode_state_init,
 )
 from bbpe.core.c_memory cimport bbpe_memory_table, bbpe_memory_table_free
+from bbpe.core.id_room cimport drop_idle_room
 
 cdef enum:
-    MOST_ENTRIES = 1 << 19  # of 32 bytes: 16 MiB for a call at a time
+    MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
     LEAST_ENTRIES = 1 << 12
-    ENTRIES_A_SLOT = 8      # a slot has 128 bytes: half as much memory
-    ENTRY_WORTH = 8         # bytes of text for which there is one
+    MOST_SLOTS = 1 << 16    # of 128 bytes: 8 MiB
+    ENTRIES_A_SLOT = 4
+    ENTRY_WORTH = 16        # bytes of text for which there is one
     GROWTH = 4              # times as large, once they are half full
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
-# The only thing of the process that changes.
-cdef bbpe_cache_budget BUDGET
-BUDGET.limit = 64 << 20
-BUDGET.used = 0
-
-
-def set_cache_limit(limit):
-    """Set how many bytes the caches of all tokenizers of this process may take together; 64 MiB at first.
-
-    Caches that exist go on until `Tokenizer.clear_cache`.  With 0 there are none but a few kilobytes of each call's
-    own, and encoding is slower.  Raises `ValueError` on a negative limit.
-
-    >>> bbpe.set_cache_limit(64 << 20)
-    """
-    if limit < 0:
-        raise ValueError(f"the cache limit is {limit} bytes; expected 0 or more")
-    BBPE_ATOMIC_STORE(&BUDGET.limit, limit)
+cdef inline size_t slots_for(size_t entries) noexcept:
+    return min(<size_t>MOST_SLOTS, entries // ENTRIES_A_SLOT)
 
 
 cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
@@ -104,13 +92,14 @@ cdef class States:
         self._free(state)
 
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1:
-        """Give a state larger tables, as far as the budget has room."""
+        """Give a state larger tables, as far as the budget has room; more than half of it if no other tables are there."""
         cdef uint64_t size, before = hot_bytes(state)
-        cdef bint was_grown = state.is_grown
+        cdef bint is_modest, was_grown = state.is_grown
         while entries >= LEAST_ENTRIES and entries > state.hot.entry_count:
-            size = bbpe_hot_cache_bytes(entries, entries // ENTRIES_A_SLOT)
-            if bbpe_cache_budget_take(&BUDGET, size):
-                if bbpe_encode_state_grow(state, entries, entries // ENTRIES_A_SLOT):
+            size = bbpe_hot_cache_bytes(entries, slots_for(entries))
+            is_modest = 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == before
+            if is_modest and bbpe_cache_budget_take(&BUDGET, size):
+                if bbpe_encode_state_grow(state, entries, slots_for(entries)):
                     bbpe_cache_budget_give(&BUDGET, before)
                     if not was_grown:
                         BBPE_ATOMIC_ADD(&self.grown, 1)
@@ -151,6 +140,7 @@ cdef class States:
 
     def clear(self):
         """Free all caches; calls that run keep theirs until they end."""
+        drop_idle_room()
         with self.lock:
             BBPE_ATOMIC_STORE(&self.generation, self.generation + 1)
             self._drop_shared()

@@ -1,0 +1,19 @@
+"""How many bytes all tokenizers of the process may keep to be fast."""
+from bbpe.core.c_cache cimport BBPE_ATOMIC_STORE
+
+BUDGET.limit = 64 << 20
+BUDGET.used = 0
+
+
+def set_cache_limit(limit):
+    """Set how many bytes the caches of all tokenizers of this process may take together; 64 MiB at first.
+
+    As much again may be kept of the memory of the last large array of ids that was dropped, for the next one.
+    Caches that exist go on until `Tokenizer.clear_cache`.  With 0 there are none but a few kilobytes of each call's
+    own, and encoding is slower.  Raises `ValueError` on a negative limit.
+
+    >>> bbpe.set_cache_limit(64 << 20)
+    """
+    if limit < 0:
+        raise ValueError(f"the cache limit is {limit} bytes; expected 0 or more")
+    BBPE_ATOMIC_STORE(&BUDGET.limit, limit)

@@ -1,0 +1,13 @@
+from libc.stdint cimport uint32_t
+
+from bbpe.core.c_room cimport bbpe_room
+
+
+cdef class IdRoom:
+    cdef uint32_t *ids
+    cdef bbpe_room *room
+    cdef object array
+    cdef size_t count
+
+
+cdef void drop_idle_room() noexcept

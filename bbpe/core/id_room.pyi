@@ -1,0 +1,9 @@
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+class IdRoom:
+    def __new__(cls, most: int) -> Self: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def taken(self, count: int) -> npt.NDArray[np.uint32]: ...

@@ -1,0 +1,67 @@
+"""Room for the ids of one call, which become an array; a large one is used again when nobody has that any more."""
+from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdint cimport uint32_t
+
+import numpy as np
+
+from bbpe.core.budget cimport BUDGET
+from bbpe.core.c_cache cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
+from bbpe.core.c_room cimport bbpe_room, bbpe_room_close, bbpe_room_open, bbpe_room_trim
+
+cdef enum:
+    LARGE = 1 << 20  # ids: fewer are left to numpy, whose allocator keeps what is small
+
+cdef void *IDLE = NULL  # a room that waits for the next large text, whichever tokenizer's
+
+
+cdef class IdRoom:
+    """Room for up to `most` ids, a buffer of uint32: fill it from its beginning, then take them, once."""
+
+    def __cinit__(self, size_t most):
+        cdef uint32_t[::1] ids
+        self.count = most
+        if most < LARGE:
+            self.array = np.empty(most, dtype=np.uint32)
+            ids = self.array
+            self.ids = &ids[0]
+            return
+        self.room = <bbpe_room *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
+        if self.room == NULL:
+            self.room = <bbpe_room *>bbpe_memory_zeroed(1, sizeof(bbpe_room))
+        if self.room == NULL or most > <size_t>-1 // sizeof(uint32_t) or not bbpe_room_open(
+                self.room, most * sizeof(uint32_t)):
+            raise MemoryError("bbpe could not allocate memory")
+        self.ids = <uint32_t *>self.room.start
+
+    def __dealloc__(self):
+        cdef void *nothing = NULL
+        if self.room == NULL:
+            return
+        if self.room.size > BBPE_ATOMIC_LOAD(&BUDGET.limit) or not BBPE_ATOMIC_SWAP(&IDLE, &nothing, self.room):
+            free_room(self.room)
+
+    def __getbuffer__(self, Py_buffer *buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.ids, self.count * sizeof(uint32_t), False, flags)
+
+    def taken(self, size_t count):
+        """The first `count` ids: uint32[count]; the rest of the room is given back."""
+        if self.room == NULL:
+            array, self.array, self.ids, self.count = self.array, None, NULL, 0
+            array.resize(count, refcheck=False)
+            return array
+        bbpe_room_trim(self.room, count * sizeof(uint32_t))
+        self.count = count
+        return np.frombuffer(self, dtype=np.uint32) if count else np.empty(0, dtype=np.uint32)
+
+
+cdef void free_room(bbpe_room *room) noexcept:
+    bbpe_room_close(room)
+    bbpe_memory_free(room)
+
+
+cdef void drop_idle_room() noexcept:
+    """Free the room that waits for a text."""
+    cdef bbpe_room *room = <bbpe_room *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
+    if room != NULL:
+        free_room(room)
