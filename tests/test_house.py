@@ -47,8 +47,8 @@ C_LAYERS = [
     {"common"},
     {"pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"},
     {"memory"},
-    {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode", "offsets"}
-    | {"bert"}
+    {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
+    | {"offsets", "bert"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
     {"count_sum"}
     | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
