@@ -21,6 +21,9 @@ from .errors import CorpusError
 # read as text these would be noise
 _NOT_TEXT = {".parquet": "a Parquet file holds a text in each row, not one; `count` and `train` read it"}
 
+#: Characters; no system has longer names, and `glob` would look for them level by level.
+_LONGEST_NAME = 1 << 15
+
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -33,7 +36,7 @@ def paths(files: Files) -> list[Path]:
     by whatever name, is kept where it comes up first.
 
     Raises `FileNotFoundError` naming a file that is not there, `CorpusError` when a glob matches no file, a
-    folder holds none, or nothing is given at all, `TypeError` when `files` is none of these.
+    folder holds none, a text is given in place of a name, or nothing at all, `TypeError` when `files` is none of these.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -95,6 +98,11 @@ def _names(files: Files) -> Iterator[str]:
         name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
         if not isinstance(name, str):
             raise TypeError(f"a file must be named by a str or a path, not {type(file).__name__}")
+        if len(name) > _LONGEST_NAME:
+            raise CorpusError(
+                f"{name[:40]!r}... is no name of a file but {len(name)} characters; texts themselves are given to "
+                "`count_from_iterator` or `train_from_iterator`"
+            )
         yield name
 
 

@@ -15,6 +15,7 @@
 #include "encode.h"
 #include "memory.h"
 #include "rank_file.h"
+#include "room.h"
 #include "substrings.h"
 #include "table_sum.h"
 #include "token_text.h"
@@ -330,6 +331,24 @@ static bbpe_status find_substrings(uint64_t *hash) {
     return status;
 }
 
+/* Sizes that grow and shrink; what is kept of one is where it was, and all of the next can be written. */
+static bbpe_status fill_rooms(uint64_t *hash) {
+    static const size_t sizes[] = {5000, 100, 9 << 20, 4096, 3 << 20, 1};
+    bbpe_room self = {NULL, 0, false};
+    bbpe_status status = BBPE_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
+        if (!bbpe_room_open(&self, sizes[i])) status = BBPE_NO_MEMORY;
+        if (status) break;
+        uint8_t *bytes = self.start;
+        for (size_t k = 0; k < sizes[i]; k++) bytes[k] = (uint8_t)(k * (i + 1));
+        bbpe_room_trim(&self, sizes[i] / 2);
+        if (self.start != bytes) wrong("what is kept has moved");
+        mix(hash, self.start, sizes[i] / 2);
+    }
+    bbpe_room_close(&self);
+    return status;
+}
+
 /* -- all of it ------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -339,6 +358,7 @@ static const struct {
     {"ranks", encode_ranks}, {"merges", encode_merges}, {"unigram", encode_unigram}, {"wordpiece", encode_wordpiece},
     {"words", encode_words},
     {"decode", decode}, {"load", load_ranks}, {"count", count}, {"train", train}, {"substrings", find_substrings},
+    {"room", fill_rooms},
 };
 
 static void fail_each(size_t journey) {

@@ -78,6 +78,13 @@ def test_what_yields_no_file_is_named(tree: Path, files: object, named: str) -> 
         names(files)
 
 
+def test_a_text_is_no_name() -> None:
+    text = "some words * and [others]\n" * 2000
+    for files in (text, [text]):
+        with pytest.raises(CorpusError, match="52000 characters.*count_from_iterator"):
+            paths(files)
+
+
 @pytest.mark.parametrize("files", [None, 3, b"a.txt", [b"a.txt"], [None], {"a.txt"}, {"a.txt": 1}, [["a"]]], ids=repr)
 def test_other_types_are_refused(tree: Path, files: object) -> None:
     with pytest.raises(TypeError):
