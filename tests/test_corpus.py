@@ -81,7 +81,7 @@ def test_what_yields_no_file_is_named(tree: Path, files: object, named: str) -> 
 def test_a_text_is_no_name() -> None:
     text = "some words * and [others]\n" * 2000
     for files in (text, [text]):
-        with pytest.raises(CorpusError, match="52000 characters.*count_from_iterator"):
+        with pytest.raises(CorpusError, match=r"52000 characters.*count_from_iterator"):
             paths(files)
 
 
