@@ -54,8 +54,8 @@ class Texts:
 class Buffers:
     """Memory for blocks of a file, used again when nobody looks at it any more; for one thread.
 
-    Fresh memory for each block cost as much as reading it: 17 ms of 32 MB of English, now 9.  Nobody clears it: that held
-    up the other threads, 0.6 ms a block, which the interpreter does not let run meanwhile.
+    Fresh memory for each block cost as much as reading it: 17 ms of 32 MB of English, now 9.  Nobody clears it: that
+    took 0.6 ms a block, in which the interpreter let no other thread run.
     """
 
     def __init__(self, size: int) -> None:

@@ -26,8 +26,8 @@ class Workers:
     """Counts parts in `threads` threads, of which this one is the first.  A context manager.
 
     Who is done takes the part that has waited longest: so nobody waits while there is one, and the numbers of the parts
-    of each lane rise, as `Lane` needs.  This thread counts when enough parts wait for the others: one more thread, which
-    only hands out parts, would want a core, and found one 3 ms late.  Another begins when there is a part for it.
+    of each lane rise, as `Lane` needs.  This thread counts when enough parts wait for the others, for one that only
+    hands out parts would want a core now and then.  Another thread begins when there is a part for it.
     """
 
     def __init__(self, rules: Rules, reading: Reading, threads: int) -> None:

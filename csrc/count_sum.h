@@ -25,20 +25,13 @@ typedef struct {
     size_t count;
 } bbpe_count_lane;
 
-/* What a part has found: the ranks of pretokens that are kept elsewhere, and how many bytes these have. */
-typedef struct {
-    uint32_t *ranks;
-    size_t count, capacity, bytes;
-} bbpe_count_out;
-
 typedef struct {
     const bbpe_count_lane *lanes;
     size_t lane_count;
-    bbpe_count_out *found; /* by part: two threads that mark bits of the same lines wait for each other */
     uint32_t **hints;  /* by lane: the stretch of every 256th pretoken */
     uint64_t *out;     /* a bit for each rank: the pretoken is kept elsewhere */
     uint32_t *earlier; /* for each word of `out`, how many ranks before it are not marked */
-    size_t ranks;
+    size_t ranks, bytes_out;
     size_t count, bytes; /* of different pretokens, and all of their bytes; known in the end */
 } bbpe_count_sum;
 
