@@ -146,7 +146,7 @@ class Files:
         cutter, margin = Cutter(rules), 4 + max(map(len, rules.specials), default=0)
         with path.open("rb", buffering=0) as file:
             left = self._bases[-1] - self._bases[number]
-            while end - at > 2 * (share := min(size, max((left - at) // shares, size // 4))):
+            while end - at > 2 * (share := min(size, max((left - at) // shares, size // 8))):
                 first, window, cut = at + share, _WINDOW, 0
                 while first + window < end:
                     file.seek(first - margin)
@@ -234,7 +234,7 @@ class PartCounter:
 
     def __init__(self, rules: Rules, reading: Reading) -> None:
         self._reading, self._counter, self._cutter = reading, ChunkCounter(rules), Cutter(rules)
-        self._buffers = Buffers(reading.block)
+        self._buffers, self._is_whole = Buffers(reading.block), rules.sample >= 1
 
     def count(self, part: Part, table: PretokenTable) -> Summary:
         """Add the pretokens of a part to a table; returns what there was in it."""
@@ -251,10 +251,15 @@ class PartCounter:
         if len(part.ranges) != 1:
             return None
         path, start, stop = part.ranges[0]
-        if stop is None or stop - start > self._reading.block:
+        size = self._reading.block if stop is None else stop - start
+        # the end of a file that has grown meanwhile, and texts of which some may be left out, are for the cutter
+        if size > self._reading.block or (stop is None and not (start and self._is_whole and is_plain(path))):
             return None
-        data = self._reading.block_of(path, start, stop, self._buffers)
-        return Chunk(data, np.array([len(data)], np.int64), None, size=len(data), ends_text=False)
+        data = self._reading.block_of(path, start, start + size, self._buffers)
+        ended = stop is None
+        if ended and len(data) == size:
+            return None
+        return Chunk(data, np.array([len(data)], np.int64), None, texts=int(ended), size=len(data), ends_text=ended)
 
     def _sources(self, part: Part) -> Iterator[tuple[int, Iterable[Texts]]]:
         for number, (path, start, stop) in enumerate(part.ranges):

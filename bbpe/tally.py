@@ -27,8 +27,8 @@ _WITHIN = 32
 #: Parts of the hash space, and buckets of places, at least.
 _LEAST_PARTS = 16
 _MOST_PARTS = 1024
-#: Pretokens that are worth more than one thread when tables are added up.
-_WORTH_THREADS = 1 << 14
+#: Pretokens that are worth more than one thread when tables are added up, and those of one part: 5 ms.
+_WORTH_THREADS, _PART = 1 << 14, 1 << 17
 
 
 @dataclass
@@ -76,8 +76,10 @@ def joined(lanes: Sequence[Lane], each: Callable[[Callable[[int], None], int], N
         return first
     chunks = [np.array(lane.chunks, np.int64) for lane in used]
     first.join(others, chunks, [np.array([*lane.lengths, len(lane.table)], np.int64) for lane in used])
-    # more parts than threads, so that one that is held up has less to do
-    parts = min(4 << len(others).bit_length(), 256) if sum(map(len, tables)) > _WORTH_THREADS else 1
+    size, parts = sum(map(len, tables)), 1
+    if size > _WORTH_THREADS:
+        # more parts than threads, so that one that is held up has less to do; small ones, so that Ctrl-C is heard
+        parts = min(max(4 << len(others).bit_length(), 1 << (size // _PART).bit_length()), 256)
     each(partial(first.join_part, parts=parts), parts)
     first.finish_join()
     for lane in used:

@@ -1,10 +1,10 @@
-"""Workers that count parts of a corpus, each into a table of its own: this thread, or several."""
+"""Workers that count parts of a corpus, each into a table of its own: this thread, and others beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from typing import TypeAlias
 
@@ -14,8 +14,8 @@ from .jobs import Part, PartCounter
 from .sources import Reading
 from .tally import Lane
 
-#: Parts for each worker at a time, one that is being counted and two that wait; then none until one of these is left.
-_EACH, _LEFT = 3, 2
+#: Parts that wait for each of the other threads before this one counts a part itself.
+_WAITING = 2
 #: Seconds between two looks at whether Ctrl-C was pressed, where the system does not wake a thread that waits.
 _LOOK = 0.1
 
@@ -23,19 +23,20 @@ _Task: TypeAlias = Callable[[PartCounter, Lane], Summary]
 
 
 class Workers:
-    """Counts parts in `threads` threads; in this one if that is 1.  A context manager.
+    """Counts parts in `threads` threads, of which this one is the first.  A context manager.
 
     Who is done takes the part that has waited longest: so nobody waits while there is one, and the numbers of the parts
-    of each lane rise, as `Lane` needs.  A thread begins when there is a part for it.
+    of each lane rise, as `Lane` needs.  This thread counts when enough parts wait for the others, for one that only
+    hands out parts would want a core now and then.  Another thread begins when there is a part for it.
     """
 
     def __init__(self, rules: Rules, reading: Reading, threads: int) -> None:
         self.lanes = [Lane() for _ in range(threads)]
         self._rules, self._reading, self._summary = rules, reading, Summary()
-        self._inline = PartCounter(rules, reading) if threads == 1 else None
+        self._counter = PartCounter(rules, reading)
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._changed = Condition()
-        self._unfinished, self._awaited = 0, -1  # tasks; how many there may be for who waits to go on
+        self._unfinished = 0
         self._error: BaseException | None = None
         self._stopped = False
         self._begun = 0
@@ -51,18 +52,17 @@ class Workers:
 
     def put(self, number: int, part: Part) -> None:
         """Have a part counted; numbers rise from call to call.  Raises what an earlier part has raised."""
-        self._raise()
         self._give(partial(_count, number, part))
 
     def each(self, work: Callable[[int], None], count: int) -> None:
         """Have `work(0)` to `work(count - 1)` done; returns when they are.  Raises what one of these has raised."""
         for i in range(count):
             self._give(partial(_do, work, i))
-        self._wait(0)
+        self._finish()
 
     def drain(self) -> Summary:
         """Wait until all parts are counted; returns what was in those since the last call."""
-        self._wait(0)
+        self._finish()
         summary, self._summary = self._summary, Summary()
         return summary
 
@@ -72,25 +72,34 @@ class Workers:
         return sum(lane.table.nbytes for lane in self.lanes)
 
     def _give(self, task: _Task) -> None:
-        if self._inline is not None:
-            self._summary += task(self._inline, self.lanes[0])
-            return
-        if self._unfinished >= _EACH * len(self.lanes):
-            self._wait(_LEFT * len(self.lanes))
+        others = len(self.lanes) - 1
         with self._changed:
+            self._raise()
             self._unfinished += 1
         self._tasks.put(task)
-        if self._begun < min(self._unfinished, len(self.lanes)):
+        if self._begun < min(self._tasks.qsize(), others):
             self._begun += 1
-            Thread(target=self._work, args=(self.lanes[self._begun - 1],)).start()
+            Thread(target=self._work, args=(self.lanes[self._begun],)).start()
+        while self._tasks.qsize() > _WAITING * others and self._help():
+            pass
 
-    def _wait(self, count: int) -> None:
-        """Wait until no more tasks than that are unfinished."""
+    def _help(self) -> bool:
+        """Do the task that has waited longest in this thread; whether there was one."""
+        try:
+            task = self._tasks.get_nowait()
+        except Empty:
+            return False
+        assert task is not None
+        self._done(task(self._counter, self.lanes[0]), None)
+        return True
+
+    def _finish(self) -> None:
+        """Do what is left, and wait until the others are done."""
+        while self._help():
+            pass
         with self._changed:
-            self._awaited = count
-            while self._unfinished > count and self._error is None:
+            while self._unfinished and self._error is None:
                 self._changed.wait(_LOOK)
-            self._awaited = -1
             self._raise()
 
     def _raise(self) -> None:
@@ -100,17 +109,18 @@ class Workers:
     def _work(self, lane: Lane) -> None:
         counter = PartCounter(self._rules, self._reading)
         while (task := self._tasks.get()) is not None and not self._stopped:
-            summary, failed = Summary(), None
             try:
-                summary = task(counter, lane)
+                self._done(task(counter, lane), None)
             except BaseException as error:
-                failed = error
-            with self._changed:
-                self._summary += summary
-                self._error = self._error or failed
-                self._unfinished -= 1
-                if self._unfinished <= self._awaited or self._error is not None:
-                    self._changed.notify()
+                self._done(Summary(), error)
+
+    def _done(self, summary: Summary, failed: BaseException | None) -> None:
+        with self._changed:
+            self._summary += summary
+            self._error = self._error or failed
+            self._unfinished -= 1
+            if self._unfinished == 0 or failed is not None:
+                self._changed.notify()
 
 
 def _count(number: int, part: Part, counter: PartCounter, lane: Lane) -> Summary:

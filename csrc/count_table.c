@@ -130,7 +130,7 @@ static bbpe_status reserve(bbpe_count_table *self, size_t count, size_t bytes) {
         self->arena = arena;
     }
     size_t capacity = self->mask + 1;
-    while (capacity / 8 * 5 < self->count + count) capacity *= capacity < SMALL ? 8 : 2;
+    while (capacity / 16 * 11 < self->count + count) capacity *= capacity < SMALL ? 8 : 2;
     return capacity == self->mask + 1 ? BBPE_OK : grow(self, capacity);
 }
 

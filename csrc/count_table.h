@@ -1,6 +1,6 @@
 /* Pretokens -> 64-bit counts, in the order of first appearance: what a corpus is counted into.
  *
- * Open addressing with linear probing in 32-byte slots, at most 5/8 full.  A pretoken of up to 15 bytes is its own key,
+ * Open addressing with linear probing in 32-byte slots, at most 11/16 full.  A pretoken of up to 15 bytes is its own key,
  * with its length in the top byte, so a hit touches one cache line; of a longer one the slot holds hash and length, and
  * the bytes stand in an arena, where they are compared.  Pretokens are staged in blocks: keys are made and their lines
  * fetched before the first is looked up, 2.5 times as fast on English as one by one.  A search begins where the highest

@@ -122,6 +122,22 @@ def test_threads_change_nothing(threads: int, files: Path, monkeypatch: pytest.M
     assert list(counts) == expected(texts_of(files))
 
 
+@pytest.mark.parametrize("document", ["file", "line"])
+def test_documents_are_the_same_by_any_number_of_threads(
+    document: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch, 1000)
+    # ends with a line feed, without one, and within a word that reaches far into the last part
+    for name, text in {"a": "ab cd\n" * 1500, "b": "ab cd\n" * 1500 + "ef", "c": "ab " * 2000 + "x" * 3000}.items():
+        (tmp_path / name).write_text(text)
+    for path in (tmp_path, tmp_path / "a", tmp_path / "b", tmp_path / "c"):
+        one = bbpe.count(path, pattern="gpt2", document=document, threads=1)
+        for threads in (2, 5):
+            counts = bbpe.count(path, pattern="gpt2", document=document, threads=threads)
+            assert list(counts) == list(one)
+            assert counts.summary == one.summary
+
+
 def test_any_kind_of_text(tmp_path: Path) -> None:
     texts = ["ab é", b"ab", bytearray(b" ab"), memoryview(b"ab"), np.frombuffer(b"\xff ab", np.uint8), "", "\ud800"]
     counts = bbpe.count_from_iterator(texts, pattern="gpt2")

@@ -3,6 +3,7 @@
 Many small texts, and the columns of a Parquet file, are such rows; these loops do for all of them at once
 what Python could do for one at a time.
 """
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -11,7 +12,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve, bbpe_memory_trim
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve, bbpe_memory_trim
 from bbpe.core.c_pretoken_table cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
     bbpe_pretoken_table_init,
@@ -25,6 +26,35 @@ cdef extern from "Python.h" nogil:
 
 cdef extern from "hash.h" nogil:
     uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n)
+
+
+cdef class Room:
+    """Memory for `size` bytes that nobody has cleared, a writable buffer; `is_viewed` while somebody has a view of it."""
+    cdef void *memory
+    cdef Py_ssize_t size, views
+
+    def __cinit__(self, Py_ssize_t size):
+        if size < 0:
+            raise ValueError(f"size is {size}; expected at least 0")
+        self.memory = bbpe_memory_new(<size_t>size, 1)
+        if self.memory == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        self.size = size
+
+    def __dealloc__(self):
+        bbpe_memory_free(self.memory)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.memory, self.size, 0, flags)
+        self.views += 1
+
+    def __releasebuffer__(self, Py_buffer *_):
+        self.views -= 1
+
+    @property
+    def is_viewed(self):
+        """Whether there are views of it."""
+        return self.views > 0
 
 
 def gather(texts, size_t limit, convert):
