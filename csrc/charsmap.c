@@ -15,15 +15,6 @@ typedef struct {
     bool after_blank; /* a blank now would be too many */
 } writer;
 
-static uint32_t unit_at(const bbpe_charsmap *self, size_t i) {
-    const uint8_t *s = self->units + 4 * i;
-    return (uint32_t)s[0] | (uint32_t)s[1] << 8 | (uint32_t)s[2] << 16 | (uint32_t)s[3] << 24;
-}
-
-static uint32_t offset_of(uint32_t unit) {
-    return unit >> 10 << ((unit & 0x200) >> 6);
-}
-
 bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t n, unsigned rules) {
     memset(self, 0, sizeof *self);
     self->rules = rules;
@@ -37,7 +28,7 @@ bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t
         self->texts = table + 4 + size;
         self->texts_end = n - 4 - size;
         while (self->texts_end && self->texts[self->texts_end - 1]) self->texts_end--;
-        if (self->unit_count) self->root = offset_of(unit_at(self, 0));
+        if (self->unit_count) self->root = bbpe_charsmap_offset(bbpe_charsmap_unit(self, 0));
     }
     self->marks = bbpe_memory_zeroed(MARK_WORDS, sizeof *self->marks);
     if (self->marks == NULL) return BBPE_NO_MEMORY;
@@ -80,12 +71,12 @@ static size_t match(const bbpe_charsmap *self, const uint8_t *s, size_t n, const
     for (size_t i = 0; i < n && i < BBPE_CHARSMAP_LONGEST_KEY && s[i]; i++) {
         place ^= s[i];
         if (place >= self->unit_count) break;
-        const uint32_t unit = unit_at(self, place);
+        const uint32_t unit = bbpe_charsmap_unit(self, place);
         if (unit >> 31 || (unit & 0xFF) != s[i]) break;
-        place ^= offset_of(unit);
+        place ^= bbpe_charsmap_offset(unit);
         if (!(unit >> 8 & 1)) continue;
         if (place >= self->unit_count) break;
-        const size_t text = unit_at(self, place) & 0x7FFFFFFF;
+        const size_t text = bbpe_charsmap_unit(self, place) & 0x7FFFFFFF;
         if (text < self->texts_end) {
             found = i + 1;
             at = text;

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from bbpe.charsmap import marked_characters, read_charsmap
+from bbpe.charsmap import check_charsmap, read_charsmap
 from bbpe.core.charsmap import SentencePieceNormalizer
 from bbpe.errors import VocabularyError
 from bbpe.normalizing import normalizer, sentencepiece_normalizer
@@ -162,7 +162,6 @@ def test_surrogates_are_mended() -> None:
 def test_a_table_that_is_read_is_what_was_compiled() -> None:
     table = {"a": "b", "ab": "", "か\u3099": "が", "\U0001f600": "x"}
     assert read_charsmap(compiled_table(table)) == table
-    assert marked_characters(compiled_table(table), ("xyz", "q")) == "abqy\u3099\U0001f600"
 
 
 def test_tables_that_are_broken_read_nothing_else() -> None:
@@ -178,9 +177,35 @@ def test_tables_that_are_broken_read_nothing_else() -> None:
         if size % 4 or len(broken) < 4 + size:
             with pytest.raises(VocabularyError, match="cut off"):
                 SentencePieceNormalizer(bytes(broken), "ab", (), unmarks=True)
+            with pytest.raises(VocabularyError, match="cut off"):
+                SentencePieceNormalizer(bytes(broken), None, (), unmarks=True)
             continue
         ours = SentencePieceNormalizer(bytes(broken), "ab\u3099é", (), unmarks=True, squeezes=True)
         assert isinstance(ours.apply("ab é か\u3099 ab" * 3), bytes)
+
+
+def test_tables_are_refused_where_they_are_not_read() -> None:
+    """In C, key by key as by the definition: keys and values that are no UTF-8, values elsewhere, cycles."""
+    data, rng = compiled_table({"a": "bé", "ab": "", "é": "e", "か\u3099": "が", "\U0001f600": "x"}), random.Random(5)
+    used = [i for i, byte in enumerate(data) if byte and i >= 4]
+    refused = 0
+    for _ in range(600):
+        broken = bytearray(data)
+        for _ in range(rng.randint(0, 2)):
+            broken[rng.choice(used)] = rng.randrange(256)
+        try:
+            read_charsmap(bytes(broken))
+        except VocabularyError as problem:
+            refused += 1
+            with pytest.raises(VocabularyError, match=str(problem)):
+                check_charsmap(bytes(broken))
+        else:
+            check_charsmap(bytes(broken))
+    assert 100 < refused < 500
+    cycle = bytearray(compiled_table({"aa": "b"}))
+    cycle[4 + 4 * (512 ^ 97) : 8 + 4 * (512 ^ 97)] = (97 ^ 0).to_bytes(4, "little")  # to where it stands itself
+    assert len(read_charsmap(bytes(cycle))) == 0
+    check_charsmap(bytes(cycle))
 
 
 def test_other_rules_have_none() -> None:
