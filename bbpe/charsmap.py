@@ -68,7 +68,7 @@ def _class(characters: Collection[str]) -> re.Pattern[str]:
 
 
 def check_charsmap(data: bytes) -> None:
-    """Raise `VocabularyError` on what `read_charsmap` does, in C: 15 ms where that takes 0.3 s."""
+    """Raise `VocabularyError` on what `read_charsmap` does, in C: 5 ms where that takes 0.3 s."""
     _units_of(data)
     SentencePieceNormalizer(data, None, (), unmarks=False)
 

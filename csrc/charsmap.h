@@ -28,6 +28,7 @@ typedef struct {
     size_t root;                  /* where the children of the root stand */
     uint64_t *marks;              /* a bit for each character up to U+FFFF */
     bool marks_beyond;
+    bool skips; /* nothing that is kept or replaced begins with a blank */
     uint8_t stops[128]; /* the same for ASCII, and the blank */
     unsigned rules;
     bbpe_pretoken_table kept_strings;
@@ -60,7 +61,7 @@ void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character);
 bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n);
 bbpe_status bbpe_charsmap_settle(bbpe_charsmap *self);
 /* Mark what all keys of the table need; `*is_broken` tells that one of them, or its value, is no UTF-8 or stands elsewhere,
- * or that they do not end: 15 ms for 225,000 keys. */
+ * or that they do not end: 5 ms for 225,000 keys. */
 bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);
 /* Write behind output->used what becomes of a text. */
 bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n, bbpe_charsmap_output *output);

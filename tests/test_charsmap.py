@@ -153,6 +153,20 @@ def test_random_tables(seed: int) -> None:
             assert ours.apply(memoryview(given)) == wanted
 
 
+@pytest.mark.parametrize("longer", [{}, {"\n\nx": "y"}, {"\n\n": "b"}, {" a": "z"}, {"\n ": "c"}, {"  b": "d"}])
+@pytest.mark.parametrize("kept", [(), ("\n\n",), ("\n\nb",)])
+def test_runs_that_become_blanks(longer: dict[str, str], kept: tuple[str, ...]) -> None:
+    """Of newlines and of blanks, which are passed over where no longer key and no kept string may begin among them."""
+    rng = random.Random(7)
+    for tail in TAILS:
+        rules = [Charsmap(compiled_table({"\n": " ", "\t": " ", "é": "e", **longer}), kept), *tail, LAST]
+        ours, expected = sentencepiece_normalizer(rules), expected_of(rules)
+        assert ours is not None
+        for _ in range(150):
+            text = "".join(rng.choice(["\n", " ", "\t", "a", "b", "x", BLANK]) * rng.randint(1, 5) for _ in range(6))
+            assert ours.apply(text) == expected(text), ascii(text)
+
+
 def test_surrogates_are_mended() -> None:
     ours = sentencepiece_normalizer([SqueezeBlanks(), LAST])
     assert ours is not None
