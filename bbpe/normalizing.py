@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import regex
 
-from .charsmap import grapheme_function, marked_characters
+from .charsmap import grapheme_function
 from .core.charsmap import SentencePieceNormalizer
 from .rules import (
     BLANK,
@@ -80,13 +80,12 @@ def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormal
     if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)] or table.prefix not in ("", BLANK):
         return None
     return SentencePieceNormalizer(
-        table.data, marked_characters(table.data, table.kept), table.kept, unmarks=True, squeezes=squeezes,
-        prepends=prepends, begins=bool(table.prefix),
-    )  # fmt: skip
+        table.data, None, table.kept, unmarks=True, squeezes=squeezes, prepends=prepends, begins=bool(table.prefix)
+    )
 
 
 def _charsmap(data: bytes, kept: Sequence[str], prefix: str) -> Function:
-    normal = SentencePieceNormalizer(data, marked_characters(data, kept), kept, unmarks=False)
+    normal = SentencePieceNormalizer(data, None, kept, unmarks=False)
 
     def apply(text: str) -> str:
         # surrogates are bytes that are not UTF-8, which stay as they are

@@ -28,6 +28,7 @@ typedef struct {
     size_t root;                  /* where the children of the root stand */
     uint64_t *marks;              /* a bit for each character up to U+FFFF */
     bool marks_beyond;
+    bool skips; /* nothing that is kept or replaced begins with a blank */
     uint8_t stops[128]; /* the same for ASCII, and the blank */
     unsigned rules;
     bbpe_pretoken_table kept_strings;
@@ -40,6 +41,16 @@ typedef struct {
     size_t used, capacity;
 } bbpe_charsmap_output;
 
+/* Unit i of the trie, and how far from its own place its children stand, by exclusive-or. */
+BBPE_INLINE uint32_t bbpe_charsmap_unit(const bbpe_charsmap *self, size_t i) {
+    const uint8_t *s = self->units + 4 * i;
+    return (uint32_t)s[0] | (uint32_t)s[1] << 8 | (uint32_t)s[2] << 16 | (uint32_t)s[3] << 24;
+}
+
+BBPE_INLINE uint32_t bbpe_charsmap_offset(uint32_t unit) {
+    return unit >> 10 << ((unit & 0x200) >> 6);
+}
+
 /* From the bytes of a table (4 of its trie's size, the trie, the texts), which must outlive `self`, or none: nothing is
  * marked yet.  BBPE_TOO_LARGE when the table is cut off. */
 bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t n, unsigned rules);
@@ -49,6 +60,9 @@ void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character);
 /* Keep one more string, at least one byte; bbpe_charsmap_settle is called once behind the last. */
 bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n);
 bbpe_status bbpe_charsmap_settle(bbpe_charsmap *self);
+/* Mark what all keys of the table need; `*is_broken` tells that one of them, or its value, is no UTF-8 or stands elsewhere,
+ * or that they do not end: 5 ms for 225,000 keys. */
+bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);
 /* Write behind output->used what becomes of a text. */
 bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n, bbpe_charsmap_output *output);
 

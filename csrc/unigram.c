@@ -7,12 +7,12 @@
 #include "unigram_words.h"
 #include "utf8.h"
 
-enum { HEAD = 64, WORTH = 1 << 14 }; /* bytes; of text before which a table of words is not worth its memory */
+enum { HEAD = 64, ROOM = 5, WORTH = 1 << 14 }; /* bytes; of text before which a table of words is not worth its memory */
 
 /* The characters that have three bytes are below this; the bits of a slot that are its label. */
 enum { FIRSTS = 0x10000, LABEL = 2 * BBPE_TRIE_EMPTY - 1 };
 
-static const double BEYOND = 100000, SAFE = 99000;
+static const double BEYOND = 100000;
 
 /* Number the tokens, and tell the trie that these are its ids. */
 static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
@@ -72,12 +72,28 @@ void bbpe_unigram_free(bbpe_unigram *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* How many bytes the character at text[0..n) has. */
-BBPE_INLINE size_t character_length(const uint8_t *text, size_t n) {
-    if (BBPE_LIKELY(text[0] < 0x80)) return 1;
+static BBPE_NOINLINE size_t rare_length(const uint8_t *text, size_t n) {
     size_t next;
     bbpe_utf8_decode(text, 0, n, &next);
     return next;
+}
+
+/* The first four bytes, the first one lowest; zeros behind the end. */
+BBPE_INLINE uint32_t first_bytes(const uint8_t *text, size_t n) {
+    uint32_t bytes = 0;
+    if (BBPE_LIKELY(n >= 4)) memcpy(&bytes, text, 4);
+    else
+        for (size_t i = 0; i < n; i++) bytes |= (uint32_t)text[i] << (8 * i);
+    return bytes;
+}
+
+/* How many bytes the character at text[0..n) has, by the first four.  Decoded byte by byte in line, bytes are kept in
+ * memory and read again as words, which takes half as long again on Japanese. */
+BBPE_INLINE size_t character_length(uint32_t bytes, const uint8_t *text, size_t n) {
+    if ((bytes & 0x80) == 0) return 1;
+    if (BBPE_LIKELY((bytes & 0xC0C0F0) == 0x8080E0 && (bytes & 0xF) != 0 && (bytes & 0xF) != 0xD)) return 3;
+    if (BBPE_LIKELY((bytes & 0xC0E0) == 0x80C0 && (bytes & 0x1E) != 0)) return 2;
+    return rare_length(text, n);
 }
 
 BBPE_INLINE double sum_at(const void *nodes, size_t i, bool is_float) {
@@ -153,13 +169,13 @@ BBPE_INLINE void offer(void *nodes, size_t i, double score, uint32_t last, bool 
 
 /* All tokens that begin at text[0..n), where nodes[0] is the node; returns how far they reach, at least `reach`, up to
  * which nodes are made. */
-BBPE_INLINE size_t leave(const bbpe_unigram *self, void *nodes, const uint8_t *text, size_t n, size_t character,
-                         size_t reach, bool is_float) {
+BBPE_INLINE size_t leave(const bbpe_unigram *self, void *nodes, const uint8_t *text, size_t n, uint32_t bytes,
+                         size_t character, size_t reach, bool is_float) {
     uint64_t slot = self->trie.slots[0];
     bool has_single = false;
     size_t i = 0;
     if (character == 3 && self->firsts != NULL) { /* as if two bytes had been walked over: no token ends within a character */
-        slot = self->firsts[(text[0] & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu)];
+        slot = self->firsts[(bytes & 0xF) << 12 | (bytes >> 2 & 0xFC0) | (bytes >> 16 & 0x3F)];
         i = 3;
         has_single = bbpe_trie_id(slot) != BBPE_TRIE_NONE && slot != BBPE_TRIE_EMPTY;
         while (reach < 3) set_sum(nodes, ++reach, -INFINITY, is_float);
@@ -225,68 +241,53 @@ static bool begin(walker *self, size_t n, size_t room) {
     return true;
 }
 
-/* The tokens of a word at a closed node, of which 16 bytes may be read, if it is one that is known; 0 if not. */
-BBPE_INLINE size_t write_word(walker *self, const uint8_t *text, uint32_t **ids) {
-    uint64_t lo, hi;
-    size_t n;
-    if (!bbpe_unigram_word_key(text, &lo, &hi, &n)) return 0;
-    bbpe_unigram_word *word = self->words + (bbpe_hash_two(lo, hi) & (BBPE_UNIGRAM_WORDS - 1));
-    if (BBPE_UNLIKELY(word->lo != lo || word->hi != hi)) {
-        if (word->kept > 0) {
-            word->kept--;
-            return 0;
-        }
-        bbpe_unigram_word_learn(word, self->model, text, n);
-        word->lo = lo;
-        word->hi = hi;
-    }
-    word->kept = BBPE_UNIGRAM_WORD_KEPT;
-    if (word->count == 0) return 0;
-    float sum = ((bbpe_unigram_float_node *)self->nodes)->sum;
-    for (uint32_t i = 0; i < word->count; i++) {
-        sum += word->scores[i];
-        *(*ids)++ = word->ids[i];
-    }
-    ((bbpe_unigram_float_node *)self->nodes)->sum = sum;
-    return n;
-}
-
 /* Take a sum that is too large for floats away from all nodes that can still be reached. */
 static void rebase(bbpe_unigram_float_node *nodes, size_t reach) {
     const float by = nodes[0].sum;
     for (size_t i = 0; i <= reach; i++) nodes[i].sum -= by;
 }
 
+/* The best ways from the closed node at text[0..n), n >= 1, up to the next one, `*end` bytes behind. */
+BBPE_INLINE bbpe_status walk_on(walker *self, const uint8_t *text, size_t n, size_t *end, bool is_float) {
+    const size_t room = self->model->longest + ROOM, size = node_size(is_float);
+    size_t at = 0, reach = 0;
+    do {
+        if (BBPE_UNLIKELY(self->node_count < at + room) && !make_room(self, at + room)) return BBPE_NO_MEMORY;
+        void *node = (uint8_t *)self->nodes + at * size;
+        if (is_float && BBPE_UNLIKELY(fabs(sum_at(node, 0, true)) > BEYOND)) rebase(node, reach - at);
+        const uint32_t bytes = first_bytes(text + at, n - at);
+        const size_t character = character_length(bytes, text + at, n - at);
+        reach = at + leave(self->model, node, text + at, n - at, bytes, character, reach - at, is_float);
+        at += character;
+    } while (at < reach);
+    *end = at;
+    return BBPE_OK;
+}
+
 /* The ids of n >= 1 bytes, at most n of them; bytes that are not UTF-8 are characters of their own. */
 BBPE_INLINE bbpe_status encode(const bbpe_unigram *self, bbpe_model_scratch *scratch, const uint8_t *text, size_t n,
                                uint32_t *ids, size_t *count, bool is_float) {
-    const size_t size = node_size(is_float);
-    walker walk = {self, scratch, false, NULL, NULL, size, 0};
-    size_t closed = 0, at = 0, reach = 0; /* both behind `closed` */
-    const size_t room = (self->longest > 4 ? self->longest : 4) + 1;
+    walker walk = {self, scratch, false, NULL, NULL, node_size(is_float), 0};
+    bbpe_unigram_word_key ahead = {NULL, 0, 0, 0, 0};
     uint32_t *out = ids;
-    if (!begin(&walk, n, room)) return BBPE_NO_MEMORY;
+    if (!begin(&walk, n, self->longest + ROOM)) return BBPE_NO_MEMORY;
     set_sum(walk.nodes, 0, 0, is_float);
-    while (closed + at < n) {
-        if (BBPE_UNLIKELY(walk.node_count < at + room) && !make_room(&walk, at + room)) return BBPE_NO_MEMORY;
-        const uint8_t *here = text + closed + at;
-        const size_t left = n - closed - at;
-        void *node = (uint8_t *)walk.nodes + at * size;
-        if (is_float && at == 0 && walk.has_words && *here == ' ' && left >= 16 && fabs(sum_at(node, 0, true)) < SAFE) {
-            const size_t length = write_word(&walk, here, &out);
-            closed += length;
-            if (length > 0) continue;
+    for (size_t closed = 0, length; closed < n; closed += length) {
+        if (is_float && text[closed] == ' ' && walk.has_words) {
+            float sum = ((bbpe_unigram_float_node *)walk.nodes)->sum;
+            uint32_t *end = out;
+            length = bbpe_unigram_words_write(walk.words, self, text + closed, n - closed, &ahead, &sum, &end);
+            if (length > 0) {
+                set_sum(walk.nodes, 0, (double)sum, true);
+                out = end;
+                continue;
+            }
         }
-        if (is_float && BBPE_UNLIKELY(fabs(sum_at(node, 0, true)) > BEYOND)) rebase(node, reach - at);
-        const size_t character = character_length(here, left);
-        reach = at + leave(self, node, here, left, character, reach - at, is_float);
-        at += character;
-        if (at < reach) continue;
-        uint32_t *end = write_path(self, walk.nodes, text + closed, at, out, is_float);
+        const bbpe_status status = walk_on(&walk, text + closed, n - closed, &length, is_float);
+        if (status != BBPE_OK) return status;
+        uint32_t *end = write_path(self, walk.nodes, text + closed, length, out, is_float);
         out = settle(self, out, end, out > ids && out[-1] == self->unknown);
-        set_sum(walk.nodes, 0, sum_at(walk.nodes, at, is_float), is_float);
-        closed += at;
-        at = reach = 0;
+        set_sum(walk.nodes, 0, sum_at(walk.nodes, length, is_float), is_float);
     }
     *count = (size_t)(out - ids);
     return BBPE_OK;

@@ -5,6 +5,8 @@
 
 #include "utf8.h"
 
+enum { FAR = 1000 };
+
 typedef struct {
     uint8_t start, end;
     uint32_t number;
@@ -56,11 +58,11 @@ static void sum_up(lattice *self, const bbpe_unigram *model, size_t n) {
 void bbpe_unigram_word_learn(bbpe_unigram_word *self, const bbpe_unigram *model, const uint8_t *word, size_t n) {
     lattice paths;
     bool is_best[sizeof paths.edges / sizeof *paths.edges] = {false};
-    self->count = 0;
+    self->below = 0;
     if (word[n - 1] <= ' ' || !fill(&paths, model, word, n)) return; /* of one blank, too: the next may belong to it */
     sum_up(&paths, model, n);
     size_t tokens = 0;
-    double far = 0; /* that no node in the word may be beyond what sums are kept below */
+    double far = 0; /* how much a sum can change within the word */
     for (size_t end = n; end > 0; end = paths.edges[paths.last[end]].start, tokens++) {
         is_best[paths.last[end]] = true;
         far += fabs(model->pieces[paths.edges[paths.last[end]].number].score);
@@ -71,9 +73,11 @@ void bbpe_unigram_word_learn(bbpe_unigram_word *self, const bbpe_unigram *model,
         const double sum = paths.before[e->start] + model->pieces[e->number].score + paths.behind[e->end];
         if (!is_best[i] && sum > second) second = sum;
     }
-    const double off = (double)(n + tokens + 2) / 128; /* twice as much as roundings can make */
-    if (tokens > BBPE_UNIGRAM_WORD_TOKENS || far > 900 || !(paths.before[n] - second > off)) return;
-    self->count = (uint32_t)tokens;
+    if (tokens > BBPE_UNIGRAM_WORD_TOKENS || far > FAR) return;
+    /* of a sum, what roundings can make of it, twice */
+    const double off = (double)(n + tokens + 2) / (1 << 23), below = (paths.before[n] - second) / off - FAR;
+    self->below = (float)(below < BBPE_UNIGRAM_WORD_SAFE ? fmax(below, 0) : BBPE_UNIGRAM_WORD_SAFE);
+    self->count = (uint16_t)tokens;
     for (size_t end = n; end > 0; end = paths.edges[paths.last[end]].start) {
         const bbpe_unigram_piece *piece = model->pieces + paths.edges[paths.last[end]].number;
         self->ids[--tokens] = piece->id;

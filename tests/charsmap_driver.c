@@ -60,6 +60,8 @@ static int run(const uint8_t *made, size_t n, bool is_plain) {
         return status != BBPE_TOO_LARGE;
     }
     if (!is_plain) {
+        bool is_broken;
+        if (below(2)) failures += bbpe_charsmap_mark_keys(&map, &is_broken) != BBPE_OK;
         for (uint32_t c = 'a'; c <= 'h'; c++) bbpe_charsmap_mark(&map, c);
         if (below(2)) bbpe_charsmap_mark(&map, 0x301);
         if (below(4) == 0) bbpe_charsmap_mark(&map, 0x1F600);

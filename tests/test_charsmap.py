@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from bbpe.charsmap import marked_characters, read_charsmap
+from bbpe.charsmap import check_charsmap, read_charsmap
 from bbpe.core.charsmap import SentencePieceNormalizer
 from bbpe.errors import VocabularyError
 from bbpe.normalizing import normalizer, sentencepiece_normalizer
@@ -153,6 +153,20 @@ def test_random_tables(seed: int) -> None:
             assert ours.apply(memoryview(given)) == wanted
 
 
+@pytest.mark.parametrize("longer", [{}, {"\n\nx": "y"}, {"\n\n": "b"}, {" a": "z"}, {"\n ": "c"}, {"  b": "d"}])
+@pytest.mark.parametrize("kept", [(), ("\n\n",), ("\n\nb",)])
+def test_runs_that_become_blanks(longer: dict[str, str], kept: tuple[str, ...]) -> None:
+    """Of newlines and of blanks, which are passed over where no longer key and no kept string may begin among them."""
+    rng = random.Random(7)
+    for tail in TAILS:
+        rules = [Charsmap(compiled_table({"\n": " ", "\t": " ", "é": "e", **longer}), kept), *tail, LAST]
+        ours, expected = sentencepiece_normalizer(rules), expected_of(rules)
+        assert ours is not None
+        for _ in range(150):
+            text = "".join(rng.choice(["\n", " ", "\t", "a", "b", "x", BLANK]) * rng.randint(1, 5) for _ in range(6))
+            assert ours.apply(text) == expected(text), ascii(text)
+
+
 def test_surrogates_are_mended() -> None:
     ours = sentencepiece_normalizer([SqueezeBlanks(), LAST])
     assert ours is not None
@@ -162,7 +176,6 @@ def test_surrogates_are_mended() -> None:
 def test_a_table_that_is_read_is_what_was_compiled() -> None:
     table = {"a": "b", "ab": "", "か\u3099": "が", "\U0001f600": "x"}
     assert read_charsmap(compiled_table(table)) == table
-    assert marked_characters(compiled_table(table), ("xyz", "q")) == "abqy\u3099\U0001f600"
 
 
 def test_tables_that_are_broken_read_nothing_else() -> None:
@@ -178,9 +191,35 @@ def test_tables_that_are_broken_read_nothing_else() -> None:
         if size % 4 or len(broken) < 4 + size:
             with pytest.raises(VocabularyError, match="cut off"):
                 SentencePieceNormalizer(bytes(broken), "ab", (), unmarks=True)
+            with pytest.raises(VocabularyError, match="cut off"):
+                SentencePieceNormalizer(bytes(broken), None, (), unmarks=True)
             continue
         ours = SentencePieceNormalizer(bytes(broken), "ab\u3099é", (), unmarks=True, squeezes=True)
         assert isinstance(ours.apply("ab é か\u3099 ab" * 3), bytes)
+
+
+def test_tables_are_refused_where_they_are_not_read() -> None:
+    """In C, key by key as by the definition: keys and values that are no UTF-8, values elsewhere, cycles."""
+    data, rng = compiled_table({"a": "bé", "ab": "", "é": "e", "か\u3099": "が", "\U0001f600": "x"}), random.Random(5)
+    used = [i for i, byte in enumerate(data) if byte and i >= 4]
+    refused = 0
+    for _ in range(600):
+        broken = bytearray(data)
+        for _ in range(rng.randint(0, 2)):
+            broken[rng.choice(used)] = rng.randrange(256)
+        try:
+            read_charsmap(bytes(broken))
+        except VocabularyError as problem:
+            refused += 1
+            with pytest.raises(VocabularyError, match=str(problem)):
+                check_charsmap(bytes(broken))
+        else:
+            check_charsmap(bytes(broken))
+    assert 100 < refused < 500
+    cycle = bytearray(compiled_table({"aa": "b"}))
+    cycle[4 + 4 * (512 ^ 97) : 8 + 4 * (512 ^ 97)] = (97 ^ 0).to_bytes(4, "little")  # to where it stands itself
+    assert len(read_charsmap(bytes(cycle))) == 0
+    check_charsmap(bytes(cycle))
 
 
 def test_other_rules_have_none() -> None:

@@ -14,7 +14,7 @@ from test_charsmap import compiled_table
 
 import bbpe
 from bbpe import charsmap, formats
-from bbpe.charsmap import read_charsmap
+from bbpe.charsmap import check_charsmap, read_charsmap
 from bbpe.clauses import UnknownClauseError, parse_clauses
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
@@ -122,11 +122,13 @@ def test_tables_of_sentencepiece(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = compiled_table({"a": "b"})
     assert read_charsmap(whole) == {"a": "b"}
     for data, problem in ((whole[:9], "cut off"), (whole[:-1], "the table of the normalizer is broken")):
-        with pytest.raises(VocabularyError, match=problem):
-            read_charsmap(data)
+        for read in (read_charsmap, check_charsmap):
+            with pytest.raises(VocabularyError, match=problem):
+                read(data)
     monkeypatch.setattr(charsmap, "_MOST_BYTES", 100)
-    with pytest.raises(VocabularyError, match="expected at most 100"):
-        read_charsmap(whole + b"\0")
+    for read in (read_charsmap, check_charsmap):
+        with pytest.raises(VocabularyError, match="expected at most 100"):
+            read(whole + b"\0")
     monkeypatch.setattr(charsmap, "_MOST_STEPS", 1)
     monkeypatch.setattr(charsmap, "_MOST_BYTES", 10_000)
     with pytest.raises(VocabularyError, match="the table of the normalizer is broken"):

@@ -85,6 +85,15 @@ def test_vocabularies_that_part_bytes() -> None:
                     assert splitter.safe_cut(data, start) == next((i for i in cuts if i >= start), -1)
 
 
+def test_a_vocabulary_that_parts_nothing() -> None:
+    scheme = Scheme(joins=b"\xff" * 8192)
+    for data in (b"", b"a", b"a b\n" * 500, bytes(range(256))):
+        for isa in {*ISAS, "auto"}:
+            splitter = Splitter(scheme, isa)
+            assert splitter.spans(data).tolist() == ([0, len(data)] if data else [0]), (isa, data)
+            assert splitter.safe_cut(data, 0) == -1
+
+
 def test_joins_of_the_wrong_size_are_refused() -> None:
     with pytest.raises(ValueError, match="expected 8192"):
         Splitter(Scheme(joins=b"\0" * 100))

@@ -3,6 +3,8 @@ from libc.stdint cimport uint8_t, uint32_t
 from bbpe.core.c_common cimport bbpe_status
 
 cdef extern from "charsmap.h" nogil:
+    ctypedef bint _Bool
+
     enum:
         BBPE_CHARSMAP_SQUEEZES
         BBPE_CHARSMAP_PREPENDS
@@ -19,6 +21,7 @@ cdef extern from "charsmap.h" nogil:
     bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t n, unsigned rules)
     void bbpe_charsmap_free(bbpe_charsmap *self)
     void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character)
+    bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, _Bool *is_broken)
     bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n)
     bbpe_status bbpe_charsmap_settle(bbpe_charsmap *self)
     bbpe_status bbpe_charsmap_apply(

@@ -7,7 +7,7 @@ class SentencePieceNormalizer:
     def __new__(
         cls,
         table: bytes,
-        marked: str,
+        marked: str | None,
         kept: Iterable[str],
         *,
         unmarks: bool,

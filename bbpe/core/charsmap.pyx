@@ -4,8 +4,9 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from bbpe.core.c_charsmap cimport (
-    BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS, bbpe_charsmap_apply,
-    bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep, bbpe_charsmap_mark, bbpe_charsmap_settle,
+    BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS, _Bool,
+    bbpe_charsmap_apply, bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep, bbpe_charsmap_mark,
+    bbpe_charsmap_mark_keys, bbpe_charsmap_settle,
 )
 from bbpe.core.c_common cimport BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE
 from bbpe.core.c_encode cimport bbpe_encode_text
@@ -21,18 +22,20 @@ cdef class SentencePieceNormalizer:
     """A table and what is done about blanks; immutable, shared by any number of threads.
 
     `table` is as in a model file, or empty.  Keys are looked for where one of `marked` stands, and one character before:
-    these are the keys of one character and the second ones of longer keys, and the same of the strings `kept`.
+    these are the keys of one character and the second ones of longer keys, and the same of the strings `kept`.  None:
+    they are looked for here, and a table that is broken is refused, a `VocabularyError`.
     `unmarks`: U+2581 becomes a blank; with it, `squeezes`: blanks that are too many go; `prepends`: a blank in front of
     what is not empty at last; `begins`: one in front of what is not empty at first, which is not too many.
     """
 
     def __cinit__(
-        self, bytes table not None, str marked not None, kept, *, bint unmarks, bint squeezes=False,
+        self, bytes table not None, str marked, kept, *, bint unmarks, bint squeezes=False,
         bint prepends=False, bint begins=False
     ):
         cdef unsigned rules = 0
         cdef Py_UCS4 char
         cdef bbpe_status status
+        cdef _Bool is_broken = False
         self._table = table
         if unmarks:
             rules |= BBPE_CHARSMAP_UNMARKS
@@ -46,6 +49,12 @@ cdef class SentencePieceNormalizer:
         if status == BBPE_TOO_LARGE:
             raise VocabularyError("the table of the normalizer is cut off; expected its size, a trie and texts")
         check(status)
+        if marked is None:
+            check(bbpe_charsmap_mark_keys(&self.c, &is_broken))
+            if is_broken:
+                raise VocabularyError(
+                    "the table of the normalizer is broken; expected a double-array trie of UTF-8 and the texts it names")
+            marked = "".join([text[1] if len(text) > 1 else text for text in kept])
         for char in marked:
             bbpe_charsmap_mark(&self.c, char)
         for text in kept:

@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-from ..charsmap import read_charsmap
+from ..charsmap import check_charsmap
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..rules import (
@@ -70,7 +70,7 @@ def _precompiled(fields: Fields) -> Precompiled:
     except ValueError:
         fields.refuse("the table is not in base64", "precompiled_charsmap")
     if data:
-        read_charsmap(data)
+        check_charsmap(data)
     return Precompiled(data)
 
 

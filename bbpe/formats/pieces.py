@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..characters import CharacterModel, ordered_by_score
-from ..charsmap import read_charsmap
+from ..charsmap import check_charsmap
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..models import Unigram
@@ -212,7 +212,7 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     rules: list[Normalizer] = []
     prefix = BLANK if model.add_dummy_prefix else ""
     if model.charsmap:
-        read_charsmap(model.charsmap)
+        check_charsmap(model.charsmap)
         rules.append(Charsmap(model.charsmap, tuple(kept), "" if model.remove_extra_whitespaces else prefix))
     if model.remove_extra_whitespaces:
         blank = next((text for text in kept if " " in text or BLANK in text), None)
