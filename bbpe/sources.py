@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .compressed import BROKEN, COMPRESSIONS, failure, naming
-from .core.rows import Room, gather
+from .core.rows import Block, gather
 from .errors import CorpusError
 from .normalize import Text, text_bytes
 from .rowfiles import buffers_of, pyarrow_parquet
@@ -39,7 +39,7 @@ class Texts:
     `ends` says where each text ends in `data`, int64[n]; `None`: `data` is a part of one text, the last one if `last`.
     With `complete` false the text goes on behind the last part, which others read.  `read`: the bytes of the file that
     are behind it; `skipped`: records before or among them that have no text.  The `room` bytes that lie before
-    `data`, a view of a `Room` then, are for whoever takes it.
+    `data`, a view of a `Block` then, are for whoever takes it.
     """
 
     data: bytes | memoryview
@@ -60,14 +60,14 @@ class Buffers:
 
     def __init__(self, size: int) -> None:
         self._size = _ROOM + size
-        self._all: list[Room] = []
+        self._all: list[Block] = []
 
-    def free(self) -> Room:
+    def free(self) -> Block:
         """Return one that nobody has a view of, of `size` bytes behind the room for what is left of another block."""
-        for room in self._all:
-            if not room.is_viewed:
-                return room
-        self._all.append(Room(self._size))
+        for block in self._all:
+            if not block.is_viewed:
+                return block
+        self._all.append(Block(self._size))
         return self._all[-1]
 
 

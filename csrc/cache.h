@@ -1,7 +1,7 @@
 /* What units of text encode to, remembered: a hot part for one thread, and one that a tokenizer's threads share.
  *
- * Keys are exact: the unit's bytes and its length, so a hit is never a guess.  Sizes are fixed; a new entry replaces an
- * old one.
+ * Keys are exact: the unit's bytes and its length, so a hit is never a guess.  Tables do not grow while they are used; a
+ * new entry replaces an old one.
  *
  *   hot     32-byte entries of units up to 15 bytes and 6 ids; 128-byte slots of units up to 47 bytes and 18 ids, or two
  *           of them for more

@@ -109,46 +109,56 @@ static double expect(lattice *self, size_t n, double times, const double *probab
     return times * (log(before[n]) - c * (double)n);
 }
 
+/* The stretches of pretokens [word, end), one after another. */
+typedef struct {
+    const bbpe_unigram_corpus *corpus;
+    size_t word, end, at;
+    bbpe_status status;
+} stretches;
+
+static stretches stretches_of(const bbpe_unigram_corpus *corpus, size_t first, size_t end, const lattice *paths) {
+    const size_t at = first < end ? (size_t)corpus->offsets[first] : 0;
+    return (stretches){corpus, first, end, at, paths == NULL ? BBPE_NO_MEMORY : BBPE_OK};
+}
+
+/* Put the next stretch, one of pretoken `word`, into the lattice and return its length, 0 in the end. */
+static size_t fill_next(stretches *self, lattice *paths) {
+    const bbpe_unigram_corpus *corpus = self->corpus;
+    if (self->status != BBPE_OK) return 0;
+    while (self->word < self->end && self->at == (size_t)corpus->offsets[self->word + 1]) self->word++;
+    if (self->word == self->end) return 0;
+    const size_t n = stretch_end(corpus->data, self->at, (size_t)corpus->offsets[self->word + 1]) - self->at;
+    if (!fill(paths, corpus->data + self->at, n, BBPE_TRIE_NONE)) {
+        self->status = BBPE_NO_MEMORY;
+        return 0;
+    }
+    self->at += n;
+    return n;
+}
+
 bbpe_status bbpe_unigram_train_expect(const bbpe_unigram *model, const bbpe_unigram_corpus *corpus, size_t first,
                                       size_t end, const double *probabilities, double *expected, double *likelihood) {
     lattice *paths = lattice_new(model);
     const double unknown = exp(model->unknown_score);
-    bbpe_status status = paths == NULL ? BBPE_NO_MEMORY : BBPE_OK;
-    for (size_t i = first; i < end && status == BBPE_OK; i++) {
-        const size_t stop = (size_t)corpus->offsets[i + 1];
-        for (size_t at = (size_t)corpus->offsets[i], next; at < stop; at = next) {
-            next = stretch_end(corpus->data, at, stop);
-            if (!fill(paths, corpus->data + at, next - at, BBPE_TRIE_NONE)) {
-                status = BBPE_NO_MEMORY;
-                break;
-            }
-            *likelihood += expect(paths, next - at, (double)corpus->counts[i], probabilities, unknown, expected);
-        }
-    }
+    stretches texts = stretches_of(corpus, first, end, paths);
+    for (size_t n; (n = fill_next(&texts, paths)) > 0;)
+        *likelihood += expect(paths, n, (double)corpus->counts[texts.word], probabilities, unknown, expected);
     lattice_free(paths);
-    return status;
+    return texts.status;
 }
 
 bbpe_status bbpe_unigram_train_count(const bbpe_unigram *model, const bbpe_unigram_corpus *corpus, size_t first,
                                      size_t end, double *times) {
     lattice *paths = lattice_new(model);
-    bbpe_status status = paths == NULL ? BBPE_NO_MEMORY : BBPE_OK;
-    for (size_t i = first; i < end && status == BBPE_OK; i++) {
-        const size_t stop = (size_t)corpus->offsets[i + 1];
-        for (size_t at = (size_t)corpus->offsets[i], next; at < stop; at = next) {
-            next = stretch_end(corpus->data, at, stop);
-            if (!fill(paths, corpus->data + at, next - at, BBPE_TRIE_NONE)) {
-                status = BBPE_NO_MEMORY;
-                break;
-            }
-            for (size_t place = next - at; place > 0; place = paths->edges[paths->last[place]].start) {
-                const uint32_t number = paths->edges[paths->last[place]].number;
-                if (number != BBPE_TRIE_NONE) times[number] += (double)corpus->counts[i];
-            }
+    stretches texts = stretches_of(corpus, first, end, paths);
+    for (size_t n; (n = fill_next(&texts, paths)) > 0;) {
+        for (size_t place = n; place > 0; place = paths->edges[paths->last[place]].start) {
+            const uint32_t number = paths->edges[paths->last[place]].number;
+            if (number != BBPE_TRIE_NONE) times[number] += (double)corpus->counts[texts.word];
         }
     }
     lattice_free(paths);
-    return status;
+    return texts.status;
 }
 
 /* The loss without a token, whose best other path is in `paths`. */

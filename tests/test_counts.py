@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.core.rows import Room, gather, hashes, sum_rows, take
+from bbpe.core.rows import Block, gather, hashes, sum_rows, take
 from bbpe.normalize import text_bytes
 from bbpe.rowfiles import Rows, regrouped
 
@@ -273,24 +273,24 @@ def test_rows_that_do_not_fit_their_data() -> None:
         take(data, np.array([0, 3]), np.array([1]))
 
 
-def test_a_room_knows_whether_it_is_viewed() -> None:
-    room = Room(3)
-    assert not room.is_viewed
-    view = memoryview(room)
+def test_a_block_knows_whether_it_is_viewed() -> None:
+    block = Block(3)
+    assert not block.is_viewed
+    view = memoryview(block)
     view[:] = b"abc"
     part = view[1:]
     del view
-    assert room.is_viewed
+    assert block.is_viewed
     assert bytes(part) == b"bc"
-    array = np.frombuffer(room, np.uint8)
+    array = np.frombuffer(block, np.uint8)
     del part
-    assert room.is_viewed
+    assert block.is_viewed
     assert array.tolist() == [97, 98, 99]
     del array
-    assert not room.is_viewed
-    assert not len(memoryview(Room(0)))
+    assert not block.is_viewed
+    assert not len(memoryview(Block(0)))
     with pytest.raises(ValueError, match="-1"):
-        Room(-1)
+        Block(-1)
 
 
 def test_texts_are_gathered_up_to_a_limit() -> None:

@@ -103,6 +103,7 @@ UNIGRAM: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda model: model.update(unk_id=10_000), "unk_id: found 10000; expected the id of a token"),
     (lambda model: model["vocab"].append(["a b", -9.0]), "'a b' holds a blank, where all blanks are U+2581"),
     (lambda model: model["vocab"].append(["", -9.0]), "a token is the empty string"),
+    (lambda model: model["vocab"].append(["\ud800", -9.0]), r"token '\ud800' holds half a surrogate pair"),
 ]
 
 
@@ -116,6 +117,27 @@ def test_unigram(change: Callable[[dict[str, Any]], object], problem: str, tmp_p
     with pytest.raises(VocabularyError, match=re.escape(problem)) as caught:
         bbpe.load(path)
     assert str(path) in str(caught.value)
+
+
+def test_what_mutated_tokenizer_json_held(tmp_path: Path) -> None:
+    """Found by mutating files: half a surrogate pair in a vocabulary of words, an unknown token that is an object."""
+    path = tmp_path / "tokenizer.json"
+    words = bbpe.train_from_iterator(TEXTS, 80, alphabet="chars", end_of_word="</w>")
+    for made in (bbpe.train_from_iterator(TEXTS, 80, model="wordpiece", special_tokens=["[UNK]"]), words):
+        made.save(path)
+        document = json.loads(path.read_bytes())
+        document["model"]["vocab"]["\ud800"] = 80
+        path.write_text(json.dumps(document), "utf-8")
+        with pytest.raises(VocabularyError, match=r"vocab: token '\\ud800' holds half a surrogate pair") as caught:
+            bbpe.load(path)
+        assert str(path) in str(caught.value)
+    for made in (bbpe.train_from_iterator(TEXTS, 270), words):
+        made.save(path)
+        document = json.loads(path.read_bytes())
+        document["model"]["unk_token"] = {"a": 1}
+        path.write_text(json.dumps(document), "utf-8")
+        with pytest.raises(VocabularyError, match=r"unk_token: found .*; expected a string or null"):
+            bbpe.load(path)
 
 
 def test_tables_of_sentencepiece(monkeypatch: pytest.MonkeyPatch) -> None:

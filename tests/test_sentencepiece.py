@@ -259,6 +259,14 @@ def test_missing_pieces(tmp_path: Path) -> None:
         bbpe.load(path)
 
 
+def test_a_piece_that_is_no_utf8(tmp_path: Path) -> None:
+    """Found by mutating files: protobuf gives such a string as bytes."""
+    path = tmp_path / "bytes.model"
+    path.write_bytes(model_of({"a": -1.0, "abc": -2.0}).SerializeToString().replace(b"abc", b"a\xc1c"))
+    with pytest.raises(VocabularyError, match=r"bytes\.model: piece \d+: b'a\\xc1c' is no UTF-8; expected text"):
+        bbpe.load(path)
+
+
 def test_what_a_model_cannot_say_is_not_written(tmp_path: Path) -> None:
     byte_level = bbpe.train_from_iterator(["a b"], 257)
     with pytest.raises(VocabularyError, match="symbols are not characters"):

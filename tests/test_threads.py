@@ -270,3 +270,32 @@ def test_eight_threads_share_a_tokenizer_and_its_caches(
     tok.clear_cache()
     assert tok.cache_info().process == before.process
     assert threading.active_count() < 50
+
+
+FIRST_CALLS: list[Callable[[bbpe.Tokenizer], object]] = [
+    lambda tok: tok.encode(FIRST_TEXT),
+    lambda tok: tok.encode_to_numpy(FIRST_TEXT.encode()).tolist(),
+    lambda tok: tok.encode_batch([FIRST_TEXT, "", "ß"], threads=2),
+    lambda tok: tok.decode(range(256, 290)),
+    lambda tok: tok.encode_with_offsets(FIRST_TEXT)[1].tolist(),
+    lambda tok: (tok.count_tokens(FIRST_TEXT), tok.fits(FIRST_TEXT, 5), tok.is_canonical([256, 257])),
+    lambda tok: "".join(tok.stream_decoder().stream(range(256, 290))),
+    lambda tok: (tok.fingerprint, tok.get_vocab(), tok.token_byte_values()),
+]
+FIRST_TEXT = "see my eyes first, see my dogs: 12345 Übermut 東京 " * 40
+
+
+def test_the_first_calls_of_all_threads_come_at_once() -> None:
+    """What a tokenizer makes at its first use, and the modules behind it, where nothing waits for a lock."""
+    spec = bbpe.train_from_iterator([FIRST_TEXT], 300, pattern="cl100k").spec
+    expected = [call(bbpe.Tokenizer(spec)) for call in FIRST_CALLS]
+    with ThreadPoolExecutor(len(FIRST_CALLS)) as pool:
+        for turn in range(30):
+            tok, start = bbpe.Tokenizer(spec), threading.Barrier(len(FIRST_CALLS))
+
+            def work(number: int, tok: bbpe.Tokenizer = tok, start: threading.Barrier = start) -> bool:
+                start.wait()
+                return FIRST_CALLS[number](tok) == expected[number]
+
+            order = random.Random(turn).sample(range(len(FIRST_CALLS)), len(FIRST_CALLS))
+            assert all(pool.map(work, order)), turn

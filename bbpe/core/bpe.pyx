@@ -1,5 +1,5 @@
 """The BPE model in C (csrc/bpe.h), made of a vocabulary and merges."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from bbpe.core.c_bpe cimport (

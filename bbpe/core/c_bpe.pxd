@@ -4,7 +4,7 @@ from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
 
 cdef extern from "bpe.h" nogil:
-    const uint64_t BBPE_BPE_MADE, BBPE_BPE_NONE
+    const uint64_t BBPE_BPE_MADE
     enum:
         BBPE_BPE_SHORT
 

@@ -18,5 +18,3 @@ cdef extern from "id_array.h" nogil:
         ptrdiff_t stride
         size_t count
         bbpe_id_type type
-
-    void bbpe_id_array_load(const bbpe_id_array *self, size_t start, size_t count, uint32_t *out)

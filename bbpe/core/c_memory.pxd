@@ -1,7 +1,6 @@
 cdef extern from "memory.h" nogil:
     void *bbpe_memory_new(size_t count, size_t size)
     void *bbpe_memory_zeroed(size_t count, size_t size)
-    void *bbpe_memory_resize(void *memory, size_t count, size_t size)
     void *bbpe_memory_reserve(void *memory, size_t *capacity, size_t need, size_t size)
     void bbpe_memory_free(void *memory)
     void *bbpe_memory_table(size_t count, size_t size)

@@ -28,7 +28,7 @@ cdef extern from "hash.h" nogil:
     uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n)
 
 
-cdef class Room:
+cdef class Block:
     """Memory for `size` bytes that nobody has cleared, a writable buffer; `is_viewed` while somebody has a view of it."""
     cdef void *memory
     cdef Py_ssize_t size, views
@@ -57,6 +57,13 @@ cdef class Room:
         return self.views > 0
 
 
+cdef void *_reserved(void *memory, size_t *capacity, size_t need, size_t size) except NULL:
+    cdef void *grown = bbpe_memory_reserve(memory, capacity, need, size)
+    if grown == NULL:
+        raise MemoryError("bbpe could not allocate memory")
+    return grown
+
+
 def gather(texts, size_t limit, convert):
     """Take texts from an iterator until they have `limit` bytes; `convert` makes UTF-8 of what is not ASCII or bytes.
 
@@ -66,7 +73,6 @@ def gather(texts, size_t limit, convert):
     cdef int64_t *ends = NULL
     cdef size_t used = 0, capacity = 0, count = 0, ends_capacity = 0, n
     cdef const void *source
-    cdef void *grown
     cdef const uint8_t[::1] view
     try:
         while used < limit:
@@ -92,14 +98,8 @@ def gather(texts, size_t limit, convert):
                 result = np.zeros(count + 1, dtype=np.int64)
                 result[count] = n
                 return text, result
-            grown = bbpe_memory_reserve(data, &capacity, used + n + 1, 1)  # one more: never NULL
-            if grown == NULL:
-                raise MemoryError("bbpe could not allocate memory")
-            data = <uint8_t *>grown
-            grown = bbpe_memory_reserve(ends, &ends_capacity, count + 1, sizeof(int64_t))
-            if grown == NULL:
-                raise MemoryError("bbpe could not allocate memory")
-            ends = <int64_t *>grown
+            data = <uint8_t *>_reserved(data, &capacity, used + n + 1, 1)  # one more: never NULL
+            ends = <int64_t *>_reserved(ends, &ends_capacity, count + 1, sizeof(int64_t))
             if n:
                 memcpy(data + used, source, n)
             used += n

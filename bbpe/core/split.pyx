@@ -1,6 +1,6 @@
 """Compiled splitters, and the byte lengths of pretokens that a regex found."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
 import numpy as np

@@ -10,6 +10,7 @@ from ..files import StrPath
 from ..normalize import alphabet_to_bytes, bytes_to_alphabet
 from ..rules import BLANK, BYTE_KEYS, Characters
 from ..spec import TokenizerSpec
+from .keys import check_well_formed
 
 
 def read_keys(
@@ -37,6 +38,7 @@ def read_keys(
             path=path,
         )
     skipped = left_out.union(BYTE_KEYS) if byte_fallback else left_out
+    check_well_formed(keys, path=path, place=place)
     tokens = {key: token_of(key, characters) for key in keys if key not in skipped}
     empty = next((key for key, token in tokens.items() if not token), None)
     if empty is not None:

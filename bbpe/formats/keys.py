@@ -166,6 +166,14 @@ def well_formed(text: str) -> bool:
     return not any(0xD800 <= ord(char) <= 0xDFFF for char in text)
 
 
+def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> None:
+    """Raise `VocabularyError` on a token of text that no text has."""
+    broken = next((key for key in keys if not key.isascii() and not well_formed(key)), None)
+    if broken is not None:
+        problem = f"token {broken!r} holds half a surrogate pair; expected Unicode text"
+        raise VocabularyError(problem, path=path, place=place)
+
+
 def _in_alphabet(key: str) -> bool:
     try:
         alphabet_to_bytes(key)

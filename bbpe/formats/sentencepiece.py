@@ -45,7 +45,7 @@ def load(
         _check(model)
         normalizer = model.normalizer_spec
         pieces = PieceModel(
-            [Piece(row.piece, row.score, row.type) for row in model.pieces],
+            [_piece(token_id, row) for token_id, row in enumerate(model.pieces)],
             is_bpe=model.trainer_spec.model_type == _BPE,
             byte_fallback=model.trainer_spec.byte_fallback,
             add_dummy_prefix=normalizer.add_dummy_prefix,
@@ -57,6 +57,12 @@ def load(
 
 def _place(token_id: int) -> str:
     return f"piece {token_id}"
+
+
+def _piece(token_id: int, row: Any) -> Piece:
+    if not isinstance(row.piece, str):  # what is no UTF-8 is given as its bytes
+        raise VocabularyError(f"{row.piece!r} is no UTF-8; expected text", place=_place(token_id))
+    return Piece(row.piece, row.score, row.type)
 
 
 def _parsed(path: StrPath) -> Any:

@@ -222,6 +222,8 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     model.only("type", "BPE", default="BPE")
     model.only("dropout", None, 0.0, 0, default=None)
     unknown = model.take("unk_token", None)
+    if unknown is not None and type(unknown) is not str:
+        model.refuse(f"found {shown(unknown)}; expected a string or null", "unk_token")
     prefix, end = _mark(model, "continuing_subword_prefix"), _mark(model, "end_of_word_suffix")
     if split.byte_level:
         _refuse_marks(model, "the pre_tokenizer ByteLevel is", prefix, "")
@@ -240,7 +242,7 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
         _check_apart(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
-        ended = _ended_bytes(model, tokens, keys.get(unknown), end) if end else None
+        ended = _ended_bytes(model, tokens, None if unknown is None else keys.get(unknown), end) if end else None
         return _Model({keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended)
     marks = _marks_blanks(model, split, rules, keys, specials)
     if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or not decoder.undoes(prefix, end):
@@ -271,7 +273,7 @@ def _ended_bytes(model: Fields, tokens: Mapping[str, bytes], unknown: int | None
     return Characters((), unknown, end_of_word=end, are_bytes=True)
 
 
-def _unknown_id(model: Fields, unknown: object, ids: Mapping[Any, int]) -> int:
+def _unknown_id(model: Fields, unknown: str, ids: Mapping[str, int]) -> int:
     token_id = ids.get(unknown)
     if token_id is None:
         model.refuse(f"{shown(unknown)} has no id", "unk_token")

@@ -19,7 +19,7 @@ from ..models import WordPiece
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec import TextRules, TokenizerSpec, keys_of_text, make_spec
-from .keys import check_ids
+from .keys import check_ids, check_well_formed
 from .known import check_special_tokens
 from .reading import Fields, about, read_json, read_text, shown
 
@@ -155,6 +155,7 @@ def read_wordpiece(fields: Fields, specials: Mapping[str, int], *, cleanup: bool
     for text, token_id in specials.items():
         if keys.get(text, token_id) != token_id:
             fields.refuse(f"token {text!r} has id {keys[text]} here and {token_id} in added_tokens", "vocab")
+    check_well_formed(keys, path=fields.path, place=fields.at("vocab"))
     vocab = {token_id: key.encode() for key, token_id in keys.items()}
     return vocab, WordPiece(keys[unknown], prefix, most, cleanup)
 
