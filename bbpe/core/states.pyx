@@ -98,13 +98,13 @@ cdef class States:
         while entries >= LEAST_ENTRIES and entries > state.hot.entry_count:
             size = bbpe_hot_cache_bytes(entries, slots_for(entries))
             is_modest = 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == before
-            if is_modest and bbpe_cache_budget_take(&BUDGET, size):
+            # what it had goes as soon as it is moved
+            if is_modest and bbpe_cache_budget_take(&BUDGET, size - before):
                 if bbpe_encode_state_grow(state, entries, slots_for(entries)):
-                    bbpe_cache_budget_give(&BUDGET, before)
                     if not was_grown:
                         BBPE_ATOMIC_ADD(&self.grown, 1)
                     break
-                bbpe_cache_budget_give(&BUDGET, size)
+                bbpe_cache_budget_give(&BUDGET, size - before)
             entries //= 2
         return self._share(state) if state.is_grown and BBPE_ATOMIC_LOAD(&self.grown) > 1 else 0
 
