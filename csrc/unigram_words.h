@@ -59,8 +59,7 @@ BBPE_INLINE size_t bbpe_unigram_words_before_blank(const uint64_t words[2]) {
     return blanks != 0 ? length : length + 8;
 }
 
-/* The word that text[0..n) begins with, up to a blank or the end; one of too many bytes
- * if it is longer. */
+/* The word that text[0..n) begins with, up to a blank or the end; one of too many bytes if it is longer. */
 BBPE_INLINE bbpe_unigram_word_key bbpe_unigram_words_find(const uint8_t *text, size_t n) {
     uint64_t words[2] = {0x2020202020202020u, 0x2020202020202020u};
     if (BBPE_LIKELY(n >= 16)) memcpy(words, text, 16);

@@ -19,7 +19,6 @@ from strings import adversarial_strings, byte_soups
 import bbpe
 from bbpe import budget, count_run, reference
 from bbpe import settings as count_settings
-from bbpe.core.count import PretokenTable
 
 WORDS = ["word", "Word", "1", "'s", "'ll", ".", "!", "é", "漢", "<|s|>", "<|s|>>", "\xff", "verylongword" * 3]
 BLANKS = [" ", "  ", "\n", "\r\n", "\n\n", "\t", "\u3000", "\x85"]
@@ -330,14 +329,7 @@ def test_merging_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pyte
     assert len(bbpe.train_from_iterator(texts, 300, max_memory=base + (1 << 30)).merges) == 44
 
 
-# -- tables --------------------------------------------------------------------------------------------
-
-
-def test_a_count_beyond_64_bits_is_refused() -> None:
-    table = PretokenTable()
-    table.add(b"a", 2**63)
-    with pytest.raises(OverflowError):
-        table.add(b"a", 2**63)
+# -- arguments -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.core.count import PretokenTable
 from bbpe.core.rows import Block, gather, hashes, sum_rows, take
 from bbpe.normalize import text_bytes
 from bbpe.rowfiles import Rows, regrouped
@@ -271,6 +272,13 @@ def test_rows_that_do_not_fit_their_data() -> None:
             hashes(data, np.array(offsets, np.int64))
     with pytest.raises(IndexError):
         take(data, np.array([0, 3]), np.array([1]))
+
+
+def test_a_count_beyond_64_bits_is_refused() -> None:
+    table = PretokenTable()
+    table.add(b"a", 2**63)
+    with pytest.raises(OverflowError):
+        table.add(b"a", 2**63)
 
 
 def test_a_block_knows_whether_it_is_viewed() -> None:

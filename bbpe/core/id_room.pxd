@@ -10,4 +10,4 @@ cdef class IdRoom:
     cdef size_t count
 
 
-cdef void drop_idle_room() noexcept
+cdef int drop_idle_room() except -1

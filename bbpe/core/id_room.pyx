@@ -55,13 +55,13 @@ cdef class IdRoom:
         return np.frombuffer(self, dtype=np.uint32) if count else np.empty(0, dtype=np.uint32)
 
 
-cdef void free_room(bbpe_room *room) noexcept:
+cdef int free_room(bbpe_room *room) except -1:
     bbpe_room_close(room)
     bbpe_memory_free(room)
+    return 0
 
 
-cdef void drop_idle_room() noexcept:
+cdef int drop_idle_room() except -1:
     """Free the room that waits for a text."""
     cdef bbpe_room *room = <bbpe_room *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
-    if room != NULL:
-        free_room(room)
+    return free_room(room) if room != NULL else 0

@@ -25,7 +25,7 @@ cdef enum:
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
-cdef inline size_t slots_for(size_t entries) noexcept:
+cdef inline size_t slots_for(size_t entries) except 0:
     return min(<size_t>MOST_SLOTS, entries // ENTRIES_A_SLOT)
 
 
