@@ -8,6 +8,7 @@ static void forget_numbers(bbpe_bpe *self) {
     bbpe_memory_free(self->ids);
     self->byte_pairs = self->numbers = self->ids = NULL;
     self->number_count = 0;
+    self->plain_start = self->plain_distance = 0;
 }
 
 bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bool by_rank, bool whole_pretokens) {
@@ -55,7 +56,12 @@ bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, ui
 
 /* Give a token the next number. */
 static void number_token(bbpe_bpe *self, uint32_t id) {
-    self->numbers[id] = (uint32_t)self->number_count;
+    const uint32_t number = (uint32_t)self->number_count;
+    if (id - number != self->plain_distance) {
+        self->plain_distance = id - number;
+        self->plain_start = number;
+    }
+    self->numbers[id] = number;
     self->ids[self->number_count++] = id;
 }
 
@@ -161,35 +167,19 @@ static bbpe_status settle_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, cons
     return bbpe_bpe_add_merge(self, ids[0], ids[1], id, id);
 }
 
-/* Look for the live merges of tokens of one length, when all shorter ones have theirs; `ids` has room for one.  None of
- * them can take part in another, so short ones go in turns.  All stop at two symbols: a listed merge of these would
- * hide which they were. */
-static bbpe_status settle_length(bbpe_bpe *self, bbpe_bpe_work *work, const uint32_t *order, size_t count,
-                                 bool is_numbered, uint32_t *ids) {
-    bbpe_bpe_lane lanes[BBPE_BPE_LANES];
-    bbpe_pretoken_entry *entries = self->tokens.entries;
-    const size_t length = entries[order[0]].length;
-    bbpe_status status = BBPE_OK;
-    for (size_t i = 0; i < count && status == BBPE_OK;) {
-        size_t found, taken = 0;
-        if (length > BBPE_BPE_LANE || !is_numbered) {
-            bbpe_pretoken_entry *entry = entries + order[i++];
-            const uint8_t *bytes = self->tokens.arena + entry->start;
-            if (is_numbered && length <= BBPE_BPE_SHORT)
-                found = bbpe_bpe_merge_short(self, bytes, length, 2, ids);
-            else
-                status = bbpe_bpe_merge_long(self, work, bytes, length, 2, ids, &found);
-            if (status == BBPE_OK) status = settle_token(self, entry, ids, found);
-            continue;
-        }
-        for (; taken < BBPE_BPE_LANES && i + taken < count; taken++)
-            bbpe_bpe_lane_begin(self, lanes + taken, self->tokens.arena + entries[order[i + taken]].start, length);
-        bbpe_bpe_merge_lanes(self, lanes, taken, 2);
-        for (size_t k = 0; k < taken && status == BBPE_OK; k++)
-            status = settle_token(self, entries + order[i + k], lanes[k].symbols, lanes[k].count);
-        i += taken;
+/* Look for the live merge of a token when all shorter ones have theirs; `ids` has room for one a byte.  It stops at two
+ * symbols: a listed merge of these would hide which they were. */
+static bbpe_status settle_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretoken_entry *entry, bool is_numbered,
+                                uint32_t *ids) {
+    const uint8_t *bytes = self->tokens.arena + entry->start;
+    size_t count;
+    if (is_numbered && entry->length <= BBPE_BPE_SHORT) {
+        count = bbpe_bpe_merge_short(self, bytes, entry->length, 2, ids);
+    } else {
+        const bbpe_status status = bbpe_bpe_merge_long(self, work, bytes, entry->length, 2, ids, &count);
+        if (status != BBPE_OK) return status;
     }
-    return status;
+    return settle_token(self, entry, ids, count);
 }
 
 bbpe_status bbpe_bpe_settle(bbpe_bpe *self) {
@@ -200,11 +190,10 @@ bbpe_status bbpe_bpe_settle(bbpe_bpe *self) {
     bbpe_status status = order != NULL && ids != NULL ? BBPE_OK : BBPE_NO_MEMORY;
     if (status == BBPE_OK && self->by_rank) status = bbpe_pair_table_reserve(&self->merges, n);
     if (status == BBPE_OK) status = self->by_rank ? number_by_id(self) : number_listed(self, &self->merges, &is_numbered);
-    for (size_t i = 0, end; i < n && status == BBPE_OK; i = end) {
-        const size_t length = self->tokens.entries[order[i]].length;
-        for (end = i; end < n && self->tokens.entries[order[end]].length == length; end++)
-            if (length == 1) self->tokens.entries[order[end]].value |= BBPE_BPE_MADE;
-        if (length > 1) status = settle_length(self, &work, order + i, end - i, is_numbered, ids);
+    for (size_t i = 0; i < n && status == BBPE_OK; i++) {
+        bbpe_pretoken_entry *entry = self->tokens.entries + order[i];
+        if (entry->length > 1) status = settle_entry(self, &work, entry, is_numbered, ids);
+        else entry->value |= BBPE_BPE_MADE;
     }
     if (status == BBPE_OK && !is_numbered) status = number_live(self);
     bbpe_bpe_work_free(&work);

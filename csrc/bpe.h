@@ -36,6 +36,8 @@ typedef struct {
     uint32_t *byte_pairs;       /* numbers that two bytes make, [first << 8 | second], or BBPE_MERGE_TABLE_NONE */
     uint32_t *numbers, *ids;    /* id -> number; number -> id */
     size_t number_count;
+    /* from this number on ids are so much higher, modulo 2^32: mostly those of all merges, which saves looking them up */
+    uint32_t plain_start, plain_distance;
     bbpe_pretoken_table tokens; /* bytes -> id, and BBPE_BPE_MADE */
     uint32_t *lengths;          /* by id; 0 where there is no token */
     bbpe_bpe_parts *parts;      /* by id: the pair of a token's live merge; of others undefined */
@@ -92,21 +94,6 @@ BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_
 /* Merge up to BBPE_BPE_SHORT bytes until `enough` symbols or no pair is left; writes n ids, of which so many as are
  * returned count. */
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids);
-/* Units of at most 16 bytes that are merged in turns: while one waits for memory the others go on. */
-enum { BBPE_BPE_LANES = 8, BBPE_BPE_LANE = 16 };
-
-typedef struct {
-    uint32_t symbols[BBPE_BPE_LANE + 1]; /* ids at last */
-    uint32_t made[BBPE_BPE_LANE + 1];    /* by the pair that begins at each symbol */
-    size_t count;
-    size_t changed; /* the last symbol that was made, whose pairs are to be looked up; or BBPE_BPE_LANE */
-    bool is_done;
-} bbpe_bpe_lane;
-
-/* Put up to 16 bytes into a lane. */
-void bbpe_bpe_lane_begin(const bbpe_bpe *self, bbpe_bpe_lane *lane, const uint8_t *text, size_t n);
-/* Merge all lanes, as bbpe_bpe_merge_short does one; their symbols become ids. */
-void bbpe_bpe_merge_lanes(const bbpe_bpe *self, bbpe_bpe_lane *lanes, size_t count, size_t enough);
 
 /* The same for any length by a heap over the symbols, O(n log n): the truth that faster ways must meet. */
 bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,

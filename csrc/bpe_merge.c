@@ -10,77 +10,50 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self) {
     memset(self, 0, sizeof *self);
 }
 
+/* Symbols of a unit, each below the number that it makes with its right neighbour: the least cell is the next merge. */
+static void put_bytes(const bbpe_bpe *self, uint64_t *cells, const uint8_t *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t made = i + 1 < n ? self->byte_pairs[text[i] << 8 | text[i + 1]] : BBPE_MERGE_TABLE_NONE;
+        cells[i] = (uint64_t)made << 32 | text[i];
+    }
+}
+
+/* Make the symbol at `at` and its right neighbour, one of n, the symbol `made`. */
+BBPE_INLINE void merge_cells(const bbpe_merge_table *table, uint64_t *cells, size_t n, size_t at, uint32_t made) {
+    uint64_t moved = 0;
+    /* from the end: forwards a compiler calls memmove for what is three cells or so, which takes half as long again */
+    for (size_t i = n - 1; i > at; i--) {
+        const uint64_t cell = cells[i];
+        cells[i] = moved;
+        moved = cell;
+    }
+    if (at > 0) {
+        const uint32_t left = (uint32_t)cells[at - 1];
+        cells[at - 1] = (uint64_t)bbpe_merge_table_find(table, left, made) << 32 | left;
+    }
+    const bool has_right = at + 2 < n;
+    const uint32_t next = has_right ? bbpe_merge_table_find(table, made, (uint32_t)cells[at + 1]) : BBPE_MERGE_TABLE_NONE;
+    cells[at] = (uint64_t)next << 32 | made;
+}
+
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids) {
-    uint32_t made[BBPE_BPE_SHORT + 1]; /* by the pair that begins at each symbol */
-    for (size_t i = 0; i < n; i++) ids[i] = text[i];
-    for (size_t i = 1; i < n; i++) made[i - 1] = self->byte_pairs[text[i - 1] << 8 | text[i]];
-    while (n > enough) {
+    uint64_t cells[BBPE_BPE_SHORT];
+    put_bytes(self, cells, text, n);
+    for (; n > enough; n--) {
         size_t at = 0;
-        uint32_t best = made[0];
+        uint64_t least = cells[0];
         for (size_t i = 1; i + 1 < n; i++) {
-            at = made[i] < best ? i : at;
-            best = made[i] < best ? made[i] : best;
+            at = cells[i] < least ? i : at;
+            least = cells[i] < least ? cells[i] : least;
         }
-        if (best == BBPE_MERGE_TABLE_NONE) break;
-        n--;
-        ids[at] = best;
-        for (size_t i = at + 1; i < n; i++) {
-            ids[i] = ids[i + 1];
-            made[i - 1] = made[i];
-        }
-        if (at > 0) made[at - 1] = bbpe_merge_table_find(&self->table, ids[at - 1], best);
-        if (at + 1 < n) made[at] = bbpe_merge_table_find(&self->table, best, ids[at + 1]);
+        if (least >> 32 == BBPE_MERGE_TABLE_NONE) break;
+        merge_cells(&self->table, cells, n, at, (uint32_t)(least >> 32));
     }
-    for (size_t i = 0; i < n; i++) ids[i] = self->ids[ids[i]];
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t number = (uint32_t)cells[i];
+        ids[i] = number < self->plain_start ? self->ids[number] : number + self->plain_distance;
+    }
     return n;
-}
-
-void bbpe_bpe_lane_begin(const bbpe_bpe *self, bbpe_bpe_lane *lane, const uint8_t *text, size_t n) {
-    for (size_t i = 0; i < n; i++) lane->symbols[i] = text[i];
-    for (size_t i = 1; i < n; i++) lane->made[i - 1] = self->byte_pairs[text[i - 1] << 8 | text[i]];
-    lane->count = n;
-    lane->changed = BBPE_BPE_LANE;
-    lane->is_done = false;
-}
-
-/* One merge of a lane; what its new pairs make is looked up in its next turn. */
-static void take_turn(const bbpe_bpe *self, bbpe_bpe_lane *lane, size_t enough) {
-    uint32_t *symbols = lane->symbols, *made = lane->made;
-    size_t at = lane->changed, n = lane->count;
-    if (at != BBPE_BPE_LANE) {
-        if (at > 0) made[at - 1] = bbpe_merge_table_find(&self->table, symbols[at - 1], symbols[at]);
-        if (at + 1 < n) made[at] = bbpe_merge_table_find(&self->table, symbols[at], symbols[at + 1]);
-    }
-    uint32_t best = BBPE_MERGE_TABLE_NONE;
-    for (size_t i = 0; i + 1 < n; i++) {
-        at = made[i] < best ? i : at;
-        best = made[i] < best ? made[i] : best;
-    }
-    if (best == BBPE_MERGE_TABLE_NONE || n <= enough) {
-        for (size_t i = 0; i < n; i++) symbols[i] = self->ids[symbols[i]];
-        lane->is_done = true;
-        return;
-    }
-    lane->count = --n;
-    lane->changed = at;
-    symbols[at] = best;
-    for (size_t i = at + 1; i < n; i++) {
-        symbols[i] = symbols[i + 1];
-        made[i - 1] = made[i];
-    }
-    if (at > 0) bbpe_merge_table_prefetch(&self->table, symbols[at - 1], best);
-    if (at + 1 < n) bbpe_merge_table_prefetch(&self->table, best, symbols[at + 1]);
-}
-
-void bbpe_bpe_merge_lanes(const bbpe_bpe *self, bbpe_bpe_lane *lanes, size_t count, size_t enough) {
-    for (size_t left = count; left > 0;) {
-        left = 0;
-        for (size_t i = 0; i < count; i++) {
-            if (lanes[i].is_done) continue;
-            take_turn(self, lanes + i, enough);
-            left += !lanes[i].is_done;
-        }
-    }
 }
 
 /* Queue the symbol at `left` and its right neighbour, if they merge. */

@@ -5,14 +5,17 @@
 bbpe_status bbpe_merge_table_init(bbpe_merge_table *self, size_t merges) {
     unsigned lg = 8;
     while (((size_t)1 << lg) / 5 * 4 < merges) lg++;
-    self->mask = ((size_t)1 << lg) - 1;
+    self->mask = ((size_t)1 << lg) - BBPE_MERGE_TABLE_WAYS;
     self->shift = 64 - lg;
     self->bits_shift = 64 - (lg + 3);
     self->slots = bbpe_memory_table((size_t)1 << lg, sizeof *self->slots);
     self->bits = bbpe_memory_table((size_t)1 << (lg + 3 - 6), sizeof *self->bits);
-    if (self->slots != NULL && self->bits != NULL) return BBPE_OK;
-    bbpe_merge_table_free(self);
-    return BBPE_NO_MEMORY;
+    if (self->slots == NULL || self->bits == NULL) {
+        bbpe_merge_table_free(self);
+        return BBPE_NO_MEMORY;
+    }
+    memset(self->slots, 0xFF, sizeof *self->slots << lg);
+    return BBPE_OK;
 }
 
 void bbpe_merge_table_free(bbpe_merge_table *self) {
@@ -25,7 +28,11 @@ void bbpe_merge_table_add(bbpe_merge_table *self, uint32_t left, uint32_t right,
     const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
     const size_t bit = (size_t)(hash >> self->bits_shift);
     self->bits[bit / 64] |= (uint64_t)1 << (bit % 64);
-    size_t i = (size_t)(hash >> self->shift);
-    while (self->slots[i] != 0 && self->slots[i] >> (BBPE_MERGE_TABLE_BITS + 1) != pair) i = (i + 1) & self->mask;
-    self->slots[i] = pair << (BBPE_MERGE_TABLE_BITS + 1) | made;
+    for (size_t i = bbpe_merge_table_home(self, hash);; i = (i + BBPE_MERGE_TABLE_WAYS) & self->mask)
+        for (size_t way = 0; way < BBPE_MERGE_TABLE_WAYS; way++) {
+            uint64_t *slot = self->slots + i + way;
+            if (*slot != BBPE_MERGE_TABLE_EMPTY && *slot >> (BBPE_MERGE_TABLE_BITS + 1) != pair) continue;
+            *slot = pair << (BBPE_MERGE_TABLE_BITS + 1) | made;
+            return;
+        }
 }

@@ -1,21 +1,23 @@
 /* The merges that are looked up millions of times: a pair of symbols -> the symbol they make, in eight bytes.
  *
- * Symbols are numbers below 2^21: a byte is its own number, and a merge makes a number that is the higher, the later
- * its turn; so the number is the priority too.  Most pairs that are asked for do not merge, which a set of bits
- * answers that stays in the cache: 128 KiB, and 1 MiB of slots, for 100,000 merges.  The struct owns both arrays;
- * read by any number of threads. */
+ * Symbols are numbers below 2^21 - 1: a byte is its own number, and a merge makes a number that is the higher, the later
+ * its turn; so the number is the priority too.  Of pairs that do not merge, nearly all are refused by a set of bits that
+ * stays in the cache: 128 KiB, and 1 MiB of slots, for 100,000 merges.  Four slots are a group and compared at once, as
+ * a search that stops at one of them is a branch that nothing foretells.  The struct owns both arrays; read by any
+ * number of threads. */
 #ifndef BBPE_MERGE_TABLE_H
 #define BBPE_MERGE_TABLE_H
 
 #include "common.h"
 
-enum { BBPE_MERGE_TABLE_BITS = 21 };
+enum { BBPE_MERGE_TABLE_BITS = 21, BBPE_MERGE_TABLE_WAYS = 4 };
 #define BBPE_MERGE_TABLE_NONE UINT32_MAX
+#define BBPE_MERGE_TABLE_EMPTY UINT64_MAX
 
 typedef struct {
-    uint64_t *slots; /* left << 43 | right << 22 | made; 0: empty */
+    uint64_t *slots; /* left << 43 | right << 22 | made; or BBPE_MERGE_TABLE_EMPTY, and then so are the rest of the group */
     uint64_t *bits;
-    size_t mask;
+    size_t mask;                /* of the number of a group's first slot */
     unsigned shift, bits_shift; /* a hash >> these is a place in either */
 } bbpe_merge_table;
 
@@ -29,11 +31,13 @@ BBPE_INLINE uint64_t bbpe_merge_table_hash(uint64_t pair) {
     return pair * 0x9E3779B97F4A7C15u;
 }
 
-/* Fetch what finding will look at. */
-BBPE_INLINE void bbpe_merge_table_prefetch(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
-    const uint64_t hash = bbpe_merge_table_hash((uint64_t)left << BBPE_MERGE_TABLE_BITS | right);
-    BBPE_PREFETCH(self->bits + (hash >> self->bits_shift) / 64);
-    BBPE_PREFETCH(self->slots + (hash >> self->shift));
+/* The first slot of the group where a pair is looked for first. */
+BBPE_INLINE size_t bbpe_merge_table_home(const bbpe_merge_table *self, uint64_t hash) {
+    return (size_t)(hash >> self->shift) & self->mask;
+}
+
+BBPE_INLINE uint64_t bbpe_merge_table_least(uint64_t a, uint64_t b) {
+    return b < a ? b : a;
 }
 
 /* What two symbols make, or BBPE_MERGE_TABLE_NONE. */
@@ -41,11 +45,14 @@ BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_
     const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
     const size_t bit = (size_t)(hash >> self->bits_shift);
     if (!(self->bits[bit / 64] >> (bit % 64) & 1)) return BBPE_MERGE_TABLE_NONE;
-    for (size_t i = (size_t)(hash >> self->shift);; i = (i + 1) & self->mask) {
-        const uint64_t slot = self->slots[i];
-        if (slot >> (BBPE_MERGE_TABLE_BITS + 1) == pair && slot != 0)
-            return (uint32_t)slot & (((uint32_t)2 << BBPE_MERGE_TABLE_BITS) - 1);
-        if (slot == 0) return BBPE_MERGE_TABLE_NONE;
+    const uint64_t key = pair << (BBPE_MERGE_TABLE_BITS + 1);
+    for (size_t i = bbpe_merge_table_home(self, hash);; i = (i + BBPE_MERGE_TABLE_WAYS) & self->mask) {
+        const uint64_t *slots = self->slots + i;
+        /* of the slot that has the pair this leaves what it makes, which is less than what it leaves of any other */
+        const uint64_t first = bbpe_merge_table_least(slots[0] ^ key, slots[1] ^ key);
+        const uint64_t made = bbpe_merge_table_least(first, bbpe_merge_table_least(slots[2] ^ key, slots[3] ^ key));
+        if (BBPE_LIKELY(made < (uint64_t)2 << BBPE_MERGE_TABLE_BITS)) return (uint32_t)made;
+        if (slots[BBPE_MERGE_TABLE_WAYS - 1] == BBPE_MERGE_TABLE_EMPTY) return BBPE_MERGE_TABLE_NONE;
     }
 }
 
