@@ -7,6 +7,7 @@ enum {
     WINDOW = 1 << 15, /* bytes of a text at a time as UTF-8: they stay in the L2 cache beside the tables */
     LOOK_BACK = 1 << 10, /* how far before the end of a window a cut is looked for first */
     LEAST_ROOM = 16,  /* what transcoding asks for */
+    NEAR = 1024,      /* units: a text hardly ever has to be looked at further to be cut */
 };
 
 /* Where the text so far, window[0..n), may be cut; 0 when nowhere. */
@@ -116,12 +117,11 @@ static size_t cut_utf8(const bbpe_encoder *self, const uint8_t *text, size_t sta
     return cut_in_word(self, text, start, stop, n);
 }
 
-size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
-                       size_t n, size_t window) {
-    if (text.unit_size == 0) return cut_utf8(self, text.units, start, n, window);
+/* The same in units of a str, which have to be transcoded for it. */
+static size_t cut_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                        size_t n, size_t window) {
     const size_t stop = n - start > window ? start + window : n;
     size_t next = start;
-    state->status = BBPE_OK;
     if (!reserve_window(state, bbpe_encode_bound(text.unit_size, stop - start) + LEAST_ROOM)) return BBPE_SPLIT_NO_CUT;
     const size_t used = bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window,
                                             state->window_capacity);
@@ -132,4 +132,15 @@ size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_
     /* as many units as fill the window up to the cut, which lies behind the half of a pair that may have begun it */
     bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window, cut);
     return next;
+}
+
+size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
+                       size_t n, size_t window) {
+    if (text.unit_size == 0) return cut_utf8(self, text.units, start, n, window);
+    state->status = BBPE_OK;
+    for (size_t near = NEAR; near < window; near *= 8) {
+        const size_t cut = cut_units(self, state, text, start, n, near);
+        if (cut != BBPE_SPLIT_NO_CUT) return cut;
+    }
+    return cut_units(self, state, text, start, n, window);
 }
