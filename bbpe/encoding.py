@@ -257,7 +257,7 @@ def _slices(text: Text) -> Iterator[Text]:
 
 def _in_parts(room: int, encode: Callable[[Parts, int], None], count: int, threads: int | None) -> Ids:
     """Have parts 0 to `count` encoded, and return the ids of all."""
-    parts = Parts(room)
+    parts = Parts(room, thread_count(threads))
 
     def run(number: int) -> None:
         try:

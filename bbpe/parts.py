@@ -11,10 +11,11 @@ from .core.id_room import IdRoom
 
 
 class Parts:
-    """Room for at most so many ids, which parts of a work fill in turn, whichever thread has which."""
+    """Room for at most so many ids, which parts of a work fill in turn, whichever of `threads` has which."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, threads: int) -> None:
         self.room = IdRoom(most)
+        self.threads = threads
         self._end = self._turn = 0
         self._failed = 1 << 62  # the first part that has
         self._changed = Condition()

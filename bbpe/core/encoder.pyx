@@ -277,10 +277,10 @@ cdef class Encoder:
         cdef text_view view
         cdef bbpe_encode_state *state
         cdef bbpe_status status
-        cdef size_t count = 0
+        cdef size_t count = 0, place = number % <size_t>parts.threads
         text_open(&view, text)
-        # of a text in parts this state will most likely have more
-        state = self.states.borrow(min(4 * (end - start), view.length))
+        # of a text in parts this state will most likely have more, and if the text comes again, again those
+        state = self.states.borrow(min(4 * (end - start), view.length), place)
         try:
             with nogil:
                 status = bbpe_encode_state_reserve(state, bbpe_encode_bound(view.text.unit_size, end - start))
@@ -289,13 +289,14 @@ cdef class Encoder:
             check(status)
             put(parts, number, state.ids, count)
         finally:
-            self.states.give_back(state)
+            self.states.give_back(state, place)
             text_close(&view)
 
     def encode_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, parts,
                     size_t number):
         """Encode texts[start:end), put their ids behind those of the parts before, and their numbers in `lengths`."""
-        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end))
+        cdef size_t place = number % <size_t>parts.threads
+        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end), place)
         cdef size_t counts[GROUP]
         cdef size_t count, i, total = 0
         try:
@@ -307,7 +308,7 @@ cdef class Encoder:
                 start += count
             put(parts, number, state.ids, total)
         finally:
-            self.states.give_back(state)
+            self.states.give_back(state, place)
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules=None):
         """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int."""

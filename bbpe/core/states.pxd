@@ -14,8 +14,8 @@ cdef class States:
     cdef uint64_t generation
     cdef object lock
 
-    cdef bbpe_encode_state *borrow(self, size_t coming) except NULL
-    cdef void give_back(self, bbpe_encode_state *state) noexcept
+    cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=*) except NULL
+    cdef void give_back(self, bbpe_encode_state *state, size_t place=*) noexcept
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1
     cdef void _free(self, bbpe_encode_state *state) noexcept
     cdef int _share(self, bbpe_encode_state *state) except -1

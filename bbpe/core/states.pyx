@@ -58,14 +58,14 @@ cdef class States:
                 self._free(<bbpe_encode_state *>self.idle[i])
         self._drop_shared()
 
-    cdef bbpe_encode_state *borrow(self, size_t coming) except NULL:
-        """A state for a call that will encode so many bytes."""
+    cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=0) except NULL:
+        """A state for a call that will encode so many bytes; the one that was given back to this place, if it is there."""
         cdef bbpe_encode_state *state = NULL
         cdef size_t entries
-        cdef int i
-        for i in range(IDLE):
-            if self.idle[i] != NULL:
-                state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
+        cdef size_t i
+        for i in range(place, place + IDLE):
+            if self.idle[i % IDLE] != NULL:
+                state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i % IDLE], NULL)
                 if state != NULL:
                     break
         if state == NULL:
@@ -81,13 +81,13 @@ cdef class States:
             self._share(state)
         return state
 
-    cdef void give_back(self, bbpe_encode_state *state) noexcept:
+    cdef void give_back(self, bbpe_encode_state *state, size_t place=0) noexcept:
         cdef void *nothing
-        cdef int i
+        cdef size_t i
         if state.generation == BBPE_ATOMIC_LOAD(&self.generation):
-            for i in range(IDLE):
+            for i in range(place, place + IDLE):
                 nothing = NULL
-                if self.idle[i] == NULL and BBPE_ATOMIC_SWAP(&self.idle[i], &nothing, state):
+                if self.idle[i % IDLE] == NULL and BBPE_ATOMIC_SWAP(&self.idle[i % IDLE], &nothing, state):
                     return
         self._free(state)
 
