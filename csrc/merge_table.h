@@ -36,6 +36,12 @@ BBPE_INLINE size_t bbpe_merge_table_home(const bbpe_merge_table *self, uint64_t 
     return (size_t)(hash >> self->shift) & self->mask;
 }
 
+/* Fetch the slots where two symbols are looked for first. */
+BBPE_INLINE void bbpe_merge_table_prefetch(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
+    const uint64_t hash = bbpe_merge_table_hash((uint64_t)left << BBPE_MERGE_TABLE_BITS | right);
+    BBPE_PREFETCH(self->slots + bbpe_merge_table_home(self, hash));
+}
+
 BBPE_INLINE uint64_t bbpe_merge_table_least(uint64_t a, uint64_t b) {
     return b < a ? b : a;
 }
