@@ -263,12 +263,10 @@ BBPE_INLINE void clear(void *nodes, size_t first, size_t end, bool is_float) {
 
 /* Room for so many nodes; the first `kept` keep what they hold. */
 static bool make_room(walker *self, size_t nodes, size_t kept) {
-    const bool is_new = self->scratch->memory == NULL;
     const size_t words = self->has_words ? BBPE_UNIGRAM_WORDS * sizeof *self->words : 0;
     if (nodes > (SIZE_MAX - HEAD - words) / self->node_size) return false;
     uint8_t *memory = bbpe_model_scratch_room(self->scratch, HEAD + words + nodes * self->node_size, 1);
     if (memory == NULL) return false;
-    if (is_new) memset(memory, 0, HEAD);
     self->words = (bbpe_unigram_word *)(void *)(memory + HEAD);
     self->nodes = memory + HEAD + words;
     self->node_count = (self->scratch->capacity - HEAD - words) / self->node_size;
@@ -278,25 +276,18 @@ static bool make_room(walker *self, size_t nodes, size_t kept) {
 
 /* Begin a text of n bytes. */
 static bool begin(walker *self, size_t n, size_t room) {
-    head state = {0, 0, false};
-    if (self->scratch->memory != NULL) memcpy(&state, self->scratch->memory, sizeof state);
-    state.seen += n;
-    self->has_words = self->model->has_words && state.seen >= WORTH;
-    const bool is_moved = self->has_words && !state.has_words; /* nodes lie behind the words */
-    if (!make_room(self, room, is_moved ? 0 : state.clear)) return false;
+    const head before = self->scratch->memory == NULL ? (head){0, 0, false} : *(const head *)self->scratch->memory;
+    self->has_words = self->model->has_words && before.seen + n >= WORTH;
+    const bool is_moved = self->has_words && !before.has_words; /* nodes lie behind the words */
+    if (!make_room(self, room, is_moved ? 0 : before.clear)) return false;
     if (is_moved) memset(self->words, 0, BBPE_UNIGRAM_WORDS * sizeof *self->words);
-    state.clear = 0;
-    state.has_words = self->has_words;
-    memcpy(self->scratch->memory, &state, sizeof state);
+    *(head *)self->scratch->memory = (head){before.seen + n, 0, self->has_words};
     return true;
 }
 
 /* End a text whose paths are all forgotten. */
 static void finish(const walker *self) {
-    head state;
-    memcpy(&state, self->scratch->memory, sizeof state);
-    state.clear = self->node_count;
-    memcpy(self->scratch->memory, &state, sizeof state);
+    ((head *)self->scratch->memory)->clear = self->node_count;
 }
 
 /* Take a sum that is too large for floats away from all nodes that can still be reached. */
@@ -328,7 +319,8 @@ BBPE_INLINE bbpe_status walk_on(walker *self, const uint8_t *text, size_t n, siz
             reach = at + leave_by_bytes(self->model, node, text + at, n - at, self->model->trie.slots[0], 0, character,
                                         reach - at, false, is_float);
         }
-        clear(node, 0, has_parts ? character : 1, is_float);
+        set_sum(node, 0, -INFINITY, is_float);
+        if (BBPE_UNLIKELY(has_parts)) clear(node, 1, character, is_float);
         at += character;
     } while ((at < most && !(has_words && text[at] == ' ')) || at < reach);
     *end = at;

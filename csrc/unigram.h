@@ -3,8 +3,8 @@
  * Viterbi's algorithm from left to right.  A *node* is the border between two characters; what ends there best is kept
  * with its sum and its last token.  From a node the trie gives all tokens that begin there, so a byte of text costs as
  * many steps as the longest token has bytes, at most.  Where no token lies across a node it is *closed*: the tokens up
- * to there are final, are written, and the nodes are used again.  So memory is that of the longest stretch without a
- * closed node, usually a word.
+ * to there are final, and at the first one behind 300 bytes, or before a blank, they are written and the nodes are used
+ * again.  So memory is that of the longest stretch without a closed node, which is short in any usual text.
  *
  * A character that is no token is unknown: its score is `unknown_score`, and it is written as the tokens of its bytes,
  * or, when there are none, as `unknown`, one for a run.
