@@ -1,7 +1,4 @@
-/* Viterbi over the trie: nodes filled from left to right, written and used again where no token lies across.
- *
- * Nodes that no path has reached have the sum -INFINITY, so those of the memory that is kept between texts too: a node
- * is set to it when its paths have gone on. */
+/* Viterbi over the trie: nodes filled from left to right, written and used again where no token lies across. */
 #include "unigram.h"
 
 #include <math.h>
@@ -20,15 +17,6 @@ enum { LABEL = 2 * BBPE_TRIE_EMPTY - 1 }; /* the bits of a slot that are its lab
 
 static const double BEYOND = 100000;
 
-/* Whether a token may end within a character of a text. */
-static bool ends_within(const uint8_t *token, size_t n) {
-    for (size_t tails = 0; tails < 3 && tails < n; tails++) {
-        const uint8_t byte = token[n - 1 - tails];
-        if (!bbpe_utf8_is_tail(byte)) return tails + 1 < (byte < 0xC0 ? 1u : byte < 0xE0 ? 2u : byte < 0xF0 ? 3u : 4u);
-    }
-    return false;
-}
-
 /* Number the tokens, and tell the trie that these are its ids. */
 static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
     self->pieces = bbpe_memory_new(self->tokens.count, sizeof *self->pieces);
@@ -38,7 +26,6 @@ static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
         bbpe_pretoken_entry *entry = self->tokens.entries + i;
         if (entry->length > self->longest) self->longest = entry->length;
         const uint8_t *bytes = self->tokens.arena + entry->start;
-        self->has_parts |= ends_within(bytes, entry->length);
         for (uint32_t k = 1; k < entry->length; k++)
             if (bytes[k] == ' ' && bytes[k - 1] > ' ') self->has_words = false;
         self->pieces[i] = (bbpe_unigram_piece){scores[i], (uint32_t)entry->value, entry->length};
@@ -153,14 +140,17 @@ static uint32_t *settle(const bbpe_unigram *self, uint32_t *first, uint32_t *end
     return out;
 }
 
-/* Let a path from nodes[0] end in nodes[i], if it is better than the one that does; none does behind nodes[reach], which
- * tells beforehand how the comparison ends.  Returns how far paths reach then.  The sum of two floats is the same whether
- * it is rounded once or was a double before. */
-BBPE_INLINE size_t offer(void *nodes, size_t i, double score, uint32_t last, size_t reach, bool is_float) {
+/* Let a path from nodes[0] end in nodes[i], if it is better than the one that does.  Behind nodes[reach] none does, which
+ * tells beforehand how the comparison ends; of nodes that are passed over, characters of `stride` bytes apart, none does
+ * yet.  Returns how far paths reach then.  The sum of two floats is the same whether it is rounded once or was a double
+ * before. */
+BBPE_INLINE size_t offer(void *nodes, size_t i, double score, uint32_t last, size_t reach, size_t stride,
+                         bool is_float) {
     if (is_float) {
         bbpe_unigram_float_node *from = nodes, *to = from + i;
         const bbpe_unigram_float_node offered = {(float)score + from->sum, last, (uint32_t)i};
         if (i > reach) {
+            for (size_t k = i - stride; k > reach; k -= stride) set_sum(nodes, k, -INFINITY, is_float);
             *to = offered;
             return i;
         }
@@ -169,6 +159,7 @@ BBPE_INLINE size_t offer(void *nodes, size_t i, double score, uint32_t last, siz
         bbpe_unigram_node *from = nodes, *to = from + i;
         const bbpe_unigram_node offered = {score + from->sum, last, (uint32_t)i};
         if (i > reach) {
+            for (size_t k = i - stride; k > reach; k -= stride) set_sum(nodes, k, -INFINITY, is_float);
             *to = offered;
             return i;
         }
@@ -186,11 +177,11 @@ BBPE_INLINE size_t leave_by_bytes(const bbpe_unigram *self, void *nodes, const u
         if ((slot & LABEL) != text[i]) break;
         const uint32_t number = bbpe_trie_id(slot);
         if (number == BBPE_TRIE_NONE) continue;
-        reach = offer(nodes, i + 1, self->pieces[number].score, number, reach, is_float);
+        reach = offer(nodes, i + 1, self->pieces[number].score, number, reach, 1, is_float);
         has_single |= i + 1 == character;
     }
     if (BBPE_LIKELY(has_single)) return reach;
-    return offer(nodes, character, self->unknown_score, BBPE_UNIGRAM_UNKNOWN, reach, is_float);
+    return offer(nodes, character, self->unknown_score, BBPE_UNIGRAM_UNKNOWN, reach, character, is_float);
 }
 
 /* The same for tokens that go on with anything but a character of three bytes behind the first `i`, which are such. */
@@ -228,7 +219,7 @@ BBPE_INLINE size_t leave_by_steps(const bbpe_unigram *self, void *nodes, const u
         i += 3;
         if (number != BBPE_STEPS_NONE) {
             const double score = is_float ? (double)step->score : self->pieces[number].score;
-            reach = offer(nodes, i, score, number, reach, is_float);
+            reach = offer(nodes, i, score, number, reach, 3, is_float);
             has_single |= i == 3;
         }
         bytes = first_bytes(text + i, n - i);
@@ -237,13 +228,12 @@ BBPE_INLINE size_t leave_by_steps(const bbpe_unigram *self, void *nodes, const u
         return leave_from(self, nodes, text, n, i, reach, has_single, is_float);
     }
     if (BBPE_LIKELY(has_single)) return reach;
-    return offer(nodes, 3, self->unknown_score, BBPE_UNIGRAM_UNKNOWN, reach, is_float);
+    return offer(nodes, 3, self->unknown_score, BBPE_UNIGRAM_UNKNOWN, reach, 3, is_float);
 }
 
 /* What a thread keeps between texts: this, a table of words once it is worth it, and nodes behind it. */
 typedef struct {
     uint64_t seen; /* bytes of text */
-    size_t clear;  /* nodes that no path has reached; none while a text is encoded */
     bool has_words;
 } head;
 
@@ -256,38 +246,32 @@ typedef struct {
     size_t node_size, node_count;
 } walker;
 
-/* Forget the paths to some nodes. */
-BBPE_INLINE void clear(void *nodes, size_t first, size_t end, bool is_float) {
-    for (size_t i = first; i < end; i++) set_sum(nodes, i, -INFINITY, is_float);
-}
-
-/* Room for so many nodes; the first `kept` keep what they hold. */
-static bool make_room(walker *self, size_t nodes, size_t kept) {
+/* Room for so many nodes; those that are there keep what they hold. */
+static bool make_room(walker *self, size_t nodes) {
+    const size_t before = self->scratch->capacity;
     const size_t words = self->has_words ? BBPE_UNIGRAM_WORDS * sizeof *self->words : 0;
     if (nodes > (SIZE_MAX - HEAD - words) / self->node_size) return false;
     uint8_t *memory = bbpe_model_scratch_room(self->scratch, HEAD + words + nodes * self->node_size, 1);
     if (memory == NULL) return false;
+    /* a token that ends within a character is compared with whatever ends there */
+    if (before < self->scratch->capacity) memset(memory + before, 0, self->scratch->capacity - before);
     self->words = (bbpe_unigram_word *)(void *)(memory + HEAD);
     self->nodes = memory + HEAD + words;
     self->node_count = (self->scratch->capacity - HEAD - words) / self->node_size;
-    clear(self->nodes, kept, self->node_count, self->model->is_float);
     return true;
 }
 
 /* Begin a text of n bytes. */
 static bool begin(walker *self, size_t n, size_t room) {
-    const head before = self->scratch->memory == NULL ? (head){0, 0, false} : *(const head *)self->scratch->memory;
-    self->has_words = self->model->has_words && before.seen + n >= WORTH;
-    const bool is_moved = self->has_words && !before.has_words; /* nodes lie behind the words */
-    if (!make_room(self, room, is_moved ? 0 : before.clear)) return false;
-    if (is_moved) memset(self->words, 0, BBPE_UNIGRAM_WORDS * sizeof *self->words);
-    *(head *)self->scratch->memory = (head){before.seen + n, 0, self->has_words};
+    head state = {0, false};
+    if (self->scratch->memory != NULL) memcpy(&state, self->scratch->memory, sizeof state);
+    state.seen += n;
+    self->has_words = self->model->has_words && state.seen >= WORTH;
+    if (!make_room(self, room)) return false;
+    if (self->has_words && !state.has_words) memset(self->words, 0, BBPE_UNIGRAM_WORDS * sizeof *self->words);
+    state.has_words = self->has_words;
+    memcpy(self->scratch->memory, &state, sizeof state);
     return true;
-}
-
-/* End a text whose paths are all forgotten. */
-static void finish(const walker *self) {
-    ((head *)self->scratch->memory)->clear = self->node_count;
 }
 
 /* Take a sum that is too large for floats away from all nodes that can still be reached. */
@@ -301,13 +285,12 @@ static void rebase(bbpe_unigram_float_node *nodes, size_t reach) {
 BBPE_INLINE bbpe_status walk_on(walker *self, const uint8_t *text, size_t n, size_t *end, bool is_float) {
     const size_t room = self->model->longest + ROOM, size = node_size(is_float);
     const size_t most = n < STRETCH ? n : STRETCH;
-    const bool has_words = is_float && self->has_words, has_parts = self->model->has_parts;
+    const bool has_words = is_float && self->has_words;
     const bbpe_steps *steps = &self->model->steps;
     uint64_t hashes[2] = {0, 0};
     size_t at = 0, reach = 0;
     do {
-        if (BBPE_UNLIKELY(self->node_count < at + room) && !make_room(self, at + room, self->node_count))
-            return BBPE_NO_MEMORY;
+        if (BBPE_UNLIKELY(self->node_count < at + room) && !make_room(self, at + room)) return BBPE_NO_MEMORY;
         void *node = (uint8_t *)self->nodes + at * size;
         if (is_float && BBPE_UNLIKELY(fabs(sum_at(node, 0, true)) > BEYOND)) rebase(node, reach - at);
         const uint32_t bytes = first_bytes(text + at, n - at);
@@ -319,8 +302,6 @@ BBPE_INLINE bbpe_status walk_on(walker *self, const uint8_t *text, size_t n, siz
             reach = at + leave_by_bytes(self->model, node, text + at, n - at, self->model->trie.slots[0], 0, character,
                                         reach - at, false, is_float);
         }
-        set_sum(node, 0, -INFINITY, is_float);
-        if (BBPE_UNLIKELY(has_parts)) clear(node, 1, character, is_float);
         at += character;
     } while ((at < most && !(has_words && text[at] == ' ')) || at < reach);
     *end = at;
@@ -351,9 +332,7 @@ BBPE_INLINE bbpe_status encode(const bbpe_unigram *self, bbpe_model_scratch *scr
         uint32_t *end = write_path(self, walk.nodes, text + closed, length, out, is_float);
         out = settle(self, out, end, out > ids && out[-1] == self->unknown);
         set_sum(walk.nodes, 0, sum_at(walk.nodes, length, is_float), is_float);
-        clear(walk.nodes, length, length + 1, is_float);
     }
-    finish(&walk);
     *count = (size_t)(out - ids);
     return BBPE_OK;
 }

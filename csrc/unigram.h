@@ -39,7 +39,6 @@ typedef struct {
     uint32_t unknown;           /* an id; not written where there are tokens of bytes */
     bool has_byte_ids;
     bool is_float;
-    bool has_parts;             /* a token ends within a character */
     bool has_words;             /* no token holds a blank behind what is no white space of ASCII */
     uint32_t byte_ids[256];     /* the tokens that an unknown character is written as */
 } bbpe_unigram;
