@@ -160,6 +160,35 @@ static int round_of(const alphabet *from) {
     return failed;
 }
 
+/* More prefixes than slots can number: there is no table, and the token is found by its bytes. */
+static int check_too_many(void) {
+    enum { BYTES = 3 * 700000 };
+    bbpe_pretoken_table tokens;
+    bbpe_pretoken_entry *entry;
+    bbpe_unigram model;
+    bbpe_model_scratch scratch = {0};
+    const double score = -1;
+    uint32_t *ids = bbpe_memory_new(BYTES, sizeof *ids);
+    uint8_t *text = bbpe_memory_new(BYTES, 1);
+    size_t count = 0;
+    for (size_t i = 0; i < BYTES; i++) text[i] = (uint8_t)CHARACTERS[i < 3][i % 3]; /* begins nowhere else */
+    if (bbpe_pretoken_table_init(&tokens) != BBPE_OK) return fail("no memory");
+    if (bbpe_pretoken_table_add(&tokens, text, BYTES, &entry) != BBPE_OK) return fail("no memory");
+    entry->value = 7;
+    if (bbpe_unigram_init(&model, &tokens, &score) != BBPE_OK) return fail("no memory");
+    if (bbpe_unigram_prepare(&model) != BBPE_OK || model.steps.slots != NULL) return fail("a table of too many");
+    model.unknown_score = -20;
+    const bbpe_model view = bbpe_unigram_view(&model);
+    if (view.encode(view.self, &scratch, text, BYTES, ids, &count) != BBPE_OK) return fail("no memory");
+    if (count != 1 || ids[0] != 7) return fail("a long token is not found");
+    bbpe_model_scratch_free(&scratch);
+    bbpe_unigram_free(&model);
+    bbpe_pretoken_table_free(&tokens);
+    bbpe_memory_free(ids);
+    bbpe_memory_free(text);
+    return 0;
+}
+
 int main(int count, char **arguments) {
     const long rounds = count > 1 ? strtol(arguments[1], NULL, 10) : 100;
     for (long i = 0; i < rounds; i++) {
@@ -167,6 +196,7 @@ int main(int count, char **arguments) {
         const alphabet characters = {NULL, 2 + draw(CHARACTER_COUNT - 1)};
         if (round_of(&bytes) || round_of(&characters)) return 1;
     }
+    if (check_too_many()) return 1;
     printf("%ld rounds\n", rounds);
     return 0;
 }
