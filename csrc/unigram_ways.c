@@ -32,18 +32,18 @@ static bool fill(lattice *self, const bbpe_unigram *model, const uint8_t *text, 
             edges[self->count++] = (edge){at, i + 1, bbpe_trie_id(slot)};
             has_single |= i + 1 == next;
         }
-        if (!has_single) edges[self->count++] = (edge){at, next, BBPE_UNIGRAM_UNKNOWN | (uint32_t)(next - at)};
+        if (!has_single) edges[self->count++] = (edge){at, next, BBPE_UNIGRAM_UNKNOWN};
     }
     return true;
 }
 
 static double score_of(const bbpe_unigram *model, const edge *e) {
-    return e->last & BBPE_UNIGRAM_UNKNOWN ? model->unknown_score : model->pieces[e->last].score;
+    return e->last == BBPE_UNIGRAM_UNKNOWN ? model->unknown_score : model->pieces[e->last].score;
 }
 
 /* The ids of an edge, last first; one of several unknown characters is left by `settle`. */
 static uint32_t *write(const bbpe_unigram *model, const uint8_t *text, const edge *e, uint32_t *ids) {
-    if (!(e->last & BBPE_UNIGRAM_UNKNOWN)) {
+    if (e->last != BBPE_UNIGRAM_UNKNOWN) {
         *ids++ = model->pieces[e->last].id;
     } else if (model->has_byte_ids) {
         for (size_t i = e->end; i > e->start; i--) *ids++ = model->byte_ids[text[i - 1]];

@@ -183,6 +183,7 @@ static bbpe_status encode_unigram(uint64_t *hash) {
         scores[i] = -1.0 - (double)(i % 7);
     }
     if (!status) status = bbpe_unigram_init(&model, &tokens, scores);
+    if (!status) status = bbpe_unigram_prepare(&model);
     if (!status) {
         const char *name;
         model.unknown_score = -20;

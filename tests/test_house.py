@@ -50,7 +50,7 @@ C_LAYERS = [
     {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
     | {"offsets", "bert"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
-    {"count_sum"}
+    {"count_sum", "steps"}
     | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
     {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"}
     | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}

@@ -134,10 +134,11 @@ def made(scores: dict[str, float], *, is_float: bool = True, byte_fallback: bool
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_random_models_by_the_definition(seed: int) -> None:
+@pytest.mark.parametrize("characters", ["ab é中\n", "中あ한कa😀"])
+def test_random_models_by_the_definition(seed: int, characters: str) -> None:
     """Few characters and many tokens, some of them unknown, with blanks anywhere."""
     rng = random.Random(seed)
-    alphabet = ["a", "b", " ", "é", "中", "\n"][: rng.randint(2, 6)]
+    alphabet = list(characters)[: rng.randint(2, 6)]
     tokens = {"".join(rng.choices(alphabet, k=rng.randint(1, 4))) for _ in range(30)}
     scores = {token: float(np.float32(-rng.uniform(0.5, 6) * len(token) ** 0.7)) for token in sorted(tokens)}
     for is_float in (True, False):

@@ -13,6 +13,7 @@ cdef extern from "unigram.h" nogil:
         uint32_t byte_ids[256]
 
     bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tokens, const double *scores)
+    bbpe_status bbpe_unigram_prepare(bbpe_unigram *self)
     void bbpe_unigram_free(bbpe_unigram *self)
     bbpe_model bbpe_unigram_view(const bbpe_unigram *self)
 

@@ -4,8 +4,8 @@ from libc.string cimport memset
 
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_unigram cimport (
-    bbpe_unigram_free, bbpe_unigram_init, bbpe_unigram_view, bbpe_unigram_ways, bbpe_unigram_ways_best,
-    bbpe_unigram_ways_draw, bbpe_unigram_ways_free,
+    bbpe_unigram_free, bbpe_unigram_init, bbpe_unigram_prepare, bbpe_unigram_view, bbpe_unigram_ways,
+    bbpe_unigram_ways_best, bbpe_unigram_ways_draw, bbpe_unigram_ways_free,
 )
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
@@ -27,6 +27,7 @@ cdef class UnigramModel(Model):
         if <size_t>scores.shape[0] != tokens.c.tokens.count:
             raise ValueError(f"there are {scores.shape[0]} scores for {tokens.c.tokens.count} tokens")
         check(bbpe_unigram_init(&self.c, &tokens.c.tokens, &scores[0] if scores.shape[0] else NULL))
+        check(bbpe_unigram_prepare(&self.c))
         self.c.unknown_score = unknown_score
         self.c.unknown = <uint32_t>-1 if unknown is None else unknown
         self.c.is_float = is_float
