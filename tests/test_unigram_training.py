@@ -256,12 +256,14 @@ def test_text_held_back_is_as_likely_as_with_sentencepiece(
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines[:-held_back]), model_writer=model, model_type="unigram", vocab_size=size,
         normalization_rule_name="identity", remove_extra_whitespaces=False, byte_fallback=True, minloglevel=2,
-        max_sentence_length=1 << 20, num_threads=1,
+        max_sentence_length=1 << 20, num_threads=1, hard_vocab_limit=False,
     )  # fmt: skip
     (tmp_path / "a.model").write_bytes(model.getvalue())
-    theirs = likelihood(bbpe.load(tmp_path / "a.model"), lines[-held_back:])
-    ours = likelihood(bbpe.train_from_iterator(lines[:-held_back], size, model="unigram"), lines[-held_back:])
-    assert ours > 1.01 * theirs
+    judge = bbpe.load(tmp_path / "a.model")  # of fewer tokens in one case: it finds 21,631 in 9 MB of code
+    tok = bbpe.train_from_iterator(lines[:-held_back], judge.vocab_size, model="unigram")
+    assert judge.vocab_size == size or (name, size) == ("code", 32_000)
+    assert tok.vocab_size == judge.vocab_size
+    assert likelihood(tok, lines[-held_back:]) > 1.01 * likelihood(judge, lines[-held_back:])
 
 
 def test_no_text() -> None:
