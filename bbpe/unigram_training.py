@@ -42,6 +42,10 @@ _ROUNDS, _LAST_ROUNDS, _LEAST = 2, 2, 0.5
 #: How much more often each token is expected at last (Krichevsky and Trofimov, 1981, "The Performance of Universal
 #: Encoding"): text held back is about 1 % more likely than with none, and with 1/4 or 1 it differs by 0.1 to 0.4 %.
 _HALF = 0.5
+#: What share of all is spread evenly over the characters at last (Jelinek and Mercer, 1980, "Interpolated Estimation of
+#: Markov Source Parameters from Sparse Data"): the lowest score is mostly a character's, and from it follows that of
+#: unknown ones.  Multilingual text held back, a fifth of it such, is 7 % more likely than with none.
+_SPREAD = 0.001
 #: Pretokens that a thread takes at a time.
 _TASK = 1 << 14
 
@@ -206,7 +210,7 @@ def learn(
         if len(rows) <= wanted:
             break
         rows, scores = trainer.pruned(rows, scores, max(wanted, int(SHRINKING * len(rows))))
-    return trainer.last(*_final(rows, scores, required, size))
+    return trainer.last(*_final(rows, scores, required, size), len(required))
 
 
 def _seeds(words: Rows, kinds: Counts, coverage: float, seeds: int, least: int) -> tuple[list[bytes], Rows]:
@@ -313,13 +317,17 @@ class _Trainer:
         kept = np.sort(order[losses[order] > -np.inf])
         return rows.take(kept), scores[kept]
 
-    def last(self, rows: Rows, scores: Floats) -> Vocabulary:
-        """Return the vocabulary, the highest score first."""
+    def last(self, rows: Rows, scores: Floats, characters: int) -> Vocabulary:
+        """Return the vocabulary, the highest score first; so many tokens at the beginning of `rows` are characters."""
         for _ in range(_LAST_ROUNDS):
             pieces = self._pieces(rows, scores)
             expected = self._sum(len(rows), partial(pieces.expect, *self._words))[:-1]
             expected += _HALF
             scores = np.log(expected) - np.log(expected.sum())
+        if characters:
+            share = (1 - _SPREAD) * np.exp(scores)
+            share[:characters] += _SPREAD / characters
+            scores = np.log(share)
         order = np.argsort(-scores, kind="stable")
         chosen = rows.take(order.astype(np.int64))
         data = chosen.data.tobytes()
