@@ -15,7 +15,7 @@ cdef class States:
     cdef object lock
 
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=*) except NULL
-    cdef void give_back(self, bbpe_encode_state *state, size_t place=*) noexcept
+    cdef int give_back(self, bbpe_encode_state *state, size_t place=*) except -1
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1
     cdef void _free(self, bbpe_encode_state *state) noexcept
     cdef int _share(self, bbpe_encode_state *state) except -1

@@ -81,15 +81,16 @@ cdef class States:
             self._share(state)
         return state
 
-    cdef void give_back(self, bbpe_encode_state *state, size_t place=0) noexcept:
+    cdef int give_back(self, bbpe_encode_state *state, size_t place=0) except -1:
         cdef void *nothing
         cdef size_t i
         if state.generation == BBPE_ATOMIC_LOAD(&self.generation):
             for i in range(place, place + IDLE):
                 nothing = NULL
                 if self.idle[i % IDLE] == NULL and BBPE_ATOMIC_SWAP(&self.idle[i % IDLE], &nothing, state):
-                    return
+                    return 0
         self._free(state)
+        return 0
 
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1:
         """Give a state larger tables, as far as the budget has room; more than half of it if no other tables are there."""
@@ -158,6 +159,6 @@ cdef class States:
                 state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
                 if state != NULL:
                     idle += hot_bytes(state)
-                    self.give_back(state)
+                    self.give_back(state, i)
             shared = bbpe_shared_cache_bytes(SHARED_SLOTS) if self.shared != NULL else 0
             return shared, idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)
