@@ -62,11 +62,8 @@ class TextEncoder:
         self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
         self._open_tail = pattern.open_tail if scheme is None else 1  # a pair of bytes alone says where that ends
-        #: `to_list` of a str of less than THREAD_WORTH without special tokens, None of all others; None where a regex
-        #: splits.
-        self.encode_short: Callable[[Text], list[int] | None] | None = (
-            None if self.splitter.compiled is None else self.encoder.encode_short
-        )
+        #: What has the ids of a short text without special tokens; None where a regex splits.
+        self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
@@ -217,7 +214,7 @@ class DroppingEncoder(TextEncoder):
 
     def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:
         model = engine.encoder.model
-        self.splitter, self.encoder, self.encode_short = engine.splitter, engine.encoder, None
+        self.splitter, self.encoder, self.short = engine.splitter, engine.encoder, None
         self._words = model if isinstance(model, WordBPE) else None
         if self._words is not None:
             self.encoder = Encoder(self._words.bpe, None)

@@ -84,7 +84,7 @@ class RuleEncoder(TextEncoder):
     """Texts to ids, by the rules of a spec."""
 
     def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
-        self.splitter, self.encoder, self.encode_short = engine.splitter, engine.encoder, None
+        self.splitter, self.encoder, self.short = engine.splitter, engine.encoder, None
         self._engine, self.rules, self._characters = engine, spec.rules, spec.characters
         marks = spec.characters is not None and spec.characters.marks_blanks
         self.marks_blanks = marks

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import corpus, formats
+from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
 from .encoding import CacheInfo, TextEncoder, id_dtype
 from .first_use import FirstUse
@@ -27,9 +28,6 @@ from .ways import UnigramWays
 
 if TYPE_CHECKING:
     from .compat.tiktoken import Encoding
-
-# the one empty tuple, so that the usual call is known by it
-_NOTHING: tuple[str, ...] = ()
 
 
 class Tokenizer(Measures):
@@ -73,9 +71,9 @@ class Tokenizer(Measures):
         return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
 
     @FirstUse
-    def _encode_short(self) -> Callable[[Text], list[int] | None] | None:
+    def _short(self) -> Encoder | None:
         # a short text takes less time than asking what to look for in it
-        return self._encoder.encode_short if self._specials.matcher() is None else None
+        return self._encoder.short if self._specials.matcher() is None else None
 
     @classmethod
     def from_merges(
@@ -116,12 +114,13 @@ class Tokenizer(Measures):
 
     # -- encoding ------------------------------------------------------------------------------------
 
+    @short_first
     def encode(
         self,
         text: Text,
         *,
-        allowed_special: Selection = _NOTHING,
-        disallowed_special: Selection = _NOTHING,
+        allowed_special: Selection = (),
+        disallowed_special: Selection = (),
         add_special_tokens: bool = False,
         dropout: float = 0.0,
         seed: int | None = None,
@@ -141,11 +140,6 @@ class Tokenizer(Measures):
         >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
         ([256], 3)
         """
-        is_plain = allowed_special is _NOTHING and disallowed_special is _NOTHING and not add_special_tokens
-        if is_plain and not dropout and self._encode_short is not None:
-            short = self._encode_short(text)
-            if short is not None:
-                return short
         encoder = self._dropping(dropout, seed) if dropout else self._encoder
         ids = encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
         if add_special_tokens:
@@ -161,6 +155,7 @@ class Tokenizer(Measures):
             raise ValueError(f"seed is {seed}; expected 0 to 2**64 - 1")
         return self._encoder.dropping(dropout, chosen)
 
+    @short_first
     def encode_ordinary(self, text: Text) -> list[int]:
         """Return the ids of a text in which special tokens are plain text."""
         return self.encode(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import mmap
 import random
 import tracemalloc
@@ -174,6 +175,20 @@ def test_lists_of_ids_are_freed(tok_of: Callable[[str], bbpe.Tokenizer]) -> None
         assert tracemalloc.get_traced_memory()[0] < held / 100
     finally:
         tracemalloc.stop()
+
+
+def test_calls_without_options_take_the_short_way_alone(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """They skip Python code; what they return, raise and are called is as if they did not."""
+    tok = tok_of("gpt2")
+    slow = inspect.unwrap(bbpe.Tokenizer.encode)
+    assert slow is not bbpe.Tokenizer.encode
+    for text in ("", "a", "some text", "é中😀\ud800", b"bytes", bytearray(b"\xff"), "word " * 300_000):
+        assert tok.encode(text) == tok.encode(text=text) == tok.encode_ordinary(text) == slow(tok, text)
+    assert inspect.signature(bbpe.Tokenizer.encode) == inspect.signature(slow)
+    assert (bbpe.Tokenizer.encode.__qualname__, bbpe.Tokenizer.encode.__doc__) == ("Tokenizer.encode", slow.__doc__)
+    for wrong in (lambda: tok.encode(), lambda: tok.encode("a", "all"), lambda: tok.encode("a", special="all")):
+        with pytest.raises(TypeError):
+            wrong()
 
 
 def test_numpy_results(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:

@@ -32,7 +32,7 @@ BEHIND = ["", "Abc", "abc", "'s", "'re 1", " Z", "。"]
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads for any text that is longer than a few words."""
     monkeypatch.setattr(encoding, "THREAD_WORTH", 200)
-    monkeypatch.setattr(tokenizer.Tokenizer, "_encode_short", None)
+    monkeypatch.setattr(tokenizer.Tokenizer, "_short", None)
     monkeypatch.setattr(encoding, "_CHUNK", 97)
 
 

@@ -1,4 +1,5 @@
-from typing import Self
+from collections.abc import Callable
+from typing import Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,8 @@ from .model import Model
 from .split import Splitter
 from .states import States
 
+_Method = TypeVar("_Method", bound=Callable[..., list[int]])
+
 SHORT_TEXT: int
 
 class Encoder:
@@ -17,7 +20,6 @@ class Encoder:
     splitter: Splitter | None
     states: States
     def __new__(cls, model: Model, splitter: Splitter | None = None) -> Self: ...
-    def encode_short(self, text: Text) -> list[int] | None: ...
     def encode_list(self, text: Text) -> list[int]: ...
     def encode_array(self, text: Text) -> npt.NDArray[np.uint32]: ...
     def encode_given(self, data: Buffer, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]: ...
@@ -40,3 +42,5 @@ class Encoder:
     ) -> list[list[int]]: ...
     def to_list(self, ids: npt.NDArray[np.uint32]) -> list[int]: ...
     def bound(self, texts: list[Text]) -> int: ...
+
+def short_first(method: _Method) -> _Method: ...
