@@ -168,20 +168,16 @@ static bool has_wide_text(const uint8_t *text, size_t n) {
 }
 
 /* All of a block's pretokens: keys first and their entries prefetched, then ids.  The text has n bytes, of which 16
- * can be read at every pretoken unless it `is_end`; `may_be_wide` if it has characters of three bytes. */
+ * can be read at every pretoken; `may_be_wide` if it has characters of three bytes. */
 BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                   size_t start, const size_t *ends, size_t count, uint32_t *ids, bool may_be_wide,
-                                   bool is_end) {
+                                   size_t start, const size_t *ends, size_t count, uint32_t *ids, bool may_be_wide) {
     const bbpe_hot_cache *const hot = &state->hot;
     bbpe_stage_unit units[BBPE_STAGE];
     bbpe_stage stage = bbpe_stage_over(units);
 #pragma GCC unroll 2
     for (const size_t *end = ends; end < ends + count; start = *end++) {
         const size_t length = *end - start;
-        if (is_end && start + 16 > n) {
-            ids = bbpe_stage_emit(&stage, self, state, text, ids);
-            ids = bbpe_encode_pretoken(self, state, text + start, length, ids);
-        } else if (may_be_wide && starts_wide(hot->rows, text + start, length)) {
+        if (may_be_wide && starts_wide(hot->rows, text + start, length)) {
             ids = cut_pretoken(self, state, text, n, start, *end, &stage, ids);
         } else {
             if (may_be_wide && bbpe_stage_is_full(&stage)) ids = bbpe_stage_emit(&stage, self, state, text, ids);
@@ -194,29 +190,47 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
     return bbpe_stage_emit(&stage, self, state, text, ids);
 }
 
-/* Its three cases, each a function of its own, or the stage would not stay in registers: 540 instead of 630 MB/s. */
-static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
-                                           size_t n, size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    return encode_block(self, state, text, n, start, ends, count, ids, self->has_cuts, true);
-}
-
+/* Its two cases, each a function of its own, or the stage would not stay in registers: 540 instead of 630 MB/s. */
 static BBPE_NOINLINE uint32_t *encode_wide(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
                                            size_t n, size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    return encode_block(self, state, text, n, start, ends, count, ids, true, false);
+    return encode_block(self, state, text, n, start, ends, count, ids, true);
 }
 
 static BBPE_NOINLINE uint32_t *encode_plain(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
                                             size_t n, size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    return encode_block(self, state, text, n, start, ends, count, ids, false, false);
+    return encode_block(self, state, text, n, start, ends, count, ids, false);
+}
+
+/* Pretokens behind the last of which 16 bytes may be read. */
+BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                    size_t start, const size_t *ends, size_t count, uint32_t *ids) {
+    const size_t end = count ? ends[count - 1] : start;
+    if (self->has_cuts && has_wide_text(text + start, end - start))
+        return encode_wide(self, state, text, n, start, ends, count, ids);
+    return encode_plain(self, state, text, n, start, ends, count, ids);
+}
+
+/* The last pretokens of a text.  Those that begin within 15 bytes of its end, all of them short, are copied to where more
+ * may be read: of a text of 20 characters that is nearly all. */
+static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+                                           size_t n, size_t start, const size_t *ends, size_t count, uint32_t *ids) {
+    uint8_t tail[32] = {0};
+    size_t tail_ends[15], before = 0, begin = start;
+    while (before < count && begin + 16 <= n) begin = ends[before++];
+    if (before > 0) {
+        ids = self->has_cuts ? encode_wide(self, state, text, n, start, ends, before, ids)
+                             : encode_plain(self, state, text, n, start, ends, before, ids);
+    }
+    if (before == count) return ids;
+    memcpy(tail, text + begin, n - begin);
+    for (size_t i = before; i < count; i++) tail_ends[i - before] = ends[i] - begin;
+    return encode_inside(self, state, tail, sizeof tail, 0, tail_ends, count - before, ids);
 }
 
 static uint32_t *encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                                   size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    const size_t end = count ? ends[count - 1] : start;
-    if (end + 16 > n) return encode_last(self, state, text, n, start, ends, count, ids);
-    if (self->has_cuts && has_wide_text(text + start, end - start))
-        return encode_wide(self, state, text, n, start, ends, count, ids);
-    return encode_plain(self, state, text, n, start, ends, count, ids);
+    if (count == 0 || ends[count - 1] + 16 <= n) return encode_inside(self, state, text, n, start, ends, count, ids);
+    return encode_last(self, state, text, n, start, ends, count, ids);
 }
 
 bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
