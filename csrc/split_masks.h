@@ -11,162 +11,13 @@
 #ifndef BBPE_SPLIT_MASKS_H
 #define BBPE_SPLIT_MASKS_H
 
-#include "split_token.h"
+#include "split_class_masks.h"
 
-/* ASCII may be classified by other primitives than the rest. */
-#ifndef ascii_vector
-#define ascii_vector bbpe_vector
-#define ascii_lanes bbpe_lanes
-#define ascii_load vector_load
-#define ascii_eq vector_eq
-#define ascii_in vector_in
-#define ascii_or lanes_or
-#define ascii_but lanes_but
-#define ascii_bits lanes_bits
-#endif
-
-#if defined(__GNUC__) && !defined(__clang__)
-/* a vector load of masks just stored one by one waits for all of them to reach the cache */
-#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
-#endif
-
-enum { BBPE_MASKS_READ = 66 }; /* bytes that must be left: a block, and two more for the tails of characters */
-
-typedef struct {
-    uint64_t by[BBPE_UCLASS_COUNT]; /* the bytes of each class; ASCII controls count as punctuation */
-    uint64_t quote, slash, line_end;
-    uint64_t tails;                 /* the bytes behind the first of their character */
-    unsigned limit;
-} bbpe_masks;
-
-BBPE_INLINE uint64_t masks_below(unsigned n) {
-    return n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
-}
+enum { BBPE_MASKS_LEAST = 12 }; /* bytes of the end of a text that are worth a block of their own */
 
 /* All bits of `run` at or above a bit of `from` without a gap between them; `from` is within `run`. */
 BBPE_INLINE uint64_t masks_flood(uint64_t from, uint64_t run) {
     return (((run + from) ^ run) | from) & run;
-}
-
-BBPE_INLINE uint64_t masks_of(const bbpe_masks *m, uint32_t set) {
-    uint64_t bits = 0;
-#pragma GCC unroll 19
-    for (int k = 0; k < BBPE_UCLASS_COUNT; k++)
-        if (set >> k & 1) bits |= m->by[k];
-    return bits;
-}
-
-/* The classes of ASCII; `high` are the other bytes. */
-BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
-    const ascii_vector v = ascii_load(text);
-    const uint64_t quote = ascii_bits(ascii_eq(v, '\'')), slash = ascii_bits(ascii_eq(v, '/'));
-    const ascii_lanes line_end = ascii_eq(v, '\n'), newline = ascii_or(line_end, ascii_eq(v, '\r'));
-    bbpe_masks m = {{0}, quote, slash, ascii_bits(line_end), 0, 64};
-    *high = ascii_bits(ascii_in(v, 0x80, 0xFF));
-    m.by[BBPE_CLASS_UPPER] = ascii_bits(ascii_in(v, 'A', 'Z'));
-    m.by[BBPE_CLASS_LOWER] = ascii_bits(ascii_in(v, 'a', 'z'));
-    m.by[BBPE_CLASS_NUMBER] = ascii_bits(ascii_in(v, '0', '9'));
-    m.by[BBPE_CLASS_SPACE] = ascii_bits(ascii_eq(v, ' '));
-    m.by[BBPE_CLASS_NEWLINE] = ascii_bits(newline);
-    m.by[BBPE_CLASS_BLANK] = ascii_bits(ascii_but(ascii_in(v, '\t', '\r'), newline));
-    m.by[BBPE_CLASS_PUNCT] = ~(*high | masks_of(&m, BBPE_SET_ALL & ~BBPE_SET(PUNCT)));
-    return m;
-}
-
-/* Add characters of `length` bytes to a class, by their first bytes, which are returned. */
-BBPE_INLINE uint64_t masks_add(bbpe_masks *m, int class_index, uint64_t first, unsigned length) {
-    m->by[class_index] |= first | first << 1 | (length == 3 ? first << 2 : 0);
-    return first;
-}
-
-/* Three-byte letters and punctuation of Chinese, Japanese and Korean text.  `three`: what begins three
- * bytes of which the last two are tails. */
-BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, bbpe_vector v2, uint64_t three) {
-    const bbpe_lanes e3 = vector_eq(v, 0xE3);
-    /* U+4DC0-4DFF are symbols */
-    const bbpe_lanes han =
-        lanes_or(vector_in(v, 0xE5, 0xE9), lanes_but(vector_eq(v, 0xE4), vector_eq(v1, 0xB7)));
-    const bbpe_lanes hiragana = lanes_but(vector_eq(v1, 0x81), vector_eq(v2, 0x80));
-    const bbpe_lanes middle = lanes_but(vector_eq(v1, 0x82), lanes_or(vector_in(v2, 0x97, 0x9C), vector_eq(v2, 0xA0)));
-    const bbpe_lanes katakana = lanes_but(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
-    const bbpe_lanes kana = lanes_and(e3, lanes_or(hiragana, lanes_or(middle, katakana)));
-    const bbpe_lanes hangul = lanes_or(
-        lanes_and(vector_eq(v, 0xEA), vector_in(v1, 0xB0, 0xBF)),
-        lanes_or(vector_in(v, 0xEB, 0xEC), lanes_and(vector_eq(v, 0xED), vector_in(v1, 0x80, 0x9D))));
-    /* U+3001-3003, 3008-3011, 3014-301F; U+FF01-FF0F, FF1A-FF20; U+30FB */
-    const bbpe_lanes marks = lanes_and(
-        vector_eq(v1, 0x80),
-        lanes_or(vector_in(v2, 0x81, 0x83), lanes_or(vector_in(v2, 0x88, 0x91), vector_in(v2, 0x94, 0x9F))));
-    const bbpe_lanes dot = lanes_and(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
-    const bbpe_lanes wide = lanes_and(
-        lanes_and(vector_eq(v, 0xEF), vector_eq(v1, 0xBC)),
-        lanes_or(vector_in(v2, 0x81, 0x8F), vector_in(v2, 0x9A, 0xA0)));
-    return masks_add(m, BBPE_CLASS_HAN_LETTER, lanes_bits(han) & three, 3)
-           | masks_add(m, BBPE_CLASS_KANA_LETTER, lanes_bits(lanes_or(kana, hangul)) & three, 3)
-           | masks_add(m, BBPE_CLASS_PUNCT, lanes_bits(lanes_or(wide, lanes_and(e3, lanes_or(marks, dot)))) & three, 3);
-}
-
-/* Two-byte letters whose neighbourhood is regular: U+00C0-00FF and U+0400-045F. */
-BBPE_INLINE uint64_t masks_add_european(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, uint64_t two) {
-    const bbpe_lanes latin =
-        lanes_but(vector_eq(v, 0xC3), lanes_or(vector_eq(v1, 0x97), vector_eq(v1, 0xB7)));
-    const bbpe_lanes d0 = vector_eq(v, 0xD0), d1 = lanes_and(vector_eq(v, 0xD1), vector_in(v1, 0x80, 0x9F));
-    const bbpe_lanes upper =
-        lanes_or(lanes_and(latin, vector_in(v1, 0x80, 0x9E)), lanes_and(d0, vector_in(v1, 0x80, 0xAF)));
-    const bbpe_lanes lower = lanes_but(lanes_or(latin, lanes_or(d0, d1)), upper);
-    return masks_add(m, BBPE_CLASS_UPPER, lanes_bits(upper) & two, 2)
-           | masks_add(m, BBPE_CLASS_LOWER, lanes_bits(lower) & two, 2);
-}
-
-/* The class of a well-formed character of two or three bytes; no branch, since scripts alternate. */
-BBPE_INLINE unsigned masks_class_of(const uint8_t *s, unsigned is_three) {
-    const uint32_t low = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
-    const uint32_t c = is_three ? (low & 0x3FF) << 6 | (s[2] & 0x3Fu) : low;
-    return bbpe_uclass_value[bbpe_uclass_block[c / BBPE_UCLASS_BLOCK] * BBPE_UCLASS_BLOCK + c % BBPE_UCLASS_BLOCK];
-}
-
-/* Classify by table: `easy` begins well-formed characters of two bytes, or of three where `three` says so,
- * `hard` are bytes of longer, cut-off or malformed ones. */
-BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard, uint64_t three, const uint8_t *text,
-                                    size_t start, size_t n) {
-    uint64_t by[BBPE_UCLASS_COUNT] = {0};
-    for (; easy; easy &= easy - 1) {
-        const unsigned b = (unsigned)__builtin_ctzll(easy), is_three = (unsigned)(three >> b & 1);
-        by[masks_class_of(text + start + b, is_three)] |= (uint64_t)(is_three ? 7 : 3) << b;
-    }
-    while (hard) {
-        const unsigned b = (unsigned)__builtin_ctzll(hard);
-        size_t next;
-        const uint32_t set = bbpe_uclass_at(text, start + b, n, &next);
-        const unsigned length = (unsigned)(next - start - b);
-        if (b + length > 64) {
-            m->limit = b;
-            break;
-        }
-        const uint64_t bytes = masks_below(length) << b;
-        by[__builtin_ctz(set)] |= bytes;
-        m->tails |= bytes & (bytes - 1);
-        hard &= ~bytes;
-    }
-#pragma GCC unroll 19
-    for (int k = 0; k < BBPE_UCLASS_COUNT; k++) m->by[k] |= by[k];
-}
-
-/* Give each character that is not ASCII its class: the frequent letters in the vector, others by table. */
-BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, const uint8_t *text, size_t start, size_t n) {
-    const bbpe_vector v = vector_load(text + start), v1 = vector_load(text + start + 1);
-    const bbpe_vector v2 = vector_load(text + start + 2);
-    const uint64_t tail = lanes_bits(vector_in(v, 0x80, 0xBF)), two = lanes_bits(vector_in(v, 0xC2, 0xDF)) & tail >> 1;
-    /* not overlong, no surrogate */
-    const bbpe_lanes odd = lanes_or(lanes_and(vector_eq(v, 0xE0), vector_in(v1, 0x80, 0x9F)),
-                                    lanes_and(vector_eq(v, 0xED), vector_in(v1, 0xA0, 0xBF)));
-    const uint64_t three = lanes_bits(lanes_but(vector_in(v, 0xE0, 0xEF), odd)) & tail >> 1 & tail >> 2;
-    uint64_t known = 0;
-    if (three) known |= masks_add_cjk(m, v, v1, v2, three);
-    if (two) known |= masks_add_european(m, v, v1, two);
-    m->tails = (two | three) << 1 | three << 2;
-    const uint64_t easy = (two | three) & ~known, hard = high & ~(two | three | m->tails);
-    if (easy | hard) masks_add_by_table(m, easy, hard, three, text, start, n);
 }
 
 /* Starts of words, for a pattern with cases: upper* lower+ | upper+ lower*. */
@@ -310,13 +161,6 @@ BBPE_INLINE size_t masks_write(uint64_t starts, size_t start, size_t *ends) {
 }
 #endif
 
-BBPE_INLINE bbpe_masks masks_load(const uint8_t *text, size_t start, size_t n) {
-    uint64_t high;
-    bbpe_masks m = masks_ascii(text + start, &high);
-    if (high) masks_add_high(&m, high, text, start, n);
-    return m;
-}
-
 /* Whether bytes 0 to `end`, of which the first character has `first` bytes, are as far as they go one word:
  * letters in whose midst no word ends, and before them at most what a word may begin with. */
 BBPE_INLINE bool masks_one_word(const bbpe_masks *m, unsigned first, unsigned end, const bbpe_scheme scheme) {
@@ -361,26 +205,43 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
 
 #include "split_words_masks.h"
 
+/* The starts in a block, but for its first byte; `*end` is where a word ends that fills it, or 0. */
+BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, size_t *end, const bbpe_scheme scheme) {
+    const size_t left = block.n - block.start;
+    const bool is_whole = left >= BBPE_MASKS_READ;
+    uint64_t starts, high;
+    bbpe_masks m = masks_ascii(block.bytes, &high);
+    if (!is_whole && left < 64) m.limit = (unsigned)left;
+    if (high) { /* apart, so that without it whole classes are known to be empty */
+        masks_add_high(&m, high, block);
+        const unsigned loaded = m.limit, first = 1 + (unsigned)__builtin_ctzll(~(m.tails >> 1));
+        starts = masks_starts(&m, block.text, block.start, block.n, scheme) & ~(uint64_t)1;
+        if (!starts && is_whole && loaded > first && masks_one_word(&m, first, loaded, scheme))
+            *end = masks_long_word(block.text, block.start + loaded, block.n, scheme);
+    } else {
+        starts = masks_starts(&m, block.text, block.start, block.n, scheme) & ~(uint64_t)1;
+        if (!starts && is_whole && masks_one_word(&m, 1, 64, scheme))
+            *end = masks_long_word(block.text, block.start + 64, block.n, scheme);
+    }
+    return starts;
+}
+
 BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                               const bbpe_scheme scheme) {
-    size_t count = 0, end;
+    size_t count = 0, least = BBPE_MASKS_LEAST;
+    uint8_t copy[BBPE_MASKS_READ];
     if (scheme.joins != NULL) return masks_fill_joined(text, start, n, ends, limit, scheme);
     if (scheme.words != BBPE_WORDS_NONE) return masks_fill_words(text, start, n, ends, limit, scheme);
     while (start < n && limit - count >= 64) {
-        end = 0;
-        if (masks_know(scheme) && n - start >= BBPE_MASKS_READ) {
-            uint64_t starts, high;
-            bbpe_masks m = masks_ascii(text + start, &high);
-            if (high) { /* apart, so that without it whole classes are known to be empty */
-                masks_add_high(&m, high, text, start, n);
-                const unsigned loaded = m.limit, first = 1 + (unsigned)__builtin_ctzll(~(m.tails >> 1));
-                starts = masks_starts(&m, text, start, n, scheme) & ~(uint64_t)1;
-                if (!starts && loaded > first && masks_one_word(&m, first, loaded, scheme))
-                    end = masks_long_word(text, start + loaded, n, scheme);
-            } else {
-                starts = masks_starts(&m, text, start, n, scheme) & ~(uint64_t)1;
-                if (!starts && masks_one_word(&m, 1, 64, scheme)) end = masks_long_word(text, start + 64, n, scheme);
+        bbpe_masks_block block = {text + start, text, start, n};
+        size_t end = 0;
+        if (masks_know(scheme) && n - start >= least) {
+            if (BBPE_UNLIKELY(n - start < BBPE_MASKS_READ)) {
+                memset(copy, 0, sizeof copy);
+                block.bytes = memcpy(copy, text + start, n - start);
+                least = BBPE_MASKS_READ; /* what that leaves is mostly one pretoken */
             }
+            const uint64_t starts = masks_block_starts(block, &end, scheme);
             if (BBPE_LIKELY(starts)) {
                 count += masks_write(starts, start, ends + count);
                 start += 63 - (unsigned)__builtin_clzll(starts);
