@@ -83,9 +83,11 @@ class _Parser:
 
     def take(self, *tokens: str) -> str:
         """Move behind the first of some strings that stands here; "" when none does."""
-        found = next((token for token in tokens if self.source.startswith(token, self.at)), "")
-        self.at += len(found)
-        return found
+        for token in tokens:
+            if self.source.startswith(token, self.at):
+                self.at += len(token)
+                return token
+        return ""
 
     def next(self) -> str:
         """Take one character."""

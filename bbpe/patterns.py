@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import regex
@@ -221,8 +221,12 @@ _WORDS = {
 }  # fmt: skip
 
 _BY_STEPS = {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
-# cl100k_older and llama3 are the same rule: the later one, which most models use, stands for it
-_BY_SCHEME: dict[Scheme | None, Pattern] = {row.scheme: row for row in PATTERNS.values() if row.scheme is not None}
+
+
+@cache
+def _by_scheme() -> dict[Scheme | None, Pattern]:
+    # cl100k_older and llama3 are the same rule: the later one, which most models use, stands for it
+    return {row.scheme: row for row in PATTERNS.values() if row.scheme is not None}
 
 
 def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
@@ -237,7 +241,7 @@ def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
     """
     check_size(steps)
     pattern = Pattern(None, tuple(steps), drops_gaps)
-    named = _BY_STEPS.get((pattern.steps, drops_gaps)) or _BY_SCHEME.get(pattern.scheme)
+    named = _BY_STEPS.get((pattern.steps, drops_gaps)) or _by_scheme().get(pattern.scheme)
     if named is not None:
         return named
     for step in steps:
