@@ -57,7 +57,7 @@ FULL = (
     Area("Training, a file is a text", "train", ("en", "ja"), {"document": "file"}, ("bbpe", "gigatoken", "rustbpe"),
          "rustbpe breaks ties by another rule and so has no ratio"),
     Area("Counting pretokens", "count", ("en", "ja"), {}, TRAINERS, "training of a single merge"),
-    Area("Encoding documents to one array, cold", "encode_batch_flat", ("en", "ja"), COLD, CHOSEN),
+    Area("Encoding documents to one array, cold", "encode_batch_flat", ("en", "ja"), COLD, (*CHOSEN, "fastokens")),
     Area("Unigram, lists, warm", "unigram", ("en", "zh"), WARM, ("bbpe", "sentencepiece"), "8,000 tokens"),
     Area("WordPiece, lists, cold", "wordpiece", ("en", "zh"), COLD, ("bbpe", "tokenizers"), "8,000 tokens, BERT rules"),
     Area("SentencePiece's BPE, lists, warm", "pieces", ("en", "ja"), WARM, ("bbpe", "sentencepiece", "gigatoken"),
