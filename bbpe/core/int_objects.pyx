@@ -1,7 +1,7 @@
 """Ids as Python ints that are made once: a list of ids is then a copy of pointers, 7 instead of 33 ns an id.
 
 Garbage collections pass these lists over: ints refer to nothing, so that a list of them is in no cycle, and each walk over
-two million ids takes 15 ms.  Only a list that its owner puts into itself is then not freed by collecting.
+two million ids takes 15 ms.  Only a list that comes to hold itself, which takes its owner, is then not freed by collecting.
 """
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
