@@ -13,7 +13,7 @@
 
 #include "split_class_masks.h"
 
-enum { BBPE_MASKS_LEAST = 12 }; /* bytes of the end of a text that are worth a block of their own */
+enum { BBPE_MASKS_LEAST = 12 }; /* bytes that the end of a text has at least where it is a block */
 
 /* All bits of `run` at or above a bit of `from` without a gap between them; `from` is within `run`. */
 BBPE_INLINE uint64_t masks_flood(uint64_t from, uint64_t run) {

@@ -152,7 +152,7 @@ def test_batches(pattern: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
 
 
 def test_collections_pass_over_lists_of_ids(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
-    """Those of ints alone; what holds them is looked at, and they are freed as any other list."""
+    """Those of ints alone; what holds them is looked at."""
     tok, texts = tok_of("gpt2"), [f"text {number}" for number in range(50_000)]
     rows = tok.encode_batch(texts, threads=1)
     assert gc.is_tracked(rows)
