@@ -26,8 +26,10 @@ from .streaming import pieces
 
 #: Text of less than this, in characters or bytes, is not worth a thread.
 THREAD_WORTH = SHORT_TEXT
-#: What one task of a thread encodes: more would wait for the last one, less for each other.
-_CHUNK = 1 << 19
+#: What one task of a thread encodes, at most and at least: more would wait for the last one, less for each other.
+_CHUNK, _LEAST_CHUNK = 1 << 18, 1 << 16
+#: Tasks of a thread, at least: what they cost differs, up to fivefold in a text of many languages.
+_TASKS = 16
 
 Ids = npt.NDArray[np.uint32]
 
@@ -82,36 +84,33 @@ class TextEncoder:
     def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
         """Return the ids of a text as uint32[n]."""
         if matcher is not None:
-            parts = (
+            found = (
                 np.array([piece], np.uint32) if isinstance(piece, int) else self.to_array(piece, threads=threads)
                 for piece in matcher.checked_pieces(text_bytes(text))
             )
-            return np.concatenate([np.empty(0, np.uint32), *parts])
+            return np.concatenate([np.empty(0, np.uint32), *found])
         if self.splitter.compiled is None:
             batches = self.splitter.batches(text_bytes(text))
             return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
         if _length([text]) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
-        spans = list(pairwise(self.encoder.cuts(text, _CHUNK).tolist()))
-        return _in_parts(
-            self.encoder.bound([text]),
-            lambda parts, number: self.encoder.encode_part(text, *spans[number], parts, number),
-            len(spans),
-            threads,
-        )
+        spans = self._spans(text, threads)
+        parts = Parts(len(spans), _length([text]), self.encoder.bound([text]), thread_count(threads))
+        return parts.run(lambda worker: self.encoder.encode_parts(text, spans, parts, worker))
 
     def in_parts(
         self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
     ) -> Ids:
         """Return the ids of a long text whose beginning is what `first` makes of it, without a copy of the rest."""
-        spans = list(pairwise(self.encoder.cuts(text, _CHUNK).tolist()))
+        spans = self._spans(text, threads)
         head = first(text[: spans[0][1]])
+        spans[0] = (0, len(head))
+        parts = Parts(len(spans), len(text), self.encoder.bound([head, text]), thread_count(threads))
+        return parts.run(lambda worker: self.encoder.encode_parts(text, spans, parts, worker, head))
 
-        def encode(parts: Parts, number: int) -> None:
-            start, end = spans[number] if number else (0, len(head))
-            self.encoder.encode_part(text if number else head, start, end, parts, number)
-
-        return _in_parts(self.encoder.bound([head, text]), encode, len(spans), threads)
+    def _spans(self, text: Text, threads: int | None) -> list[tuple[int, int]]:
+        """Cut a long text into what threads encode one by one."""
+        return list(pairwise(self.encoder.cuts(text, _chunk(_length([text]), threads)).tolist()))
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return how many ids a text has, without memory for them."""
@@ -123,8 +122,7 @@ class TextEncoder:
             return sum(len(self.encoder.encode_given(*batch)) for batch in batches)
         if _length([text]) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.count(text)
-        spans = pairwise(self.encoder.cuts(text, _CHUNK).tolist())
-        return sum(imap(lambda span: self.encoder.count(text, *span), spans, threads))
+        return sum(imap(lambda span: self.encoder.count(text, *span), self._spans(text, threads), threads))
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
         """Return how many ids a text has, or, as soon as they are more than `limit`, any larger number."""
@@ -155,7 +153,7 @@ class TextEncoder:
             found = imap(lambda text: self.count(text, matcher, threads=1), texts, threads)
             return np.fromiter(found, np.int64, len(texts))
         lengths = np.zeros(len(texts), dtype=np.int64)
-        for _ in imap(lambda group: self.encoder.count_rows(texts, *group, lengths), _groups(texts), threads):
+        for _ in imap(lambda group: self.encoder.count_rows(texts, *group, lengths), _groups(texts, threads), threads):
             pass
         return lengths
 
@@ -181,7 +179,7 @@ class TextEncoder:
         threads = _threads_for(texts, threads)
         if thread_count(threads) == 1:
             return self.encoder.encode_lists(texts, 0, len(texts), rules)
-        groups = imap(lambda group: self.encoder.encode_lists(texts, *group, rules), _groups(texts), threads)
+        groups = imap(lambda group: self.encoder.encode_lists(texts, *group, rules), _groups(texts, threads), threads)
         return list(chain.from_iterable(groups))
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
@@ -189,14 +187,10 @@ class TextEncoder:
         threads = _threads_for(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads))
-        groups = _groups(texts)
+        groups = _groups(texts, threads)
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        ids = _in_parts(
-            self.encoder.bound(texts),
-            lambda parts, number: self.encoder.encode_rows(texts, *groups[number], offsets[1:], parts, number),
-            len(groups),
-            threads,
-        )
+        parts = Parts(len(groups), _length(texts), self.encoder.bound(texts), thread_count(threads))
+        ids = parts.run(lambda worker: self.encoder.encode_row_parts(texts, groups, offsets[1:], parts, worker))
         np.cumsum(offsets, out=offsets)
         return Ragged(ids, offsets)
 
@@ -252,26 +246,19 @@ def _slices(text: Text) -> Iterator[Text]:
         start, end = end, 2 * end
 
 
-def _in_parts(room: int, encode: Callable[[Parts, int], None], count: int, threads: int | None) -> Ids:
-    """Have parts 0 to `count` encoded, and return the ids of all."""
-    parts = Parts(room, thread_count(threads))
-
-    def run(number: int) -> None:
-        try:
-            encode(parts, number)
-        except BaseException:
-            parts.fail(number)
-            raise
-
-    for _ in imap(run, range(count), threads):
-        pass
-    return parts.taken()
+def _chunk(length: int, threads: int | None) -> int:
+    """How much of so much text a task gets, so that all threads get as many tasks."""
+    workers = thread_count(threads)
+    rounds = max(_TASKS, -(-length // (workers * _CHUNK)))
+    return max(_LEAST_CHUNK, -(-length // (workers * rounds)))
 
 
-def _groups(texts: list[Text]) -> list[tuple[int, int]]:
-    """Cut a batch into runs of about _CHUNK characters."""
+def _groups(texts: list[Text], threads: int | None) -> list[tuple[int, int]]:
+    """Cut a batch into what threads encode one by one."""
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
-    marks = np.searchsorted(ends, np.arange(_CHUNK, int(ends[-1]) if len(ends) else 0, _CHUNK)) + 1
+    length = int(ends[-1]) if len(ends) else 0
+    chunk = _chunk(length, threads)
+    marks = np.searchsorted(ends, np.arange(chunk, length, chunk)) + 1
     return list(pairwise(sorted({0, *marks.tolist(), len(texts)})))
 
 

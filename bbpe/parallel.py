@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import LockType, allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -74,6 +75,37 @@ def submit_all(
     finally:
         for future in futures:
             future.cancel()
+
+
+def together(work: Callable[[int], None], threads: int) -> None:
+    """Call `work(0)` in this thread and `work(1)` to `work(threads - 1)` in others, and return when all have.
+
+    `work` raises nothing. The threads are started as `Thread.start` does it, but for its waiting until they run, which
+    took 200 us each.
+
+    >>> squares = [0, 0, 0]
+    >>> together(lambda number: squares.__setitem__(number, number**2), 3)
+    >>> squares
+    [0, 1, 4]
+    """
+
+    def run(number: int, ended: LockType) -> None:
+        try:
+            work(number)
+        finally:
+            ended.release()
+
+    others = []
+    try:
+        for number in range(1, threads):
+            ended = allocate_lock()
+            ended.acquire()
+            start_new_thread(run, (number, ended))
+            others.append(ended)
+        work(0)
+    finally:
+        for ended in others:
+            ended.acquire()
 
 
 def apart(work: Callable[[], Result], *, abandon: bool = False) -> Result:

@@ -1,46 +1,74 @@
-"""Results of threads, one behind another in the order of their parts."""
+"""A work in parts, which threads take one by one, and whose ids come one behind another."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Condition
 
 import numpy as np
 import numpy.typing as npt
 
 from .core.id_room import IdRoom
+from .parallel import together
 
 
 class Parts:
-    """Room for at most so many ids, which parts of a work fill in turn, whichever of `threads` has which."""
+    """Parts 0 to `count` of texts of `length` characters or bytes together, and room for `most` ids of them."""
 
-    def __init__(self, most: int, threads: int) -> None:
+    def __init__(self, count: int, length: int, most: int, threads: int) -> None:
         self.room = IdRoom(most)
-        self.threads = threads
-        self._end = self._turn = 0
-        self._failed = 1 << 62  # the first part that has
+        #: how much of the texts each thread is going to have
+        self.share = length // threads
+        self._count, self._threads = count, min(threads, count)
+        self._taken = self._turn = self._end = 0
+        self._error: BaseException | None = None
         self._changed = Condition()
 
-    def place(self, number: int, count: int) -> int:
-        """Wait for the parts before `number`, and return where `count` ids of this one go.
+    def run(self, work: Callable[[int], None]) -> npt.NDArray[np.uint32]:
+        """Have `work(0)` done by this thread and `work(1)`, ... by others, and return the ids of all parts.
 
-        Raises `RuntimeError` when one of these has failed.
+        Each is to `take` parts until there are no more. The first error ends all of them and is raised.
+        """
+
+        def attempt(worker: int) -> None:
+            try:
+                work(worker)
+            except BaseException as error:
+                self._fail(error)
+
+        try:
+            together(attempt, self._threads)
+        except BaseException as error:
+            self._fail(error)
+        if self._error is not None:
+            raise self._error
+        return self.room.taken(self._end)
+
+    def take(self) -> int | None:
+        """Return the number of a part that nobody has taken, or None."""
+        with self._changed:
+            if self._taken == self._count or self._error is not None:
+                return None
+            self._taken += 1
+            return self._taken - 1
+
+    def place(self, number: int, count: int, waits: bool) -> int | None:
+        """Return where `count` ids of a part go.
+
+        While parts before it have no place, and for good after an error, None; or, if it `waits`, only after an error.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._turn == number or self._failed < number)
-            if self._turn != number:
-                raise RuntimeError("an earlier part of this work failed")
+            if waits:
+                self._changed.wait_for(lambda: self._turn == number or self._error is not None)
+            if self._turn != number or self._error is not None:
+                return None
             start = self._end
             self._end += count
             self._turn += 1
             self._changed.notify_all()
             return start
 
-    def fail(self, number: int) -> None:
-        """Let nobody wait for a part that will not come; the parts before it do not, and so go on."""
+    def _fail(self, error: BaseException) -> None:
         with self._changed:
-            self._failed = min(self._failed, number)
+            self._error = self._error or error
             self._changed.notify_all()
-
-    def taken(self) -> npt.NDArray[np.uint32]:
-        """Return the ids of all parts and give back the rest of the room."""
-        return self.room.taken(self._end)

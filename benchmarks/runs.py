@@ -147,9 +147,13 @@ class Runner:
 
 
 def thread_limits(threads: str) -> dict[str, str]:
-    """What tells the libraries' own pools, Rayon's above all, how many threads to have."""
-    names = ("RAYON_NUM_THREADS", "FASTOKENS_BPE_THREADS", "OMP_NUM_THREADS")
-    return {**dict.fromkeys(names, threads), "TOKENIZERS_PARALLELISM": "false" if threads == "1" else "true"}
+    """What tells the libraries' own pools, Rayon's above all, how many threads to have.
+
+    numpy's BLAS, which nobody here asks for anything, has one: the others would spin for 0.1 s after the import.
+    """
+    limits = dict.fromkeys(("RAYON_NUM_THREADS", "FASTOKENS_BPE_THREADS", "OMP_NUM_THREADS"), threads)
+    parallelism = {"TOKENIZERS_PARALLELISM": "false" if threads == "1" else "true"}
+    return {**limits, **parallelism, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def mark(results: list[Result]) -> None:

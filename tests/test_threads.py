@@ -6,12 +6,14 @@ import itertools
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from split_cases import SCHEMES
 from strings import adversarial_strings, byte_soups
@@ -34,6 +36,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "THREAD_WORTH", 200)
     monkeypatch.setattr(tokenizer.Tokenizer, "_short", None)
     monkeypatch.setattr(encoding, "_CHUNK", 97)
+    monkeypatch.setattr(encoding, "_LEAST_CHUNK", 31)
 
 
 def long_words(rng: random.Random, n: int) -> Iterator[str]:
@@ -181,34 +184,63 @@ def test_what_is_no_text_is_refused_from_any_thread(
     assert len(tok.encode_batch(good, threads=threads)) == 50
 
 
+def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint32]:
+    """Have part k write k for k % 4 ids after so many seconds; a worker keeps up to three parts that are early."""
+
+    def work(_: int) -> None:
+        room, early = np.frombuffer(parts.room, np.uint32), deque[int]()
+        while True:
+            number = parts.take()
+            if number is not None:
+                time.sleep(seconds(number))
+                early.append(number)
+            while early:
+                at = parts.place(early[0], early[0] % 4, waits=number is None or len(early) > 3)
+                if at is None:
+                    break
+                ready = early.popleft()
+                room[at : at + ready % 4] = ready
+            if number is None:
+                return
+
+    return parts.run(work)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("failing", [0, 1, 7, 29])
 def test_the_error_of_a_part_is_the_one_that_is_raised(failing: int, threads: int) -> None:
-    """The parts before it wait or not: nobody hangs, and nobody hides it."""
+    """Others wait for the part that failed, or would for those that were never begun: nobody hangs, or hides it."""
 
-    def encode(parts: Parts, number: int) -> None:
+    def seconds(number: int) -> float:
         if number == failing:
             raise MemoryError(f"part {number}")
-        time.sleep(0.002 * (number % 3))
-        at = parts.place(number, 2)
-        np.frombuffer(parts.room, np.uint32)[at : at + 2] = number
+        return 0.002 * (number % 3)
 
     with pytest.raises(MemoryError, match=f"part {failing}"):
-        encoding._in_parts(100, encode, 30, threads)
+        _fill(Parts(30, 30, 100, threads), seconds)
 
 
 def test_parts_arrive_in_any_order() -> None:
     rng = random.Random(97)
     waits = [rng.random() / 500 for _ in range(40)]
-
-    def encode(parts: Parts, number: int) -> None:
-        time.sleep(waits[number])
-        at = parts.place(number, number % 4)
-        np.frombuffer(parts.room, np.uint32)[at : at + number % 4] = number
-
     expected = [number for number in range(40) for _ in range(number % 4)]
-    for threads in (1, 2, 5):
-        assert encoding._in_parts(100, encode, 40, threads).tolist() == expected
+    for threads in (1, 2, 5, 64):
+        assert _fill(Parts(40, 40, 100, threads), waits.__getitem__).tolist() == expected
+    assert _fill(Parts(0, 0, 1, 2), waits.__getitem__).tolist() == []
+
+
+def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
+    caller = threading.get_ident()
+    parts = Parts(1_000, 1_000, 10, 3)
+
+    def seconds(number: int) -> float:
+        if number > 10 and threading.get_ident() == caller:
+            raise KeyboardInterrupt
+        return 0.001
+
+    with pytest.raises(KeyboardInterrupt):
+        _fill(parts, seconds)
+    assert parts.take() is None
 
 
 def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +248,7 @@ def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], mon
         raise AssertionError("a pool for a short text")
 
     monkeypatch.setattr("bbpe.parallel.ThreadPoolExecutor", refuse)
+    monkeypatch.setattr("bbpe.parallel.start_new_thread", refuse)
     for pattern in ("gpt2", "whitespace"):
         tok = tok_of(pattern)
         for text in ("", "some twenty letters.", "中文" * 1_000, b"bytes"):

@@ -11,8 +11,8 @@ from bbpe.core.c_bpe cimport bbpe_bpe_dropout
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_count, bbpe_encode_cut, bbpe_encode_dropout, bbpe_encode_given,
-    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encoder, bbpe_encoder_free,
-    bbpe_encoder_init,
+    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encoder,
+    bbpe_encoder_free, bbpe_encoder_init,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
@@ -20,6 +20,7 @@ from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_free, normal_roo
 from bbpe.core.id_room cimport IdRoom
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.model cimport Model
+from bbpe.core.part_ids cimport PartIds
 from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
@@ -268,43 +269,54 @@ cdef class Encoder:
             text_close(&view)
         return np.array(places, dtype=np.int64)
 
-    def encode_part(self, text, size_t start, size_t end, parts, size_t number):
-        """Encode units [start, end) of a text and put the ids behind those of the parts before it (`bbpe.parts`)."""
-        cdef text_view view
-        cdef bbpe_encode_state *state
+    def encode_parts(self, text, list spans not None, parts, size_t worker, first=None):
+        """Encode units spans[k] of a text, or of `first` those of part 0 if it is there, for each k to be taken of
+        `parts`."""
+        cdef text_view view, head
+        cdef bbpe_encode_text units
         cdef bbpe_status status
-        cdef size_t count = 0, place = number % <size_t>parts.threads
+        cdef size_t start, end, count = 0
+        cdef PartIds ids = PartIds(parts)
+        cdef bbpe_encode_state *state
         text_open(&view, text)
-        # of a text in parts this state will most likely have more, and if the text comes again, again those
-        state = self.states.borrow(min(4 * (end - start), view.length), place)
+        text_open(&head, text if first is None else first)
+        state = self.states.borrow(parts.share, worker)
         try:
-            with nogil:
-                status = bbpe_encode_state_reserve(state, bbpe_encode_bound(view.text.unit_size, end - start))
-                if status == BBPE_OK:
-                    status = bbpe_encode_range(&self.c, state, view.text, start, end, state.ids, &count)
-            check(status)
-            put(parts, number, state.ids, count)
+            while (number := parts.take()) is not None:
+                start, end = spans[number]
+                units = view.text if number else head.text
+                check(bbpe_encode_state_reserve(state, ids.used + bbpe_encode_bound(units.unit_size, end - start)))
+                with nogil:
+                    status = bbpe_encode_range(&self.c, state, units, start, end, state.ids + ids.used, &count)
+                check(status)
+                ids.add(state.ids, number, count)
+            ids.finish(state.ids)
         finally:
-            self.states.give_back(state, place)
+            self.states.give_back(state, worker)
+            text_close(&head)
             text_close(&view)
 
-    def encode_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, parts,
-                    size_t number):
-        """Encode texts[start:end), put their ids behind those of the parts before, and their numbers in `lengths`."""
-        cdef size_t place = number % <size_t>parts.threads
-        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end), place)
+    def encode_row_parts(self, list texts not None, list groups not None, int64_t[::1] lengths not None, parts,
+                         size_t worker):
+        """Encode the texts of groups[k] for each k to be taken of `parts`; the numbers of their ids go to `lengths`."""
         cdef size_t counts[GROUP]
-        cdef size_t count, i, total = 0
+        cdef size_t start, end, count, i, total
+        cdef PartIds ids = PartIds(parts)
+        cdef bbpe_encode_state *state = self.states.borrow(parts.share, worker)
         try:
-            while start < end:
-                count = self._encode_group(texts, start, end, state, total, counts, None, NULL)
-                for i in range(count):
-                    lengths[start + i] = counts[i]
-                    total += counts[i]
-                start += count
-            put(parts, number, state.ids, total)
+            while (number := parts.take()) is not None:
+                start, end = groups[number]
+                total = 0
+                while start < end:
+                    count = self._encode_group(texts, start, end, state, ids.used + total, counts, None, NULL)
+                    for i in range(count):
+                        lengths[start + i] = counts[i]
+                        total += counts[i]
+                    start += count
+                ids.add(state.ids, number, total)
+            ids.finish(state.ids)
         finally:
-            self.states.give_back(state, place)
+            self.states.give_back(state, worker)
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules=None):
         """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int."""
@@ -370,15 +382,6 @@ cdef class Encoder:
         finally:
             for i in range(opened):
                 text_close(&views[i])
-
-
-cdef int put(parts, size_t number, const uint32_t *ids, size_t count) except -1:
-    """Copy ids to where `parts` says."""
-    cdef size_t at = parts.place(number, count)
-    cdef IdRoom room = parts.room
-    with nogil:
-        memcpy(room.ids + at, ids, count * sizeof(uint32_t))
-    return 0
 
 
 def short_first(method):
