@@ -41,6 +41,8 @@ typedef struct {
     uint64_t seen;       /* bytes of text so far */
     uint64_t strays;     /* units found away from home */
     uint64_t kept;       /* short units that entered `hot` since it is so large */
+    uint64_t tokens;     /* of the last of these those that are one token */
+    size_t seeded;       /* tokens of the vocabulary that were looked at for `hot` */
     uint64_t generation; /* the owner's mark */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
@@ -118,5 +120,17 @@ uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *stat
 /* A pretoken of more than 15 bytes without characters of three bytes at its beginning: looked up whole first. */
 uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            uint32_t *ids);
+
+/* -- tokens before a text has them: encode_seed.c --------------------------------------------------------- */
+
+enum {
+    BBPE_ENCODE_SAMPLE = 1024,   /* new units after which it is decided, */
+    BBPE_ENCODE_WORTH = 768,     /* when so many of them are one token: English has 0.9 of the first, Russian 0.1 */
+    BBPE_ENCODE_SEEDED = 4,      /* entries for each token of the vocabulary, the first ones, that may be put there */
+};
+
+/* Put tokens of the vocabulary in the hot part where their homes are free, as an English text or code will have a third
+ * of them: that takes 1.3 ms for 100,000, and 7 % less time for 8 MB of English than merging those that come. */
+void bbpe_encode_seed(const bbpe_bpe *model, bbpe_encode_state *state);
 
 #endif

@@ -53,6 +53,13 @@ static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, 
 
 const bbpe_cache_entry bbpe_stage_nowhere = {{0, 0}, {0, 0, 0, 0}};
 
+/* Look at the last new units: whether tokens that have not come are worth having. */
+static BBPE_NOINLINE void consider_tokens(const bbpe_encoder *self, bbpe_encode_state *state) {
+    const bbpe_bpe *model = self->model.bpe;
+    if (model != NULL && model->output_starts == NULL && state->tokens >= BBPE_ENCODE_WORTH) bbpe_encode_seed(model, state);
+    state->tokens = 0;
+}
+
 /* The entry of a short unit that the hot table does not have. */
 static bbpe_cache_entry encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key) {
     uint32_t ids[BBPE_CACHE_LONG_IDS];
@@ -66,7 +73,8 @@ static bbpe_cache_entry encode_new(const bbpe_encoder *self, bbpe_encode_state *
         bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
     }
     bbpe_hot_cache_add(&state->hot, &entry);
-    state->kept++;
+    state->tokens += count == 1;
+    if (++state->kept % BBPE_ENCODE_SAMPLE == 0) consider_tokens(self, state);
     return entry;
 }
 

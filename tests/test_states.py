@@ -20,6 +20,7 @@ from strings import adversarial_strings, byte_soups
 import bbpe
 from bbpe.core.bpe import BPE
 from bbpe.patterns import get_pattern
+from bbpe.reference import SlowTokenizer
 
 ROOM = 1 << 30
 
@@ -184,6 +185,33 @@ def test_a_part_and_a_whole_of_the_same_bytes(
                 text = f"{whole}\n" if is_whole else f"あ{whole}あ\n"
                 assert tok.encode(text * count) == (alone if is_whole else inside) * count
         assert tok.encode(f"{whole}\nあ{whole}あ\n" * 1_000) == (alone + inside) * 1_000
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_tokens_that_no_text_has_had(whole: bool, limit: Callable[[int], None]) -> None:
+    """A text most of whose units are tokens brings others into the cache: there too, those that merging does not make
+    are ids of whole pretokens only, and only by ranks."""
+    limit(ROOM)
+    rng = random.Random(63)
+    words = ["".join(rng.choices("aeinrstlé", k=rng.randint(1, 8))) for _ in range(3_000)]
+    tok = bbpe.train_from_iterator([" ".join(words)] * 2, 6_000, pattern="gpt2")
+    unmade = [f" {word}{word[::-1]}".encode() for word in words if len(word) > 3]
+    vocab = dict(enumerate(dict.fromkeys([*tok.spec.vocab.values(), *unmade])))
+    if whole:
+        tok = bbpe.Tokenizer.from_ranks({token: rank for rank, token in vocab.items()}, pattern="gpt2")
+    else:
+        tok = bbpe.Tokenizer(replace(tok.spec, vocab=vocab))
+    encoder, slow = tok._encoder.encoder, SlowTokenizer(tok.spec)
+    assert len(encoder.model.live_merges()[1]) > 1_000
+    tok.encode_to_numpy((" ".join(words[:2_000]) + "\n") * 80)
+    tokens = list(vocab.values())
+    pretokens = [*tokens, *(rng.choice(tokens) + rng.choice(tokens) for _ in range(2_000))]
+    ends = np.cumsum([len(pretoken) for pretoken in pretokens], dtype=np.int64)
+    expected = [ids for pretoken in pretokens for ids in slow.encode_pretoken(pretoken)]
+    assert encoder.encode_given(b"".join(pretokens), ends).tolist() == expected
+    # what stands between two places where nothing merges is no whole pretoken
+    inside = "".join(f"中{word}中\n" for word in words)
+    assert tok.encode(inside) == slow.encode(inside)
 
 
 # -- memory -----------------------------------------------------------------------------------------------------
