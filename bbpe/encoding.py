@@ -16,7 +16,7 @@ from .core.model import Model
 from .core.word_bpe import WordBPE
 from .normalize import Text, text_bytes
 from .parallel import imap, thread_count
-from .parts import Parts
+from .parts import Parts, Tasks
 from .patterns import Pattern
 from .ragged import Ragged
 from .scheme import Scheme
@@ -96,7 +96,7 @@ class TextEncoder:
             return self.encoder.encode_array(text)
         spans = self._spans(text, threads)
         parts = Parts(len(spans), _length([text]), self.encoder.bound([text]), thread_count(threads))
-        return parts.run(lambda worker: self.encoder.encode_parts(text, spans, parts, worker))
+        return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker))
 
     def in_parts(
         self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
@@ -106,7 +106,7 @@ class TextEncoder:
         head = first(text[: spans[0][1]])
         spans[0] = (0, len(head))
         parts = Parts(len(spans), len(text), self.encoder.bound([head, text]), thread_count(threads))
-        return parts.run(lambda worker: self.encoder.encode_parts(text, spans, parts, worker, head))
+        return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker, head))
 
     def _spans(self, text: Text, threads: int | None) -> list[tuple[int, int]]:
         """Cut a long text into what threads encode one by one."""
@@ -153,8 +153,14 @@ class TextEncoder:
             found = imap(lambda text: self.count(text, matcher, threads=1), texts, threads)
             return np.fromiter(found, np.int64, len(texts))
         lengths = np.zeros(len(texts), dtype=np.int64)
-        for _ in imap(lambda group: self.encoder.count_rows(texts, *group, lengths), _groups(texts, threads), threads):
-            pass
+        groups = _groups(texts, threads)
+        tasks = Tasks(len(groups), _length(texts), thread_count(threads))
+
+        def work(worker: int) -> None:
+            while (number := tasks.take()) is not None:
+                self.encoder.count_rows(texts, *groups[number], lengths, tasks.share, worker)
+
+        tasks.run(work)
         return lengths
 
     def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
@@ -179,8 +185,16 @@ class TextEncoder:
         threads = _threads_for(texts, threads)
         if thread_count(threads) == 1:
             return self.encoder.encode_lists(texts, 0, len(texts), rules)
-        groups = imap(lambda group: self.encoder.encode_lists(texts, *group, rules), _groups(texts, threads), threads)
-        return list(chain.from_iterable(groups))
+        groups = _groups(texts, threads)
+        tasks = Tasks(len(groups), _length(texts), thread_count(threads))
+        found: list[list[list[int]]] = [[]] * len(groups)
+
+        def work(worker: int) -> None:
+            while (number := tasks.take()) is not None:
+                found[number] = self.encoder.encode_lists(texts, *groups[number], rules, tasks.share, worker)
+
+        tasks.run(work)
+        return list(chain.from_iterable(found))
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
@@ -190,7 +204,7 @@ class TextEncoder:
         groups = _groups(texts, threads)
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         parts = Parts(len(groups), _length(texts), self.encoder.bound(texts), thread_count(threads))
-        ids = parts.run(lambda worker: self.encoder.encode_row_parts(texts, groups, offsets[1:], parts, worker))
+        ids = parts.ids(lambda worker: self.encoder.encode_row_parts(texts, groups, offsets[1:], parts, worker))
         np.cumsum(offsets, out=offsets)
         return Ragged(ids, offsets)
 

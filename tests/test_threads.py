@@ -203,7 +203,7 @@ def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint3
             if number is None:
                 return
 
-    return parts.run(work)
+    return parts.ids(work)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

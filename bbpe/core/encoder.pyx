@@ -156,8 +156,7 @@ cdef class Encoder:
         return room.taken(count)
 
     def count(self, text, size_t start=0, end=None, limit=None):
-        """How many ids units [start, end) of a text have as if they were all of it; no further than to more than
-        `limit`."""
+        """How many ids units [start, end) have as if they were all of a text; no further than to more than `limit`."""
         return self._count(text, start, end, limit, False)
 
     def first_ids(self, text, size_t limit):
@@ -196,15 +195,16 @@ cdef class Encoder:
             self.states.give_back(state)
             text_close(&view)
 
-    def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None):
-        """Put the numbers of ids of texts[start:end) in `lengths`."""
+    def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, size_t share=0,
+                   size_t worker=0):
+        """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is that of all (`bbpe.parts`)."""
         cdef text_view views[GROUP]
         cdef size_t opened, length, i, first = start
         cdef bbpe_status status = BBPE_OK
-        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end))
+        cdef bbpe_encode_state *state
         if self.splitter is None:
-            self.states.give_back(state)
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+        state = self.states.borrow(max(share, text_units(texts, start, end)), worker)
         try:
             while first < end:
                 opened = length = 0
@@ -226,7 +226,7 @@ cdef class Encoder:
                 check(status)
                 first += opened
         finally:
-            self.states.give_back(state)
+            self.states.give_back(state, worker)
 
     def cut(self, text, size_t start, size_t window):
         """A place of `cuts` at or behind unit `start`, looking about `window` units far; the end when there is none."""
@@ -244,8 +244,7 @@ cdef class Encoder:
             text_close(&view)
 
     def cuts(self, text, size_t chunk):
-        """Where to cut a text into parts of at least `chunk` units that encode to the ids of the whole: int64[n + 1]
-        from 0 to its end, in units of a str or bytes."""
+        """Where a text may be cut into parts of `chunk` units and more that encode as the whole: int64[n + 1] from 0."""
         cdef text_view view
         cdef bbpe_encode_state *state
         cdef size_t at, cut
@@ -318,9 +317,10 @@ cdef class Encoder:
         finally:
             self.states.give_back(state, worker)
 
-    def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules=None):
-        """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int."""
-        cdef bbpe_encode_state *state = self.states.borrow(text_units(texts, start, end))
+    def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules=None,
+                     size_t share=0, size_t worker=0):
+        """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int; `share` as above."""
+        cdef bbpe_encode_state *state = self.states.borrow(max(share, text_units(texts, start, end)), worker)
         cdef normal_room room
         cdef size_t counts[GROUP]
         cdef size_t count
@@ -332,7 +332,7 @@ cdef class Encoder:
                 self.ints.add_lists(rows, state.ids, counts, count)
                 start += count
         finally:
-            self.states.give_back(state)
+            self.states.give_back(state, worker)
             normal_free(&room)
         return rows
 
