@@ -24,7 +24,7 @@ class Tasks:
         self._changed = Condition()
 
     def run(self, work: Callable[[int], None]) -> None:
-        """Have `work(0)` done by this thread and `work(1)`, ... by others, each of which takes tasks until all are taken.
+        """Have `work(0)` done by this thread and `work(1)`, ... by others; each takes tasks until there are none.
 
         The first error ends all of them and is raised.
         """
