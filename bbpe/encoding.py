@@ -27,7 +27,7 @@ from .streaming import pieces
 #: Text of less than this, in characters or bytes, is not worth a thread.
 THREAD_WORTH = SHORT_TEXT
 #: What one task of a thread encodes, at most and at least: more would wait for the last one, less for each other.
-_CHUNK, _LEAST_CHUNK = 1 << 18, 1 << 16
+_CHUNK, _LEAST_CHUNK = 1 << 18, 1 << 17
 #: Tasks of a thread, at least: what they cost differs, up to fivefold in a text of many languages.
 _TASKS = 16
 

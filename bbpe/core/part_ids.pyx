@@ -7,7 +7,7 @@ from collections import deque
 from bbpe.core.id_room cimport IdRoom
 
 cdef enum:
-    MOST_WAITING = 4  # parts, until a thread that is ahead waits for the others
+    MOST_WAITING = 2  # parts, each with up to 1 MB of ids, until a thread that is ahead waits for the others
 
 
 cdef class PartIds:
