@@ -35,10 +35,7 @@ class Tasks:
             except BaseException as error:
                 self._fail(error)
 
-        try:
-            together(attempt, self._threads)
-        except BaseException as error:
-            self._fail(error)
+        together(attempt, self._threads, self._fail)
         if self._error is not None:
             raise self._error
 

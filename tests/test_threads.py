@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import signal
 import threading
 import time
 from collections import deque
@@ -240,6 +242,23 @@ def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         _fill(parts, seconds)
+    assert parts.take() is None
+
+
+def test_ctrl_c_while_the_others_are_waited_for() -> None:
+    """It is raised, and not before they have ended."""
+    parts, ended = Parts(3, 3, 3, 3), []
+
+    def work(worker: int) -> None:
+        if worker == 0:
+            threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT]).start()
+        else:
+            time.sleep(0.3)
+            ended.append(worker)
+
+    with pytest.raises(KeyboardInterrupt):
+        parts.ids(work)
+    assert sorted(ended) == [1, 2]
     assert parts.take() is None
 
 
