@@ -81,8 +81,8 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseExce
     """Call `work(0)` in this thread and `work(1)` to `work(threads - 1)` in others, and return when all have.
 
     `work` raises nothing. `stop` gets what interrupts this thread, Ctrl-C while it waits too, and has the others end
-    soon: they are waited for even then, as they use what the caller may free. They are started as `Thread.start` does it, but
-    for its waiting until they run, which took 200 us each.
+    soon: they are waited for even then, as they use what the caller may free. They are started as `Thread.start` does
+    it, but for its waiting until they run, which took 200 us each.
 
     >>> squares = [0, 0, 0]
     >>> together(lambda number: squares.__setitem__(number, number**2), 3, print)

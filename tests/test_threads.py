@@ -253,7 +253,7 @@ def test_ctrl_c_while_the_others_are_waited_for() -> None:
         if worker == 0:
             threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT]).start()
         else:
-            time.sleep(0.3)
+            time.sleep(0.5 / worker)
             ended.append(worker)
 
     with pytest.raises(KeyboardInterrupt):
