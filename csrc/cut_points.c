@@ -4,28 +4,35 @@
 
 enum { LEAST_BITS = 16, MOST_BITS = 26, SPARSE = 16 }; /* at most one bit in so many is set */
 
-/* Set a bit; 1 when it is new. */
-static size_t set_bit(uint64_t *bits, size_t index) {
-    const uint64_t bit = (uint64_t)1 << (index % 64);
-    const size_t is_new = !(bits[index / 64] & bit);
-    bits[index / 64] |= bit;
+/* Set the bit of a byte in a row; 1 when it is new. */
+static size_t set_bit(uint64_t *row, uint8_t byte) {
+    const uint64_t bit = (uint64_t)1 << (byte & 63);
+    const size_t is_new = !(*row & bit);
+    *row |= bit;
     return is_new;
 }
 
-static uint32_t pack(const uint8_t *bytes, size_t n) {
-    uint32_t packed = 0;
-    for (size_t i = 0; i < n; i++) packed |= (uint32_t)bytes[i] << (8 * i);
+/* At most four bytes as a character. */
+static bbpe_character pack(const uint8_t *bytes, size_t n) {
+    bbpe_character packed = {0, (unsigned)n};
+    for (size_t i = 0; i < n; i++) packed.bytes |= (uint32_t)bytes[i] << (8 * i);
     return packed;
 }
 
 /* A token that ends within the character that begins at `bytes`, of which it has n bytes. */
 static void add_partial(bbpe_cut_points *self, uint8_t before, const uint8_t *bytes, size_t n) {
     if (bytes[0] < 0x80 || n > 1) {
-        set_bit(self->partial, bbpe_cut_points_partial(before, bytes[0], bytes[0] < 0x80 ? 0 : bytes[1]));
+        set_bit(self->partial + bbpe_cut_points_partial_row(bytes[0], bytes[0] < 0x80 ? 0 : bytes[1]), before);
         return;
     }
     for (unsigned second = 0x80; second < 0xC0; second++)
-        set_bit(self->partial, bbpe_cut_points_partial(before, bytes[0], (uint8_t)second));
+        set_bit(self->partial + bbpe_cut_points_partial_row(bytes[0], (uint8_t)second), before);
+}
+
+/* A token that holds both characters; 1 when that is new. */
+static size_t add_whole(bbpe_cut_points *self, bbpe_character left, bbpe_character right) {
+    const size_t row = bbpe_cut_points_whole_row(self, bbpe_cut_points_key(left, right));
+    return set_bit(self->whole + row, bbpe_character_last(right));
 }
 
 /* Add the borders within a token; the number of bits of `whole` that are new. */
@@ -40,8 +47,7 @@ static size_t add_token(bbpe_cut_points *self, const uint8_t *token, size_t n) {
         if (bbpe_utf8_is_tail(token[start]) || right > n - p)
             add_partial(self, token[p - 1], token + p, n - p);
         else if (p - start <= 4)
-            added += set_bit(self->whole,
-                             bbpe_cut_points_whole(self, pack(token + start, p - start), pack(token + p, right)));
+            added += add_whole(self, pack(token + start, p - start), pack(token + p, right));
     }
     return added;
 }
@@ -49,7 +55,7 @@ static size_t add_token(bbpe_cut_points *self, const uint8_t *token, size_t n) {
 static bbpe_status fill(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made, unsigned bits,
                         size_t *added) {
     bbpe_memory_table_free(self->whole);
-    self->shift = 64 - bits;
+    self->shift = 64 - (bits - 6);
     self->whole = bbpe_memory_table((size_t)1 << (bits - 6), sizeof *self->whole);
     *added = 0;
     if (self->whole == NULL) return BBPE_NO_MEMORY;
@@ -61,7 +67,7 @@ static bbpe_status fill(bbpe_cut_points *self, const bbpe_pretoken_table *tokens
 
 bbpe_status bbpe_cut_points_init(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made) {
     memset(self, 0, sizeof *self);
-    self->partial = bbpe_memory_table((size_t)1 << (BBPE_CUT_POINTS_PARTIAL_BITS - 6), sizeof *self->partial);
+    self->partial = bbpe_memory_table(BBPE_CUT_POINTS_PARTIAL_ROWS, sizeof *self->partial);
     bbpe_status status = self->partial == NULL ? BBPE_NO_MEMORY : BBPE_OK;
     size_t added = 0;
     unsigned bits = LEAST_BITS;

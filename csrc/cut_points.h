@@ -18,11 +18,11 @@
 #include "pretoken_table.h"
 #include "utf8.h"
 
-enum { BBPE_CUT_POINTS_PARTIAL_BITS = 18 };
+enum { BBPE_CUT_POINTS_PARTIAL_ROWS = 1 << 12 };
 
 typedef struct {
-    uint64_t *whole, *partial;
-    unsigned shift; /* a hash of 64 bits >> shift is a bit of `whole` */
+    uint64_t *whole, *partial; /* rows of 64 borders, which a byte of one character tells apart */
+    unsigned shift;            /* a hash of 64 bits >> shift is a row of `whole` */
 } bbpe_cut_points;
 
 /* A character of well-formed UTF-8: its bytes, the first one lowest. */
@@ -40,25 +40,45 @@ BBPE_INLINE unsigned bbpe_character_length(uint8_t lead) {
     return lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
 }
 
-BBPE_INLINE size_t bbpe_cut_points_whole(const bbpe_cut_points *self, uint32_t left, uint32_t right) {
-    return (size_t)((((uint64_t)left << 32 | right) * 0x9E3779B97F4A7C15u) >> self->shift);
+/* What tells a pair but for the lowest six bits of its last byte; of two characters of three bytes the first five.  What
+ * does not fit is folded in: a pair that shares its key with another one may be held for bridged. */
+BBPE_INLINE uint64_t bbpe_cut_points_key(bbpe_character left, bbpe_character right) {
+    const unsigned bits = 8 * (right.length - 1);
+    const uint32_t last = right.bytes >> bits, first = right.bytes ^ last << bits;
+    return left.bytes ^ (uint64_t)(((first ^ first >> 16) & 0xFFFF) ^ (last >> 6 ^ 2)) << 24;
 }
 
-BBPE_INLINE size_t bbpe_cut_points_partial(uint8_t before, uint8_t first, uint8_t second) {
-    return (((uint32_t)before << 16 | (uint32_t)first << 8 | second) * 0x9E3779B1u) >> (32 - BBPE_CUT_POINTS_PARTIAL_BITS);
+/* The row of `whole` of such a key, whose other bytes may be any. */
+BBPE_INLINE size_t bbpe_cut_points_whole_row(const bbpe_cut_points *self, uint64_t key) {
+    return (size_t)((key << 24) * 0x9E3779B97F4A7C15u >> self->shift);
 }
 
-BBPE_INLINE uint64_t bbpe_cut_points_bit(const uint64_t *bits, size_t index) {
-    return bits[index / 64] >> (index % 64);
+/* The row of `partial` of a character by its first two bytes, the second of which is 0 where there is none. */
+BBPE_INLINE size_t bbpe_cut_points_partial_row(uint8_t first, uint8_t second) {
+    return (size_t)(first & 63) << 6 | (second & 63);
+}
+
+/* The last byte of a character; its six lowest bits are its place in a row. */
+BBPE_INLINE uint8_t bbpe_character_last(bbpe_character c) {
+    return (uint8_t)(c.bytes >> (8 * (c.length - 1)));
 }
 
 /* Whether two neighbouring characters, not both ASCII, may be parted. */
 BBPE_INLINE bool bbpe_cut_points_between(const bbpe_cut_points *self, bbpe_character left, bbpe_character right) {
-    const uint8_t before = (uint8_t)(left.bytes >> (8 * (left.length - 1)));
-    const uint64_t whole = bbpe_cut_points_bit(self->whole, bbpe_cut_points_whole(self, left.bytes, right.bytes));
-    const uint64_t partial = bbpe_cut_points_bit(
-        self->partial, bbpe_cut_points_partial(before, (uint8_t)right.bytes, (uint8_t)(right.bytes >> 8)));
-    return !((whole | partial) & 1);
+    const size_t whole = bbpe_cut_points_whole_row(self, bbpe_cut_points_key(left, right));
+    const size_t partial = bbpe_cut_points_partial_row((uint8_t)right.bytes, (uint8_t)(right.bytes >> 8));
+    const uint64_t bridged = self->whole[whole] >> (bbpe_character_last(right) & 63)
+                             | self->partial[partial] >> (bbpe_character_last(left) & 63);
+    return !(bridged & 1);
+}
+
+/* The same of two characters of three bytes each, the first of the eight in `pair` as they stand in the text: a third of
+ * the instructions. */
+BBPE_INLINE bool bbpe_cut_points_between_wide(const bbpe_cut_points *self, uint64_t pair) {
+    const size_t whole = bbpe_cut_points_whole_row(self, pair);
+    /* bytes 3 and 4, six bits of each, side by side at the top */
+    const size_t partial = (size_t)((pair & (uint64_t)0x3F3F << 24) * ((uint64_t)1 << 34 | (uint64_t)1 << 20) >> 52);
+    return !((self->whole[whole] >> (pair >> 40 & 63) | self->partial[partial] >> (pair >> 16 & 63)) & 1);
 }
 
 #endif

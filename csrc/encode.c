@@ -1,5 +1,5 @@
 /* Blocks of pretokens, and the states that calls borrow. */
-#include "encode_stage.h"
+#include "encode_cut.h"
 
 #include "memory.h"
 
@@ -67,99 +67,18 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
     return BBPE_OK;
 }
 
-/* The character at bytes[0..n); length 0 when it is not well-formed as far as cutting cares. */
-BBPE_INLINE bbpe_character character_at(const uint8_t *bytes, size_t n) {
-    bbpe_character c = {0, 0};
-    if (BBPE_LIKELY(n >= 4)) {
-        memcpy(&c.bytes, bytes, 4);
-        if (BBPE_LIKELY((c.bytes & 0xC0C0F0) == 0x8080E0)) return (bbpe_character){c.bytes & 0xFFFFFF, 3};
-    } else {
-        memcpy(&c.bytes, bytes, n);
-    }
-    const unsigned length = bbpe_character_length(bytes[0]);
-    if (length > n) return (bbpe_character){0, 0};
-    for (unsigned i = 1; i < length; i++)
-        if (!bbpe_utf8_is_tail(bytes[i])) return (bbpe_character){0, 0};
-    if (length < 4) c.bytes &= ((uint32_t)1 << (8 * length)) - 1;
-    return (bbpe_character){c.bytes, length};
-}
-
-/* Whether a pretoken is a token as a whole that merging does not make; its id is written then. */
-static bool is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, uint32_t *id) {
-    const bbpe_bpe *model = self->model.bpe;
-    if (n > model->longest_unmade) return false;
-    const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&model->tokens, bytes, n);
-    if (token == NULL || (token->value & BBPE_BPE_MADE)) return false;
-    *id = (uint32_t)token->value;
-    if (model->output_starts != NULL) *id = model->outputs[model->output_starts[*id]]; /* a token is written as one id */
-    return true;
-}
-
-/* A pretoken text[start..end) of any length and content, cut into units where it may be.  Whether it may is a bit that
- * nothing foretells, so a unit is put on the stage at every border, and stays there if it is one. */
-BBPE_INLINE uint32_t *cut_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                   size_t start, size_t end, bbpe_stage *stage, uint32_t *ids) {
-    const bbpe_hot_cache *const hot = &state->hot;
-    const uint64_t flag = self->has_wholes ? (uint64_t)BBPE_CACHE_PART << 56 : 0;
-    if (self->has_wholes) {
-        uint32_t id;
-        if (is_unmade(self, text + start, end - start, &id)) {
-            ids = bbpe_stage_emit(stage, self, state, text, ids);
-            *ids = id;
-            return ids + 1;
-        }
-    }
-    size_t unit = start, at = start;
-    for (bbpe_character left = character_at(text + at, n - at), right; left.length && at + left.length < end;
-         left = right) {
-        at += left.length;
-        right = character_at(text + at, n - at);
-        if (!right.length) break;
-        const bool is_cut = (left.length | right.length) > 1 && bbpe_cut_points_between(&self->cuts, left, right);
-        if (BBPE_LIKELY(at - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && !bbpe_stage_is_full(stage))) {
-            bbpe_stage_put(stage, hot, text + unit, at - unit, flag, is_cut);
-        } else if (is_cut) {
-            ids = bbpe_stage_emit(stage, self, state, text, ids);
-            ids = bbpe_encode_unit(self, state, text + unit, at - unit, true, ids);
-        }
-        unit = is_cut ? at : unit;
-    }
-    if (end - unit <= BBPE_CACHE_SHORT && unit + 16 <= n && !bbpe_stage_is_full(stage)) {
-        bbpe_stage_put(stage, hot, text + unit, end - unit, unit > start ? flag : 0, true);
-        return ids;
-    }
-    ids = bbpe_stage_emit(stage, self, state, text, ids);
-    return bbpe_encode_unit(self, state, text + unit, end - unit, unit > start, ids);
-}
-
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids) {
     bbpe_stage_unit units[BBPE_STAGE];
     bbpe_stage stage = bbpe_stage_over(units);
     if (!self->has_cuts) return bbpe_encode_unit(self, state, bytes, n, false, ids);
-    ids = cut_pretoken(self, state, bytes, n, 0, n, &stage, ids);
+    bbpe_cut cut = {self, state, bytes, n, 0, 0, &n, &n + 1};
+    ids = bbpe_cut_rest(&cut, &stage, ids);
     return bbpe_stage_emit(&stage, self, state, bytes, ids);
 }
 
-/* The highest bits of bytes of 0xE0 and more, the first of characters of three or four. */
-BBPE_INLINE uint64_t wide_bits(uint64_t bytes) {
-    return bytes & bytes << 1 & bytes << 2 & 0x8080808080808080u;
-}
-
-/* Whether there is one in the first 16 bytes of a pretoken, which may be read. */
-BBPE_INLINE bool starts_wide(const bbpe_cache_row *rows, const uint8_t *bytes, size_t n) {
-    uint64_t lo, hi;
-    memcpy(&lo, bytes, 8);
-    memcpy(&hi, bytes + 8, 8);
-    if (n < 16) {
-        lo &= rows[n].kept.lo;
-        hi &= rows[n].kept.hi;
-    }
-    return wide_bits(lo) | wide_bits(hi);
-}
-
-/* The same of a stretch of text of which 16 bytes more may be read: whole vectors, of which the compiler keeps the
- * greatest bytes. */
+/* Whether a stretch of text of which 16 bytes more may be read has characters of three bytes and more: whole vectors, of
+ * which the compiler keeps the greatest bytes. */
 static bool has_wide_text(const uint8_t *text, size_t n) {
     const size_t whole = (n + 15) & ~(size_t)15;
     uint8_t most = 0;
@@ -174,18 +93,26 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
     const bbpe_hot_cache *const hot = &state->hot;
     bbpe_stage_unit units[BBPE_STAGE];
     bbpe_stage stage = bbpe_stage_over(units);
+    const size_t *const last = ends + count;
 #pragma GCC unroll 2
-    for (const size_t *end = ends; end < ends + count; start = *end++) {
-        const size_t length = *end - start;
-        if (may_be_wide && starts_wide(hot->rows, text + start, length)) {
-            ids = cut_pretoken(self, state, text, n, start, *end, &stage, ids);
-        } else {
-            if (may_be_wide && bbpe_stage_is_full(&stage)) ids = bbpe_stage_emit(&stage, self, state, text, ids);
-            if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT))
-                bbpe_stage_put(&stage, hot, text + start, length, 0, true);
-            else
-                bbpe_stage_put_long(&stage, hot, text, start, length);
+    for (const size_t *end = ends; end < last; start = *end++) {
+        bbpe_cut cut = {self, state, text, n, start, start, end, last};
+        if (may_be_wide && bbpe_is_three(text + start)) {
+            ids = bbpe_cut_stretch(&cut, &stage, ids);
+            start = cut.start;
+            end = cut.end;
+            if (end == last) break;
         }
+        const size_t length = *end - start;
+        if (may_be_wide && (cut.unit > start || bbpe_starts_wide(hot->rows, text + start, length))) {
+            ids = bbpe_cut_rest(&cut, &stage, ids);
+            continue;
+        }
+        if (may_be_wide && !bbpe_stage_room(&stage)) ids = bbpe_stage_emit(&stage, self, state, text, ids);
+        if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT))
+            bbpe_stage_put(&stage, hot, text + start, length, 0, true);
+        else
+            bbpe_stage_put_long(&stage, hot, text, start, length);
     }
     return bbpe_stage_emit(&stage, self, state, text, ids);
 }

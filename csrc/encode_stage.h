@@ -24,8 +24,9 @@ BBPE_INLINE bbpe_stage bbpe_stage_over(bbpe_stage_unit *units) {
     return (bbpe_stage){units, units};
 }
 
-BBPE_INLINE bool bbpe_stage_is_full(const bbpe_stage *self) {
-    return self->next == self->units + BBPE_STAGE;
+/* For how many units more there is room. */
+BBPE_INLINE size_t bbpe_stage_room(const bbpe_stage *self) {
+    return (size_t)(self->units + BBPE_STAGE - self->next);
 }
 
 /* The home of what is not short: no key equals its. */

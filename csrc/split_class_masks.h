@@ -121,7 +121,7 @@ BBPE_INLINE unsigned masks_class_of(const uint8_t *s, unsigned is_three) {
 }
 
 /* Classify by table: `easy` begins well-formed characters of two bytes, or of three where `three` says so,
- * `hard` are bytes of longer, cut-off or malformed ones. */
+ * `hard` are bytes of longer or malformed ones, all of them in the block. */
 BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard, uint64_t three, bbpe_masks_block block) {
     uint64_t by[BBPE_UCLASS_COUNT] = {0};
     for (; easy; easy &= easy - 1) {
@@ -132,18 +132,20 @@ BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard,
         const unsigned b = (unsigned)__builtin_ctzll(hard);
         size_t next;
         const uint32_t set = bbpe_uclass_at(block.text, block.start + b, block.n, &next);
-        const unsigned length = (unsigned)(next - block.start - b);
-        if (b + length > 64) {
-            m->limit = b;
-            break;
-        }
-        const uint64_t bytes = masks_below(length) << b;
+        const uint64_t bytes = masks_below((unsigned)(next - block.start - b)) << b;
         by[__builtin_ctz(set)] |= bytes;
         m->tails |= bytes & (bytes - 1);
         hard &= ~bytes;
     }
 #pragma GCC unroll 19
     for (int k = 0; k < BBPE_UCLASS_COUNT; k++) m->by[k] |= by[k];
+}
+
+/* The first byte of a character that goes on behind the block. */
+BBPE_INLINE uint64_t masks_beyond(bbpe_vector v) {
+    const uint64_t last = (uint64_t)1 << 63, two = lanes_bits(vector_in(v, 0xC2, 0xFF)) & last;
+    const uint64_t three = lanes_bits(vector_in(v, 0xE0, 0xFF)) & (last | last >> 1);
+    return two | three | (lanes_bits(vector_in(v, 0xF0, 0xFF)) & last >> 2);
 }
 
 /* Give each character that is not ASCII its class: the frequent letters in the vector, others by table. */
@@ -159,7 +161,13 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
     if (three) known |= masks_add_cjk(m, v, v1, v2, three);
     if (two) known |= masks_add_european(m, v, v1, two);
     m->tails = (two | three) << 1 | three << 2;
-    const uint64_t easy = (two | three) & ~known, hard = high & ~(two | three | m->tails);
+    const uint64_t easy = (two | three) & ~known, beyond = masks_beyond(v);
+    uint64_t hard = high & ~(two | three | m->tails);
+    if (beyond) { /* two of three blocks of Chinese */
+        const unsigned first = (unsigned)__builtin_ctzll(beyond);
+        hard &= masks_below(first);
+        if (first < m->limit) m->limit = first;
+    }
     if (easy | hard) masks_add_by_table(m, easy, hard, three, block);
 }
 

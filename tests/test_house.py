@@ -56,7 +56,7 @@ C_LAYERS = [
     | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
     | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
     {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut", "split_vector32"}
-    | {"encode", "encode_stage", "word_bpe"},
+    | {"encode", "encode_stage", "encode_cut", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]
