@@ -204,7 +204,7 @@ BBPE_INLINE uint64_t masks_starts_from(bbpe_masks *m, bbpe_masks_block block, bo
     const uint64_t starts = masks_starts(m, block.text, block.start, block.n, scheme) & ~(uint64_t)1;
     if (BBPE_LIKELY(!within)) return starts;
     const uint64_t words = masks_of(m, scheme.word);
-    if (m->limit == 0 || (scheme.cased && (m->by[BBPE_CLASS_UPPER] & masks_flood(words & 1, words)))) return 0;
+    if (m->limit == 0 || (scheme.cased && (m->by[BBPE_CLASS_UPPER] & 1))) return 0;
     if (scheme.contraction == BBPE_CONTRACTION_SUFFIX_FOLD && (m->quote & 1)) return 0;
     return starts | (~words & 1);
 }

@@ -83,6 +83,24 @@ def test_every_place_of_a_block(name: str, number: int) -> None:
         check(name, ISAS, at_all_alignments(case.encode()))
 
 
+@by_scheme
+@pytest.mark.parametrize("number", [600, pytest.param(20_000, marks=pytest.mark.full)])
+def test_blocks_that_go_on_within_a_word(name: str, number: int) -> None:
+    rng = random.Random(number)
+    breaks = [*WIDE, "", "X", "xX", "'s", "'S", "'ſ", "x's", "、X", "中X", "X中", " 中", "。。", "。\n", "\u0301", "12", "３４"]
+    words = ["中", "あ", "漢字カナ", "한", "中x", "xé", "я", "x", "中\u3099"]
+
+    def text() -> str:
+        parts = [rng.choice(["", " ", "!", "x "])]
+        for _ in range(3):  # a word to the end of a block or next to it, or anywhere
+            word, size = rng.choice(words), len("".join(parts).encode())
+            room = (-size % 64 + 64 + rng.randint(-3, 3)) // len(word.encode())
+            parts += [word * rng.choice([room, room, rng.randint(1, 60)]), rng.choice(breaks)]
+        return "".join(parts) + rng.choice(words) * rng.randint(0, 80)
+
+    check(name, ISAS, (text().encode() for _ in range(number)))
+
+
 @by_scheme  # the inner loop, so that one set of soups is kept
 @pytest.mark.parametrize("number", [1_500, pytest.param(100_000, marks=pytest.mark.full)])
 def test_soups(name: str, number: int) -> None:
