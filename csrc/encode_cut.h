@@ -123,7 +123,8 @@ BBPE_INLINE bool bbpe_cut_unmade(const bbpe_cut *cut, bbpe_stage *stage, uint32_
     return true;
 }
 
-/* The same where a pretoken may be a token as a whole: one at a time. */
+/* The same where a pretoken may be a token as a whole: one at a time, while each begins a character, as one of the
+ * caller's may end within one. */
 BBPE_INLINE uint32_t *bbpe_cut_wholes(bbpe_cut *cut, bbpe_stage *stage, size_t run, uint32_t *ids) {
     const size_t *before;
     do {
@@ -133,7 +134,7 @@ BBPE_INLINE uint32_t *bbpe_cut_wholes(bbpe_cut *cut, bbpe_stage *stage, size_t r
             cut->start = cut->unit = *cut->end++;
         else
             ids = bbpe_cut_run(cut, stage, stop, length, (uint64_t)BBPE_CACHE_PART << 56, ids);
-    } while (cut->end > before && cut->start < run);
+    } while (cut->end > before && cut->start < run && bbpe_is_three(cut->text + cut->start));
     return ids;
 }
 

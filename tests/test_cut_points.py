@@ -180,3 +180,21 @@ def test_every_short_string_of_bytes(rounds: int) -> None:
         alphabet = rng.sample(sorted({*"".join(letters).encode(), *b"a\xe4\xc3\x80"}), k=5)
         check(encoder, wholes, (bytes(text) for n in range(1, 5) for text in itertools.product(alphabet, repeat=n)))
         check(encoder, wholes, (bytes(rng.choices(alphabet, k=rng.randint(5, 60))) for _ in range(100)))
+
+
+@pytest.mark.parametrize("rounds", [150, pytest.param(5_000, marks=pytest.mark.full)])
+def test_pretokens_that_end_within_characters(rounds: int) -> None:
+    """In text of characters of three bytes, where some pretokens are tokens that merging does not make."""
+    rng = random.Random(rounds)
+    for _ in range(rounds):
+        data = "".join(rng.choices("中文字あ", k=200)).encode()
+        ends = sorted({0, len(data), *rng.choices(range(1, len(data)), k=rng.choice((0, 20, 120)))})
+        slices = [data[start:end] for start, end in pairwise(ends)]
+        starts = [rng.randrange(len(data)) for _ in range(20)]
+        made = [data[start : start + n] for start in starts for n in range(2, rng.randint(3, 8))]
+        unmade = [piece for piece in slices if 3 < len(piece) < 40 and rng.random() < 0.5]
+        single = [bytes((byte,)) for byte in range(256)]
+        tokens = dict.fromkeys(single + [token for token in made + unmade if len(token) > 1])
+        ids = {token: token_id for token_id, token in enumerate(tokens)}
+        encoder = Encoder(BPE(dict(enumerate(tokens)), None, whole_pretokens=True))
+        assert check(encoder, ids, slices) == len(slices)
