@@ -72,8 +72,8 @@ BBPE_INLINE bool bbpe_cut_points_between(const bbpe_cut_points *self, bbpe_chara
     return !(bridged & 1);
 }
 
-/* The same of two characters of three bytes each, the first of the eight in `pair` as they stand in the text: a third of
- * the instructions. */
+/* The same of two characters of three bytes each, the first of the eight in `pair` as they stand in the text,
+ * which need not be taken apart. */
 BBPE_INLINE bool bbpe_cut_points_between_wide(const bbpe_cut_points *self, uint64_t pair) {
     const size_t whole = bbpe_cut_points_whole_row(self, pair);
     /* bytes 3 and 4, six bits of each, side by side at the top */

@@ -1,7 +1,7 @@
 /* A pretoken with characters of three bytes and more, cut into units where it may be (cut_points.h).
  *
- * Text of nothing but characters of three bytes is cut over many pretokens at once: first all borders of a stretch, then
- * its units go on the stage.  Other pretokens are cut alone, by the character. */
+ * A stretch of nothing but characters of three bytes is cut over many pretokens at once, where no length need be asked
+ * for.  Other pretokens are cut alone. */
 #ifndef BBPE_ENCODE_CUT_H
 #define BBPE_ENCODE_CUT_H
 

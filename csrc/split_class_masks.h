@@ -163,19 +163,12 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
     m->tails = (two | three) << 1 | three << 2;
     const uint64_t easy = (two | three) & ~known, beyond = masks_beyond(v);
     uint64_t hard = high & ~(two | three | m->tails);
-    if (beyond) { /* two of three blocks of Chinese */
+    if (beyond) {
         const unsigned first = (unsigned)__builtin_ctzll(beyond);
         hard &= masks_below(first);
         if (first < m->limit) m->limit = first;
     }
     if (easy | hard) masks_add_by_table(m, easy, hard, three, block);
-}
-
-BBPE_INLINE bbpe_masks masks_load(const uint8_t *text, size_t start, size_t n) {
-    uint64_t high;
-    bbpe_masks m = masks_ascii(text + start, &high);
-    if (high) masks_add_high(&m, high, (bbpe_masks_block){text + start, text, start, n});
-    return m;
 }
 
 #endif

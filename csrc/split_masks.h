@@ -1,9 +1,10 @@
 /* How a pattern is split, 64 bytes at a time: the same answers as split_token.h, by 64-bit algebra.
  *
- * A block begins at the start of a pretoken, so nothing before it matters and there are no carries; or within a word, of
- * which nothing matters but that it is one.  Each class is a mask of the bytes of its characters; shifts and one addition
- * per flood give the starts.  The last start found, or the word behind it, begins the next block.  What the algebra does not know lowers `limit`, below which the
- * starts are trusted; when none is left, split_token.h takes one step.  So a mask can refuse, never err.
+ * A block begins at the start of a pretoken, so nothing before it matters and there are no carries; or within a
+ * word, of which nothing matters but that it is one.  Each class is a mask of the bytes of its characters; shifts and
+ * one addition per flood give the starts.  The last start found, or the word behind it, begins the next block.  What
+ * the algebra does not know lowers `limit`, below which the starts are trusted; when none is left, split_token.h takes
+ * one step.  So a mask can refuse, never err.
  *
  * Includer: defines bbpe_vector, vector_load (64 bytes, unaligned), vector_eq and vector_in (inclusive range)
  * giving bbpe_lanes, a truth value a byte; lanes_and, lanes_or, lanes_but (a and not b) of these, and
@@ -211,8 +212,8 @@ BBPE_INLINE uint64_t masks_starts_from(bbpe_masks *m, bbpe_masks_block block, bo
 
 /* The same, and in `*reach` where the next block begins if that is within a word, or 0.
  *
- * A block of Chinese or Japanese goes on there instead of at its last start: a third fewer blocks, none of which waits
- * for the starts of the one before.  Elsewhere nothing foretells how a block ends: multilingual text lost 5 %. */
+ * A block of Chinese or Japanese goes on there instead of at its last start: fewer blocks, none of which waits for the
+ * starts of the one before, 7.7 instead of 9.9 ms for 8 MB of Japanese.  Elsewhere nothing foretells how a block ends. */
 BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, unsigned *reach, const bbpe_scheme scheme) {
     const size_t left = block.n - block.start;
     const bool is_whole = left >= BBPE_MASKS_READ;
