@@ -2,6 +2,12 @@
 
 #include "memory.h"
 
+#define BELOW(bytes) ((bytes) >= 8 ? UINT64_MAX : ((uint64_t)1 << 8 * ((bytes) & 7)) - 1)
+#define ROW(n) \
+    {{BELOW(n), (n) < 8 ? 0 : BELOW((n) - 8)}, {BBPE_HASH_SALT_LO, BBPE_HASH_SALT_HI ^ (uint64_t)(n) << 56}}
+const bbpe_cache_row bbpe_cache_rows[] = {ROW(0), ROW(1), ROW(2),  ROW(3),  ROW(4),  ROW(5),  ROW(6),  ROW(7),
+                                          ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15)};
+
 bool bbpe_cache_budget_take(bbpe_cache_budget *self, uint64_t bytes) {
     uint64_t used = BBPE_ATOMIC_LOAD(&self->used);
     do {
@@ -19,34 +25,13 @@ size_t bbpe_hot_cache_bytes(size_t entries, size_t slots) {
     return entries * sizeof(bbpe_cache_entry) + slots * sizeof(bbpe_cache_slot);
 }
 
-/* Of so many entries those of one length: where they begin and how many they are, as parts of 128. */
-typedef struct {
-    size_t start, count;
-} region;
-
-static region region_of(size_t n, size_t entries) {
-    if (entries < 1024) return (region){0, entries};
-    const size_t part = entries / 128;
-    if (n <= 2) return (region){0, part};
-    const size_t parts = n == 3 ? 8 : n <= 5 ? 16 : n <= 8 ? 32 : 64;
-    return (region){parts * part, parts * part};
-}
-
 void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t entry_count, bbpe_cache_slot *slots,
                         size_t slot_count) {
     self->entries = entries;
     self->entry_count = entry_count;
+    self->entry_mask = (entry_count - 1) * sizeof *entries;
     self->slots = slots;
     self->slot_mask = slot_count - 1;
-    for (size_t n = 0; n <= BBPE_CACHE_SHORT; n++) {
-        const region here = region_of(n, entry_count);
-        bbpe_cache_row *row = self->rows + n;
-        row->kept.lo = n >= 8 ? UINT64_MAX : ((uint64_t)1 << (8 * n)) - 1;
-        row->kept.hi = n > 8 ? ((uint64_t)1 << (8 * (n - 8))) - 1 : 0;
-        row->salt = (bbpe_cache_key){BBPE_HASH_SALT_LO, BBPE_HASH_SALT_HI ^ (uint64_t)n << 56};
-        row->mask = (here.count - 1) * sizeof *entries;
-        row->first = entries + here.start;
-    }
 }
 
 bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots) {
@@ -99,7 +84,7 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const uint64_t hash = bbpe_cache_hash(entry->key);
     bbpe_cache_entry *place = bbpe_hot_cache_place(self, entry->key, hash);
     if (place == NULL) {
-        const size_t home = (size_t)(bbpe_hot_cache_home(self, entry->key, hash) - self->entries);
+        const size_t home = (size_t)(bbpe_hot_cache_home(self, hash) - self->entries);
         place = self->entries + (home ^ hash >> 61);
     }
     *place = *entry;
@@ -107,7 +92,7 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
 
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const bbpe_cache_entry moved = *entry;
-    bbpe_cache_entry *home = bbpe_hot_cache_home(self, moved.key, bbpe_cache_hash(moved.key));
+    bbpe_cache_entry *home = bbpe_hot_cache_home(self, bbpe_cache_hash(moved.key));
     const bbpe_cache_entry displaced = *home;
     *home = moved;
     if (((size_t)(entry - self->entries) ^ (size_t)(home - self->entries)) < BBPE_CACHE_WAYS)

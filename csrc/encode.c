@@ -104,7 +104,7 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
             if (end == last) break;
         }
         const size_t length = *end - start;
-        if (may_be_wide && (cut.unit > start || bbpe_starts_wide(hot->rows, text + start, length))) {
+        if (may_be_wide && (cut.unit > start || bbpe_starts_wide(text + start, length))) {
             ids = bbpe_cut_rest(&cut, &stage, ids);
             continue;
         }

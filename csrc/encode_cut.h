@@ -37,13 +37,13 @@ BBPE_INLINE uint64_t bbpe_wide_bits(uint64_t bytes) {
 }
 
 /* Whether there is one in the first 16 bytes of a pretoken, which may be read. */
-BBPE_INLINE bool bbpe_starts_wide(const bbpe_cache_row *rows, const uint8_t *bytes, size_t n) {
+BBPE_INLINE bool bbpe_starts_wide(const uint8_t *bytes, size_t n) {
     uint64_t lo, hi;
     memcpy(&lo, bytes, 8);
     memcpy(&hi, bytes + 8, 8);
     if (n < 16) {
-        lo &= rows[n].kept.lo;
-        hi &= rows[n].kept.hi;
+        lo &= bbpe_cache_rows[n].kept.lo;
+        hi &= bbpe_cache_rows[n].kept.hi;
     }
     return bbpe_wide_bits(lo) | bbpe_wide_bits(hi);
 }

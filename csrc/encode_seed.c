@@ -15,11 +15,11 @@ static bool begin(const bbpe_bpe *model, const bbpe_hot_cache *hot, const bbpe_p
     const bool is_one = model->whole_pretokens || (token->value & BBPE_BPE_MADE);
     if (!is_one || token->length > BBPE_CACHE_SHORT) return false;
     if (token->start + sizeof seed->key > model->tokens.arena_capacity) return false;
-    const bbpe_cache_row *row = hot->rows + token->length;
+    const bbpe_cache_row *row = bbpe_cache_rows + token->length;
     memcpy(&seed->key, model->tokens.arena + token->start, sizeof seed->key); /* and what is behind it, which is cut off */
     seed->key.lo = (seed->key.lo & row->kept.lo) ^ row->salt.lo;
     seed->key.hi = (seed->key.hi & row->kept.hi) ^ row->salt.hi;
-    seed->home = bbpe_hot_cache_home(hot, seed->key, bbpe_cache_hash(seed->key));
+    seed->home = bbpe_hot_cache_home(hot, bbpe_cache_hash(seed->key));
     seed->id = (uint32_t)token->value;
     BBPE_PREFETCH(seed->home);
     return true;

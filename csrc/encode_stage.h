@@ -7,7 +7,7 @@
 
 #include "encode.h"
 
-enum { BBPE_STAGE = 128 }; /* units: all of it stays in the L1 cache; 512 lost 10 % on English */
+enum { BBPE_STAGE = 256 }; /* units: all of it stays in the L1 cache; 8 MB of English 11.2 ms, with 128 of them 12.0 */
 
 /* A unit, and where its entry may be; or a pretoken of more than 15 bytes: its place in the text and its length. */
 typedef struct {
@@ -39,7 +39,7 @@ uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *en
 /* Put a short unit on the stage, of which 16 bytes may be read; it counts if `counts`. */
 BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
                                 uint64_t flag, bool counts) {
-    const bbpe_cache_row *row = hot->rows + n;
+    const bbpe_cache_row *row = bbpe_cache_rows + n;
     bbpe_stage_unit *unit = self->next;
     bbpe_cache_words key, kept, salt;
     memcpy(&key, bytes, 16);
@@ -47,7 +47,7 @@ BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, con
     memcpy(&salt, __builtin_assume_aligned(&row->salt, 16), 16);
     key = (key & kept) ^ salt ^ (bbpe_cache_words){0, flag};
     memcpy(&unit->key, &key, 16);
-    unit->home = (const bbpe_cache_entry *)((const char *)row->first + (bbpe_hash_salted(key[0], key[1]) & row->mask));
+    unit->home = bbpe_hot_cache_home(hot, bbpe_hash_salted(key[0], key[1]));
     BBPE_PREFETCH(unit->home);
     self->next += counts;
 }

@@ -82,8 +82,8 @@ static bbpe_cache_entry encode_new(const bbpe_encoder *self, bbpe_encode_state *
 static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
     const bbpe_cache_entry *found = bbpe_hot_cache_find(&state->hot, key);
     const bbpe_cache_entry entry = found != NULL ? *found : encode_new(self, state, key);
-    /* now and then, so that what is frequent stays at home */
-    if (found != NULL && (++state->strays & 7) == 0) bbpe_hot_cache_lead_home(&state->hot, found);
+    /* every other time, so that what is frequent stays at home */
+    if (found != NULL && (++state->strays & 1) == 0) bbpe_hot_cache_lead_home(&state->hot, found);
     return bbpe_cache_is_few(&entry) ? ids + bbpe_cache_put(&entry, ids) : bbpe_encode_many(self, state, &entry, ids);
 }
 
