@@ -31,21 +31,10 @@ BBPE_INLINE bbpe_character bbpe_character_at(const uint8_t *bytes, size_t n) {
     return (bbpe_character){c.bytes, length};
 }
 
-/* The highest bits of bytes of 0xE0 and more, the first of characters of three or four. */
-BBPE_INLINE uint64_t bbpe_wide_bits(uint64_t bytes) {
-    return bytes & bytes << 1 & bytes << 2 & 0x8080808080808080u;
-}
-
-/* Whether there is one in the first 16 bytes of a pretoken, which may be read. */
+/* Whether one of the first two bytes of a pretoken, which may be read, begins a character of three bytes or more.  Where
+ * one comes later, behind letters of another kind, the pretoken is not cut: it is one unit, with the same ids. */
 BBPE_INLINE bool bbpe_starts_wide(const uint8_t *bytes, size_t n) {
-    uint64_t lo, hi;
-    memcpy(&lo, bytes, 8);
-    memcpy(&hi, bytes + 8, 8);
-    if (n < 16) {
-        lo &= bbpe_cache_rows[n].kept.lo;
-        hi &= bbpe_cache_rows[n].kept.hi;
-    }
-    return bbpe_wide_bits(lo) | bbpe_wide_bits(hi);
+    return (bytes[0] >= 0xE0) | ((bytes[1] >= 0xE0) & (n > 1));
 }
 
 /* Whether a pretoken is a token as a whole that merging does not make; its id is written then. */
