@@ -3,8 +3,8 @@
  * Keys are exact: the unit's bytes and its length, so a hit is never a guess.  Tables do not grow while they are used; a
  * new entry replaces an old one.
  *
- *   hot     32-byte entries of units up to 15 bytes and 6 ids; 128-byte slots of units up to 47 bytes and 18 ids, or two
- *           of them for more
+ *   hot     32-byte entries of units up to 15 bytes and 6 ids, or two in a cache line for more; 128-byte slots of units
+ *           up to 47 bytes and 18 ids, or two of them for more
  *   shared  the same slots, each under a sequence word: a reader that meets a writer sees nothing
  *
  * What is evicted from a hot part's slots is still found in the shared one, and threads learn from each other. */
@@ -21,7 +21,8 @@ enum {
     BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
     BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
     BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the unit would be */
-    BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot */
+    BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot, */
+    BBPE_CACHE_BOTH = 14,      /* or whose first six are in it and others in its neighbour */
     BBPE_CACHE_WAYS = 8,       /* entries of a group, those whose numbers differ in the last three bits */
     BBPE_CACHE_REST = 1,       /* in place of a slot's counts: it has the last ids of the other one */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
@@ -243,16 +244,23 @@ BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, const 
     BBPE_PREFETCH(slot->ids + 2);
 }
 
+/* The number of ids of an entry, or BBPE_CACHE_MANY or BBPE_CACHE_BOTH. */
+BBPE_INLINE unsigned bbpe_cache_count(const bbpe_cache_entry *entry) {
+    return entry->ids[3] >> BBPE_CACHE_ID_BITS;
+}
+
 /* Write the 5 or 6 ids of an entry; returns how many. */
 size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids);
+/* Write the ids of an entry that has them together with its neighbour; returns how many, 0 when that one is lost. */
+size_t bbpe_hot_cache_put_both(const bbpe_hot_cache *self, const bbpe_cache_entry *entry, uint32_t *ids);
 
 /* An entry of a unit's ids; more than fit are only marked. */
 bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count);
 /* Put an entry at its home, and what is there elsewhere.  Done for one of those found away now and then, it leaves at
  * home what is more frequent. */
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
-/* Put an entry among those of its home. */
-void bbpe_hot_cache_add(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
+/* Remember the ids of a short unit among those of its home. */
+void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count);
 /* At most BBPE_CACHE_PAIR_IDS. */
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count);

@@ -60,31 +60,26 @@ static BBPE_NOINLINE void consider_tokens(const bbpe_encoder *self, bbpe_encode_
     state->tokens = 0;
 }
 
-/* The entry of a short unit that the hot table does not have. */
-static bbpe_cache_entry encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key) {
-    uint32_t ids[BBPE_CACHE_LONG_IDS];
+/* A short unit that the hot table does not have. */
+static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
     const bbpe_cache_unit unit = bbpe_cache_unit_of(key);
     /* asking other threads first costs two of them 85 ms of CPU on 8 MB of English, merging it anew 62 */
     const size_t count = encode_fresh(self, state, unit.bytes, unit.n, unit.is_part, ids);
-    const bbpe_cache_entry entry = bbpe_cache_entry_of(key, ids, count);
-    if (BBPE_UNLIKELY(state->status != BBPE_OK)) return entry; /* it has no ids, for want of memory */
-    if (entry.ids[3] >> BBPE_CACHE_ID_BITS == BBPE_CACHE_MANY) {
-        const bbpe_cache_long_key widened = bbpe_cache_widened(key);
-        bbpe_hot_cache_add_long(&state->hot, &widened, bbpe_cache_long_hash(&widened), ids, count);
-    }
-    bbpe_hot_cache_add(&state->hot, &entry);
+    if (BBPE_UNLIKELY(state->status != BBPE_OK)) return ids; /* it has none, for want of memory */
+    bbpe_hot_cache_add(&state->hot, key, ids, count);
     state->tokens += count == 1;
     if (++state->kept % BBPE_ENCODE_SAMPLE == 0) consider_tokens(self, state);
-    return entry;
+    return ids + count;
 }
 
 /* A short unit by its key. */
 static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
     const bbpe_cache_entry *found = bbpe_hot_cache_find(&state->hot, key);
-    const bbpe_cache_entry entry = found != NULL ? *found : encode_new(self, state, key);
+    if (found == NULL) return encode_new(self, state, key, ids);
+    ids = bbpe_cache_is_few(found) ? ids + bbpe_cache_put(found, ids) : bbpe_encode_many(self, state, found, ids);
     /* every other time, so that what is frequent stays at home */
-    if (found != NULL && (++state->strays & 1) == 0) bbpe_hot_cache_lead_home(&state->hot, found);
-    return bbpe_cache_is_few(&entry) ? ids + bbpe_cache_put(&entry, ids) : bbpe_encode_many(self, state, &entry, ids);
+    if ((++state->strays & 1) == 0 && bbpe_cache_entry_has(found, key)) bbpe_hot_cache_lead_home(&state->hot, found);
+    return ids;
 }
 
 BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder,
@@ -97,7 +92,11 @@ BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bb
 
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
                                          const bbpe_cache_entry *entry, uint32_t *ids) {
-    if (entry->ids[3] >> BBPE_CACHE_ID_BITS != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(entry, ids);
+    if (bbpe_cache_count(entry) == BBPE_CACHE_BOTH) {
+        const size_t count = bbpe_hot_cache_put_both(&state->hot, entry, ids);
+        return count ? ids + count : encode_new(self, state, entry->key, ids);
+    }
+    if (bbpe_cache_count(entry) != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(entry, ids);
     const bbpe_cache_long_key widened = bbpe_cache_widened(entry->key);
     const uint64_t hash = bbpe_cache_long_hash(&widened);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, hash);

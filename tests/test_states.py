@@ -370,3 +370,17 @@ def test_units_of_any_number_of_ids(room: int, threads: int, limit: Callable[[in
             assert row == ids[list(text.encode())].tolist()
         text = "\n".join(texts)
         assert np.array_equal(tok.encode_to_numpy(text, threads=threads), ids[list(text.encode())])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_units_of_many_ids_beside_units_of_few(seed: int, limit: Callable[[int], None]) -> None:
+    """In tables of 64 entries, many of which have their last ids in a neighbour's place and lose them to others."""
+    limit(0)
+    rng = random.Random(seed)
+    tok = bbpe.train_from_iterator(["a"], vocab_size=256)
+    ids = np.array([tok.encode_bytes(bytes([byte]))[0] for byte in range(128)], np.uint32)
+    words = [" " + "".join(rng.choices("abcdefgh", k=rng.choice([1, 2, 3, *range(6, 15)]))) for _ in range(500)]
+    for _ in range(300):
+        tok.clear_cache()
+        text = "".join(rng.choices(rng.sample(words, rng.randint(20, 90)), k=800))
+        assert np.array_equal(tok.encode_to_numpy(text), ids[list(text.encode())])
