@@ -2,6 +2,7 @@
 
 #include "memory.h"
 
+/* Bits of the first bytes of a word, and of a length's two words. */
 #define BELOW(bytes) ((bytes) >= 8 ? UINT64_MAX : ((uint64_t)1 << 8 * ((bytes) & 7)) - 1)
 #define ROW(n) \
     {{BELOW(n), (n) < 8 ? 0 : BELOW((n) - 8)}, {BBPE_HASH_SALT_LO, BBPE_HASH_SALT_HI ^ (uint64_t)(n) << 56}}
@@ -84,10 +85,10 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
 
 /* The top byte of the key of an entry that has the last ids of its neighbour, which no length gives it; below it stands
  * their number. */
-#define REST ((BBPE_HASH_SALT_HI >> 56 ^ 0x40) << 56)
+#define REST_KEY ((BBPE_HASH_SALT_HI >> 56 ^ 0x40) << 56)
 
 static bool is_rest(const bbpe_cache_entry *entry) {
-    return entry->key.hi >> 56 == REST >> 56;
+    return entry->key.hi >> 56 == REST_KEY >> 56;
 }
 
 static bbpe_cache_entry *neighbour_of(const bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
@@ -129,7 +130,7 @@ static bool add_both(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *i
     const uint64_t last[] = {packed(ids, 9, count), packed(ids, 12, count)};
     place->key = key;
     memcpy(place->ids, first, sizeof first);
-    rest->key = (bbpe_cache_key){packed(ids, 6, count), REST | count};
+    rest->key = (bbpe_cache_key){packed(ids, 6, count), REST_KEY | count};
     memcpy(rest->ids, last, sizeof last);
     return true;
 }
@@ -155,10 +156,10 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t
 }
 
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
+    if (bbpe_cache_count(entry) == BBPE_CACHE_BOTH) return;
     const bbpe_cache_entry moved = *entry;
     bbpe_cache_entry *home = bbpe_hot_cache_home(self, bbpe_cache_hash(moved.key));
     const bbpe_cache_entry displaced = *home;
-    if (bbpe_cache_count(&moved) == BBPE_CACHE_BOTH) return;
     *home = moved;
     if (is_rest(&displaced) || bbpe_cache_count(&displaced) == BBPE_CACHE_BOTH) return; /* it will be found anew */
     if (((size_t)(entry - self->entries) ^ (size_t)(home - self->entries)) < BBPE_CACHE_WAYS)

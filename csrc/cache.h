@@ -257,7 +257,7 @@ size_t bbpe_hot_cache_put_both(const bbpe_hot_cache *self, const bbpe_cache_entr
 /* An entry of a unit's ids; more than fit are only marked. */
 bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count);
 /* Put an entry at its home, and what is there elsewhere.  Done for one of those found away now and then, it leaves at
- * home what is more frequent. */
+ * home what is more frequent.  Two entries that belong together are not moved: they stay, or are forgotten at home. */
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
 /* Remember the ids of a short unit among those of its home. */
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count);
