@@ -135,7 +135,7 @@ static bool add_both(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *i
     return true;
 }
 
-static void add_entry(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
+static bbpe_cache_entry *add_entry(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const uint64_t hash = bbpe_cache_hash(entry->key);
     bbpe_cache_entry *place = bbpe_hot_cache_place(self, entry->key, hash);
     if (place == NULL) {
@@ -143,6 +143,19 @@ static void add_entry(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
         place = self->entries + (home ^ hash >> 61);
     }
     *place = *entry;
+    return place;
+}
+
+bbpe_cache_entry *bbpe_hot_cache_mark(bbpe_hot_cache *self, bbpe_cache_key key, uint32_t number) {
+    const bbpe_cache_entry entry = {key, {number, 0, 0, (uint32_t)BBPE_CACHE_PENDING << BBPE_CACHE_ID_BITS}};
+    return add_entry(self, &entry);
+}
+
+void bbpe_hot_cache_settle(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,
+                           size_t count) {
+    const bbpe_cache_entry entry = bbpe_cache_entry_of(key, ids, count);
+    if (bbpe_cache_count(&entry) != BBPE_CACHE_MANY && bbpe_cache_entry_has(marked, key)) *marked = entry;
+    else bbpe_hot_cache_add(self, key, ids, count);
 }
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count) {
@@ -155,13 +168,19 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t
     add_entry(self, &entry);
 }
 
+/* Whether an entry may stand elsewhere: not one of two that belong together, nor one that is marked. */
+static bool is_movable(const bbpe_cache_entry *entry) {
+    const unsigned count = bbpe_cache_count(entry);
+    return !is_rest(entry) && count != BBPE_CACHE_BOTH && count != BBPE_CACHE_PENDING;
+}
+
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
-    if (bbpe_cache_count(entry) == BBPE_CACHE_BOTH) return;
+    if (!is_movable(entry)) return;
     const bbpe_cache_entry moved = *entry;
     bbpe_cache_entry *home = bbpe_hot_cache_home(self, bbpe_cache_hash(moved.key));
     const bbpe_cache_entry displaced = *home;
     *home = moved;
-    if (is_rest(&displaced) || bbpe_cache_count(&displaced) == BBPE_CACHE_BOTH) return; /* it will be found anew */
+    if (!is_movable(&displaced)) return; /* it will be found anew */
     if (((size_t)(entry - self->entries) ^ (size_t)(home - self->entries)) < BBPE_CACHE_WAYS)
         self->entries[entry - self->entries] = displaced;
     else

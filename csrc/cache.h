@@ -23,6 +23,7 @@ enum {
     BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the unit would be */
     BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot, */
     BBPE_CACHE_BOTH = 14,      /* or whose first six are in it and others in its neighbour */
+    BBPE_CACHE_PENDING = 13,   /* or not yet known */
     BBPE_CACHE_WAYS = 8,       /* entries of a group, those whose numbers differ in the last three bits */
     BBPE_CACHE_REST = 1,       /* in place of a slot's counts: it has the last ids of the other one */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
@@ -259,6 +260,11 @@ bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, si
 /* Put an entry at its home, and what is there elsewhere.  Done for one of those found away now and then, it leaves at
  * home what is more frequent.  Two entries that belong together are not moved: they stay, or are forgotten at home. */
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
+/* Mark an entry for a short unit whose ids are not yet known, which has a number until then; it does not move. */
+bbpe_cache_entry *bbpe_hot_cache_mark(bbpe_hot_cache *self, bbpe_cache_key key, uint32_t number);
+/* Remember the ids of a unit that an entry was marked for, and may be still. */
+void bbpe_hot_cache_settle(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,
+                           size_t count);
 /* Remember the ids of a short unit among those of its home. */
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count);
 /* At most BBPE_CACHE_PAIR_IDS. */

@@ -13,6 +13,7 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
     if (scheme != NULL) self->scheme = *scheme;
     self->has_wholes = model->bpe != NULL && model->bpe->whole_pretokens && model->bpe->unmade_count > 0;
     self->has_cuts = model->tokens != NULL;
+    if (model->bpe != NULL && !self->has_wholes && model->bpe->output_starts == NULL) self->merge_lanes = bbpe_lanes_select();
     bbpe_status status = BBPE_OK;
     if (self->has_cuts) status = bbpe_cut_points_init(&self->cuts, model->tokens, model->joining);
     /* 20 ms for 100,000 tokens, which a first text would have to wait for */
@@ -170,6 +171,7 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
         out = encode_pretokens(self, state, text, n, start, ends, found, out);
         start = ends[found - 1];
     }
+    out = bbpe_encode_pending(self, state, out);
     *count = (size_t)(out - ids);
     return state->status;
 }
@@ -182,7 +184,8 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
         const size_t end = ends[found - 1], kept = keeps ? *count : 0;
         if (bbpe_encode_state_reserve(state, kept + (end - start)) != BBPE_OK) return state->status = BBPE_NO_MEMORY;
         uint32_t *ids = state->ids + kept;
-        *count += (size_t)(encode_pretokens(self, state, text, n, start, ends, found, ids) - ids);
+        uint32_t *out = encode_pretokens(self, state, text, n, start, ends, found, ids);
+        *count += (size_t)(bbpe_encode_pending(self, state, out) - ids);
         start = end;
     }
     state->seen += start;
@@ -220,6 +223,7 @@ bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state
             if ((size_t)given[i] != start) start = ends[found++] = (size_t)given[i];
         out = encode_pretokens(self, state, text, n, begin, ends, found, out);
     }
+    out = bbpe_encode_pending(self, state, out);
     *count = (size_t)(out - ids);
     return state->status;
 }

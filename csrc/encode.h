@@ -10,6 +10,7 @@
 #ifndef BBPE_ENCODE_H
 #define BBPE_ENCODE_H
 
+#include "bpe_lanes.h"
 #include "bpe_match.h"
 #include "cache.h"
 #include "cut_points.h"
@@ -24,7 +25,29 @@ typedef struct {
     bbpe_split_fill fill; /* NULL: the caller cuts the text */
     bbpe_scheme scheme;
     bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
+    bbpe_lanes_merge merge_lanes; /* or NULL */
 } bbpe_encoder;
+
+enum { BBPE_PENDING_UNITS = 128, BBPE_PENDING_PLACES = 256 };
+
+/* A short unit that no table had, and the entry that will have its ids. */
+typedef struct {
+    bbpe_cache_key key;
+    bbpe_cache_entry *entry;
+} bbpe_pending_unit;
+
+/* Where ids of such a unit will be: there is room for as many as it has bytes. */
+typedef struct {
+    uint32_t *ids;
+    size_t unit;
+} bbpe_pending_place;
+
+/* Units whose ids are not yet known, and their places in the text, in order. */
+typedef struct {
+    size_t unit_count, place_count;
+    bbpe_pending_unit units[BBPE_PENDING_UNITS];
+    bbpe_pending_place places[BBPE_PENDING_PLACES];
+} bbpe_pending;
 
 enum { BBPE_ENCODE_FIRST_ENTRIES = 64, BBPE_ENCODE_FIRST_SLOTS = 16 };
 
@@ -44,6 +67,8 @@ typedef struct {
     uint64_t tokens;     /* of the last of these those that are one token */
     size_t seeded;       /* tokens of the vocabulary that were looked at for `hot` */
     uint64_t generation; /* the owner's mark */
+    bool is_steady;      /* ids are written where they remain: no unit may wait */
+    bbpe_pending pending;
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];
@@ -120,6 +145,23 @@ uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *stat
 /* A pretoken of more than 15 bytes without characters of three bytes at its beginning: looked up whole first. */
 uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            uint32_t *ids);
+
+/* Ids by the model alone, as they are written; returns how many. */
+size_t bbpe_encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n, bool is_part,
+                         uint32_t *ids);
+
+/* A short unit with so many ids has entered the hot table. */
+void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, size_t count);
+
+/* -- units that wait for their ids: encode_pending.c -------------------------------------------------- */
+
+/* Leave room for the ids of a new unit. */
+uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids);
+/* The same for a unit that waits, by the entry that is marked for it. */
+uint32_t *bbpe_pending_repeat(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
+                              uint32_t *ids);
+/* Write the ids of all that wait; the ids behind them move up to them.  Returns their new end. */
+uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end);
 
 /* -- tokens before a text has them: encode_seed.c --------------------------------------------------------- */
 

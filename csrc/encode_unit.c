@@ -31,7 +31,7 @@ static BBPE_NOINLINE size_t encode_other(const bbpe_encoder *self, bbpe_encode_s
 }
 
 /* Ids by the model alone, as they are written. */
-static size_t encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+size_t bbpe_encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                            bool is_part, uint32_t *ids) {
     if (self->model.bpe == NULL) return encode_other(self, state, bytes, n, ids);
     const size_t count = merge_fresh(self, state, bytes, n, is_part, ids);
@@ -45,7 +45,7 @@ static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, 
         const size_t found = bbpe_shared_cache_find(state->shared, key, hash, ids);
         if (found) return found;
     }
-    const size_t count = encode_fresh(self, state, bytes, n, is_part, ids);
+    const size_t count = bbpe_encode_fresh(self, state, bytes, n, is_part, ids);
     if (state->shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
         bbpe_shared_cache_add(state->shared, key, hash, ids, count);
     return count;
@@ -53,22 +53,25 @@ static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, 
 
 const bbpe_cache_entry bbpe_stage_nowhere = {{0, 0}, {0, 0, 0, 0}};
 
-/* Look at the last new units: whether tokens that have not come are worth having. */
-static BBPE_NOINLINE void consider_tokens(const bbpe_encoder *self, bbpe_encode_state *state) {
+/* Note that a new unit has entered the hot table, and look at the last ones now and then: whether tokens that have not come
+ * are worth having. */
+void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, size_t count) {
     const bbpe_bpe *model = self->model.bpe;
+    state->tokens += count == 1;
+    if (++state->kept % BBPE_ENCODE_SAMPLE != 0) return;
     if (model != NULL && model->output_starts == NULL && state->tokens >= BBPE_ENCODE_WORTH) bbpe_encode_seed(model, state);
     state->tokens = 0;
 }
 
 /* A short unit that the hot table does not have. */
 static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
+    if (!state->is_steady) return bbpe_pending_add(self, state, key, ids);
     const bbpe_cache_unit unit = bbpe_cache_unit_of(key);
     /* asking other threads first costs two of them 85 ms of CPU on 8 MB of English, merging it anew 62 */
-    const size_t count = encode_fresh(self, state, unit.bytes, unit.n, unit.is_part, ids);
+    const size_t count = bbpe_encode_fresh(self, state, unit.bytes, unit.n, unit.is_part, ids);
     if (BBPE_UNLIKELY(state->status != BBPE_OK)) return ids; /* it has none, for want of memory */
     bbpe_hot_cache_add(&state->hot, key, ids, count);
-    state->tokens += count == 1;
-    if (++state->kept % BBPE_ENCODE_SAMPLE == 0) consider_tokens(self, state);
+    bbpe_encode_note_new(self, state, count);
     return ids + count;
 }
 
@@ -96,6 +99,8 @@ BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_s
         const size_t count = bbpe_hot_cache_put_both(&state->hot, entry, ids);
         return count ? ids + count : encode_new(self, state, entry->key, ids);
     }
+    if (bbpe_cache_count(entry) == BBPE_CACHE_PENDING)
+        return state->is_steady ? encode_new(self, state, entry->key, ids) : bbpe_pending_repeat(self, state, entry, ids);
     if (bbpe_cache_count(entry) != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(entry, ids);
     const bbpe_cache_long_key widened = bbpe_cache_widened(entry->key);
     const uint64_t hash = bbpe_cache_long_hash(&widened);
@@ -109,7 +114,7 @@ BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_s
 
 static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                   bool is_part, uint32_t *ids) {
-    if (n > BBPE_CACHE_LONG) return ids + encode_fresh(self, state, bytes, n, is_part, ids);
+    if (n > BBPE_CACHE_LONG) return ids + bbpe_encode_fresh(self, state, bytes, n, is_part, ids);
     const bbpe_cache_long_key key =
         bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
     const uint64_t hash = bbpe_cache_long_hash(&key);
@@ -133,7 +138,9 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
     const uint64_t hash = bbpe_cache_long_hash(&key);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
     if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
+    state->is_steady = true;
     uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
+    state->is_steady = false;
     const size_t count = (size_t)(end - ids);
     /* if it was not cut, it is there by now */
     const bool is_whole = state->status == BBPE_OK && count > 0;

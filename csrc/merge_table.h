@@ -46,13 +46,9 @@ BBPE_INLINE uint64_t bbpe_merge_table_least(uint64_t a, uint64_t b) {
     return b < a ? b : a;
 }
 
-/* What two symbols make, or BBPE_MERGE_TABLE_NONE. */
-BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
-    const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
-    const size_t bit = (size_t)(hash >> self->bits_shift);
-    if (!(self->bits[bit / 64] >> (bit % 64) & 1)) return BBPE_MERGE_TABLE_NONE;
-    const uint64_t key = pair << (BBPE_MERGE_TABLE_BITS + 1);
-    for (size_t i = bbpe_merge_table_home(self, hash);; i = (i + BBPE_MERGE_TABLE_WAYS) & self->mask) {
+/* What the two symbols of a key make, the pair << 22, whose slots are looked for from `home` on. */
+BBPE_INLINE uint32_t bbpe_merge_table_find_at(const bbpe_merge_table *self, uint64_t key, size_t home) {
+    for (size_t i = home;; i = (i + BBPE_MERGE_TABLE_WAYS) & self->mask) {
         const uint64_t *slots = self->slots + i;
         /* of the slot that has the pair this leaves what it makes, which is less than what it leaves of any other */
         const uint64_t first = bbpe_merge_table_least(slots[0] ^ key, slots[1] ^ key);
@@ -60,6 +56,14 @@ BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_
         if (BBPE_LIKELY(made < (uint64_t)2 << BBPE_MERGE_TABLE_BITS)) return (uint32_t)made;
         if (slots[BBPE_MERGE_TABLE_WAYS - 1] == BBPE_MERGE_TABLE_EMPTY) return BBPE_MERGE_TABLE_NONE;
     }
+}
+
+/* What two symbols make, or BBPE_MERGE_TABLE_NONE. */
+BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
+    const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
+    const size_t bit = (size_t)(hash >> self->bits_shift);
+    if (!(self->bits[bit / 64] >> (bit % 64) & 1)) return BBPE_MERGE_TABLE_NONE;
+    return bbpe_merge_table_find_at(self, pair << (BBPE_MERGE_TABLE_BITS + 1), bbpe_merge_table_home(self, hash));
 }
 
 #endif

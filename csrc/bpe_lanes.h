@@ -1,0 +1,28 @@
+/* Up to sixteen short units merged at once, a lane of vectors each: what merging one at a time waits for are branches that
+ * nothing foretells and memory in turn, and here nothing branches and all wait together.
+ *
+ * The ids are those of bbpe_bpe_merge_short. */
+#ifndef BBPE_BPE_LANES_H
+#define BBPE_BPE_LANES_H
+
+#include "bpe.h"
+
+enum { BBPE_LANES = 16, BBPE_LANES_BYTES = 15 };
+
+/* A unit of 1 to 15 bytes: these, zeros, and in the last place how many there are. */
+typedef struct {
+    uint8_t bytes[16];
+} bbpe_lanes_unit;
+
+/* Merge up to 16 units; those of a group had better be of nearly one length, as all take as long as the longest. */
+typedef void (*bbpe_lanes_merge)(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
+                                 uint32_t (*ids)[BBPE_LANES], uint8_t *counts);
+
+/* NULL where the processor lacks the instructions. */
+bbpe_lanes_merge bbpe_lanes_select(void);
+
+/* What it selects. */
+void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
+                       uint8_t *counts);
+
+#endif

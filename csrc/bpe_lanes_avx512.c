@@ -1,0 +1,193 @@
+/* Sixteen units by AVX-512.  A vector has what stands at one position of each unit: its symbol, and below which number
+ * it merges with the next one.  A symbol stands where its bytes begin; which positions have one is a word of bits. */
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include "target.h"
+BBPE_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,popcnt")
+#include "bpe_lanes.h"
+
+typedef __m512i lanes;
+
+#define NONE _mm512_set1_epi32(-1)
+#define ALL_OF _Pragma("GCC unroll 16") for
+
+typedef struct {
+    lanes symbols[BBPE_LANES_BYTES];
+    lanes pairs[BBPE_LANES_BYTES]; /* what a symbol makes with the next one << 4 | its position; or NONE */
+    lanes live;                    /* bits: positions that have a symbol */
+} cells;
+
+/* Pairs to look up that the set of bits does not refuse, side by side; vectors may be stored and loaded behind them. */
+typedef struct {
+    uint64_t keys[2 * BBPE_LANES + 8], homes[2 * BBPE_LANES + 8];
+    uint32_t made[3 * BBPE_LANES];
+    size_t count;
+} lookups;
+
+BBPE_INLINE lanes number(uint32_t x) {
+    return _mm512_set1_epi32((int)x);
+}
+
+/* The number of the highest bit. */
+BBPE_INLINE lanes place_of(lanes bit) {
+    return _mm512_sub_epi32(number(31), _mm512_lzcnt_epi32(bit));
+}
+
+/* Note eight pairs of those in `asked`; returns which of them the set of bits has. */
+BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, lanes left, lanes right, __mmask8 asked) {
+    const lanes pair = _mm512_or_si512(_mm512_slli_epi64(left, BBPE_MERGE_TABLE_BITS), right);
+    const lanes hash = _mm512_mullo_epi64(pair, _mm512_set1_epi64((long long)bbpe_merge_table_hash(1)));
+    const lanes bit = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift));
+    const lanes words = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), asked, _mm512_srli_epi64(bit, 6),
+                                                    (const long long *)table->bits, 8);
+    const __mmask8 may = _mm512_mask_test_epi64_mask(
+        asked, words, _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_and_si512(bit, _mm512_set1_epi64(63))));
+    const lanes home = _mm512_and_si512(_mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->shift)),
+                                        _mm512_set1_epi64((long long)table->mask));
+    const lanes key = _mm512_slli_epi64(pair, BBPE_MERGE_TABLE_BITS + 1);
+    _mm512_storeu_si512(to->keys + to->count, _mm512_maskz_compress_epi64(may, key));
+    _mm512_storeu_si512(to->homes + to->count, _mm512_maskz_compress_epi64(may, home));
+    to->count += (size_t)__builtin_popcount(may);
+    return may;
+}
+
+BBPE_INLINE __mmask16 note_all(lookups *to, const bbpe_merge_table *table, lanes left, lanes right, __mmask16 asked) {
+    const __mmask8 low = note(to, table, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(left)),
+                              _mm512_cvtepu32_epi64(_mm512_castsi512_si256(right)), (__mmask8)asked);
+    const __mmask8 high = note(to, table, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(left, 1)),
+                               _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(right, 1)), (__mmask8)(asked >> 8));
+    return (__mmask16)(low | high << 8);
+}
+
+/* What the pairs make: one slot of four after the other, which wait for memory together. */
+BBPE_INLINE void look_up(lookups *self, const bbpe_merge_table *table) {
+    for (size_t i = 0; i < self->count; i++)
+        self->made[i] = bbpe_merge_table_find_at(table, self->keys[i], (size_t)self->homes[i]);
+}
+
+/* The bytes of the units as symbols, and what they make with the next ones. */
+BBPE_INLINE cells cells_of(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, const int width) {
+    const lanes ends = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), number(16));
+    const __mmask16 have = (__mmask16)(((uint32_t)1 << count) - 1);
+    const lanes last = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ends, units->bytes + 12, 1);
+    const lanes length = _mm512_srli_epi32(last, 24);
+    cells self;
+    ALL_OF(int word = 0; word < (width + 3) / 4; word++) {
+        const lanes four = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ends, units->bytes + 4 * word, 1);
+        ALL_OF(int i = 4 * word; i < 4 * word + 4; i++)
+            if (i < width) self.symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
+    }
+    ALL_OF(int i = 0; i + 1 < width; i++) {
+        const __mmask16 has_next = _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 1));
+        const lanes both = _mm512_or_si512(_mm512_slli_epi32(self.symbols[i], 8), self.symbols[i + 1]);
+        const lanes made = _mm512_mask_i32gather_epi32(NONE, has_next, both, (const int *)model->byte_pairs, 4);
+        const __mmask16 is_made = _mm512_cmpneq_epi32_mask(made, NONE);
+        self.pairs[i] = _mm512_mask_or_epi32(NONE, is_made, _mm512_slli_epi32(made, 4), number((uint32_t)i));
+    }
+    self.live = _mm512_sub_epi32(_mm512_sllv_epi32(number(1), length), number(1));
+    return self;
+}
+
+/* The symbols at positions that differ by unit, from `first` on. */
+BBPE_INLINE lanes symbols_at(const cells *self, lanes positions, int first, int end) {
+    lanes found = _mm512_setzero_si512();
+    ALL_OF(int i = first; i < end; i++)
+        found = _mm512_mask_mov_epi32(found, _mm512_cmpeq_epi32_mask(positions, number((uint32_t)i)), self->symbols[i]);
+    return found;
+}
+
+/* Of pairs that were noted for the units of `may`, from the one with number `first` on: cells at `positions`. */
+BBPE_INLINE lanes pairs_of(const lookups *self, size_t first, __mmask16 may, lanes positions) {
+    const lanes made = _mm512_mask_expand_epi32(NONE, may, _mm512_loadu_si512(self->made + first));
+    return _mm512_mask_or_epi32(NONE, _mm512_cmpneq_epi32_mask(made, NONE), _mm512_slli_epi32(made, 4), positions);
+}
+
+/* Merge the first pair of each unit; false when none has any. */
+BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width) {
+    lanes least = self->pairs[0];
+    ALL_OF(int i = 1; i + 1 < width; i++) least = _mm512_min_epu32(least, self->pairs[i]);
+    const __mmask16 merging = _mm512_cmpneq_epi32_mask(least, NONE);
+    if (!merging) return false;
+    const lanes at = _mm512_and_si512(least, number(15)), made = _mm512_srli_epi32(least, 4);
+    const lanes bit = _mm512_sllv_epi32(number(1), at), below = _mm512_sub_epi32(bit, number(1));
+    const lanes before = _mm512_and_si512(self->live, below);
+    const lanes behind = _mm512_andnot_si512(_mm512_or_si512(below, bit), self->live);
+    const lanes beyond = _mm512_and_si512(behind, _mm512_sub_epi32(behind, number(1)));
+    const lanes gone = _mm512_andnot_si512(beyond, behind); /* the symbol that ceases to be one, then the next one */
+    const lanes right = _mm512_andnot_si512(_mm512_sub_epi32(beyond, number(1)), beyond);
+    const __mmask16 has_left = _mm512_mask_test_epi32_mask(merging, before, before);
+    const __mmask16 has_right = _mm512_mask_test_epi32_mask(merging, beyond, beyond);
+    const lanes left_at = place_of(before);
+    lookups found;
+    found.count = 0;
+    const __mmask16 may_left =
+        note_all(&found, &model->table, symbols_at(self, left_at, 0, width - 2), made, has_left);
+    const size_t first = found.count;
+    const __mmask16 may_right =
+        note_all(&found, &model->table, made, symbols_at(self, place_of(right), 2, width), has_right);
+    look_up(&found, &model->table);
+    const lanes left_pairs = pairs_of(&found, 0, may_left, left_at), right_pairs = pairs_of(&found, first, may_right, at);
+    const lanes gone_at = _mm512_mask_mov_epi32(NONE, merging, place_of(gone));
+    const lanes made_at = _mm512_mask_mov_epi32(NONE, merging, at);
+    self->live = _mm512_mask_xor_epi32(self->live, merging, self->live, gone);
+    ALL_OF(int i = 0; i < width; i++) {
+        const lanes here = number((uint32_t)i);
+        const __mmask16 is_made = _mm512_cmpeq_epi32_mask(made_at, here);
+        self->symbols[i] = _mm512_mask_mov_epi32(self->symbols[i], is_made, made);
+        if (i + 1 == width) continue;
+        const __mmask16 is_left = _mm512_mask_cmpeq_epi32_mask(has_left, left_at, here);
+        self->pairs[i] = _mm512_mask_mov_epi32(self->pairs[i], is_made, right_pairs);
+        self->pairs[i] = _mm512_mask_mov_epi32(self->pairs[i], is_left, left_pairs);
+        self->pairs[i] = _mm512_mask_mov_epi32(self->pairs[i], _mm512_cmpeq_epi32_mask(gone_at, here), NONE);
+    }
+    return true;
+}
+
+/* Write the ids of each unit's symbols, side by side. */
+BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t (*ids)[BBPE_LANES],
+                           uint8_t *counts, const int width) {
+    _Alignas(64) uint32_t columns[BBPE_LANES][BBPE_LANES], live[BBPE_LANES];
+    const lanes rows = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), number(16));
+    ALL_OF(int i = 0; i < width; i++) {
+        const lanes symbols = self->symbols[i];
+        const lanes plain = _mm512_add_epi32(symbols, number(model->plain_distance));
+        const __mmask16 is_other = _mm512_cmplt_epu32_mask(symbols, number(model->plain_start));
+        _mm512_store_si512(columns[i], _mm512_mask_i32gather_epi32(plain, is_other, symbols, (const int *)model->ids, 4));
+    }
+    _mm512_store_si512(live, self->live);
+    for (size_t unit = 0; unit < count; unit++) {
+        const __mmask16 held = (__mmask16)(((uint32_t)1 << width) - 1);
+        const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), held, rows, (const int *)&columns[0][unit], 4);
+        _mm512_storeu_si512(ids[unit], _mm512_maskz_compress_epi32((__mmask16)live[unit], all));
+        counts[unit] = (uint8_t)__builtin_popcount(live[unit]);
+    }
+}
+
+BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
+                       uint8_t *counts, const int width) {
+    cells self = cells_of(model, units, count, width);
+    while (merge_step(model, &self, width)) continue;
+    write_ids(model, &self, count, ids, counts, width);
+}
+
+/* By width, each a function of its own, so that its positions are registers. */
+static BBPE_NOINLINE void merge_half(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
+                                     uint32_t (*ids)[BBPE_LANES], uint8_t *counts) {
+    merge(model, units, count, ids, counts, 8);
+}
+
+static BBPE_NOINLINE void merge_whole(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
+                                      uint32_t (*ids)[BBPE_LANES], uint8_t *counts) {
+    merge(model, units, count, ids, counts, BBPE_LANES_BYTES);
+}
+
+void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
+                       uint8_t *counts) {
+    uint8_t longest = 0;
+    for (size_t i = 0; i < count; i++) longest = units[i].bytes[15] > longest ? units[i].bytes[15] : longest;
+    if (longest <= 8) merge_half(model, units, count, ids, counts);
+    else merge_whole(model, units, count, ids, counts);
+}
+BBPE_TARGET_END
+#else
+typedef int bbpe_lanes_avx512_is_for_x86;
+#endif

@@ -1,0 +1,138 @@
+/* New short units, whose ids are written later: all that wait are merged together. */
+#include "bpe_lanes.h"
+#include "encode.h"
+
+enum { LEAST_LANES = 6 }; /* units from which on a group costs less than one unit after the other */
+
+/* What the units that wait encode to. */
+typedef struct {
+    uint32_t ids[BBPE_PENDING_UNITS][BBPE_LANES];
+    uint8_t counts[BBPE_PENDING_UNITS];
+} unit_ids;
+
+static size_t length_of(bbpe_cache_key key) {
+    return (size_t)((key.hi ^ BBPE_HASH_SALT_HI) >> 56) & ~(size_t)BBPE_CACHE_PART;
+}
+
+/* One unit alone. */
+static void encode_one(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, unit_ids *to) {
+    const bbpe_cache_unit unit = bbpe_cache_unit_of(state->pending.units[number].key);
+    to->counts[number] = (uint8_t)bbpe_encode_fresh(self, state, unit.bytes, unit.n, unit.is_part, to->ids[number]);
+}
+
+/* Units by their numbers, of nearly one length. */
+static void encode_group(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *numbers, size_t count,
+                         unit_ids *to) {
+    bbpe_lanes_unit units[BBPE_LANES];
+    uint32_t ids[BBPE_LANES][BBPE_LANES];
+    uint8_t counts[BBPE_LANES];
+    for (size_t i = 0; i < count; i++) {
+        const bbpe_cache_unit unit = bbpe_cache_unit_of(state->pending.units[numbers[i]].key);
+        memcpy(units[i].bytes, unit.bytes, sizeof unit.bytes);
+        units[i].bytes[15] = (uint8_t)unit.n;
+    }
+    self->merge_lanes(self->model.bpe, units, count, ids, counts);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to->ids[numbers[i]], ids[i], sizeof ids[i]);
+        to->counts[numbers[i]] = counts[i];
+    }
+}
+
+/* The numbers of the units, the shorter ones first. */
+static void sort_by_length(const bbpe_pending *pending, uint8_t *numbers) {
+    size_t starts[17] = {0};
+    for (size_t i = 0; i < pending->unit_count; i++) starts[length_of(pending->units[i].key) + 1]++;
+    for (size_t n = 1; n < 17; n++) starts[n] += starts[n - 1];
+    for (size_t i = 0; i < pending->unit_count; i++)
+        numbers[starts[length_of(pending->units[i].key)]++] = (uint8_t)i;
+}
+
+static void encode_units(const bbpe_encoder *self, bbpe_encode_state *state, unit_ids *to) {
+    uint8_t numbers[BBPE_PENDING_UNITS];
+    const size_t count = state->pending.unit_count;
+    sort_by_length(&state->pending, numbers);
+    for (size_t i = 0; i < count; i += BBPE_LANES) {
+        const size_t group = count - i < BBPE_LANES ? count - i : BBPE_LANES;
+        if (self->merge_lanes != NULL && group >= LEAST_LANES) encode_group(self, state, numbers + i, group, to);
+        else
+            for (size_t k = 0; k < group; k++) encode_one(self, state, numbers[i + k], to);
+    }
+}
+
+/* At least `count` ids, at most four more if so many fit in `room`. */
+BBPE_INLINE uint32_t *copy_few(uint32_t *to, const uint32_t *ids, size_t count, size_t room) {
+    size_t i = 0;
+    for (; i < count && i + 4 <= room; i += 4) memcpy(to + i, ids + i, 4 * sizeof *ids);
+    for (; i < count; i++) to[i] = ids[i];
+    return to + count;
+}
+
+/* Ids moved down, to where they may overlap. */
+BBPE_INLINE uint32_t *move_down(uint32_t *to, const uint32_t *ids, size_t count) {
+    uint32_t four[4], last[4];
+    if (BBPE_LIKELY(count >= 4)) {
+        memcpy(last, ids + count - 4, sizeof last);
+        for (size_t i = 0; i + 4 <= count; i += 4) {
+            memcpy(four, ids + i, sizeof four);
+            memcpy(to + i, four, sizeof four);
+        }
+        memcpy(to + count - 4, last, sizeof last);
+    } else {
+        for (size_t i = 0; i < count; i++) to[i] = ids[i];
+    }
+    return to + count;
+}
+
+/* Fill the places with ids and close the gaps they leave; returns the end. */
+static uint32_t *fill_places(const bbpe_pending *pending, const unit_ids *from, uint32_t *end) {
+    uint32_t *to = pending->places[0].ids;
+    for (size_t i = 0; i < pending->place_count; i++) {
+        const bbpe_pending_place *place = pending->places + i;
+        const size_t number = place->unit, room = length_of(pending->units[number].key);
+        const uint32_t *next = i + 1 < pending->place_count ? place[1].ids : end, *behind = place->ids + room;
+        to = copy_few(to, from->ids[number], from->counts[number], room);
+        to = move_down(to, behind, (size_t)(next - behind));
+    }
+    return to;
+}
+
+uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end) {
+    bbpe_pending *pending = &state->pending;
+    unit_ids ids;
+    if (BBPE_LIKELY(pending->place_count == 0)) return end;
+    encode_units(self, state, &ids);
+    if (state->status == BBPE_OK) {
+        for (size_t i = 0; i < pending->unit_count; i++) {
+            const bbpe_pending_unit *unit = pending->units + i;
+            bbpe_hot_cache_settle(&state->hot, unit->entry, unit->key, ids.ids[i], ids.counts[i]);
+            bbpe_encode_note_new(self, state, ids.counts[i]);
+        }
+        end = fill_places(pending, &ids, end);
+    }
+    pending->unit_count = pending->place_count = 0;
+    return end;
+}
+
+static uint32_t *add_place(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, uint32_t *ids) {
+    bbpe_pending *pending = &state->pending;
+    pending->places[pending->place_count++] = (bbpe_pending_place){ids, number};
+    ids += length_of(pending->units[number].key);
+    if (pending->unit_count < BBPE_PENDING_UNITS && pending->place_count < BBPE_PENDING_PLACES) return ids;
+    return bbpe_encode_pending(self, state, ids);
+}
+
+uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
+    bbpe_pending *pending = &state->pending;
+    const size_t number = pending->unit_count++;
+    pending->units[number] = (bbpe_pending_unit){key, bbpe_hot_cache_mark(&state->hot, key, (uint32_t)number)};
+    return add_place(self, state, number, ids);
+}
+
+uint32_t *bbpe_pending_repeat(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
+                              uint32_t *ids) {
+    const size_t number = entry->ids[0];
+    const bbpe_pending *pending = &state->pending;
+    if (number < pending->unit_count && bbpe_cache_entry_has(entry, pending->units[number].key))
+        return add_place(self, state, number, ids);
+    return bbpe_pending_add(self, state, entry->key, ids);
+}
