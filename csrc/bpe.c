@@ -6,7 +6,10 @@ static void forget_numbers(bbpe_bpe *self) {
     bbpe_memory_table_free(self->byte_pairs);
     bbpe_memory_free(self->numbers);
     bbpe_memory_free(self->ids);
-    self->byte_pairs = self->numbers = self->ids = NULL;
+    bbpe_memory_free(self->ends);
+    self->byte_pairs = NULL;
+    self->ends = NULL;
+    self->numbers = self->ids = NULL;
     self->number_count = 0;
     self->plain_start = self->plain_distance = 0;
 }
@@ -65,23 +68,55 @@ static void number_token(bbpe_bpe *self, uint32_t id) {
     self->ids[self->number_count++] = id;
 }
 
+/* Make a field of the pair of two bytes no more than a number. */
+static void lower_field(bbpe_bpe *self, unsigned x, unsigned y, unsigned field, uint32_t number) {
+    uint64_t *pair = self->byte_pairs + (x << 8 | y);
+    const unsigned shift = field * BBPE_MERGE_TABLE_BITS;
+    if ((*pair >> shift & BBPE_BPE_NO_NUMBER) <= number) return;
+    *pair = (*pair & ~(BBPE_BPE_NO_NUMBER << shift)) | (uint64_t)number << shift;
+}
+
+/* Note that a token is part of another one. */
+static void note_part(bbpe_bpe *self, uint32_t part, uint32_t made) {
+    if (self->lengths[part] == 2 && made < self->numbers[part]) self->byte_pairs[self->ends[part]] |= (uint64_t)1 << 63;
+}
+
 /* What makes the numbers of two symbols into that of a third. */
 static void add_numbered(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t id) {
     const uint32_t a = self->numbers[left], b = self->numbers[right], made = self->numbers[id];
+    const unsigned last = self->ends[left] & 0xFF, first = self->ends[right] >> 8;
     if (a == UINT32_MAX || b == UINT32_MAX) return; /* what nothing makes merges with nothing */
     bbpe_merge_table_add(&self->table, a, b, made);
-    if ((a | b) < 256) self->byte_pairs[a << 8 | b] = made;
+    if ((a | b) < 256) lower_field(self, a, b, 2, made);
+    if (b < 256) lower_field(self, last, b, 1, made);
+    if (a < 256) lower_field(self, a, first, 0, made);
+    note_part(self, left, made);
+    note_part(self, right, made);
+}
+
+/* The first and the last byte of each token. */
+static uint16_t *ends_of(const bbpe_bpe *self) {
+    uint16_t *ends = bbpe_memory_zeroed(self->id_count, sizeof *ends);
+    if (ends == NULL) return NULL;
+    for (size_t i = 0; i < self->tokens.count; i++) {
+        const bbpe_pretoken_entry *entry = self->tokens.entries + i;
+        const uint8_t *bytes = self->tokens.arena + entry->start;
+        if (entry->length > 0) ends[(uint32_t)entry->value] = (uint16_t)(bytes[0] << 8 | bytes[entry->length - 1]);
+    }
+    return ends;
 }
 
 /* Arrays for so many tokens that merges make, and the numbers of bytes. */
 static bbpe_status begin_numbers(bbpe_bpe *self, size_t made, size_t merges) {
+    const uint64_t no_pair = ((uint64_t)1 << 63) - 1;
     if (made >= ((size_t)1 << BBPE_MERGE_TABLE_BITS) - 256) return BBPE_TOO_LARGE;
     self->numbers = bbpe_memory_new(self->id_count, sizeof *self->numbers);
     self->ids = bbpe_memory_new(256 + made, sizeof *self->ids);
     self->byte_pairs = bbpe_memory_table(1 << 16, sizeof *self->byte_pairs);
-    if (self->numbers == NULL || self->ids == NULL || self->byte_pairs == NULL) return BBPE_NO_MEMORY;
+    self->ends = ends_of(self);
+    if (!self->numbers || !self->ids || !self->byte_pairs || !self->ends) return BBPE_NO_MEMORY;
     memset(self->numbers, 0xFF, self->id_count * sizeof *self->numbers);
-    memset(self->byte_pairs, 0xFF, sizeof *self->byte_pairs << 16);
+    for (size_t i = 0; i < 1 << 16; i++) self->byte_pairs[i] = no_pair;
     for (int byte = 0; byte < 256; byte++) number_token(self, self->byte_ids[byte]);
     return bbpe_merge_table_init(&self->table, merges);
 }
@@ -196,6 +231,8 @@ bbpe_status bbpe_bpe_settle(bbpe_bpe *self) {
         else entry->value |= BBPE_BPE_MADE;
     }
     if (status == BBPE_OK && !is_numbered) status = number_live(self);
+    bbpe_memory_free(self->ends);
+    self->ends = NULL;
     bbpe_bpe_work_free(&work);
     bbpe_memory_free(order);
     bbpe_memory_free(ids);

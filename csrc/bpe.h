@@ -33,7 +33,8 @@ typedef struct {
 typedef struct {
     bbpe_pair_table merges;     /* pair of ids -> rank << 32 | id */
     bbpe_merge_table table;     /* the same by numbers in the order of ranks, for short units */
-    uint32_t *byte_pairs;       /* numbers that two bytes make, [first << 8 | second], or BBPE_MERGE_TABLE_NONE */
+    uint64_t *byte_pairs;       /* what two bytes make, [first << 8 | second]: bbpe_bpe_made_of, bbpe_bpe_is_sure */
+    uint16_t *ends;             /* while the model is settled: by id, a token's first byte << 8 | its last */
     uint32_t *numbers, *ids;    /* id -> number; number -> id */
     size_t number_count;
     /* from this number on ids are so much higher, modulo 2^32: mostly those of all merges, which saves looking them up */
@@ -89,6 +90,29 @@ uint32_t *bbpe_bpe_by_length(const bbpe_bpe *self);
 BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right) {
     const uint64_t *value = bbpe_pair_table_find(&self->merges, bbpe_pair_key(left, right));
     return value == NULL ? BBPE_BPE_NONE : *value;
+}
+
+/* No number of a token: above all that there are. */
+#define BBPE_BPE_NO_NUMBER (((uint64_t)1 << BBPE_MERGE_TABLE_BITS) - 1)
+
+/* Two bytes x y as one word, each part of 21 bits: the number of what they make; the lowest of what y makes as it stands
+ * with a symbol before it that ends in x; the lowest of what x makes with a symbol behind it that begins with y.  The top
+ * bit is set if what they make is part of a token of a lower number. */
+BBPE_INLINE uint64_t bbpe_bpe_byte_pair(const bbpe_bpe *self, uint8_t x, uint8_t y) {
+    return self->byte_pairs[(size_t)x << 8 | y];
+}
+
+/* The number of what two bytes make, or BBPE_BPE_NO_NUMBER. */
+BBPE_INLINE uint64_t bbpe_bpe_made_of(uint64_t pair) {
+    return pair >> (2 * BBPE_MERGE_TABLE_BITS) & BBPE_BPE_NO_NUMBER;
+}
+
+/* Whether two bytes merge whatever else does, between the pairs of the first and the second one with their other neighbours,
+ * UINT64_MAX where there is none.  As long as both stand alone nothing else that either is part of comes first; so up to
+ * their turn all merges elsewhere are the same, whether it comes early or not, as what they make merges later still. */
+BBPE_INLINE bool bbpe_bpe_is_sure(uint64_t before, uint64_t pair, uint64_t behind) {
+    const uint64_t made = pair >> (2 * BBPE_MERGE_TABLE_BITS);
+    return (made < (before >> BBPE_MERGE_TABLE_BITS & BBPE_BPE_NO_NUMBER)) & (made < (behind & BBPE_BPE_NO_NUMBER));
 }
 
 /* Merge up to BBPE_BPE_SHORT bytes until `enough` symbols or no pair is left; writes n ids, of which so many as are

@@ -8,6 +8,8 @@ BBPE_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,popcnt")
 typedef __m512i lanes;
 
 #define NONE _mm512_set1_epi32(-1)
+#define ROWS _mm512_set_epi32(240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 80, 64, 48, 32, 16, 0)
+#define LANE_NUMBERS _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define ALL_OF _Pragma("GCC unroll 16") for
 
 typedef struct {
@@ -16,10 +18,18 @@ typedef struct {
     lanes live;                    /* bits: positions that have a symbol */
 } cells;
 
-/* Pairs to look up that the set of bits does not refuse, side by side; vectors may be stored and loaded behind them. */
+enum { ROOM = BBPE_LANES * BBPE_LANES + 16 }; /* vectors may be stored and loaded behind the last pair */
+
+/* Pairs of symbols, and which pair of the cells each is: 16 * position + unit. */
 typedef struct {
-    uint64_t keys[2 * BBPE_LANES + 8], homes[2 * BBPE_LANES + 8];
-    uint32_t made[3 * BBPE_LANES];
+    uint32_t left[ROOM], right[ROOM], cells[ROOM];
+    size_t count;
+} neighbours;
+
+/* Pairs to look up that the set of bits does not refuse, side by side. */
+typedef struct {
+    uint64_t keys[ROOM], homes[ROOM];
+    uint32_t cells[ROOM], made[ROOM];
     size_t count;
 } lookups;
 
@@ -33,8 +43,9 @@ BBPE_INLINE lanes place_of(lanes bit) {
 }
 
 /* Note eight pairs of those in `asked`; returns which of them the set of bits has. */
-BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, lanes left, lanes right, __mmask8 asked) {
-    const lanes pair = _mm512_or_si512(_mm512_slli_epi64(left, BBPE_MERGE_TABLE_BITS), right);
+BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, __m256i left, __m256i right, __mmask8 asked) {
+    const lanes pair = _mm512_or_si512(_mm512_slli_epi64(_mm512_cvtepu32_epi64(left), BBPE_MERGE_TABLE_BITS),
+                                       _mm512_cvtepu32_epi64(right));
     const lanes hash = _mm512_mullo_epi64(pair, _mm512_set1_epi64((long long)bbpe_merge_table_hash(1)));
     const lanes bit = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift));
     const lanes words = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), asked, _mm512_srli_epi64(bit, 6),
@@ -51,10 +62,9 @@ BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, lanes left
 }
 
 BBPE_INLINE __mmask16 note_all(lookups *to, const bbpe_merge_table *table, lanes left, lanes right, __mmask16 asked) {
-    const __mmask8 low = note(to, table, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(left)),
-                              _mm512_cvtepu32_epi64(_mm512_castsi512_si256(right)), (__mmask8)asked);
-    const __mmask8 high = note(to, table, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(left, 1)),
-                               _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(right, 1)), (__mmask8)(asked >> 8));
+    const __mmask8 low = note(to, table, _mm512_castsi512_si256(left), _mm512_castsi512_si256(right), (__mmask8)asked);
+    const __mmask8 high = note(to, table, _mm512_extracti64x4_epi64(left, 1), _mm512_extracti64x4_epi64(right, 1),
+                               (__mmask8)(asked >> 8));
     return (__mmask16)(low | high << 8);
 }
 
@@ -64,26 +74,111 @@ BBPE_INLINE void look_up(lookups *self, const bbpe_merge_table *table) {
         self->made[i] = bbpe_merge_table_find_at(table, self->keys[i], (size_t)self->homes[i]);
 }
 
-/* The bytes of the units as symbols, and what they make with the next ones. */
-BBPE_INLINE cells cells_of(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, const int width) {
-    const lanes ends = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), number(16));
+/* The bytes of the units as symbols; returns how many each has. */
+BBPE_INLINE lanes read_bytes(cells *self, const bbpe_lanes_unit *units, size_t count, const int width) {
     const __mmask16 have = (__mmask16)(((uint32_t)1 << count) - 1);
-    const lanes last = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ends, units->bytes + 12, 1);
-    const lanes length = _mm512_srli_epi32(last, 24);
-    cells self;
+    const lanes last = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ROWS, units->bytes + 12, 1);
     ALL_OF(int word = 0; word < (width + 3) / 4; word++) {
-        const lanes four = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ends, units->bytes + 4 * word, 1);
+        const lanes four = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ROWS, units->bytes + 4 * word, 1);
         ALL_OF(int i = 4 * word; i < 4 * word + 4; i++)
-            if (i < width) self.symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
+            if (i < width) self->symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
     }
+    return _mm512_srli_epi32(last, 24);
+}
+
+/* The words of pairs of bytes: eight units', and those of the other eight. */
+typedef struct {
+    lanes low, high;
+} byte_pairs;
+
+BBPE_INLINE byte_pairs byte_pairs_of(const bbpe_bpe *model, lanes left, lanes right, __mmask16 have) {
+    const lanes both = _mm512_or_si512(_mm512_slli_epi32(left, 8), right), none = _mm512_set1_epi64(-1);
+    const long long *words = (const long long *)model->byte_pairs;
+    return (byte_pairs){
+        _mm512_mask_i32gather_epi64(none, (__mmask8)have, _mm512_castsi512_si256(both), words, 8),
+        _mm512_mask_i32gather_epi64(none, (__mmask8)(have >> 8), _mm512_extracti64x4_epi64(both, 1), words, 8),
+    };
+}
+
+/* bbpe_bpe_is_sure */
+BBPE_INLINE __mmask8 are_sure(lanes before, lanes pair, lanes behind) {
+    const lanes field = _mm512_set1_epi64((long long)BBPE_BPE_NO_NUMBER), made = _mm512_srli_epi64(pair, 42);
+    return _mm512_mask_cmplt_epu64_mask(
+        _mm512_cmplt_epu64_mask(made, _mm512_and_si512(_mm512_srli_epi64(before, BBPE_MERGE_TABLE_BITS), field)), made,
+        _mm512_and_si512(behind, field));
+}
+
+/* Make one symbol of every two bytes that surely merge; which positions begin such a symbol goes to `sure`. */
+BBPE_INLINE void merge_sure(const bbpe_bpe *model, cells *self, lanes length, __mmask16 *sure, const int width) {
+    const lanes none = _mm512_set1_epi64(-1);
+    byte_pairs before = {none, none};
+    byte_pairs pair = byte_pairs_of(model, self->symbols[0], self->symbols[1], _mm512_cmpgt_epi32_mask(length, number(1)));
     ALL_OF(int i = 0; i + 1 < width; i++) {
-        const __mmask16 has_next = _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 1));
-        const lanes both = _mm512_or_si512(_mm512_slli_epi32(self.symbols[i], 8), self.symbols[i + 1]);
-        const lanes made = _mm512_mask_i32gather_epi32(NONE, has_next, both, (const int *)model->byte_pairs, 4);
-        const __mmask16 is_made = _mm512_cmpneq_epi32_mask(made, NONE);
-        self.pairs[i] = _mm512_mask_or_epi32(NONE, is_made, _mm512_slli_epi32(made, 4), number((uint32_t)i));
+        byte_pairs behind = {none, none};
+        if (i + 2 < width)
+            behind = byte_pairs_of(model, self->symbols[i + 1], self->symbols[i + 2],
+                                   _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 2)));
+        sure[i] = (__mmask16)(are_sure(before.low, pair.low, behind.low)
+                              | are_sure(before.high, pair.high, behind.high) << 8);
+        const lanes made = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.low, 42))),
+                                              _mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.high, 42)), 1);
+        self->symbols[i] = _mm512_mask_mov_epi32(self->symbols[i], sure[i], made);
+        self->live = _mm512_mask_andnot_epi32(self->live, sure[i], number((uint32_t)2 << i), self->live);
+        before = pair;
+        pair = behind;
     }
+}
+
+/* The symbols that are left, each with the next one, which of two is the second behind a position of `sure`. */
+BBPE_INLINE void list_neighbours(const cells *self, lanes length, const __mmask16 *sure, neighbours *to, const int width) {
+    to->count = 0;
+    ALL_OF(int i = 0; i + 1 < width; i++) {
+        const lanes at = _mm512_add_epi32(number(16 * (uint32_t)i), LANE_NUMBERS);
+        const __mmask16 one = _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 1));
+        const __mmask16 two = _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 2));
+        __mmask16 have = (__mmask16)((sure[i] & two) | (one & ~sure[i]));
+        lanes next = self->symbols[i + 1];
+        if (i > 0) have &= (__mmask16)~sure[i - 1];
+        if (i + 2 < width) next = _mm512_mask_mov_epi32(next, sure[i], self->symbols[i + 2]);
+        _mm512_storeu_si512(to->left + to->count, _mm512_maskz_compress_epi32(have, self->symbols[i]));
+        _mm512_storeu_si512(to->right + to->count, _mm512_maskz_compress_epi32(have, next));
+        _mm512_storeu_si512(to->cells + to->count, _mm512_maskz_compress_epi32(have, at));
+        to->count += (size_t)__builtin_popcount(have);
+    }
+}
+
+/* What neighbours make. */
+static BBPE_NOINLINE void look_up_neighbours(const bbpe_bpe *model, const neighbours *of, uint32_t *pairs) {
+    lookups found;
+    found.count = 0;
+    for (size_t i = 0; i < of->count; i += 8) {
+        const size_t left = of->count - i, first = found.count;
+        const __mmask8 have = (__mmask8)(left < 8 ? ((uint32_t)1 << left) - 1 : 0xFF);
+        const __mmask8 may = note(&found, &model->table, _mm256_loadu_si256((const __m256i *)(of->left + i)),
+                                  _mm256_loadu_si256((const __m256i *)(of->right + i)), have);
+        _mm256_storeu_si256((__m256i *)(found.cells + first),
+                            _mm256_maskz_compress_epi32(may, _mm256_loadu_si256((const __m256i *)(of->cells + i))));
+    }
+    look_up(&found, &model->table);
+    for (size_t i = 0; i < found.count; i++) {
+        const uint32_t cell = found.cells[i], made = found.made[i];
+        pairs[cell] = made == BBPE_MERGE_TABLE_NONE ? made : made << 4 | cell >> 4;
+    }
+}
+
+/* The bytes of the units as symbols, what surely merges, and what the rest makes. */
+BBPE_INLINE cells cells_of(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, const int width) {
+    _Alignas(64) uint32_t pairs[BBPE_LANES_BYTES][BBPE_LANES];
+    __mmask16 sure[BBPE_LANES_BYTES];
+    neighbours all;
+    cells self;
+    const lanes length = read_bytes(&self, units, count, width);
     self.live = _mm512_sub_epi32(_mm512_sllv_epi32(number(1), length), number(1));
+    merge_sure(model, &self, length, sure, width);
+    list_neighbours(&self, length, sure, &all, width);
+    ALL_OF(int i = 0; i + 1 < width; i++) _mm512_store_si512(pairs[i], NONE);
+    look_up_neighbours(model, &all, pairs[0]);
+    ALL_OF(int i = 0; i + 1 < width; i++) self.pairs[i] = _mm512_load_si512(pairs[i]);
     return self;
 }
 
@@ -146,7 +241,6 @@ BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width)
 BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t (*ids)[BBPE_LANES],
                            uint8_t *counts, const int width) {
     _Alignas(64) uint32_t columns[BBPE_LANES][BBPE_LANES], live[BBPE_LANES];
-    const lanes rows = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), number(16));
     ALL_OF(int i = 0; i < width; i++) {
         const lanes symbols = self->symbols[i];
         const lanes plain = _mm512_add_epi32(symbols, number(model->plain_distance));
@@ -156,7 +250,7 @@ BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t coun
     _mm512_store_si512(live, self->live);
     for (size_t unit = 0; unit < count; unit++) {
         const __mmask16 held = (__mmask16)(((uint32_t)1 << width) - 1);
-        const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), held, rows, (const int *)&columns[0][unit], 4);
+        const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), held, ROWS, (const int *)&columns[0][unit], 4);
         _mm512_storeu_si512(ids[unit], _mm512_maskz_compress_epi32((__mmask16)live[unit], all));
         counts[unit] = (uint8_t)__builtin_popcount(live[unit]);
     }

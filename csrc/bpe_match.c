@@ -33,7 +33,7 @@ static bbpe_status note_seams(bbpe_bpe_match *self, const bbpe_bpe *model) {
     self->seams = bbpe_memory_table(1 << 16, sizeof *self->seams);
     if (self->seams == NULL) return BBPE_NO_MEMORY;
     for (size_t i = 0; i < 1 << 16; i++)
-        self->seams[i] = model->byte_pairs[i] == BBPE_MERGE_TABLE_NONE
+        self->seams[i] = bbpe_bpe_made_of(model->byte_pairs[i]) == BBPE_BPE_NO_NUMBER
                              ? UINT32_MAX
                              : rank_of(bbpe_bpe_value(model, model->byte_ids[i >> 8], model->byte_ids[i & 255]));
     return BBPE_OK;

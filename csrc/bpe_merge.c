@@ -10,12 +10,36 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* Symbols of a unit, each below the number that it makes with its right neighbour: the least cell is the next merge. */
-static void put_bytes(const bbpe_bpe *self, uint64_t *cells, const uint8_t *text, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t made = i + 1 < n ? self->byte_pairs[text[i] << 8 | text[i + 1]] : BBPE_MERGE_TABLE_NONE;
-        cells[i] = (uint64_t)made << 32 | text[i];
+/* The bytes of a unit as symbols, and as one those two that surely merge: half of all merges. */
+static size_t put_symbols_of(const bbpe_bpe *self, uint32_t *symbols, const uint8_t *text, size_t n) {
+    uint64_t before = UINT64_MAX, pair = bbpe_bpe_byte_pair(self, text[0], text[1]);
+    bool was_sure = false;
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        const uint64_t behind = i + 2 < n ? bbpe_bpe_byte_pair(self, text[i + 1], text[i + 2]) : UINT64_MAX;
+        const bool is_sure = bbpe_bpe_is_sure(before, pair, behind);
+        symbols[count] = is_sure ? (uint32_t)bbpe_bpe_made_of(pair) : text[i];
+        count += !was_sure; /* the right one of two is overwritten */
+        was_sure = is_sure;
+        before = pair;
+        pair = behind;
     }
+    symbols[count] = text[n - 1];
+    return count + !was_sure;
+}
+
+/* Symbols of a unit, each below the number that it makes with its right neighbour: the least cell is the next merge. */
+static size_t put_cells(const bbpe_bpe *self, uint64_t *cells, const uint8_t *text, size_t n, size_t enough) {
+    uint32_t symbols[BBPE_BPE_SHORT];
+    if (n > enough) {
+        n = put_symbols_of(self, symbols, text, n);
+    } else {
+        for (size_t i = 0; i < n; i++) symbols[i] = text[i];
+    }
+    for (size_t i = 0; i + 1 < n; i++)
+        cells[i] = (uint64_t)bbpe_merge_table_find(&self->table, symbols[i], symbols[i + 1]) << 32 | symbols[i];
+    cells[n - 1] = (uint64_t)BBPE_MERGE_TABLE_NONE << 32 | symbols[n - 1];
+    return n;
 }
 
 /* Make the symbol at `at` and its right neighbour, one of n, the symbol `made`. */
@@ -41,7 +65,7 @@ BBPE_INLINE void merge_cells(const bbpe_merge_table *table, uint64_t *cells, siz
 
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids) {
     uint64_t cells[BBPE_BPE_SHORT];
-    put_bytes(self, cells, text, n);
+    n = put_cells(self, cells, text, n, enough);
     for (; n > enough; n--) {
         size_t at = 0;
         uint64_t least = cells[0];
