@@ -135,20 +135,23 @@ static bool add_both(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *i
     return true;
 }
 
-static bbpe_cache_entry *add_entry(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
-    const uint64_t hash = bbpe_cache_hash(entry->key);
-    bbpe_cache_entry *place = bbpe_hot_cache_place(self, entry->key, hash);
-    if (place == NULL) {
-        const size_t home = (size_t)(bbpe_hot_cache_home(self, hash) - self->entries);
-        place = self->entries + (home ^ hash >> 61);
-    }
-    *place = *entry;
-    return place;
+/* The entry that makes room for a unit when its groups are full. */
+static bbpe_cache_entry *evicted_for(const bbpe_hot_cache *self, uint64_t hash) {
+    const size_t home = (size_t)(bbpe_hot_cache_home(self, hash) - self->entries);
+    return self->entries + (home ^ hash >> 61);
 }
 
-bbpe_cache_entry *bbpe_hot_cache_mark(bbpe_hot_cache *self, bbpe_cache_key key, uint32_t number) {
-    const bbpe_cache_entry entry = {key, {number, 0, 0, (uint32_t)BBPE_CACHE_PENDING << BBPE_CACHE_ID_BITS}};
-    return add_entry(self, &entry);
+static void add_entry(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
+    const uint64_t hash = bbpe_cache_hash(entry->key);
+    bbpe_cache_entry *place = bbpe_hot_cache_place(self, entry->key, hash);
+    *(place != NULL ? place : evicted_for(self, hash)) = *entry;
+}
+
+bbpe_cache_entry *bbpe_hot_cache_mark(bbpe_hot_cache *self, bbpe_cache_entry *place, bbpe_cache_key key,
+                                      uint32_t number) {
+    if (place == NULL) place = evicted_for(self, bbpe_cache_hash(key));
+    *place = (bbpe_cache_entry){key, {number, 0, 0, (uint32_t)BBPE_CACHE_PENDING << BBPE_CACHE_ID_BITS}};
+    return place;
 }
 
 void bbpe_hot_cache_settle(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,

@@ -198,12 +198,6 @@ BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_place(const bbpe_hot_cache *self, b
     return NULL;
 }
 
-/* The entry of a short unit, or NULL. */
-BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find(const bbpe_hot_cache *self, bbpe_cache_key key) {
-    bbpe_cache_entry *entry = bbpe_hot_cache_place(self, key, bbpe_cache_hash(key));
-    return entry != NULL && entry->key.hi != 0 ? entry : NULL;
-}
-
 BBPE_INLINE bool bbpe_cache_slot_has(const bbpe_cache_slot *slot, const bbpe_cache_long_key *key) {
     uint64_t differ = (slot->counts >> 8) ^ key->length;
     for (int i = 0; i < 6; i++) differ |= slot->words[i] ^ key->words[i];
@@ -260,8 +254,10 @@ bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, si
 /* Put an entry at its home, and what is there elsewhere.  Done for one of those found away now and then, it leaves at
  * home what is more frequent.  Two entries that belong together are not moved: they stay, or are forgotten at home. */
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
-/* Mark an entry for a short unit whose ids are not yet known, which has a number until then; it does not move. */
-bbpe_cache_entry *bbpe_hot_cache_mark(bbpe_hot_cache *self, bbpe_cache_key key, uint32_t number);
+/* Mark the place of a short unit (bbpe_hot_cache_place) whose ids are not yet known, which has a number until then; the
+ * entry does not move. */
+bbpe_cache_entry *bbpe_hot_cache_mark(bbpe_hot_cache *self, bbpe_cache_entry *place, bbpe_cache_key key,
+                                      uint32_t number);
 /* Remember the ids of a unit that an entry was marked for, and may be still. */
 void bbpe_hot_cache_settle(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,
                            size_t count);

@@ -155,9 +155,14 @@ void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, si
 
 /* -- units that wait for their ids: encode_pending.c -------------------------------------------------- */
 
-/* Leave room for the ids of a new unit. */
-uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids);
-/* The same for a unit that waits, by the entry that is marked for it. */
+/* Leave room for the ids of a new unit, whose place in the hot table is marked. */
+uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_entry *place,
+                           bbpe_cache_key key, uint32_t *ids);
+/* Whether a unit waits that an entry is marked for: a mark that was overwritten may have come back as it was. */
+BBPE_INLINE bool bbpe_pending_has(const bbpe_pending *self, const bbpe_cache_entry *entry) {
+    return entry->ids[0] < self->unit_count && bbpe_cache_entry_has(entry, self->units[entry->ids[0]].key);
+}
+/* Leave room for the ids of such a unit once more. */
 uint32_t *bbpe_pending_repeat(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                               uint32_t *ids);
 /* Write the ids of all that wait; the ids behind them move up to them.  Returns their new end. */

@@ -121,18 +121,16 @@ static uint32_t *add_place(const bbpe_encoder *self, bbpe_encode_state *state, s
     return bbpe_encode_pending(self, state, ids);
 }
 
-uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
+uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_entry *place,
+                           bbpe_cache_key key, uint32_t *ids) {
     bbpe_pending *pending = &state->pending;
     const size_t number = pending->unit_count++;
-    pending->units[number] = (bbpe_pending_unit){key, bbpe_hot_cache_mark(&state->hot, key, (uint32_t)number)};
+    pending->units[number].key = key;
+    pending->units[number].entry = bbpe_hot_cache_mark(&state->hot, place, key, (uint32_t)number);
     return add_place(self, state, number, ids);
 }
 
 uint32_t *bbpe_pending_repeat(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                               uint32_t *ids) {
-    const size_t number = entry->ids[0];
-    const bbpe_pending *pending = &state->pending;
-    if (number < pending->unit_count && bbpe_cache_entry_has(entry, pending->units[number].key))
-        return add_place(self, state, number, ids);
-    return bbpe_pending_add(self, state, entry->key, ids);
+    return add_place(self, state, entry->ids[0], ids);
 }

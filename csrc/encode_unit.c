@@ -63,9 +63,10 @@ void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, si
     state->tokens = 0;
 }
 
-/* A short unit that the hot table does not have. */
-static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
-    if (self->merge_lanes != NULL && !state->is_steady) return bbpe_pending_add(self, state, key, ids);
+/* A short unit that the hot table does not have, and its place there. */
+static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_entry *place,
+                            bbpe_cache_key key, uint32_t *ids) {
+    if (self->merge_lanes != NULL && !state->is_steady) return bbpe_pending_add(self, state, place, key, ids);
     const bbpe_cache_unit unit = bbpe_cache_unit_of(key);
     /* asking other threads first costs two of them 85 ms of CPU on 8 MB of English, merging it anew 62 */
     const size_t count = bbpe_encode_fresh(self, state, unit.bytes, unit.n, unit.is_part, ids);
@@ -77,8 +78,8 @@ static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, 
 
 /* A short unit by its key. */
 static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
-    const bbpe_cache_entry *found = bbpe_hot_cache_find(&state->hot, key);
-    if (found == NULL) return encode_new(self, state, key, ids);
+    bbpe_cache_entry *found = bbpe_hot_cache_place(&state->hot, key, bbpe_cache_hash(key));
+    if (found == NULL || found->key.hi == 0) return encode_new(self, state, found, key, ids);
     ids = bbpe_cache_is_few(found) ? ids + bbpe_cache_put(found, ids) : bbpe_encode_many(self, state, found, ids);
     /* every other time, so that what is frequent stays at home */
     if ((++state->strays & 1) == 0 && bbpe_cache_entry_has(found, key)) bbpe_hot_cache_lead_home(&state->hot, found);
@@ -95,13 +96,15 @@ BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bb
 
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
                                          const bbpe_cache_entry *entry, uint32_t *ids) {
-    if (bbpe_cache_count(entry) == BBPE_CACHE_BOTH) {
-        const size_t count = bbpe_hot_cache_put_both(&state->hot, entry, ids);
-        return count ? ids + count : encode_new(self, state, entry->key, ids);
+    const unsigned marked = bbpe_cache_count(entry);
+    if (marked == BBPE_CACHE_PENDING && !state->is_steady && bbpe_pending_has(&state->pending, entry))
+        return bbpe_pending_repeat(self, state, entry, ids);
+    if (marked == BBPE_CACHE_BOTH || marked == BBPE_CACHE_PENDING) {
+        const size_t count = marked == BBPE_CACHE_BOTH ? bbpe_hot_cache_put_both(&state->hot, entry, ids) : 0;
+        if (count > 0) return ids + count;
+        return encode_new(self, state, state->hot.entries + (entry - state->hot.entries), entry->key, ids);
     }
-    if (bbpe_cache_count(entry) == BBPE_CACHE_PENDING)
-        return state->is_steady ? encode_new(self, state, entry->key, ids) : bbpe_pending_repeat(self, state, entry, ids);
-    if (bbpe_cache_count(entry) != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(entry, ids);
+    if (marked != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(entry, ids);
     const bbpe_cache_long_key widened = bbpe_cache_widened(entry->key);
     const uint64_t hash = bbpe_cache_long_hash(&widened);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, hash);
