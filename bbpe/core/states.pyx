@@ -19,7 +19,7 @@ cdef enum:
     MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
     LEAST_ENTRIES = 1 << 12
     MOST_SLOTS = 1 << 16    # of 128 bytes: 8 MiB
-    ENTRIES_A_SLOT = 4
+    ENTRIES_A_SLOT = 16
     ENTRY_WORTH = 16        # bytes of text for which there is one
     GROWTH = 4              # times as large, once they are half full
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
