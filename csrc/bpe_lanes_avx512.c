@@ -1,5 +1,5 @@
-/* Sixteen units by AVX-512.  A vector has what stands at one position of each unit: its symbol, and below which number
- * it merges with the next one.  A symbol stands where its bytes begin; which positions have one is a word of bits. */
+/* Sixteen units by AVX-512.  A vector has what stands at one position of each unit: its symbol, and the number of what
+ * this makes with the next one.  A symbol stands where its bytes begin; which positions have one is a word of bits. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "target.h"
 BBPE_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,popcnt")
@@ -18,7 +18,10 @@ typedef struct {
     lanes live;                    /* bits: positions that have a symbol */
 } cells;
 
-enum { ROOM = BBPE_LANES * BBPE_LANES + 16 }; /* vectors may be stored and loaded behind the last pair */
+enum {
+    ROOM = BBPE_LANES * BBPE_LANES + 16, /* vectors may be stored and loaded behind the last pair */
+    MADE_AT = 2 * BBPE_MERGE_TABLE_BITS, /* where a word of two bytes has what they make */
+};
 
 /* Pairs of symbols, and which pair of the cells each is: 16 * position + unit. */
 typedef struct {
@@ -74,16 +77,20 @@ BBPE_INLINE void look_up(lookups *self, const bbpe_merge_table *table) {
         self->made[i] = bbpe_merge_table_find_at(table, self->keys[i], (size_t)self->homes[i]);
 }
 
+/* Four bytes of each unit, of sixteen or fewer, from `at` on. */
+BBPE_INLINE lanes four_bytes(const bbpe_lanes_unit *units, size_t count, int at) {
+    const __mmask16 have = (__mmask16)(((uint32_t)1 << count) - 1);
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ROWS, units->bytes + at, 1);
+}
+
 /* The bytes of the units as symbols; returns how many each has. */
 BBPE_INLINE lanes read_bytes(cells *self, const bbpe_lanes_unit *units, size_t count, const int width) {
-    const __mmask16 have = (__mmask16)(((uint32_t)1 << count) - 1);
-    const lanes last = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ROWS, units->bytes + 12, 1);
-    ALL_OF(int word = 0; word < (width + 3) / 4; word++) {
-        const lanes four = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ROWS, units->bytes + 4 * word, 1);
-        ALL_OF(int i = 4 * word; i < 4 * word + 4; i++)
-            if (i < width) self->symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
+    lanes four = _mm512_setzero_si512();
+    ALL_OF(int i = 0; i < width; i++) {
+        if (i % 4 == 0) four = four_bytes(units, count, i);
+        self->symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
     }
-    return _mm512_srli_epi32(last, 24);
+    return _mm512_srli_epi32(four_bytes(units, count, 12), 24);
 }
 
 /* The words of pairs of bytes: eight units', and those of the other eight. */
@@ -102,27 +109,35 @@ BBPE_INLINE byte_pairs byte_pairs_of(const bbpe_bpe *model, lanes left, lanes ri
 
 /* bbpe_bpe_is_sure */
 BBPE_INLINE __mmask8 are_sure(lanes before, lanes pair, lanes behind) {
-    const lanes field = _mm512_set1_epi64((long long)BBPE_BPE_NO_NUMBER), made = _mm512_srli_epi64(pair, 42);
+    const lanes field = _mm512_set1_epi64((long long)BBPE_BPE_NO_NUMBER), made = _mm512_srli_epi64(pair, MADE_AT);
     return _mm512_mask_cmplt_epu64_mask(
         _mm512_cmplt_epu64_mask(made, _mm512_and_si512(_mm512_srli_epi64(before, BBPE_MERGE_TABLE_BITS), field)), made,
         _mm512_and_si512(behind, field));
 }
 
+/* What pairs of bytes make. */
+BBPE_INLINE lanes made_of(byte_pairs pair) {
+    const __m256i low = _mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.low, MADE_AT));
+    const __m256i high = _mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.high, MADE_AT));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* The units of more than so many bytes. */
+BBPE_INLINE __mmask16 longer(lanes length, int than) {
+    return _mm512_cmpgt_epi32_mask(length, number((uint32_t)than));
+}
+
 /* Make one symbol of every two bytes that surely merge; which positions begin such a symbol goes to `sure`. */
 BBPE_INLINE void merge_sure(const bbpe_bpe *model, cells *self, lanes length, __mmask16 *sure, const int width) {
-    const lanes none = _mm512_set1_epi64(-1);
-    byte_pairs before = {none, none};
-    byte_pairs pair = byte_pairs_of(model, self->symbols[0], self->symbols[1], _mm512_cmpgt_epi32_mask(length, number(1)));
+    const byte_pairs none = {_mm512_set1_epi64(-1), _mm512_set1_epi64(-1)};
+    lanes *const symbols = self->symbols;
+    byte_pairs before = none, pair = byte_pairs_of(model, symbols[0], symbols[1], longer(length, 1)), behind;
     ALL_OF(int i = 0; i + 1 < width; i++) {
-        byte_pairs behind = {none, none};
-        if (i + 2 < width)
-            behind = byte_pairs_of(model, self->symbols[i + 1], self->symbols[i + 2],
-                                   _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 2)));
+        behind = none;
+        if (i + 2 < width) behind = byte_pairs_of(model, symbols[i + 1], symbols[i + 2], longer(length, i + 2));
         sure[i] = (__mmask16)(are_sure(before.low, pair.low, behind.low)
                               | are_sure(before.high, pair.high, behind.high) << 8);
-        const lanes made = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.low, 42))),
-                                              _mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.high, 42)), 1);
-        self->symbols[i] = _mm512_mask_mov_epi32(self->symbols[i], sure[i], made);
+        symbols[i] = _mm512_mask_mov_epi32(symbols[i], sure[i], made_of(pair));
         self->live = _mm512_mask_andnot_epi32(self->live, sure[i], number((uint32_t)2 << i), self->live);
         before = pair;
         pair = behind;
@@ -130,13 +145,12 @@ BBPE_INLINE void merge_sure(const bbpe_bpe *model, cells *self, lanes length, __
 }
 
 /* The symbols that are left, each with the next one, which of two is the second behind a position of `sure`. */
-BBPE_INLINE void list_neighbours(const cells *self, lanes length, const __mmask16 *sure, neighbours *to, const int width) {
+BBPE_INLINE void list_neighbours(const cells *self, lanes length, const __mmask16 *sure, neighbours *to,
+                                 const int width) {
     to->count = 0;
     ALL_OF(int i = 0; i + 1 < width; i++) {
         const lanes at = _mm512_add_epi32(number(16 * (uint32_t)i), LANE_NUMBERS);
-        const __mmask16 one = _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 1));
-        const __mmask16 two = _mm512_cmpgt_epi32_mask(length, number((uint32_t)i + 2));
-        __mmask16 have = (__mmask16)((sure[i] & two) | (one & ~sure[i]));
+        __mmask16 have = (__mmask16)((sure[i] & longer(length, i + 2)) | (longer(length, i + 1) & ~sure[i]));
         lanes next = self->symbols[i + 1];
         if (i > 0) have &= (__mmask16)~sure[i - 1];
         if (i + 2 < width) next = _mm512_mask_mov_epi32(next, sure[i], self->symbols[i + 2]);
@@ -196,89 +210,106 @@ BBPE_INLINE lanes pairs_of(const lookups *self, size_t first, __mmask16 may, lan
     return _mm512_mask_or_epi32(NONE, _mm512_cmpneq_epi32_mask(made, NONE), _mm512_slli_epi32(made, 4), positions);
 }
 
-/* Merge the first pair of each unit; false when none has any. */
-BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width) {
+/* What merging the first pair of each unit concerns: positions by unit, and the bits of those that end. */
+typedef struct {
+    __mmask16 merging, has_left, has_right;
+    lanes at, made, left_at, gone, gone_at, right_at;
+} merges;
+
+BBPE_INLINE merges merges_of(const cells *self, const int width) {
+    const lanes one = number(1);
     lanes least = self->pairs[0];
+    merges all;
     ALL_OF(int i = 1; i + 1 < width; i++) least = _mm512_min_epu32(least, self->pairs[i]);
-    const __mmask16 merging = _mm512_cmpneq_epi32_mask(least, NONE);
-    if (!merging) return false;
-    const lanes at = _mm512_and_si512(least, number(15)), made = _mm512_srli_epi32(least, 4);
-    const lanes bit = _mm512_sllv_epi32(number(1), at), below = _mm512_sub_epi32(bit, number(1));
+    all.merging = _mm512_cmpneq_epi32_mask(least, NONE);
+    all.at = _mm512_and_si512(least, number(15));
+    all.made = _mm512_srli_epi32(least, 4);
+    const lanes bit = _mm512_sllv_epi32(one, all.at), below = _mm512_sub_epi32(bit, one);
     const lanes before = _mm512_and_si512(self->live, below);
     const lanes behind = _mm512_andnot_si512(_mm512_or_si512(below, bit), self->live);
-    const lanes beyond = _mm512_and_si512(behind, _mm512_sub_epi32(behind, number(1)));
-    const lanes gone = _mm512_andnot_si512(beyond, behind); /* the symbol that ceases to be one, then the next one */
-    const lanes right = _mm512_andnot_si512(_mm512_sub_epi32(beyond, number(1)), beyond);
-    const __mmask16 has_left = _mm512_mask_test_epi32_mask(merging, before, before);
-    const __mmask16 has_right = _mm512_mask_test_epi32_mask(merging, beyond, beyond);
-    const lanes left_at = place_of(before);
-    lookups found;
-    found.count = 0;
-    const __mmask16 may_left =
-        note_all(&found, &model->table, symbols_at(self, left_at, 0, width - 2), made, has_left);
-    const size_t first = found.count;
-    const __mmask16 may_right =
-        note_all(&found, &model->table, made, symbols_at(self, place_of(right), 2, width), has_right);
-    look_up(&found, &model->table);
-    const lanes left_pairs = pairs_of(&found, 0, may_left, left_at), right_pairs = pairs_of(&found, first, may_right, at);
-    const lanes gone_at = _mm512_mask_mov_epi32(NONE, merging, place_of(gone));
-    const lanes made_at = _mm512_mask_mov_epi32(NONE, merging, at);
-    self->live = _mm512_mask_xor_epi32(self->live, merging, self->live, gone);
+    const lanes beyond = _mm512_and_si512(behind, _mm512_sub_epi32(behind, one));
+    all.gone = _mm512_andnot_si512(beyond, behind); /* the lowest bit */
+    all.has_left = _mm512_mask_test_epi32_mask(all.merging, before, before);
+    all.has_right = _mm512_mask_test_epi32_mask(all.merging, beyond, beyond);
+    all.left_at = place_of(before);
+    all.gone_at = place_of(all.gone);
+    all.right_at = place_of(_mm512_andnot_si512(_mm512_sub_epi32(beyond, one), beyond));
+    return all;
+}
+
+/* Put what was made in place of the two symbols, and what it makes with its neighbours. */
+BBPE_INLINE void replace(cells *self, const merges *all, lanes left_pairs, lanes right_pairs, const int width) {
+    self->live = _mm512_mask_xor_epi32(self->live, all->merging, self->live, all->gone);
     ALL_OF(int i = 0; i < width; i++) {
         const lanes here = number((uint32_t)i);
-        const __mmask16 is_made = _mm512_cmpeq_epi32_mask(made_at, here);
-        self->symbols[i] = _mm512_mask_mov_epi32(self->symbols[i], is_made, made);
+        const __mmask16 is_made = _mm512_mask_cmpeq_epi32_mask(all->merging, all->at, here);
+        self->symbols[i] = _mm512_mask_mov_epi32(self->symbols[i], is_made, all->made);
         if (i + 1 == width) continue;
-        const __mmask16 is_left = _mm512_mask_cmpeq_epi32_mask(has_left, left_at, here);
+        const __mmask16 is_left = _mm512_mask_cmpeq_epi32_mask(all->has_left, all->left_at, here);
+        const __mmask16 is_gone = _mm512_mask_cmpeq_epi32_mask(all->merging, all->gone_at, here);
         self->pairs[i] = _mm512_mask_mov_epi32(self->pairs[i], is_made, right_pairs);
         self->pairs[i] = _mm512_mask_mov_epi32(self->pairs[i], is_left, left_pairs);
-        self->pairs[i] = _mm512_mask_mov_epi32(self->pairs[i], _mm512_cmpeq_epi32_mask(gone_at, here), NONE);
+        self->pairs[i] = _mm512_mask_mov_epi32(self->pairs[i], is_gone, NONE);
     }
+}
+
+/* Merge the first pair of each unit; false when none has any. */
+BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width) {
+    const merges all = merges_of(self, width);
+    lookups found;
+    if (!all.merging) return false;
+    found.count = 0;
+    const lanes left = symbols_at(self, all.left_at, 0, width - 2), right = symbols_at(self, all.right_at, 2, width);
+    const __mmask16 may_left = note_all(&found, &model->table, left, all.made, all.has_left);
+    const size_t first = found.count;
+    const __mmask16 may_right = note_all(&found, &model->table, all.made, right, all.has_right);
+    look_up(&found, &model->table);
+    replace(self, &all, pairs_of(&found, 0, may_left, all.left_at), pairs_of(&found, first, may_right, all.at), width);
     return true;
 }
 
 /* Write the ids of each unit's symbols, side by side. */
 BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t (*ids)[BBPE_LANES],
-                           uint8_t *counts, const int width) {
+                           size_t *counts, const int width) {
     _Alignas(64) uint32_t columns[BBPE_LANES][BBPE_LANES], live[BBPE_LANES];
     ALL_OF(int i = 0; i < width; i++) {
         const lanes symbols = self->symbols[i];
         const lanes plain = _mm512_add_epi32(symbols, number(model->plain_distance));
         const __mmask16 is_other = _mm512_cmplt_epu32_mask(symbols, number(model->plain_start));
-        _mm512_store_si512(columns[i], _mm512_mask_i32gather_epi32(plain, is_other, symbols, (const int *)model->ids, 4));
+        _mm512_store_si512(columns[i], _mm512_mask_i32gather_epi32(plain, is_other, symbols, model->ids, 4));
     }
     _mm512_store_si512(live, self->live);
     for (size_t unit = 0; unit < count; unit++) {
         const __mmask16 held = (__mmask16)(((uint32_t)1 << width) - 1);
-        const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), held, ROWS, (const int *)&columns[0][unit], 4);
+        const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), held, ROWS, &columns[0][unit], 4);
         _mm512_storeu_si512(ids[unit], _mm512_maskz_compress_epi32((__mmask16)live[unit], all));
-        counts[unit] = (uint8_t)__builtin_popcount(live[unit]);
+        counts[unit] = (size_t)__builtin_popcount(live[unit]);
     }
 }
 
 BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
-                       uint8_t *counts, const int width) {
+                       size_t *counts, const int width) {
     cells self = cells_of(model, units, count, width);
     while (merge_step(model, &self, width)) continue;
     write_ids(model, &self, count, ids, counts, width);
 }
 
-/* By width, each a function of its own, so that its positions are registers. */
+/* By width, each a function of its own, so that positions are registers; one more for every other width gains 1 %. */
 static BBPE_NOINLINE void merge_half(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                                     uint32_t (*ids)[BBPE_LANES], uint8_t *counts) {
-    merge(model, units, count, ids, counts, 8);
+                                     uint32_t (*ids)[BBPE_LANES], size_t *counts) {
+    merge(model, units, count, ids, counts, BBPE_LANES / 2);
 }
 
 static BBPE_NOINLINE void merge_whole(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                                      uint32_t (*ids)[BBPE_LANES], uint8_t *counts) {
+                                      uint32_t (*ids)[BBPE_LANES], size_t *counts) {
     merge(model, units, count, ids, counts, BBPE_LANES_BYTES);
 }
 
 void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
-                       uint8_t *counts) {
-    uint8_t longest = 0;
-    for (size_t i = 0; i < count; i++) longest = units[i].bytes[15] > longest ? units[i].bytes[15] : longest;
-    if (longest <= 8) merge_half(model, units, count, ids, counts);
+                       size_t *counts) {
+    bool is_half = true;
+    for (size_t i = 0; i < count; i++) is_half &= units[i].bytes[BBPE_LANES_BYTES] <= BBPE_LANES / 2;
+    if (is_half) merge_half(model, units, count, ids, counts);
     else merge_whole(model, units, count, ids, counts);
 }
 BBPE_TARGET_END

@@ -13,7 +13,7 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
     if (scheme != NULL) self->scheme = *scheme;
     self->has_wholes = model->bpe != NULL && model->bpe->whole_pretokens && model->bpe->unmade_count > 0;
     self->has_cuts = model->tokens != NULL;
-    if (model->bpe != NULL && !self->has_wholes && model->bpe->output_starts == NULL) self->merge_lanes = bbpe_lanes_select();
+    if (model->bpe != NULL) self->merge_lanes = bbpe_lanes_select();
     bbpe_status status = BBPE_OK;
     if (self->has_cuts) status = bbpe_cut_points_init(&self->cuts, model->tokens, model->joining);
     /* 20 ms for 100,000 tokens, which a first text would have to wait for */

@@ -147,8 +147,8 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
                            uint32_t *ids);
 
 /* Ids by the model alone, as they are written; returns how many. */
-size_t bbpe_encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n, bool is_part,
-                         uint32_t *ids);
+size_t bbpe_encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                         bool is_part, uint32_t *ids);
 
 /* A short unit with so many ids has entered the hot table. */
 void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, size_t count);

@@ -1,4 +1,5 @@
-/* Merging by longest compatible tokens, and by scanning, against merging by a heap: exits with 1 when they differ.
+/* Merging by longest compatible tokens, by scanning, and sixteen at a time, against merging by a heap: exits with 1 when they
+ * differ.
  *
  *     bpe_driver fuzz ROUNDS                 random small vocabularies, every short text over their letters
  *     bpe_driver compare VOCAB TEXT BYTES    a .tiktoken file; slices of a text, and letters, runs and bytes
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bpe_lanes.h"
 #include "bpe_match.h"
 
 enum { LETTERS = 4, MOST_TOKENS = 40, LONGEST_TOKEN = 12, LONGEST_TEXT = 160, SLICE = 100000 };
@@ -19,6 +21,11 @@ typedef struct {
     bbpe_bpe_match match;
     bbpe_bpe_work work;
     uint64_t random, texts, failed, unmade, out_of_order;
+    /* texts that wait to be merged together, and their ids */
+    bbpe_lanes_merge merge_lanes;
+    bbpe_lanes_unit units[BBPE_LANES];
+    uint32_t unit_ids[BBPE_LANES][BBPE_LANES];
+    size_t unit_counts[BBPE_LANES], unit_count;
 } driver;
 
 static void must(bbpe_status status) {
@@ -48,6 +55,30 @@ static void check_dropout(driver *self, const uint8_t *text, size_t n, const uin
     }
 }
 
+static void check_lanes(driver *self) {
+    uint32_t ids[BBPE_LANES][BBPE_LANES];
+    size_t counts[BBPE_LANES];
+    self->merge_lanes(&self->model, self->units, self->unit_count, ids, counts);
+    for (size_t i = 0; i < self->unit_count; i++) {
+        const size_t count = self->unit_counts[i];
+        if (counts[i] == count && memcmp(ids[i], self->unit_ids[i], count * sizeof **ids) == 0) continue;
+        if (self->failed++ < 3) fprintf(stderr, "of %zu together differs: \"%.15s\"\n", self->unit_count, self->units[i].bytes);
+    }
+    self->unit_count = 0;
+}
+
+/* Have a text wait, of which some number are merged together, most often sixteen. */
+static void put_lane(driver *self, const uint8_t *text, size_t n, const uint32_t *ids, size_t count) {
+    if (self->merge_lanes == NULL || n == 0 || n > BBPE_LANES_BYTES) return;
+    bbpe_lanes_unit *unit = self->units + self->unit_count;
+    memset(unit->bytes, 0, sizeof unit->bytes);
+    memcpy(unit->bytes, text, n);
+    unit->bytes[BBPE_LANES_BYTES] = (uint8_t)n;
+    memcpy(self->unit_ids[self->unit_count], ids, count * sizeof *ids);
+    self->unit_counts[self->unit_count++] = count;
+    if (self->unit_count == BBPE_LANES || next_random(self, 64) == 0) check_lanes(self);
+}
+
 /* All ways on one text; the bytes stand in memory of their size, so that reading past the end is caught. */
 static void check(driver *self, const uint8_t *bytes, size_t n) {
     uint8_t *text = bbpe_memory_new(n, 1);
@@ -65,6 +96,7 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
     }
     if (!is_same && self->failed++ < 3) fprintf(stderr, "differ: \"%.*s\", %zu bytes\n", n < 80 ? (int)n : 80, text, n);
     check_dropout(self, text, n, heap_ids, heap_count, ids);
+    put_lane(self, text, n, heap_ids, heap_count);
     bbpe_memory_free(text);
     bbpe_memory_free(heap_ids);
     bbpe_memory_free(ids);
@@ -158,6 +190,7 @@ static void make_match(driver *self) {
 }
 
 static void free_model(driver *self) {
+    if (self->unit_count > 0) check_lanes(self);
     bbpe_bpe_match_free(&self->match);
     bbpe_bpe_free(&self->model);
 }
@@ -264,6 +297,7 @@ static void compare(driver *self, const char *path, size_t bytes) {
     for (int k = 0; k < 3000; k++) {
         const size_t at = (size_t)next_random(self, size - 400);
         check(self, text + at, 1 + (size_t)next_random(self, 400));
+        for (size_t i = 0; i < 300; i++) check(self, text + at + i, 1 + (size_t)next_random(self, BBPE_LANES_BYTES));
         const size_t n = 1 + (size_t)next_random(self, 400);
         for (size_t i = 0; i < n;) { /* a mixture of the cases, in pieces */
             size_t piece = 1 + (size_t)next_random(self, 60);
@@ -310,6 +344,8 @@ static void time_cases(driver *self, double megabytes) {
 int main(int argc, char **argv) {
     static driver self = {.random = 0x9E3779B97F4A7C15u};
     const char *what = argc > 1 ? argv[1] : "";
+    self.merge_lanes = bbpe_lanes_select();
+    if (self.merge_lanes == NULL) puts("this processor merges no units together: that is not looked at");
     if (strcmp(what, "fuzz") == 0 && argc == 3) {
         fuzz(&self, atol(argv[2]));
     } else if ((strcmp(what, "compare") == 0 && argc == 5) || (strcmp(what, "time") == 0 && argc == 4)) {

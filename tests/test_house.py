@@ -52,12 +52,14 @@ C_LAYERS = [
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
     {"count_sum", "steps"}
     | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
-    {"split_token", "split", "transcode_loop", "token_text", "bpe_merge", "bpe_match", "train_find", "train_merge"}
+    {"split_token", "split", "transcode_loop", "token_text", "train_find", "train_merge"}
+    | {"bpe_merge", "bpe_lanes", "bpe_match"}
     | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
     | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
     {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut", "split_vector32"}
     | {"encode", "encode_stage", "encode_cut", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"},
+    {"encode_pending", "bpe_lanes_avx512"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]
 
