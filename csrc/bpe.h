@@ -95,9 +95,9 @@ BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_
 /* No number of a token: above all that there are. */
 #define BBPE_BPE_NO_NUMBER (((uint64_t)1 << BBPE_MERGE_TABLE_BITS) - 1)
 
-/* Two bytes x y as one word, each part of 21 bits: the number of what they make; the lowest of what y makes as it stands
- * with a symbol before it that ends in x; the lowest of what x makes with a symbol behind it that begins with y.  The top
- * bit is set if what they make is part of a token of a lower number. */
+/* Two bytes x y as a word of three numbers of 21 bits: of what they make; the lowest of what y alone makes with a symbol
+ * before it that ends in x; the lowest of what x alone makes with a symbol behind it that begins with y.  The top bit is
+ * set if what they make is part of a token of a lower number. */
 BBPE_INLINE uint64_t bbpe_bpe_byte_pair(const bbpe_bpe *self, uint8_t x, uint8_t y) {
     return self->byte_pairs[(size_t)x << 8 | y];
 }
@@ -107,12 +107,13 @@ BBPE_INLINE uint64_t bbpe_bpe_made_of(uint64_t pair) {
     return pair >> (2 * BBPE_MERGE_TABLE_BITS) & BBPE_BPE_NO_NUMBER;
 }
 
-/* Whether two bytes merge whatever else does, between the pairs of the first and the second one with their other neighbours,
- * UINT64_MAX where there is none.  As long as both stand alone nothing else that either is part of comes first; so up to
- * their turn all merges elsewhere are the same, whether it comes early or not, as what they make merges later still. */
+/* Whether two bytes merge whatever else does, by their pair and those of the first and the second one with their other
+ * neighbours, UINT64_MAX where there is none.  As long as both stand alone nothing else that either is part of comes
+ * first, as the left one of equals does; and what they make merges later still.  So until their turn all other merges are
+ * the same, whether this one is done already or not. */
 BBPE_INLINE bool bbpe_bpe_is_sure(uint64_t before, uint64_t pair, uint64_t behind) {
     const uint64_t made = pair >> (2 * BBPE_MERGE_TABLE_BITS);
-    return (made < (before >> BBPE_MERGE_TABLE_BITS & BBPE_BPE_NO_NUMBER)) & (made < (behind & BBPE_BPE_NO_NUMBER));
+    return (made < (before >> BBPE_MERGE_TABLE_BITS & BBPE_BPE_NO_NUMBER)) & (made <= (behind & BBPE_BPE_NO_NUMBER));
 }
 
 /* Merge up to BBPE_BPE_SHORT bytes until `enough` symbols or no pair is left; writes n ids, of which so many as are

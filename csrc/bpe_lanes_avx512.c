@@ -110,9 +110,8 @@ BBPE_INLINE byte_pairs byte_pairs_of(const bbpe_bpe *model, lanes left, lanes ri
 /* bbpe_bpe_is_sure */
 BBPE_INLINE __mmask8 are_sure(lanes before, lanes pair, lanes behind) {
     const lanes field = _mm512_set1_epi64((long long)BBPE_BPE_NO_NUMBER), made = _mm512_srli_epi64(pair, MADE_AT);
-    return _mm512_mask_cmplt_epu64_mask(
-        _mm512_cmplt_epu64_mask(made, _mm512_and_si512(_mm512_srli_epi64(before, BBPE_MERGE_TABLE_BITS), field)), made,
-        _mm512_and_si512(behind, field));
+    const lanes first = _mm512_and_si512(_mm512_srli_epi64(before, BBPE_MERGE_TABLE_BITS), field);
+    return _mm512_mask_cmple_epu64_mask(_mm512_cmplt_epu64_mask(made, first), made, _mm512_and_si512(behind, field));
 }
 
 /* What pairs of bytes make. */
