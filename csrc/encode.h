@@ -2,8 +2,8 @@
  *
  * A pretoken of up to 15 bytes is looked up whole.  One that has characters of three bytes and more is cut where the
  * vocabulary proves that nothing merges (cut_points.h), and its units are looked up: so Chinese and Japanese, whose
- * pretokens hardly ever repeat, are mostly single characters.  What no table knows is merged, or left to the model if
- * that is no BPE (model.h).
+ * pretokens hardly ever repeat, are mostly single characters.  What no table knows is merged, short units
+ * sixteen at a time where the processor can (bpe_lanes.h), or left to the model if that is no BPE (model.h).
  *
  * A bbpe_encoder is shared by any number of threads and refers to its model and splitter; a bbpe_encode_state belongs
  * to one call at a time. */
@@ -25,7 +25,7 @@ typedef struct {
     bbpe_split_fill fill; /* NULL: the caller cuts the text */
     bbpe_scheme scheme;
     bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
-    bbpe_lanes_merge merge_lanes; /* or NULL */
+    bbpe_lanes_merge merge_lanes; /* or NULL: new units do not wait for each other */
 } bbpe_encoder;
 
 enum { BBPE_PENDING_UNITS = 128, BBPE_PENDING_PLACES = 256 };
@@ -67,8 +67,8 @@ typedef struct {
     uint64_t tokens;     /* of the last of these those that are one token */
     size_t seeded;       /* tokens of the vocabulary that were looked at for `hot` */
     uint64_t generation; /* the owner's mark */
-    bool is_steady;      /* ids are written where they remain: no unit may wait */
     bbpe_pending pending;
+    bool is_steady;      /* ids are written where they remain: no unit may wait */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];
@@ -158,7 +158,7 @@ void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, si
 /* Leave room for the ids of a new unit, whose place in the hot table is marked. */
 uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_entry *place,
                            bbpe_cache_key key, uint32_t *ids);
-/* Whether a unit waits that an entry is marked for: a mark that was overwritten may have come back as it was. */
+/* Whether a unit waits that an entry is marked for: a call that failed leaves its marks. */
 BBPE_INLINE bool bbpe_pending_has(const bbpe_pending *self, const bbpe_cache_entry *entry) {
     return entry->ids[0] < self->unit_count && bbpe_cache_entry_has(entry, self->units[entry->ids[0]].key);
 }

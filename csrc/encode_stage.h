@@ -1,7 +1,8 @@
 /* Units on their way: keys and their entries' addresses first, then the entries, then the ids, a block at a time.
  *
- * While a key is made the memory of its entry is asked for; a block later it is there.  What is not at home is found or
- * merged on the way and enters the cache at once: an entry is compared when it is read, so it may have moved. */
+ * While a key is made the memory of its entry is asked for; a block later it is there.  What is not at home is found, or
+ * merged, or waits to be merged (encode_pending.c), and enters the cache at once: an entry is compared when it is read, so
+ * it may have moved. */
 #ifndef BBPE_ENCODE_STAGE_H
 #define BBPE_ENCODE_STAGE_H
 
