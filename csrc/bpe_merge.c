@@ -65,7 +65,7 @@ BBPE_INLINE void merge_cells(const bbpe_merge_table *table, uint64_t *cells, siz
 
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids) {
     uint64_t cells[BBPE_BPE_SHORT];
-    n = put_cells(self, cells, text, n, enough);
+    if (n > 0) n = put_cells(self, cells, text, n, enough);
     for (; n > enough; n--) {
         size_t at = 0;
         uint64_t least = cells[0];

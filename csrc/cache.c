@@ -171,10 +171,9 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t
     add_entry(self, &entry);
 }
 
-/* Whether an entry may stand elsewhere: not one of two that belong together, nor one that is marked. */
+/* Whether an entry may stand elsewhere: not one of two that belong together. */
 static bool is_movable(const bbpe_cache_entry *entry) {
-    const unsigned count = bbpe_cache_count(entry);
-    return !is_rest(entry) && count != BBPE_CACHE_BOTH && count != BBPE_CACHE_PENDING;
+    return !is_rest(entry) && bbpe_cache_count(entry) != BBPE_CACHE_BOTH;
 }
 
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {

@@ -254,11 +254,11 @@ bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, si
 /* Put an entry at its home, and what is there elsewhere.  Done for one of those found away now and then, it leaves at
  * home what is more frequent.  Two entries that belong together are not moved: they stay, or are forgotten at home. */
 void bbpe_hot_cache_lead_home(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
-/* Mark the place of a short unit (bbpe_hot_cache_place) whose ids are not yet known, which has a number until then; the
- * entry does not move. */
+/* Mark the place of a short unit (bbpe_hot_cache_place; NULL takes another one's) whose ids are not yet known, which has a
+ * number until then. */
 bbpe_cache_entry *bbpe_hot_cache_mark(bbpe_hot_cache *self, bbpe_cache_entry *place, bbpe_cache_key key,
                                       uint32_t number);
-/* Remember the ids of a unit that an entry was marked for, and may be still. */
+/* Remember the ids of a unit that an entry was marked for, wherever the mark is by now. */
 void bbpe_hot_cache_settle(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,
                            size_t count);
 /* Remember the ids of a short unit among those of its home. */
