@@ -34,7 +34,7 @@ typedef struct {
     bbpe_pair_table merges;     /* pair of ids -> rank << 32 | id */
     bbpe_merge_table table;     /* the same by numbers in the order of ranks, for short units */
     uint64_t *byte_pairs;       /* what two bytes make, [first << 8 | second]: bbpe_bpe_made_of, bbpe_bpe_is_sure */
-    uint16_t *ends;             /* while the model is settled: by id, a token's first byte << 8 | its last */
+    uint16_t *ends;             /* by id, a token's first byte << 8 | its last; NULL once the model is settled */
     uint32_t *numbers, *ids;    /* id -> number; number -> id */
     size_t number_count;
     /* from this number on ids are so much higher, modulo 2^32: mostly those of all merges, which saves looking them up */
@@ -80,7 +80,8 @@ bbpe_status bbpe_bpe_settle(bbpe_bpe *self);
  * characters is one of bytes that builds them first, and a character without a token becomes the tokens of its bytes.
  * `starts` has id_count + 1 places in `outputs`. */
 bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs);
-/* Replace ids by those that they are written as; there is room for one a byte.  Returns how many there are. */
+/* Replace ids by those that they are written as, where they are; there is room for one a byte.  Returns how many there
+ * are. */
 size_t bbpe_bpe_put_outputs(const bbpe_bpe *self, uint32_t *ids, size_t count);
 
 /* The entries of `tokens`, those of shorter tokens first, in memory of the caller's; NULL without memory. */

@@ -10,7 +10,7 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* The bytes of a unit as symbols, and as one those two that surely merge: half of all merges. */
+/* The bytes of a unit as symbols, and as one those two that surely merge: about half of what merges. */
 static size_t put_symbols_of(const bbpe_bpe *self, uint32_t *symbols, const uint8_t *text, size_t n) {
     uint64_t before = UINT64_MAX, pair = bbpe_bpe_byte_pair(self, text[0], text[1]);
     bool was_sure = false;
@@ -172,6 +172,7 @@ bbpe_status bbpe_bpe_merge_dropout(const bbpe_bpe *self, bbpe_bpe_work *work, co
 size_t bbpe_bpe_put_outputs(const bbpe_bpe *self, uint32_t *ids, size_t count) {
     const uint32_t *starts = self->output_starts;
     size_t total = 0;
+    if (starts == NULL) return count;
     for (size_t i = 0; i < count; i++) total += starts[ids[i] + 1] - starts[ids[i]];
     /* from the right, as there are never fewer than before */
     for (size_t end = total; count-- > 0;) {

@@ -203,8 +203,7 @@ bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *sta
         const size_t end = (size_t)ends[i];
         state->status = bbpe_bpe_merge_dropout(self->model.bpe, &state->work, text + start, end - start, dropout,
                                                ids + *count, &found);
-        if (self->model.bpe->output_starts != NULL) found = bbpe_bpe_put_outputs(self->model.bpe, ids + *count, found);
-        *count += found;
+        *count += bbpe_bpe_put_outputs(self->model.bpe, ids + *count, found);
         start = end;
     }
     return state->status;

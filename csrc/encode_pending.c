@@ -35,9 +35,8 @@ static void encode_group(const bbpe_encoder *self, const bbpe_pending *pending, 
     }
     self->merge_lanes(model, units, count, ids, counts);
     for (size_t i = 0; i < count; i++) {
-        if (model->output_starts != NULL) counts[i] = bbpe_bpe_put_outputs(model, ids[i], counts[i]);
         memcpy(to->ids[numbers[i]], ids[i], sizeof ids[i]);
-        to->counts[numbers[i]] = counts[i];
+        to->counts[numbers[i]] = bbpe_bpe_put_outputs(model, to->ids[numbers[i]], counts[i]);
     }
 }
 
@@ -48,10 +47,9 @@ static size_t encode_wholes(const bbpe_encoder *self, const bbpe_pending *pendin
     for (size_t i = 0; i < count; i++) {
         const size_t number = numbers[i];
         const bbpe_cache_unit unit = bbpe_cache_unit_of(pending->units[number].key);
-        to->counts[number] = 1;
         if (unit.is_part || !bbpe_bpe_find(self->model.bpe, unit.bytes, unit.n, false, to->ids[number]))
             numbers[others++] = (uint8_t)number;
-        else if (self->model.bpe->output_starts != NULL)
+        else
             to->counts[number] = bbpe_bpe_put_outputs(self->model.bpe, to->ids[number], 1);
     }
     return others;

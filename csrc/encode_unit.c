@@ -30,12 +30,11 @@ static BBPE_NOINLINE size_t encode_other(const bbpe_encoder *self, bbpe_encode_s
     return 0;
 }
 
-/* Ids by the model alone, as they are written. */
 size_t bbpe_encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
-                           bool is_part, uint32_t *ids) {
+                         bool is_part, uint32_t *ids) {
     if (self->model.bpe == NULL) return encode_other(self, state, bytes, n, ids);
     const size_t count = merge_fresh(self, state, bytes, n, is_part, ids);
-    return self->model.bpe->output_starts == NULL ? count : bbpe_bpe_put_outputs(self->model.bpe, ids, count);
+    return bbpe_bpe_put_outputs(self->model.bpe, ids, count);
 }
 
 /* A unit of many bytes or ids that no hot table has: the shared one, then the model.  Both then remember it. */
