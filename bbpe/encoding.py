@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .core.batch import extents
 from .core.charsmap import SentencePieceNormalizer
 from .core.encoder import SHORT_TEXT, Encoder
 from .core.model import Model
@@ -77,7 +79,7 @@ class TextEncoder:
                 else:
                     ids += self.to_list(piece)
             return ids
-        if self.splitter.compiled is not None and _length([text]) < THREAD_WORTH:
+        if self.splitter.compiled is not None and _length(text) < THREAD_WORTH:
             return self.encoder.encode_list(text)
         return self.encoder.to_list(self.to_array(text))
 
@@ -92,10 +94,10 @@ class TextEncoder:
         if self.splitter.compiled is None:
             batches = self.splitter.batches(text_bytes(text))
             return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
-        if _length([text]) < THREAD_WORTH or thread_count(threads) == 1:
+        if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
         spans = self._spans(text, threads)
-        parts = Parts(len(spans), _length([text]), self.encoder.bound([text]), thread_count(threads))
+        parts = Parts(len(spans), _length(text), extents([text])[1], thread_count(threads))
         return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker))
 
     def in_parts(
@@ -105,12 +107,12 @@ class TextEncoder:
         spans = self._spans(text, threads)
         head = first(text[: spans[0][1]])
         spans[0] = (0, len(head))
-        parts = Parts(len(spans), len(text), self.encoder.bound([head, text]), thread_count(threads))
+        parts = Parts(len(spans), len(text), extents([head, text])[1], thread_count(threads))
         return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker, head))
 
     def _spans(self, text: Text, threads: int | None) -> list[tuple[int, int]]:
         """Cut a long text into what threads encode one by one."""
-        return list(pairwise(self.encoder.cuts(text, _chunk(_length([text]), threads)).tolist()))
+        return list(pairwise(self.encoder.cuts(text, _chunk(_length(text), threads)).tolist()))
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return how many ids a text has, without memory for them."""
@@ -120,7 +122,7 @@ class TextEncoder:
         if self.splitter.compiled is None:
             batches = self.splitter.batches(text_bytes(text))
             return sum(len(self.encoder.encode_given(*batch)) for batch in batches)
-        if _length([text]) < THREAD_WORTH or thread_count(threads) == 1:
+        if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.count(text)
         return sum(imap(lambda span: self.encoder.count(text, *span), self._spans(text, threads), threads))
 
@@ -142,26 +144,25 @@ class TextEncoder:
         longest = self.encoder.model.longest
         if longest is None or self.splitter.pattern.drops_gaps:
             return False
-        return _length([text]) > limit * max(longest, 0 if matcher is None else matcher.longest)
+        return _length(text) > limit * max(longest, 0 if matcher is None else matcher.longest)
 
     def counts(
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Return how many ids each text has, int64[n]."""
-        threads = _threads_for(texts, threads)
+        batch = _Batch.of(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
-            found = imap(lambda text: self.count(text, matcher, threads=1), texts, threads)
+            found = imap(lambda text: self.count(text, matcher, threads=1), texts, batch.threads)
             return np.fromiter(found, np.int64, len(texts))
-        lengths = np.zeros(len(texts), dtype=np.int64)
-        groups = _groups(texts, threads)
-        tasks = Tasks(len(groups), _length(texts), thread_count(threads))
+        counts = np.zeros(len(texts), dtype=np.int64)
+        tasks = Tasks(len(batch.groups), batch.length, batch.threads)
 
         def work(worker: int) -> None:
             while (number := tasks.take()) is not None:
-                self.encoder.count_rows(texts, *groups[number], lengths, tasks.share, worker)
+                self.encoder.count_rows(texts, *batch.groups[number], counts, tasks.share, worker)
 
         tasks.run(work)
-        return lengths
+        return counts
 
     def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
         """Return the ids of pretokens, which are cut at `ends`."""
@@ -173,20 +174,19 @@ class TextEncoder:
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
-        threads = _threads_for(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
-            return list(imap(lambda text: self.to_list(text, matcher), texts, threads))
+            return list(imap(lambda text: self.to_list(text, matcher), texts, _Batch.of(texts, threads).threads))
         return self.normalised_lists(texts, None, threads)
 
     def normalised_lists(
         self, texts: list[Text], rules: SentencePieceNormalizer | None, threads: int | None = None
     ) -> list[list[int]]:
         """Return the ids of what each text becomes by `rules`, without special tokens; a regex splits nothing here."""
-        threads = _threads_for(texts, threads)
-        if thread_count(threads) == 1:
-            return self.encoder.encode_lists(texts, 0, len(texts), rules)
-        groups = _groups(texts, threads)
-        tasks = Tasks(len(groups), _length(texts), thread_count(threads))
+        batch = _Batch.of(texts, threads)
+        if batch.threads == 1:
+            return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length)
+        groups = batch.groups
+        tasks = Tasks(len(groups), batch.length, batch.threads)
         found: list[list[list[int]]] = [[]] * len(groups)
 
         def work(worker: int) -> None:
@@ -198,12 +198,12 @@ class TextEncoder:
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
-        threads = _threads_for(texts, threads)
+        batch = _Batch.of(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
-            return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads))
-        groups = _groups(texts, threads)
+            return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, batch.threads))
+        groups = batch.groups
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        parts = Parts(len(groups), _length(texts), self.encoder.bound(texts), thread_count(threads))
+        parts = Parts(len(groups), batch.length, batch.most, batch.threads)
         ids = parts.ids(lambda worker: self.encoder.encode_row_parts(texts, groups, offsets[1:], parts, worker))
         np.cumsum(offsets, out=offsets)
         return Ragged(ids, offsets)
@@ -267,23 +267,33 @@ def _chunk(length: int, threads: int | None) -> int:
     return max(_LEAST_CHUNK, -(-length // (workers * rounds)))
 
 
-def _groups(texts: list[Text], threads: int | None) -> list[tuple[int, int]]:
-    """Cut a batch into what threads encode one by one."""
-    ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
-    length = int(ends[-1]) if len(ends) else 0
-    chunk = _chunk(length, threads)
-    marks = np.searchsorted(ends, np.arange(chunk, length, chunk)) + 1
-    return list(pairwise(sorted({0, *marks.tolist(), len(texts)})))
+@dataclass(frozen=True)
+class _Batch:
+    """How much the texts of a batch are, in characters or bytes, and how many ids at most; what encodes them."""
+
+    ends: npt.NDArray[np.int64]
+    length: int
+    most: int
+    threads: int
+
+    @classmethod
+    def of(cls, texts: list[Text], threads: int | None) -> _Batch:
+        lengths, most = extents(texts)
+        ends = np.cumsum(lengths)
+        length = int(ends[-1]) if texts else 0
+        return cls(ends, length, most, 1 if threads is None and length < THREAD_WORTH else thread_count(threads))
+
+    @cached_property
+    def groups(self) -> list[tuple[int, int]]:
+        """The texts that threads encode one group after the other."""
+        chunk = _chunk(self.length, self.threads)
+        marks = np.searchsorted(self.ends, np.arange(chunk, self.length, chunk)) + 1
+        return list(pairwise(sorted({0, *marks.tolist(), len(self.ends)})))
 
 
-def _threads_for(texts: list[Text], threads: int | None) -> int | None:
-    return 1 if threads is None and _length(texts) < THREAD_WORTH else threads
-
-
-def _length(texts: list[Text]) -> int:
-    """Return the characters and bytes of texts together; `TypeError` on what is no text."""
+def _length(text: Text) -> int:
+    """Return the characters or bytes of a text; `TypeError` on what is no text."""
     try:
-        return sum(map(len, texts))
+        return len(text)
     except TypeError:
-        kind = next(type(text).__name__ for text in texts if not hasattr(text, "__len__"))
-        raise TypeError(f"a text is str or bytes-like, not {kind}") from None
+        raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None

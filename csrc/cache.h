@@ -117,6 +117,11 @@ BBPE_INLINE uint64_t bbpe_cache_hash(bbpe_cache_key key) {
     return bbpe_hash_salted(key.lo, key.hi);
 }
 
+/* The bytes of a key's unit; 0 of a pretoken of no bytes, which no table has. */
+BBPE_INLINE size_t bbpe_cache_key_length(bbpe_cache_key key) {
+    return (size_t)((key.hi ^ BBPE_HASH_SALT_HI) >> 56) & ~(size_t)BBPE_CACHE_PART;
+}
+
 /* A key's unit, and the key of a unit of 1 to 15 bytes. */
 BBPE_INLINE bbpe_cache_unit bbpe_cache_unit_of(bbpe_cache_key key) {
     bbpe_cache_unit unit;

@@ -155,8 +155,8 @@ static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode
     return encode_inside(self, state, tail, sizeof tail, 0, tail_ends, count - before, ids);
 }
 
-static uint32_t *encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                  size_t start, const size_t *ends, size_t count, uint32_t *ids) {
+uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                size_t start, const size_t *ends, size_t count, uint32_t *ids) {
     if (count == 0 || ends[count - 1] + 16 <= n) return encode_inside(self, state, text, n, start, ends, count, ids);
     return encode_last(self, state, text, n, start, ends, count, ids);
 }
@@ -168,7 +168,7 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
     state->seen += n;
     while (start < n && state->status == BBPE_OK) {
         const size_t found = self->fill(&self->scheme, text, start, n, ends, BBPE_STAGE);
-        out = encode_pretokens(self, state, text, n, start, ends, found, out);
+        out = bbpe_encode_pretokens(self, state, text, n, start, ends, found, out);
         start = ends[found - 1];
     }
     out = bbpe_encode_pending(self, state, out);
@@ -184,7 +184,7 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
         const size_t end = ends[found - 1], kept = keeps ? *count : 0;
         if (bbpe_encode_state_reserve(state, kept + (end - start)) != BBPE_OK) return state->status = BBPE_NO_MEMORY;
         uint32_t *ids = state->ids + kept;
-        uint32_t *out = encode_pretokens(self, state, text, n, start, ends, found, ids);
+        uint32_t *out = bbpe_encode_pretokens(self, state, text, n, start, ends, found, ids);
         *count += (size_t)(bbpe_encode_pending(self, state, out) - ids);
         start = end;
     }
@@ -220,7 +220,7 @@ bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state
         size_t found = 0, begin = start;
         for (; i < pretokens && found < BBPE_STAGE; i++)
             if ((size_t)given[i] != start) start = ends[found++] = (size_t)given[i];
-        out = encode_pretokens(self, state, text, n, begin, ends, found, out);
+        out = bbpe_encode_pretokens(self, state, text, n, begin, ends, found, out);
     }
     out = bbpe_encode_pending(self, state, out);
     *count = (size_t)(out - ids);

@@ -28,7 +28,7 @@ typedef struct {
     bbpe_lanes_merge merge_lanes; /* or NULL: new units do not wait for each other */
 } bbpe_encoder;
 
-enum { BBPE_PENDING_UNITS = 128, BBPE_PENDING_PLACES = 256 };
+enum { BBPE_PENDING_UNITS = 128, BBPE_PENDING_PLACES = 256, BBPE_PENDING_TEXT_END = BBPE_PENDING_UNITS };
 
 /* A short unit that no table had, and the entry that will have its ids. */
 typedef struct {
@@ -36,7 +36,7 @@ typedef struct {
     bbpe_cache_entry *entry;
 } bbpe_pending_unit;
 
-/* Where ids of such a unit will be: there is room for as many as it has bytes. */
+/* Where ids of such a unit will be: there is room for as many as it has bytes.  Or BBPE_PENDING_TEXT_END, and no room. */
 typedef struct {
     uint32_t *ids;
     size_t unit;
@@ -68,6 +68,7 @@ typedef struct {
     size_t seeded;       /* tokens of the vocabulary that were looked at for `hot` */
     uint64_t generation; /* the owner's mark */
     bbpe_pending pending;
+    uint32_t **text_ends; /* where it is noted, of texts that are encoded as one, where ids of the next one end */
     bool is_steady;      /* ids are written where they remain: no unit may wait */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
@@ -105,6 +106,9 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
                              uint32_t *ids, size_t *count);
 bbpe_status bbpe_encode_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
                               size_t end, uint32_t *ids, size_t *count);
+/* The ids of many texts, one text's behind the other's, and how many each has; `ids` as above, with room for all. */
+bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
+                              const size_t *lengths, size_t count, uint32_t *ids, size_t *counts);
 /* The same where the caller has cut n bytes of UTF-8 into `pretokens`, by their ends. */
 bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
                               const int64_t *ends, size_t pretokens, uint32_t *ids, size_t *count);
@@ -125,6 +129,14 @@ bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *sta
 BBPE_INLINE size_t bbpe_encode_bound(unsigned unit_size, size_t units) {
     return unit_size == 0 ? units : unit_size == 1 ? 2 * units : unit_size == 2 ? 3 * units : 4 * units;
 }
+
+/* Room for so many bytes in self->window; a failure is left in state->status. */
+bool bbpe_encode_state_window(bbpe_encode_state *self, size_t bytes);
+
+/* The ids of pretokens of a text of n bytes, by their ends, the first of which begins at `start`: returns the place behind
+ * the last one.  At most as many as a stage has room for.  One of no bytes is the end of a text (state->text_ends). */
+uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                size_t start, const size_t *ends, size_t count, uint32_t *ids);
 
 /* A place in [start, n) of units where the text may be cut so that the ids of both parts are those of the whole, or
  * BBPE_SPLIT_NO_CUT; looks about `window` units far. */
@@ -165,6 +177,8 @@ BBPE_INLINE bool bbpe_pending_has(const bbpe_pending *self, const bbpe_cache_ent
 /* Leave room for the ids of such a unit once more. */
 uint32_t *bbpe_pending_repeat(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                               uint32_t *ids);
+/* Note that a text ends here, at once or when the ids before are known. */
+uint32_t *bbpe_pending_end_text(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *ids);
 /* Write the ids of all that wait; the ids behind them move up to them.  Returns their new end. */
 uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end);
 

@@ -1,4 +1,5 @@
-/* New short units of BPE, whose ids are written later: all that wait are merged together. */
+/* New short units of BPE, whose ids are written later: all that wait are merged together.  Ends of texts wait with them, as
+ * the ids before them may still move. */
 #include "bpe_lanes.h"
 #include "encode.h"
 
@@ -10,10 +11,6 @@ typedef struct {
     uint32_t ids[BBPE_PENDING_UNITS][BBPE_LANES];
     size_t counts[BBPE_PENDING_UNITS];
 } unit_ids;
-
-static size_t length_of(bbpe_cache_key key) {
-    return (size_t)((key.hi ^ BBPE_HASH_SALT_HI) >> 56) & ~(size_t)BBPE_CACHE_PART;
-}
 
 /* One unit alone. */
 static void encode_one(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, unit_ids *to) {
@@ -58,9 +55,9 @@ static size_t encode_wholes(const bbpe_encoder *self, const bbpe_pending *pendin
 /* The numbers of the units, the shorter ones first. */
 static void sort_by_length(const bbpe_pending *pending, uint8_t *numbers) {
     size_t starts[BBPE_CACHE_SHORT + 2] = {0};
-    for (size_t i = 0; i < pending->unit_count; i++) starts[length_of(pending->units[i].key) + 1]++;
+    for (size_t i = 0; i < pending->unit_count; i++) starts[bbpe_cache_key_length(pending->units[i].key) + 1]++;
     for (size_t n = 1; n <= BBPE_CACHE_SHORT; n++) starts[n] += starts[n - 1];
-    for (size_t i = 0; i < pending->unit_count; i++) numbers[starts[length_of(pending->units[i].key)]++] = (uint8_t)i;
+    for (size_t i = 0; i < pending->unit_count; i++) numbers[starts[bbpe_cache_key_length(pending->units[i].key)]++] = (uint8_t)i;
 }
 
 static void encode_units(const bbpe_encoder *self, bbpe_encode_state *state, unit_ids *to) {
@@ -103,13 +100,20 @@ BBPE_INLINE uint32_t *move_down(uint32_t *to, const uint32_t *ids, size_t count)
 }
 
 /* Fill the places with ids and close the gaps they leave; returns the end. */
-static uint32_t *fill_places(const bbpe_pending *pending, const unit_ids *from, uint32_t *end) {
+static uint32_t *fill_places(bbpe_encode_state *state, const unit_ids *from, uint32_t *end) {
+    const bbpe_pending *pending = &state->pending;
     uint32_t *to = pending->places[0].ids;
     for (size_t i = 0; i < pending->place_count; i++) {
         const bbpe_pending_place *place = pending->places + i;
-        const size_t number = place->unit, room = length_of(pending->units[number].key);
-        const uint32_t *next = i + 1 < pending->place_count ? place[1].ids : end, *behind = place->ids + room;
-        to = put_ids(to, from->ids[number], from->counts[number], room);
+        const uint32_t *next = i + 1 < pending->place_count ? place[1].ids : end, *behind = place->ids;
+        const size_t number = place->unit;
+        if (BBPE_LIKELY(number != BBPE_PENDING_TEXT_END)) {
+            const size_t room = bbpe_cache_key_length(pending->units[number].key);
+            to = put_ids(to, from->ids[number], from->counts[number], room);
+            behind += room;
+        } else {
+            *state->text_ends++ = to;
+        }
         to = move_down(to, behind, (size_t)(next - behind));
     }
     return to;
@@ -126,7 +130,7 @@ uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state
             bbpe_hot_cache_settle(&state->hot, unit->entry, unit->key, ids.ids[i], ids.counts[i]);
             bbpe_encode_note_new(self, state, ids.counts[i]);
         }
-        end = fill_places(pending, &ids, end);
+        end = fill_places(state, &ids, end);
     }
     pending->unit_count = pending->place_count = 0;
     return end;
@@ -135,7 +139,7 @@ uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state
 static uint32_t *add_place(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, uint32_t *ids) {
     bbpe_pending *pending = &state->pending;
     pending->places[pending->place_count++] = (bbpe_pending_place){ids, number};
-    ids += length_of(pending->units[number].key);
+    if (number != BBPE_PENDING_TEXT_END) ids += bbpe_cache_key_length(pending->units[number].key);
     if (pending->unit_count < BBPE_PENDING_UNITS && pending->place_count < BBPE_PENDING_PLACES) return ids;
     return bbpe_encode_pending(self, state, ids);
 }
@@ -152,4 +156,10 @@ uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, b
 uint32_t *bbpe_pending_repeat(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                               uint32_t *ids) {
     return add_place(self, state, entry->ids[0], ids);
+}
+
+uint32_t *bbpe_pending_end_text(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *ids) {
+    if (state->pending.place_count > 0) return add_place(self, state, BBPE_PENDING_TEXT_END, ids);
+    *state->text_ends++ = ids;
+    return ids;
 }

@@ -20,10 +20,10 @@ static size_t last_cut(const bbpe_scheme *scheme, const uint8_t *window, size_t 
     return 0;
 }
 
-static bool reserve_window(bbpe_encode_state *state, size_t need) {
-    uint8_t *window = bbpe_memory_reserve(state->window, &state->window_capacity, need, 1);
-    if (window == NULL) state->status = BBPE_NO_MEMORY;
-    else state->window = window;
+bool bbpe_encode_state_window(bbpe_encode_state *self, size_t bytes) {
+    uint8_t *window = bbpe_memory_reserve(self->window, &self->window_capacity, bytes, 1);
+    if (window == NULL) self->status = BBPE_NO_MEMORY;
+    else self->window = window;
     return window != NULL;
 }
 
@@ -35,7 +35,7 @@ typedef struct {
 
 /* Fill the window on; the bytes at its beginning that can be encoded now go to `*cut`.  False at the end. */
 static bool read_window(window_reader *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t *cut) {
-    if (self->start >= self->end || !reserve_window(state, self->room)) return false;
+    if (self->start >= self->end || !bbpe_encode_state_window(state, self->room)) return false;
     self->used += bbpe_transcode_utf8(self->text.units, self->text.unit_size, self->start, self->end, &self->start,
                                       state->window + self->used, self->room - self->used);
     *cut = self->start == self->end ? self->used : last_cut(&encoder->scheme, state->window, self->used);
@@ -122,7 +122,7 @@ static size_t cut_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe
                         size_t n, size_t window) {
     const size_t stop = n - start > window ? start + window : n;
     size_t next = start;
-    if (!reserve_window(state, bbpe_encode_bound(text.unit_size, stop - start) + LEAST_ROOM)) return BBPE_SPLIT_NO_CUT;
+    if (!bbpe_encode_state_window(state, bbpe_encode_bound(text.unit_size, stop - start) + LEAST_ROOM)) return BBPE_SPLIT_NO_CUT;
     const size_t used = bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window,
                                             state->window_capacity);
     const size_t unsure = stop < n ? 3 : 0; /* the last character may be the half of a pair */

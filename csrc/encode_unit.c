@@ -75,8 +75,9 @@ static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, 
     return ids + count;
 }
 
-/* A short unit by its key. */
+/* A short unit by its key, or the end of a text. */
 static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
+    if (BBPE_UNLIKELY(bbpe_cache_key_length(key) == 0)) return bbpe_pending_end_text(self, state, ids);
     bbpe_cache_entry *found = bbpe_hot_cache_place(&state->hot, key, bbpe_cache_hash(key));
     if (found == NULL || found->key.hi == 0) return encode_new(self, state, found, key, ids);
     ids = bbpe_cache_is_few(found) ? ids + bbpe_cache_put(found, ids) : bbpe_encode_many(self, state, found, ids);

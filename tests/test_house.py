@@ -59,7 +59,7 @@ C_LAYERS = [
     {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut", "split_vector32"}
     | {"encode", "encode_stage", "encode_cut", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"},
-    {"encode_pending", "bpe_lanes_avx512"},
+    {"encode_batch", "encode_pending", "bpe_lanes_avx512"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]
 

@@ -29,7 +29,9 @@ enum {
     KEY_TURNS = 40000
 };
 
-static const char *const LETTERS[] = {"a", "b", "c", "a", "b", "ab", " ", "中", "文", "é", "X", "\n", "1", "😀", "\xe4\xb8"};
+/* the last two make one of the others, if a text ends and the next one begins with them */
+static const char *const LETTERS[] = {"a", "b", "c",  "a", "b",  "ab",       " ",   "中", "文",
+                                      "é", "X", "\n", "1", "😀", "\xe4\xb8", "\xad"};
 enum { LETTER_COUNT = sizeof LETTERS / sizeof *LETTERS };
 
 typedef struct {
@@ -188,6 +190,34 @@ static void check(driver *self, bbpe_encode_state *state, const sample *text, bo
     bbpe_memory_free(ids);
 }
 
+/* Some texts as one. */
+static void check_batch(driver *self, bbpe_encode_state *state, uint64_t *random) {
+    enum { MOST = 400 };
+    const sample nothing = {0}, *samples[MOST];
+    bbpe_encode_text views[MOST];
+    size_t lengths[MOST], counts[MOST], bound = BBPE_ENCODE_SLACK;
+    const size_t texts = below(random, MOST), kept = (size_t)1 << 3 * below(random, 3); /* one of so many is not empty */
+    for (size_t i = 0; i < texts; i++) {
+        const sample *text = samples[i] = self->samples + below(random, TEXTS);
+        const bool by_points = text->points != NULL && below(random, 2);
+        views[i] = (bbpe_encode_text){by_points ? (void *)text->points : (void *)text->bytes, by_points ? 4 : 0};
+        if (below(random, kept) > 0) samples[i] = &nothing;
+        lengths[i] = samples[i] == &nothing ? 0 : by_points ? text->point_count : text->n;
+        bound += bbpe_encode_bound(views[i].unit_size, lengths[i]);
+    }
+    uint32_t *ids = room(bound, sizeof *ids), *next = ids;
+    must(bbpe_encode_texts(&self->encoder, state, views, lengths, texts, ids, counts));
+    BBPE_ATOMIC_ADD(&self->texts, texts);
+    for (size_t i = 0; i < texts; i++) {
+        const sample *text = samples[i];
+        if ((counts[i] != text->id_count || (counts[i] > 0 && memcmp(next, text->ids, counts[i] * sizeof *ids) != 0))
+            && BBPE_ATOMIC_ADD(&self->failed, 1) < 3)
+            fprintf(stderr, "text %zu of %zu differs in a batch, of %zu bytes\n", i, texts, text->n);
+        next += counts[i];
+    }
+    bbpe_memory_free(ids);
+}
+
 static void *encode(void *argument) {
     worker *self = argument;
     driver *all = self->all;
@@ -203,6 +233,7 @@ static void *encode(void *argument) {
         const size_t entries = 2 * state->hot.entry_count;
         if (below(&self->random, TURNS) == 0) bbpe_encode_state_grow(state, entries, entries / 4);
         check(all, state, text, text->points != NULL && below(&self->random, 2));
+        if (below(&self->random, 16) == 0) check_batch(all, state, &self->random);
     }
     bbpe_encode_state_free(state);
     bbpe_memory_free(state);

@@ -35,6 +35,9 @@ cdef extern from "encode.h" nogil:
     bbpe_status bbpe_encode_range(
         const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start, size_t end,
         uint32_t *ids, size_t *count)
+    bbpe_status bbpe_encode_texts(
+        const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts, const size_t *lengths,
+        size_t count, uint32_t *ids, size_t *counts)
     bbpe_status bbpe_encode_given(
         const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, const int64_t *ends,
         size_t pretokens, uint32_t *ids, size_t *count)

@@ -11,7 +11,7 @@ from bbpe.core.c_bpe cimport bbpe_bpe_dropout
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_count, bbpe_encode_cut, bbpe_encode_dropout, bbpe_encode_given,
-    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encoder,
+    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encode_texts, bbpe_encoder,
     bbpe_encoder_free, bbpe_encoder_init,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
@@ -24,7 +24,7 @@ from bbpe.core.part_ids cimport PartIds
 from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport text_close, text_open, text_units, text_view
+from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
 
 cdef enum:
     ON_STACK = 512    # ids of a short text need no memory of their own
@@ -195,8 +195,8 @@ cdef class Encoder:
             self.states.give_back(state)
             text_close(&view)
 
-    def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, size_t share=0,
-                   size_t worker=0):
+    def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
+                   size_t worker):
         """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is that of all (`bbpe.parts`)."""
         cdef text_view views[GROUP]
         cdef size_t opened, length, i, first = start
@@ -204,13 +204,13 @@ cdef class Encoder:
         cdef bbpe_encode_state *state
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
-        state = self.states.borrow(max(share, text_units(texts, start, end)), worker)
+        state = self.states.borrow(share, worker)
         try:
             while first < end:
                 opened = length = 0
                 try:
                     while first + opened < end and opened < GROUP and length < GROUP_IDS:
-                        text_open(&views[opened], texts[first + opened])
+                        text_open(&views[opened], text_at(texts, first + opened))
                         length += views[opened].length
                         opened += 1
                     with nogil:
@@ -317,10 +317,10 @@ cdef class Encoder:
         finally:
             self.states.give_back(state, worker)
 
-    def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules=None,
-                     size_t share=0, size_t worker=0):
+    def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules, size_t share,
+                     size_t worker=0):
         """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int; `share` as above."""
-        cdef bbpe_encode_state *state = self.states.borrow(max(share, text_units(texts, start, end)), worker)
+        cdef bbpe_encode_state *state = self.states.borrow(share, worker)
         cdef normal_room room
         cdef size_t counts[GROUP]
         cdef size_t count
@@ -340,27 +340,19 @@ cdef class Encoder:
         """Ids of this encoder, uint32[n], as a list of int."""
         return self.ints.to_list(&ids[0], ids.shape[0]) if ids.shape[0] else []
 
-    def bound(self, list texts not None):
-        """More ids than these texts can have together."""
-        cdef text_view view
-        cdef size_t total = BBPE_ENCODE_SLACK
-        for text in texts:
-            text_open(&view, text)
-            total += bbpe_encode_bound(view.text.unit_size, view.length)
-            text_close(&view)
-        return total
-
     cdef size_t _encode_group(
         self, list texts, size_t start, size_t end, bbpe_encode_state *state, size_t done, size_t *counts,
         SentencePieceNormalizer rules, normal_room *normal
     ) except 0:
         """Encode the next texts of a batch, behind `done` ids, under one release of the GIL; returns how many."""
         cdef text_view views[GROUP]
+        cdef bbpe_encode_text given[GROUP]
+        cdef size_t lengths[GROUP]
         cdef size_t opened = 0, room = 0, i
         cdef bbpe_status status = BBPE_OK
         try:
             while start < end and opened < GROUP and room < GROUP_IDS:
-                text_open(&views[opened], texts[start])
+                text_open(&views[opened], text_at(texts, start))
                 room += bbpe_encode_bound(views[opened].text.unit_size, views[opened].length)
                 opened += 1
                 start += 1
@@ -370,13 +362,10 @@ cdef class Encoder:
                 check(status)
                 room = normal.output.used
             check(bbpe_encode_state_reserve(state, done + room))
+            for i in range(opened):
+                given[i], lengths[i] = views[i].text, views[i].length
             with nogil:
-                for i in range(opened):
-                    status = bbpe_encode_range(
-                        &self.c, state, views[i].text, 0, views[i].length, state.ids + done, &counts[i])
-                    if status != BBPE_OK:
-                        break
-                    done += counts[i]
+                status = bbpe_encode_texts(&self.c, state, given, lengths, opened, state.ids + done, counts)
             check(status)
             return opened
         finally:

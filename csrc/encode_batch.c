@@ -1,0 +1,100 @@
+/* Many texts: those that are short are encoded as one, a window of them at a time.
+ *
+ * Entries that a stage has asked for would be waited for at the end of each text: 500 to 1,500 ns each.  So pretokens of
+ * no bytes mark the ends of texts, and the stage goes on. */
+#include "encode_stage.h"
+#include "transcode.h"
+
+enum {
+    WINDOW = 1 << 15, /* bytes of texts: they stay in the L2 cache beside the tables */
+    BEHIND = 16,      /* what may be read behind the last text, or overwritten by transcoding */
+    MOST_TEXTS = 256, /* in a window */
+    LEAST_ENDS = 64,  /* what splitting asks for */
+};
+
+/* Texts side by side in the window, which end there. */
+typedef struct {
+    size_t used, count;
+    size_t ends[MOST_TEXTS];
+} joined_texts;
+
+/* Ends of pretokens on their way to a stage. */
+typedef struct {
+    size_t ends[BBPE_STAGE], start, count;
+} pretoken_block;
+
+static bool has_room(const joined_texts *self, size_t bytes) {
+    return self->count < MOST_TEXTS && self->used + bytes + BEHIND <= WINDOW;
+}
+
+/* Put a text behind the others.  If it begins with tails of a character that those seem to begin, it may be cut before
+ * that: no token crosses the border then (cut_points.h). */
+static void join(joined_texts *self, bbpe_encode_text text, size_t length, uint8_t *window) {
+    uint8_t *const to = window + self->used;
+    size_t next;
+    if (text.unit_size > 0) {
+        self->used += bbpe_transcode_utf8(text.units, text.unit_size, 0, length, &next, to, WINDOW - self->used);
+    } else if (length > 0) {
+        memcpy(to, text.units, length);
+        self->used += length;
+    }
+    self->ends[self->count++] = self->used;
+}
+
+static uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, pretoken_block *block, size_t n,
+                              uint32_t *ids) {
+    ids = bbpe_encode_pretokens(self, state, state->window, n + BEHIND, block->start, block->ends, block->count, ids);
+    if (block->count > 0) block->start = block->ends[block->count - 1];
+    block->count = 0;
+    return ids;
+}
+
+/* The ids of all that is joined, and how many each text has. */
+static uint32_t *encode_joined(const bbpe_encoder *self, bbpe_encode_state *state, joined_texts *texts, uint32_t *ids,
+                               size_t *counts) {
+    uint32_t *text_ends[MOST_TEXTS], *begin = ids;
+    pretoken_block block;
+    size_t start = 0;
+    block.start = block.count = 0;
+    state->text_ends = text_ends;
+    state->seen += texts->used;
+    memset(state->window + texts->used, 0, BEHIND); /* no answer depends on these, but they are read */
+    for (size_t i = 0; i < texts->count && state->status == BBPE_OK; i++) {
+        while (start < texts->ends[i]) {
+            if (BBPE_STAGE - block.count < LEAST_ENDS) ids = encode_block(self, state, &block, texts->used, ids);
+            block.count += self->fill(&self->scheme, state->window, start, texts->ends[i], block.ends + block.count,
+                                      BBPE_STAGE - block.count);
+            start = block.ends[block.count - 1];
+        }
+        if (block.count == BBPE_STAGE) ids = encode_block(self, state, &block, texts->used, ids);
+        block.ends[block.count++] = start;
+    }
+    ids = encode_block(self, state, &block, texts->used, ids);
+    ids = bbpe_encode_pending(self, state, ids);
+    for (size_t i = 0; i < texts->count && state->status == BBPE_OK; i++) {
+        counts[i] = (size_t)(text_ends[i] - begin);
+        begin = text_ends[i];
+    }
+    texts->used = texts->count = 0;
+    return ids;
+}
+
+bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
+                              const size_t *lengths, size_t count, uint32_t *ids, size_t *counts) {
+    joined_texts joined;
+    joined.used = joined.count = 0;
+    state->status = BBPE_OK;
+    if (!bbpe_encode_state_window(state, WINDOW)) return state->status;
+    for (size_t i = 0; i < count && state->status == BBPE_OK; i++) {
+        const size_t bound = bbpe_encode_bound(texts[i].unit_size, lengths[i]);
+        if (!has_room(&joined, bound)) ids = encode_joined(self, state, &joined, ids, counts + i - joined.count);
+        if (has_room(&joined, bound)) {
+            join(&joined, texts[i], lengths[i], state->window);
+        } else if (state->status == BBPE_OK) {
+            bbpe_encode_range(self, state, texts[i], 0, lengths[i], ids, counts + i);
+            ids += counts[i];
+        }
+    }
+    if (state->status == BBPE_OK) encode_joined(self, state, &joined, ids, counts + count - joined.count);
+    return state->status;
+}

@@ -1,0 +1,103 @@
+"""Many texts encoded as one, against each of them alone: short and long, of every kind, new to the tokenizer or not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from strings import adversarial_strings, byte_soups
+
+import bbpe
+
+WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode_batch.c)
+
+
+def check(tok: bbpe.Tokenizer, texts: list[Any]) -> None:
+    """A batch, as lists and arrays, by one thread and two, of a tokenizer that has seen no text, and again."""
+    expected = [tok.encode(text) for text in texts]
+    for threads in (1, 2):
+        tok.clear_cache()
+        for _ in range(2):
+            assert tok.encode_batch(texts, threads=threads) == expected
+            rows = tok.encode_batch_to_numpy(texts, threads=threads)
+            assert rows.offsets.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
+            assert rows.ids.tolist() == [token for ids in expected for token in ids]
+
+
+def kinds(rng: random.Random, text: str) -> str | bytes | bytearray:
+    data = text.encode("utf-8", "surrogatepass")
+    return rng.choice([text, text, data, bytearray(data), data[: rng.randrange(len(data) + 1)]])
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "whitespace"])
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_of_every_kind(pattern: str, seed: int, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    rng = random.Random(seed)
+    strings = ["", "a", " ", "\n", "é", "中", *adversarial_strings(200, seed=seed)]
+    texts = [kinds(rng, "".join(rng.choices(strings, k=rng.choice([1, 1, 1, 5, 200])))) for _ in range(600)]
+    check(tok_of(pattern), texts)
+
+
+@pytest.mark.parametrize("pattern", ["cl100k", "o200k"])
+def test_bytes_that_seem_to_go_on(pattern: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """A text ends within a character, and the next one begins with the rest of it."""
+    rng = random.Random(4)
+    text = "中文字a漢 é😀ab".encode() * 400
+    cuts = sorted(rng.sample(range(len(text)), 2_000))
+    check(tok_of(pattern), [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)])
+    check(tok_of(pattern), byte_soups(400, seed=6))
+
+
+@pytest.mark.parametrize("unit", ["a ", "é ", "中", "😀 "])
+def test_texts_that_just_fill_a_window(unit: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    size = WINDOW // {"a": 1, "é": 2, "中": 3, "😀": 4}[unit[0]]
+    lengths = [0, 1, size - 40, *range(size - 20, size + 4), 1, 1, size // 2, size // 2 - 8, size // 2 - 8, 2 * size, 3]
+    check(tok_of("cl100k"), [(unit * length)[:length] for length in lengths])
+
+
+def test_more_texts_than_a_window_or_a_stage_has_room_for(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = tok_of("cl100k")
+    for count in (1, 2, 191, 192, 193, 255, 256, 257, 511, 512, 513, 3_000):
+        check(tok, [""] * count)
+        check(tok, ["a"] * count)
+        check(tok, ["", "a b", ""] * (count // 3) + ["中"])
+        check(tok, ["a " * (count % 256), *[""] * 250, "a"])
+
+
+def test_new_units_at_the_ends_of_texts() -> None:
+    """Every unit is new, of as many ids as bytes: they wait, and what is behind them moves."""
+    rng = random.Random(8)
+    tok = bbpe.train_from_iterator(["a"], vocab_size=256)
+    texts = [" ".join("".join(rng.choices("abcdefgh", k=rng.randint(1, 15))) for _ in range(rng.randint(0, 40)))
+             for _ in range(900)]  # fmt: skip
+    check(tok, texts)
+
+
+def test_other_models(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    texts = adversarial_strings(300, seed=12)
+    for options in ({"model": "unigram"}, {"model": "wordpiece"}, {"alphabet": "chars", "end_of_word": "</w>"}):
+        check(bbpe.train_from_iterator(texts, 700, **options), texts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["llama3", "o200k_base", "mistral_v3.model", "deepseek_v3.tokenizer.json"])
+def test_published_vocabularies(name: str, real: Callable[[str], bbpe.Tokenizer]) -> None:
+    """Of the first one whole pretokens are tokens that merging does not make; of the last but one, bytes are tokens."""
+    tok = real(name)
+    rng = random.Random(3)
+    tokens = [tok.decode_bytes([rng.randrange(tok.vocab_size - 1_000)]) for _ in range(1_500)]
+    check(tok, [b"".join(rng.choices(tokens, k=rng.choice([1, 2, 30]))) for _ in range(700)])
+
+
+def test_a_batch_that_loses_texts(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    class Emptying(bytearray):
+        def __len__(self) -> int:
+            texts.clear()
+            return 3
+
+    for method in (tok_of("gpt2").encode_batch, tok_of("gpt2").encode_batch_to_numpy, tok_of("gpt2").count_tokens_batch):
+        texts: list[Any] = [Emptying(b"abc"), "text", "text"]
+        with pytest.raises(RuntimeError, match="changed while it was encoded"):
+            method(texts)
