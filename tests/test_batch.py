@@ -97,7 +97,8 @@ def test_a_batch_that_loses_texts(tok_of: Callable[[str], bbpe.Tokenizer]) -> No
             texts.clear()
             return 3
 
-    for method in (tok_of("gpt2").encode_batch, tok_of("gpt2").encode_batch_to_numpy, tok_of("gpt2").count_tokens_batch):
+    tok = tok_of("gpt2")
+    for method in (tok.encode_batch, tok.encode_batch_to_numpy, tok.count_tokens_batch):
         texts: list[Any] = [Emptying(b"abc"), "text", "text"]
         with pytest.raises(RuntimeError, match="changed while it was encoded"):
             method(texts)
