@@ -106,7 +106,8 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
                              uint32_t *ids, size_t *count);
 bbpe_status bbpe_encode_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
                               size_t end, uint32_t *ids, size_t *count);
-/* The ids of many texts, one text's behind the other's, and how many each has; `ids` as above, with room for all. */
+/* The ids of many texts, one text's behind the other's, and how many each has; `ids` as above, with room for all.  Or
+ * NULL, and how many they are is all that is asked, without memory for all of them. */
 bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
                               const size_t *lengths, size_t count, uint32_t *ids, size_t *counts);
 /* The same where the caller has cut n bytes of UTF-8 into `pretokens`, by their ends. */

@@ -79,6 +79,26 @@ static uint32_t *encode_joined(const bbpe_encoder *self, bbpe_encode_state *stat
     return ids;
 }
 
+/* A text that is too long to be joined; NULL for ids that nobody wants. */
+static uint32_t *encode_alone(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t length,
+                              uint32_t *ids, size_t *count) {
+    if (ids == NULL) {
+        bbpe_encode_count(self, state, text, 0, length, SIZE_MAX, false, count);
+        return NULL;
+    }
+    bbpe_encode_range(self, state, text, 0, length, ids, count);
+    return ids + *count;
+}
+
+/* Those that are joined; ids that nobody wants are written where the next ones will be, too. */
+static uint32_t *encode_some(const bbpe_encoder *self, bbpe_encode_state *state, joined_texts *texts, uint32_t *ids,
+                             size_t *counts) {
+    if (ids != NULL) return encode_joined(self, state, texts, ids, counts);
+    state->status = bbpe_encode_state_reserve(state, WINDOW);
+    if (state->status == BBPE_OK) encode_joined(self, state, texts, state->ids, counts);
+    return NULL;
+}
+
 bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
                               const size_t *lengths, size_t count, uint32_t *ids, size_t *counts) {
     joined_texts joined;
@@ -87,14 +107,10 @@ bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state
     if (!bbpe_encode_state_window(state, WINDOW)) return state->status;
     for (size_t i = 0; i < count && state->status == BBPE_OK; i++) {
         const size_t bound = bbpe_encode_bound(texts[i].unit_size, lengths[i]);
-        if (!has_room(&joined, bound)) ids = encode_joined(self, state, &joined, ids, counts + i - joined.count);
-        if (has_room(&joined, bound)) {
-            join(&joined, texts[i], lengths[i], state->window);
-        } else if (state->status == BBPE_OK) {
-            bbpe_encode_range(self, state, texts[i], 0, lengths[i], ids, counts + i);
-            ids += counts[i];
-        }
+        if (!has_room(&joined, bound)) ids = encode_some(self, state, &joined, ids, counts + i - joined.count);
+        if (has_room(&joined, bound)) join(&joined, texts[i], lengths[i], state->window);
+        else if (state->status == BBPE_OK) ids = encode_alone(self, state, texts[i], lengths[i], ids, counts + i);
     }
-    if (state->status == BBPE_OK) encode_joined(self, state, &joined, ids, counts + count - joined.count);
+    if (state->status == BBPE_OK) encode_some(self, state, &joined, ids, counts + count - joined.count);
     return state->status;
 }

@@ -16,7 +16,7 @@ WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode_batch.c)
 
 
 def check(tok: bbpe.Tokenizer, texts: list[Any]) -> None:
-    """A batch, as lists and arrays, by one thread and two, of a tokenizer that has seen no text, and again."""
+    """A batch, as lists, arrays and numbers, by one thread and two, of a tokenizer that has seen no text, and again."""
     expected = [tok.encode(text) for text in texts]
     for threads in (1, 2):
         tok.clear_cache()
@@ -25,6 +25,7 @@ def check(tok: bbpe.Tokenizer, texts: list[Any]) -> None:
             rows = tok.encode_batch_to_numpy(texts, threads=threads)
             assert rows.offsets.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
             assert rows.ids.tolist() == [token for ids in expected for token in ids]
+            assert tok.count_tokens_batch(texts, threads=threads).tolist() == list(map(len, expected))
 
 
 def kinds(rng: random.Random, text: str) -> str | bytes | bytearray:

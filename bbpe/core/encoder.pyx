@@ -24,13 +24,13 @@ from bbpe.core.part_ids cimport PartIds
 from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
+from bbpe.core.text_view cimport (
+    GROUP, group_close, group_list, group_open, text_close, text_group, text_open, text_view,
+)
 
 cdef enum:
     ON_STACK = 512    # ids of a short text need no memory of their own
     HOLD_GIL = 2048   # units of text that are encoded before releasing the GIL pays
-    GROUP = 256       # texts of a batch that are encoded under one release of the GIL
-    GROUP_IDS = 1 << 19
     SHORT = 1 << 20   # units of a text that is encoded in one go, without threads
     FIRST = 1 << 13   # units of text that are looked at anyway when only so many ids are wanted
 
@@ -198,33 +198,24 @@ cdef class Encoder:
     def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
                    size_t worker):
         """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is that of all (`bbpe.parts`)."""
-        cdef text_view views[GROUP]
-        cdef size_t opened, length, i, first = start
-        cdef bbpe_status status = BBPE_OK
+        cdef text_group group
+        cdef bbpe_status status
         cdef bbpe_encode_state *state
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
         state = self.states.borrow(share, worker)
         try:
-            while first < end:
-                opened = length = 0
+            while start < end:
                 try:
-                    while first + opened < end and opened < GROUP and length < GROUP_IDS:
-                        text_open(&views[opened], text_at(texts, first + opened))
-                        length += views[opened].length
-                        opened += 1
+                    group_open(&group, texts, start, end)
                     with nogil:
-                        for i in range(opened):
-                            status = bbpe_encode_count(
-                                &self.c, state, views[i].text, 0, views[i].length, <size_t>-1, False,
-                                <size_t *>&lengths[first + i])
-                            if status != BBPE_OK:
-                                break
+                        group_list(&group)
+                        status = bbpe_encode_texts(
+                            &self.c, state, group.texts, group.lengths, group.count, NULL, <size_t *>&lengths[start])
                 finally:
-                    for i in range(opened):
-                        text_close(&views[i])
+                    group_close(&group)
                 check(status)
-                first += opened
+                start += group.count
         finally:
             self.states.give_back(state, worker)
 
@@ -345,32 +336,24 @@ cdef class Encoder:
         SentencePieceNormalizer rules, normal_room *normal
     ) except 0:
         """Encode the next texts of a batch, behind `done` ids, under one release of the GIL; returns how many."""
-        cdef text_view views[GROUP]
-        cdef bbpe_encode_text given[GROUP]
-        cdef size_t lengths[GROUP]
-        cdef size_t opened = 0, room = 0, i
-        cdef bbpe_status status = BBPE_OK
+        cdef text_group group
+        cdef bbpe_status status
         try:
-            while start < end and opened < GROUP and room < GROUP_IDS:
-                text_open(&views[opened], text_at(texts, start))
-                room += bbpe_encode_bound(views[opened].text.unit_size, views[opened].length)
-                opened += 1
-                start += 1
+            group_open(&group, texts, start, end)
             if rules is not None:
                 with nogil:
-                    status = rules.normalize(views, opened, normal)
+                    status = rules.normalize(group.views, group.count, normal)
                 check(status)
-                room = normal.output.used
-            check(bbpe_encode_state_reserve(state, done + room))
-            for i in range(opened):
-                given[i], lengths[i] = views[i].text, views[i].length
+                group.bound = normal.output.used
+            check(bbpe_encode_state_reserve(state, done + group.bound))
             with nogil:
-                status = bbpe_encode_texts(&self.c, state, given, lengths, opened, state.ids + done, counts)
+                group_list(&group)
+                status = bbpe_encode_texts(
+                    &self.c, state, group.texts, group.lengths, group.count, state.ids + done, counts)
             check(status)
-            return opened
+            return group.count
         finally:
-            for i in range(opened):
-                text_close(&views[i])
+            group_close(&group)
 
 
 def short_first(method):
