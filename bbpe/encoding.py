@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .core.batch import extents
+from .core.batch import extent
 from .core.charsmap import SentencePieceNormalizer
 from .core.encoder import SHORT_TEXT, Encoder
 from .core.model import Model
@@ -97,7 +96,7 @@ class TextEncoder:
         if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
         spans = self._spans(text, threads)
-        parts = Parts(len(spans), _length(text), extents([text])[1], thread_count(threads))
+        parts = Parts(len(spans), _length(text), extent([text])[1], thread_count(threads))
         return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker))
 
     def in_parts(
@@ -107,7 +106,7 @@ class TextEncoder:
         spans = self._spans(text, threads)
         head = first(text[: spans[0][1]])
         spans[0] = (0, len(head))
-        parts = Parts(len(spans), len(text), extents([head, text])[1], thread_count(threads))
+        parts = Parts(len(spans), len(text), extent([head, text])[1], thread_count(threads))
         return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker, head))
 
     def _spans(self, text: Text, threads: int | None) -> list[tuple[int, int]]:
@@ -150,16 +149,17 @@ class TextEncoder:
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Return how many ids each text has, int64[n]."""
-        batch = _Batch.of(texts, threads)
+        batch = _Batch(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             found = imap(lambda text: self.count(text, matcher, threads=1), texts, batch.threads)
             return np.fromiter(found, np.int64, len(texts))
         counts = np.zeros(len(texts), dtype=np.int64)
-        tasks = Tasks(len(batch.groups), batch.length, batch.threads)
+        groups = batch.groups()
+        tasks = Tasks(len(groups), batch.length, batch.threads)
 
         def work(worker: int) -> None:
             while (number := tasks.take()) is not None:
-                self.encoder.count_rows(texts, *batch.groups[number], counts, tasks.share, worker)
+                self.encoder.count_rows(texts, *groups[number], counts, tasks.share, worker)
 
         tasks.run(work)
         return counts
@@ -175,17 +175,17 @@ class TextEncoder:
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         if matcher is not None or self.splitter.compiled is None:
-            return list(imap(lambda text: self.to_list(text, matcher), texts, _Batch.of(texts, threads).threads))
+            return list(imap(lambda text: self.to_list(text, matcher), texts, _Batch(texts, threads).threads))
         return self.normalised_lists(texts, None, threads)
 
     def normalised_lists(
         self, texts: list[Text], rules: SentencePieceNormalizer | None, threads: int | None = None
     ) -> list[list[int]]:
         """Return the ids of what each text becomes by `rules`, without special tokens; a regex splits nothing here."""
-        batch = _Batch.of(texts, threads)
+        batch = _Batch(texts, threads)
         if batch.threads == 1:
             return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length)
-        groups = batch.groups
+        groups = batch.groups()
         tasks = Tasks(len(groups), batch.length, batch.threads)
         found: list[list[list[int]]] = [[]] * len(groups)
 
@@ -198,10 +198,10 @@ class TextEncoder:
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
-        batch = _Batch.of(texts, threads)
+        batch = _Batch(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, batch.threads))
-        groups = batch.groups
+        groups = batch.groups()
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         parts = Parts(len(groups), batch.length, batch.most, batch.threads)
         ids = parts.ids(lambda worker: self.encoder.encode_row_parts(texts, groups, offsets[1:], parts, worker))
@@ -267,28 +267,21 @@ def _chunk(length: int, threads: int | None) -> int:
     return max(_LEAST_CHUNK, -(-length // (workers * rounds)))
 
 
-@dataclass(frozen=True)
 class _Batch:
-    """How much the texts of a batch are, in characters or bytes, and how many ids at most; what encodes them."""
+    """How much the texts of a batch are, in characters or bytes, how many ids at most, and what encodes them."""
 
-    ends: npt.NDArray[np.int64]
-    length: int
-    most: int
-    threads: int
+    def __init__(self, texts: list[Text], threads: int | None) -> None:
+        self._texts = texts
+        self.length, self.most = extent(texts)
+        self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
 
-    @classmethod
-    def of(cls, texts: list[Text], threads: int | None) -> _Batch:
-        lengths, most = extents(texts)
-        ends = np.cumsum(lengths)
-        length = int(ends[-1]) if texts else 0
-        return cls(ends, length, most, 1 if threads is None and length < THREAD_WORTH else thread_count(threads))
-
-    @cached_property
     def groups(self) -> list[tuple[int, int]]:
-        """The texts that threads encode one group after the other."""
+        """Return the texts that threads encode one group after the other."""
+        ends = np.empty(len(self._texts), np.int64)
+        extent(self._texts, ends)
         chunk = _chunk(self.length, self.threads)
-        marks = np.searchsorted(self.ends, np.arange(chunk, self.length, chunk)) + 1
-        return list(pairwise(sorted({0, *marks.tolist(), len(self.ends)})))
+        marks = np.searchsorted(ends, np.arange(chunk, self.length, chunk)) + 1
+        return list(pairwise(sorted({0, *marks.tolist(), len(ends)})))
 
 
 def _length(text: Text) -> int:
