@@ -69,7 +69,7 @@ typedef struct {
     size_t seeded;       /* tokens of the vocabulary that were looked at for `hot` */
     uint64_t generation; /* the owner's mark */
     bbpe_pending pending;
-    uint32_t **text_ends; /* where it is noted, of texts that are encoded as one, where ids of the next one end */
+    uint32_t **text_ends; /* of texts that are encoded as one: what is told where the ids of the next one end */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];

@@ -40,7 +40,7 @@ BBPE_INLINE bool bbpe_starts_wide(const uint8_t *bytes, size_t n) {
 /* Whether a pretoken is a token as a whole that merging does not make; its id is written then. */
 static bool bbpe_is_unmade(const bbpe_encoder *self, const uint8_t *bytes, size_t n, uint32_t *id) {
     const bbpe_bpe *model = self->model.bpe;
-    if (n > model->longest_unmade) return false;
+    if (n == 0 || n > model->longest_unmade) return false; /* the end of a text is no token, though one may be empty */
     const bbpe_pretoken_entry *token = bbpe_pretoken_table_find(&model->tokens, bytes, n);
     if (token == NULL || (token->value & BBPE_BPE_MADE)) return false;
     *id = (uint32_t)token->value;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def kinds(rng: random.Random, text: str) -> str | bytes | bytearray:
 @pytest.mark.parametrize("seed", range(3))
 def test_texts_of_every_kind(pattern: str, seed: int, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     rng = random.Random(seed)
-    strings = ["", "a", " ", "\n", "é", "中", *adversarial_strings(200, seed=seed)]
+    strings = ["", "a", " ", "\n", "é", "中", *adversarial_strings(200, seed=seed, surrogates=True)]
     texts = [kinds(rng, "".join(rng.choices(strings, k=rng.choice([1, 1, 1, 5, 200])))) for _ in range(600)]
     check(tok_of(pattern), texts)
 
@@ -79,8 +80,20 @@ def test_new_units_at_the_ends_of_texts() -> None:
 
 def test_other_models(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     texts = adversarial_strings(300, seed=12)
-    for options in ({"model": "unigram"}, {"model": "wordpiece"}, {"alphabet": "chars", "end_of_word": "</w>"}):
-        check(bbpe.train_from_iterator(texts, 700, **options), texts)  # type: ignore[arg-type]
+    check(bbpe.train_from_iterator(texts, 700, model="unigram"), texts)
+    check(bbpe.train_from_iterator(texts, 700, model="wordpiece"), texts)
+    check(bbpe.train_from_iterator(texts, 700, alphabet="chars", end_of_word="</w>"), texts)
+
+
+@pytest.mark.parametrize("by_rank", [True, False])
+def test_a_token_of_no_bytes(by_rank: bool) -> None:
+    """Where whole pretokens may be tokens that merging does not make, the end of a text is none of them."""
+    spec = bbpe.train_from_iterator(["ab ab"], 258, pattern="llama3").spec
+    vocab = {**spec.vocab, 300: b"", 301: "字漢".encode(), 302: b"zq"}
+    tok = bbpe.Tokenizer(replace(spec, vocab=vocab, merges=None if by_rank else spec.merges, whole_pretokens=True))
+    rng = random.Random(1)
+    parts = ["中", "文", "字漢", "。", "ab", " ", "zq", "\ud800"]
+    check(tok, ["".join(rng.choices(parts, k=rng.randint(0, 4))) for _ in range(400)])
 
 
 @pytest.mark.parametrize("name", ["llama3", "o200k_base", "mistral_v3.model", "deepseek_v3.tokenizer.json"])
