@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core.batch import extent
+from .core.batch import extent, most_ids
 from .core.charsmap import SentencePieceNormalizer
 from .core.encoder import SHORT_TEXT, Encoder
 from .core.model import Model
@@ -96,7 +96,7 @@ class TextEncoder:
         if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
         spans = self._spans(text, threads)
-        parts = Parts(len(spans), _length(text), extent([text])[1], thread_count(threads))
+        parts = Parts([most_ids(text, end - start) for start, end in spans], _length(text), thread_count(threads))
         return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker))
 
     def in_parts(
@@ -106,7 +106,8 @@ class TextEncoder:
         spans = self._spans(text, threads)
         head = first(text[: spans[0][1]])
         spans[0] = (0, len(head))
-        parts = Parts(len(spans), len(text), extent([head, text])[1], thread_count(threads))
+        most = [most_ids(head, len(head)), *(most_ids(text, end - start) for start, end in spans[1:])]
+        parts = Parts(most, len(text), thread_count(threads))
         return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker, head))
 
     def _spans(self, text: Text, threads: int | None) -> list[tuple[int, int]]:
@@ -123,7 +124,11 @@ class TextEncoder:
             return sum(len(self.encoder.encode_given(*batch)) for batch in batches)
         if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.count(text)
-        return sum(imap(lambda span: self.encoder.count(text, *span), self._spans(text, threads), threads))
+        spans = self._spans(text, threads)
+        tasks = Tasks(len(spans), _length(text), thread_count(threads))
+        counts: list[int] = []
+        tasks.run(lambda worker: counts.append(self.encoder.count_parts(text, spans, tasks, worker)))
+        return sum(counts)
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
         """Return how many ids a text has, or, as soon as they are more than `limit`, any larger number."""
@@ -158,7 +163,7 @@ class TextEncoder:
         tasks = Tasks(len(groups), batch.length, batch.threads)
 
         def work(worker: int) -> None:
-            while (number := tasks.take()) is not None:
+            while (number := tasks.take(worker)) is not None:
                 self.encoder.count_rows(texts, *groups[number], counts, tasks.share, worker)
 
         tasks.run(work)
@@ -190,7 +195,7 @@ class TextEncoder:
         found: list[list[list[int]]] = [[]] * len(groups)
 
         def work(worker: int) -> None:
-            while (number := tasks.take()) is not None:
+            while (number := tasks.take(worker)) is not None:
                 found[number] = self.encoder.encode_lists(texts, *groups[number], rules, tasks.share, worker)
 
         tasks.run(work)
@@ -203,7 +208,7 @@ class TextEncoder:
             return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, batch.threads))
         groups = batch.groups()
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        parts = Parts(len(groups), batch.length, batch.most, batch.threads)
+        parts = Parts(batch.most_of(groups), batch.length, batch.threads)
         ids = parts.ids(lambda worker: self.encoder.encode_row_parts(texts, groups, offsets[1:], parts, worker))
         np.cumsum(offsets, out=offsets)
         return Ragged(ids, offsets)
@@ -268,20 +273,26 @@ def _chunk(length: int, threads: int | None) -> int:
 
 
 class _Batch:
-    """How much the texts of a batch are, in characters or bytes, how many ids at most, and what encodes them."""
+    """How much the texts of a batch are, in characters or bytes, and what encodes them."""
 
     def __init__(self, texts: list[Text], threads: int | None) -> None:
         self._texts = texts
-        self.length, self.most = extent(texts)
+        self.length, self._most = extent(texts)
         self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
+        self._ends = np.empty(0, np.int64)
 
     def groups(self) -> list[tuple[int, int]]:
         """Return the texts that threads encode one group after the other."""
-        ends = np.empty(len(self._texts), np.int64)
-        extent(self._texts, ends)
-        chunk = _chunk(self.length, self.threads)
-        marks = np.searchsorted(ends, np.arange(chunk, self.length, chunk)) + 1
-        return list(pairwise(sorted({0, *marks.tolist(), len(ends)})))
+        self._ends = np.empty(len(self._texts), np.int64)
+        extent(self._texts, self._ends)
+        chunk = _chunk(self._most, self.threads)
+        marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
+        return list(pairwise(sorted({0, *marks.tolist(), len(self._ends)})))
+
+    def most_of(self, groups: list[tuple[int, int]]) -> list[int]:
+        """Return how many ids each group has at most."""
+        most: list[int] = np.diff(self._ends[[end - 1 for _, end in groups]], prepend=0).tolist()
+        return most
 
 
 def _length(text: Text) -> int:

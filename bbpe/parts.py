@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from threading import Condition
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +15,24 @@ import numpy.typing as npt
 from .core.id_room import IdRoom
 from .parallel import together
 
+#: Tasks of a round, at least: the ids of those that threads begin early wait for the first ones of the round.
+_ROUND = 32
+
 
 class Tasks:
-    """Tasks 0 to `count`, on texts of `length` characters or bytes together, which threads take one by one."""
+    """Tasks 0 to `count`, on texts of `length` characters or bytes together, which threads take one by one.
+
+    They are taken in rounds, of which each thread has a run of its own: what stands close together is alike, so no
+    thread's caches need what those of others have. When each took the next task of all, two threads took 19.8, not
+    14.4 ms for 8 MB of many languages. Who has none left takes the last one of the longest run.
+    """
 
     def __init__(self, count: int, length: int, threads: int) -> None:
         #: how much of the texts each thread is going to have
         self.share = length // threads
-        self._count, self._threads = count, min(threads, count)
-        self._taken = 0
+        self._count, self._threads = count, max(1, min(threads, count))
+        self._round = max(_ROUND, 2 * self._threads)
+        self._runs, self._begun = [range(0)] * self._threads, 0
         self._error: BaseException | None = None
         self._changed = Condition()
 
@@ -39,13 +52,26 @@ class Tasks:
         if self._error is not None:
             raise self._error
 
-    def take(self) -> int | None:
+    def take(self, worker: int) -> int | None:
         """Return the number of a task that nobody has taken, or None."""
         with self._changed:
-            if self._taken == self._count or self._error is not None:
+            if self._error is not None:
                 return None
-            self._taken += 1
-            return self._taken - 1
+            if not any(self._runs):
+                self._begin_round()
+            if own := self._runs[worker]:
+                self._runs[worker] = own[1:]
+                return own[0]
+            longest = max(range(self._threads), key=lambda other: len(self._runs[other]))
+            if not (run := self._runs[longest]):
+                return None
+            self._runs[longest] = run[:-1]
+            return run[-1]
+
+    def _begin_round(self) -> None:
+        first, count = self._begun, min(self._round, self._count - self._begun)
+        marks = [first + count * worker // self._threads for worker in range(self._threads + 1)]
+        self._runs, self._begun = [range(*run) for run in pairwise(marks)], first + count
 
     def _fail(self, error: BaseException) -> None:
         with self._changed:
@@ -53,31 +79,86 @@ class Tasks:
             self._changed.notify_all()
 
 
-class Parts(Tasks):
-    """Tasks that each encode a part of the texts, and room for `most` ids of all of them."""
+class IdSource(Protocol):
+    """Memory with ids of parts that wait for their places."""
 
-    def __init__(self, count: int, length: int, most: int, threads: int) -> None:
-        super().__init__(count, length, threads)
-        self.room = IdRoom(most)
+    #: how many parts these are
+    waiting: int
+
+    def copy(self, start: int, count: int, room: IdRoom, to: int) -> None:
+        """Copy the ids from `start` on to their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """The ids of a part: how many they are, and where they wait unless they are in their place."""
+
+    count: int
+    source: IdSource | None
+    start: int
+
+
+class Parts(Tasks):
+    """Tasks that each encode a part of the texts to so many ids at most, and room for the ids of all of them.
+
+    The ids of a part go to their place at once if all parts before it have theirs by then; others wait in the memory of
+    their thread, and are copied by whichever has nothing better to do.
+    """
+
+    def __init__(self, most: Sequence[int], length: int, threads: int) -> None:
+        super().__init__(len(most), length, threads)
+        self.most = most
+        self.room = IdRoom(sum(most))
+        #: how many ids may wait in a thread's memory: those of about two runs
+        self.most_waiting = 2 * sum(most) * self._round // (self._threads * max(self._round, len(most)))
+        self._encoded: dict[int, _Encoded] = {}
+        self._copies = deque[tuple[_Encoded, IdSource, int]]()
         self._turn = self._end = 0
 
     def ids(self, work: Callable[[int], None]) -> npt.NDArray[np.uint32]:
-        """Run `work`, which finds a place for each part, and return the ids of all of them."""
+        """Run `work`, which encodes the parts, and return the ids of all of them."""
         self.run(work)
         return self.room.taken(self._end)
 
-    def place(self, number: int, count: int, waits: bool) -> int | None:
-        """Return where `count` ids of a part go.
-
-        While parts before it have no place, and for good after an error, None; or, if it `waits`, only after an error.
-        """
+    def place(self, number: int) -> int | None:
+        """Return where the ids of a part go; None while parts before it have no place."""
         with self._changed:
-            if waits:
-                self._changed.wait_for(lambda: self._turn == number or self._error is not None)
-            if self._turn != number or self._error is not None:
-                return None
-            start = self._end
-            self._end += count
-            self._turn += 1
+            return self._end if self._turn == number else None
+
+    def add(self, number: int, count: int, source: IdSource | None = None, start: int = 0) -> None:
+        """Take note that a part has `count` ids: in their place, or from `start` on in a source, where they wait."""
+        with self._changed:
+            self._encoded[number] = _Encoded(count, source, start)
+            if source is not None:
+                source.waiting += 1
+            while (part := self._encoded.pop(self._turn, None)) is not None:
+                if part.source is not None:
+                    self._copies.append((part, part.source, self._end))
+                self._end += part.count
+                self._turn += 1
             self._changed.notify_all()
-            return start
+
+    def copy(self, until: Callable[[], bool]) -> None:
+        """Copy ids that wait and have a place, of any thread, and wait for more of them until that is true.
+
+        An error of any thread is raised, in this one as `InterruptedError`.
+        """
+        while (found := self._next_copy(until)) is not None:
+            part, source, to = found
+            try:
+                source.copy(part.start, part.count, self.room, to)
+            finally:
+                with self._changed:
+                    source.waiting -= 1
+                    self._changed.notify_all()
+
+    def finish(self) -> None:
+        """Copy ids until all parts have their place."""
+        self.copy(lambda: self._turn == self._count)
+
+    def _next_copy(self, until: Callable[[], bool]) -> tuple[_Encoded, IdSource, int] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._copies or self._error is not None or until())
+            if self._error is not None:
+                raise InterruptedError("another thread has failed")
+            return self._copies.popleft() if self._copies else None

@@ -52,6 +52,7 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
     bbpe_model_scratch_free(&self->scratch);
     bbpe_memory_free(self->window);
     bbpe_memory_free(self->ids);
+    bbpe_room_close(&self->early);
     memset(self, 0, sizeof *self);
 }
 

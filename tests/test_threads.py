@@ -8,7 +8,6 @@ import random
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -22,7 +21,8 @@ from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe import encoding, tokenizer
-from bbpe.parts import Parts
+from bbpe.core.id_room import IdRoom
+from bbpe.parts import Parts, Tasks
 
 Text = str | bytes
 
@@ -186,26 +186,56 @@ def test_what_is_no_text_is_refused_from_any_thread(
     assert len(tok.encode_batch(good, threads=threads)) == 50
 
 
-def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint32]:
-    """Have part k write k for k % 4 ids after so many seconds; a worker keeps up to three parts that are early."""
+class _Early:
+    """What one worker has of parts that are early: each part's number, as often as it has ids."""
 
-    def work(_: int) -> None:
-        room, early = np.frombuffer(parts.room, np.uint32), deque[int]()
-        while True:
-            number = parts.take()
-            if number is not None:
-                time.sleep(seconds(number))
-                early.append(number)
-            while early:
-                at = parts.place(early[0], early[0] % 4, waits=number is None or len(early) > 3)
-                if at is None:
-                    break
-                ready = early.popleft()
-                room[at : at + ready % 4] = ready
-            if number is None:
-                return
+    def __init__(self, parts: Parts) -> None:
+        self.waiting, self._parts = 0, parts
+        self.ids: list[int] = []
+
+    def copy(self, start: int, count: int, room: IdRoom, to: int) -> None:
+        np.frombuffer(room, np.uint32)[to : to + count] = self.ids[start : start + count]
+
+    def add(self, number: int) -> None:
+        if len(self.ids) > 20:
+            self._parts.copy(lambda: self.waiting == 0 or self._parts.place(number) is not None)
+        place = self._parts.place(number)
+        if place is None:
+            if self.waiting == 0:
+                self.ids.clear()
+            self._parts.add(number, number % 4, self, len(self.ids))
+            self.ids += [number] * (number % 4)
+        else:
+            np.frombuffer(self._parts.room, np.uint32)[place : place + number % 4] = number
+            self._parts.add(number, number % 4)
+        self._parts.copy(lambda: True)
+
+
+def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint32]:
+    """Have part k write k for k % 4 ids after so many seconds."""
+
+    def work(worker: int) -> None:
+        early = _Early(parts)
+        while (number := parts.take(worker)) is not None:
+            time.sleep(seconds(number))
+            early.add(number)
+        parts.finish()
 
     return parts.ids(work)
+
+
+def test_each_thread_takes_what_stands_together_and_then_what_others_left() -> None:
+    tasks = Tasks(100, 100, 3)
+    assert [tasks.take(1) for _ in range(3)] == [10, 11, 12]
+    assert [tasks.take(0) for _ in range(10)] == list(range(10))
+    assert tasks.take(0) == 31  # the last of the longest run
+    assert [tasks.take(2) for _ in range(10)] == list(range(21, 31))
+    left = [tasks.take(worker) for worker in (2, 2, 1, 0, 1, 2, 0, 0)]
+    assert left == [20, 19, 13, 18, 14, 17, 16, 15]
+    assert [tasks.take(0), tasks.take(2), tasks.take(1)] == [32, 53, 42]  # a round goes on behind the last one
+    rest = {tasks.take(number % 3) for number in range(100 - 35)}
+    assert rest == set(range(32, 100)) - {32, 53, 42}
+    assert [tasks.take(worker) for worker in range(3)] == [None] * 3
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -219,21 +249,21 @@ def test_the_error_of_a_part_is_the_one_that_is_raised(failing: int, threads: in
         return 0.002 * (number % 3)
 
     with pytest.raises(MemoryError, match=f"part {failing}"):
-        _fill(Parts(30, 30, 100, threads), seconds)
+        _fill(Parts([4] * 30, 30, threads), seconds)
 
 
 def test_parts_arrive_in_any_order() -> None:
     rng = random.Random(97)
-    waits = [rng.random() / 500 for _ in range(40)]
-    expected = [number for number in range(40) for _ in range(number % 4)]
+    waits = [rng.random() / 500 for _ in range(200)]
+    expected = [number for number in range(200) for _ in range(number % 4)]
     for threads in (1, 2, 5, 64):
-        assert _fill(Parts(40, 40, 100, threads), waits.__getitem__).tolist() == expected
-    assert _fill(Parts(0, 0, 1, 2), waits.__getitem__).tolist() == []
+        assert _fill(Parts([3] * 200, 200, threads), waits.__getitem__).tolist() == expected
+    assert _fill(Parts([], 0, 2), waits.__getitem__).tolist() == []
 
 
 def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
     caller = threading.get_ident()
-    parts = Parts(1_000, 1_000, 10, 3)
+    parts = Parts([4] * 1_000, 1_000, 3)
 
     def seconds(number: int) -> float:
         if number > 10 and threading.get_ident() == caller:
@@ -242,12 +272,12 @@ def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         _fill(parts, seconds)
-    assert parts.take() is None
+    assert parts.take(0) is None
 
 
 def test_ctrl_c_while_the_others_are_waited_for() -> None:
     """It is raised, and not before they have ended."""
-    parts, ended = Parts(3, 3, 3, 3), []
+    parts, ended = Parts([1] * 3, 3, 3), []
 
     def work(worker: int) -> None:
         if worker == 0:
@@ -265,7 +295,7 @@ def test_ctrl_c_while_the_others_are_waited_for() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert sorted(ended) == [1, 2]
-    assert parts.take() is None
+    assert parts.take(0) is None
 
 
 def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:

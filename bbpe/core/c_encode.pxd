@@ -4,6 +4,7 @@ from bbpe.core.c_bpe cimport bbpe_bpe_dropout
 from bbpe.core.c_cache cimport bbpe_hot_cache, bbpe_shared_cache
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_model cimport bbpe_model
+from bbpe.core.c_room cimport bbpe_room
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 
 cdef extern from "encode.h" nogil:
@@ -17,6 +18,7 @@ cdef extern from "encode.h" nogil:
         bbpe_hot_cache hot
         bbpe_shared_cache *shared
         uint32_t *ids
+        bbpe_room early
         uint64_t seen, kept
         uint64_t generation
         bint is_grown

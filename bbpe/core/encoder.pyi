@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..normalize import Buffer, Text
-from ..parts import Parts
+from ..parts import Parts, Tasks
 from .charsmap import SentencePieceNormalizer
 from .model import Model
 from .split import Splitter
@@ -26,8 +26,9 @@ class Encoder:
     def encode_dropout(
         self, data: Buffer, ends: npt.NDArray[np.int64], dropout: float, random: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.uint32]: ...
-    def count(self, text: Text, start: int = 0, end: int | None = None, limit: int | None = None) -> int: ...
+    def count(self, text: Text, limit: int | None = None) -> int: ...
     def first_ids(self, text: Text, limit: int) -> npt.NDArray[np.uint32]: ...
+    def count_parts(self, text: Text, spans: list[tuple[int, int]], tasks: Tasks, worker: int) -> int: ...
     def count_rows(
         self, texts: list[Text], start: int, end: int, lengths: npt.NDArray[np.int64], share: int, worker: int
     ) -> None: ...

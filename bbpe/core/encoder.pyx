@@ -91,7 +91,7 @@ cdef class Encoder:
         text_open(&view, text)
         try:
             # the upper bound costs address space, not memory: pages are touched as ids arrive
-            room = IdRoom(bbpe_encode_bound(view.text.unit_size, view.length) + BBPE_ENCODE_SLACK)
+            room = IdRoom(bbpe_encode_bound(view.text.unit_size, view.length))
             self._encode(&view, room.ids, &count)
         finally:
             text_close(&view)
@@ -122,7 +122,7 @@ cdef class Encoder:
             return np.empty(0, dtype=np.uint32)
         if ends[n - 1] != <int64_t>text.shape[0]:
             raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
-        room = IdRoom(text.shape[0] + BBPE_ENCODE_SLACK)
+        room = IdRoom(text.shape[0])
         state = self.states.borrow(text.shape[0])
         with nogil:
             status = bbpe_encode_given(
@@ -145,7 +145,7 @@ cdef class Encoder:
         if ends[n - 1] != <int64_t>text.shape[0]:
             raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
         chance.state, chance.threshold = random[0], <uint64_t>(dropout * <double>(<uint64_t>1 << 53))
-        cdef IdRoom room = IdRoom(text.shape[0] + BBPE_ENCODE_SLACK)
+        cdef IdRoom room = IdRoom(text.shape[0])
         state = self.states.borrow(0)
         with nogil:
             status = bbpe_encode_dropout(
@@ -155,34 +155,33 @@ cdef class Encoder:
         random[0] = chance.state
         return room.taken(count)
 
-    def count(self, text, size_t start=0, end=None, limit=None):
-        """How many ids units [start, end) have as if they were all of a text; no further than to more than `limit`."""
-        return self._count(text, start, end, limit, False)
+    def count(self, text, limit=None):
+        """How many ids a text has; no further than to more than `limit`."""
+        return self._count(text, limit, False)
 
     def first_ids(self, text, size_t limit):
         """The ids of a text, uint32[n], or, if there are more than `limit`, more than so many of the first of them."""
-        return self._count(text, 0, None, limit, True)
+        return self._count(text, limit, True)
 
-    cdef object _count(self, text, size_t start, end, limit, bint keeps):
+    cdef object _count(self, text, limit, bint keeps):
         cdef text_view view
         cdef bbpe_encode_state *state
         cdef bbpe_status status
-        cdef size_t count = 0, stop, most = <size_t>-1
+        cdef size_t count = 0, most = <size_t>-1
         cdef uint32_t[::1] ids
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
         if limit is not None:
             most = limit
         text_open(&view, text)
-        stop = view.length if end is None else <size_t>end
         # tables for what is looked at, not for all of the text
-        state = self.states.borrow(stop - start if limit is None else min(stop - start, FIRST + most))
+        state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
         try:
-            if stop - start <= HOLD_GIL:
-                status = bbpe_encode_count(&self.c, state, view.text, start, stop, most, keeps, &count)
+            if view.length <= HOLD_GIL:
+                status = bbpe_encode_count(&self.c, state, view.text, 0, view.length, most, keeps, &count)
             else:
                 with nogil:
-                    status = bbpe_encode_count(&self.c, state, view.text, start, stop, most, keeps, &count)
+                    status = bbpe_encode_count(&self.c, state, view.text, 0, view.length, most, keeps, &count)
             check(status)
             if not keeps:
                 return count
@@ -193,6 +192,26 @@ cdef class Encoder:
             return array
         finally:
             self.states.give_back(state)
+            text_close(&view)
+
+    def count_parts(self, text, list spans not None, tasks, size_t worker):
+        """How many ids units spans[k] of a text have for all k to be taken of `tasks`."""
+        cdef text_view view
+        cdef bbpe_status status
+        cdef size_t start, end, count, total = 0
+        cdef bbpe_encode_state *state
+        text_open(&view, text)
+        state = self.states.borrow(tasks.share, worker)
+        try:
+            while (number := tasks.take(worker)) is not None:
+                start, end = spans[number]
+                with nogil:
+                    status = bbpe_encode_count(&self.c, state, view.text, start, end, <size_t>-1, False, &count)
+                check(status)
+                total += count
+            return total
+        finally:
+            self.states.give_back(state, worker)
             text_close(&view)
 
     def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
@@ -266,23 +285,20 @@ cdef class Encoder:
         cdef bbpe_encode_text units
         cdef bbpe_status status
         cdef size_t start, end, count = 0
-        cdef PartIds ids = PartIds(parts)
-        cdef bbpe_encode_state *state
+        cdef PartIds ids = PartIds(parts, self.states, worker)
+        cdef uint32_t *to
         text_open(&view, text)
         text_open(&head, text if first is None else first)
-        state = self.states.borrow(parts.share, worker)
         try:
-            while (number := parts.take()) is not None:
-                start, end = spans[number]
-                units = view.text if number else head.text
-                check(bbpe_encode_state_reserve(state, ids.used + bbpe_encode_bound(units.unit_size, end - start)))
+            while ids.take():
+                start, end = spans[ids.number]
+                units = view.text if ids.number else head.text
+                to = ids.memory()
                 with nogil:
-                    status = bbpe_encode_range(&self.c, state, units, start, end, state.ids + ids.used, &count)
+                    status = bbpe_encode_range(&self.c, ids.state, units, start, end, to, &count)
                 check(status)
-                ids.add(state.ids, number, count)
-            ids.finish(state.ids)
+                ids.add(count)
         finally:
-            self.states.give_back(state, worker)
             text_close(&head)
             text_close(&view)
 
@@ -291,22 +307,20 @@ cdef class Encoder:
         """Encode the texts of groups[k] for each k to be taken of `parts`; the numbers of their ids go to `lengths`."""
         cdef size_t counts[GROUP]
         cdef size_t start, end, count, i, total
-        cdef PartIds ids = PartIds(parts)
-        cdef bbpe_encode_state *state = self.states.borrow(parts.share, worker)
-        try:
-            while (number := parts.take()) is not None:
-                start, end = groups[number]
-                total = 0
-                while start < end:
-                    count = self._encode_group(texts, start, end, state, ids.used + total, counts, None, NULL)
-                    for i in range(count):
-                        lengths[start + i] = counts[i]
-                        total += counts[i]
-                    start += count
-                ids.add(state.ids, number, total)
-            ids.finish(state.ids)
-        finally:
-            self.states.give_back(state, worker)
+        cdef PartIds ids = PartIds(parts, self.states, worker)
+        cdef uint32_t *to
+        while ids.take():
+            start, end = groups[ids.number]
+            to = ids.memory()
+            total = 0
+            while start < end:
+                count = self._encode_group(
+                    texts, start, end, ids.state, to + total, ids.most - total, counts, None, NULL)
+                for i in range(count):
+                    lengths[start + i] = counts[i]
+                    total += counts[i]
+                start += count
+            ids.add(total)
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules, size_t share,
                      size_t worker=0):
@@ -319,7 +333,7 @@ cdef class Encoder:
         rows = []
         try:
             while start < end:
-                count = self._encode_group(texts, start, end, state, 0, counts, rules, &room)
+                count = self._encode_group(texts, start, end, state, NULL, 0, counts, rules, &room)
                 self.ints.add_lists(rows, state.ids, counts, count)
                 start += count
         finally:
@@ -332,10 +346,13 @@ cdef class Encoder:
         return self.ints.to_list(&ids[0], ids.shape[0]) if ids.shape[0] else []
 
     cdef size_t _encode_group(
-        self, list texts, size_t start, size_t end, bbpe_encode_state *state, size_t done, size_t *counts,
-        SentencePieceNormalizer rules, normal_room *normal
+        self, list texts, size_t start, size_t end, bbpe_encode_state *state, uint32_t *ids, size_t most,
+        size_t *counts, SentencePieceNormalizer rules, normal_room *normal
     ) except 0:
-        """Encode the next texts of a batch, behind `done` ids, under one release of the GIL; returns how many."""
+        """Encode the next texts of a batch under one release of the GIL; returns how many.
+
+        Their ids, at most so many, go to `ids`, or if that is NULL to the state's memory.
+        """
         cdef text_group group
         cdef bbpe_status status
         try:
@@ -345,11 +362,15 @@ cdef class Encoder:
                     status = rules.normalize(group.views, group.count, normal)
                 check(status)
                 group.bound = normal.output.used
-            check(bbpe_encode_state_reserve(state, done + group.bound))
+            if ids == NULL:
+                check(bbpe_encode_state_reserve(state, group.bound))
+                ids = state.ids
+            elif group.bound > most:
+                raise RuntimeError(f"texts from {start} on were replaced: the batch was changed while it was encoded")
             with nogil:
                 group_list(&group)
                 status = bbpe_encode_texts(
-                    &self.c, state, group.texts, group.lengths, group.count, state.ids + done, counts)
+                    &self.c, state, group.texts, group.lengths, group.count, ids, counts)
             check(status)
             return group.count
         finally:

@@ -6,6 +6,7 @@ import numpy as np
 
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_cache cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP
+from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_room cimport bbpe_room, bbpe_room_close, bbpe_room_open, bbpe_room_trim
 
@@ -16,10 +17,14 @@ cdef void *IDLE = NULL  # a room that waits for the next large text, whichever t
 
 
 cdef class IdRoom:
-    """Room for up to `most` ids, a buffer of uint32: fill it from its beginning, then take them, once."""
+    """Room for up to `most` ids, and what encoding may write behind them, a buffer of uint32: fill it from its beginning,
+    then take them, once."""
 
     def __cinit__(self, size_t most):
         cdef uint32_t[::1] ids
+        if most > <size_t>-1 // sizeof(uint32_t) - BBPE_ENCODE_SLACK:
+            raise MemoryError("bbpe could not allocate memory")
+        most += BBPE_ENCODE_SLACK
         self.count = most
         if most < LARGE:
             self.array = np.empty(most, dtype=np.uint32)
@@ -29,8 +34,7 @@ cdef class IdRoom:
         self.room = <bbpe_room *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
         if self.room == NULL:
             self.room = <bbpe_room *>bbpe_memory_zeroed(1, sizeof(bbpe_room))
-        if self.room == NULL or most > <size_t>-1 // sizeof(uint32_t) or not bbpe_room_open(
-                self.room, most * sizeof(uint32_t)):
+        if self.room == NULL or not bbpe_room_open(self.room, most * sizeof(uint32_t)):
             raise MemoryError("bbpe could not allocate memory")
         self.ids = <uint32_t *>self.room.start
 

@@ -1,10 +1,18 @@
 from libc.stdint cimport uint32_t
 
+from bbpe.core.c_encode cimport bbpe_encode_state
+from bbpe.core.states cimport States
+
 
 cdef class PartIds:
-    cdef readonly size_t used
-    cdef object parts, waiting
+    cdef bbpe_encode_state *state
+    cdef public size_t waiting
+    cdef States states
+    cdef object parts
+    cdef size_t worker, used, number, most
+    cdef bint is_placed
 
-    cdef int add(self, const uint32_t *ids, size_t number, size_t count) except -1
-    cdef int finish(self, const uint32_t *ids) except -1
-    cdef int _move(self, const uint32_t *ids, bint waits) except -1
+    cdef bint take(self) except -1
+    cdef uint32_t *memory(self) except NULL
+    cdef bint _has_room(self) noexcept
+    cdef int add(self, size_t count) except -1
