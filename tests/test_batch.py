@@ -12,6 +12,7 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
+from bbpe import encoding
 
 WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode_batch.c)
 
@@ -116,3 +117,19 @@ def test_a_batch_that_loses_texts(tok_of: Callable[[str], bbpe.Tokenizer]) -> No
         texts: list[Any] = [Emptying(b"abc"), "text", "text"]
         with pytest.raises(RuntimeError, match="changed while it was encoded"):
             method(texts)
+
+
+def test_a_batch_whose_texts_become_longer(
+    tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by another thread, once there is room for the ids of those that were there."""
+    texts, groups = ["text", "text"], encoding._Batch.groups
+
+    def replacing(batch: encoding._Batch) -> list[tuple[int, int]]:
+        found = groups(batch)
+        texts[1] = "longer"
+        return found
+
+    monkeypatch.setattr(encoding._Batch, "groups", replacing)
+    with pytest.raises(RuntimeError, match="changed while it was encoded"):
+        tok_of("gpt2").encode_batch_to_numpy(texts)
