@@ -66,6 +66,13 @@ class Bbpe(Peer):
 
     module = "bbpe"
 
+    @classmethod
+    def imported(cls) -> Any:
+        """The package with what a tokenizer is made of, which it imports when that is first asked for."""
+        bbpe = super().imported()
+        bbpe.Tokenizer  # noqa: B018
+        return bbpe
+
     def load(self) -> Any:
         return self.imported().load(self.vocabulary.ranks, special_tokens={})
 

@@ -84,6 +84,8 @@ bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const u
  * are. */
 size_t bbpe_bpe_put_outputs(const bbpe_bpe *self, uint32_t *ids, size_t count);
 
+/* Free what settling has made. */
+void bbpe_bpe_forget_numbers(bbpe_bpe *self);
 /* The entries of `tokens`, those of shorter tokens first, in memory of the caller's; NULL without memory. */
 uint32_t *bbpe_bpe_by_length(const bbpe_bpe *self);
 

@@ -161,3 +161,44 @@ bbpe_status bbpe_bpe_match_encode(const bbpe_bpe_match *self, const bbpe_bpe *mo
     *count = found;
     return BBPE_OK;
 }
+
+enum { SCANNED = 8 }; /* bytes of a unit that is scanned for its merges cost as much as one for the heap */
+
+/* Make one and have all threads use it; one that another thread had ready before goes. */
+static bbpe_status make_late(bbpe_bpe_late_match *self, const bbpe_bpe *model, bbpe_bpe_match **made) {
+    bbpe_bpe_match *own = bbpe_memory_new(1, sizeof *own);
+    if (own == NULL) return BBPE_NO_MEMORY;
+    const bbpe_status status = bbpe_bpe_match_init(own, model);
+    if (status == BBPE_NO_MEMORY) {
+        bbpe_memory_free(own);
+        return status;
+    }
+    *made = NULL;
+    if (BBPE_ATOMIC_SWAP(&self->made, made, own)) {
+        *made = own;
+    } else {
+        bbpe_bpe_match_free(own);
+        bbpe_memory_free(own);
+    }
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_bpe_late_match_for(bbpe_bpe_late_match *self, const bbpe_bpe *model, size_t n,
+                                    const bbpe_bpe_match **match) {
+    bbpe_bpe_match *made = BBPE_ATOMIC_ACQUIRE(&self->made);
+    *match = NULL;
+    if (made == NULL) {
+        const uint64_t cost = n <= BBPE_BPE_SHORT ? n / SCANNED : n;
+        if (BBPE_ATOMIC_ADD(&self->cost, cost) + cost < BBPE_BPE_MATCH_WORTH) return BBPE_OK;
+        const bbpe_status status = make_late(self, model, &made);
+        if (status != BBPE_OK) return status;
+    }
+    if (made->is_exact) *match = made;
+    return BBPE_OK;
+}
+
+void bbpe_bpe_late_match_free(bbpe_bpe_late_match *self) {
+    if (self->made != NULL) bbpe_bpe_match_free(self->made);
+    bbpe_memory_free(self->made);
+    self->made = NULL;
+}

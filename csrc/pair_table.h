@@ -29,6 +29,11 @@ BBPE_INLINE uint64_t bbpe_pair_key(uint32_t left, uint32_t right) {
     return (uint64_t)left << 32 | right;
 }
 
+/* Fetch the slot where a key is looked for first. */
+BBPE_INLINE void bbpe_pair_table_prefetch(const bbpe_pair_table *self, uint64_t key) {
+    BBPE_PREFETCH(self->slots + (bbpe_hash_u64(key) & self->mask));
+}
+
 /* The value of a key, or NULL. */
 BBPE_INLINE uint64_t *bbpe_pair_table_find(const bbpe_pair_table *self, uint64_t key) {
     for (size_t i = bbpe_hash_u64(key) & self->mask;; i = (i + 1) & self->mask) {

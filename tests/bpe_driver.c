@@ -177,7 +177,24 @@ static void make_small_model(driver *self, size_t letters) {
     must(bbpe_bpe_settle(&self->model));
 }
 
+/* By rank: each token that the heap merges to two symbols is made of them, and no other is made. */
+static void check_settled(driver *self) {
+    const bbpe_pretoken_table *tokens = &self->model.tokens;
+    for (size_t i = 0; i < tokens->count && self->model.by_rank; i++) {
+        const bbpe_pretoken_entry *token = tokens->entries + i;
+        if (token->length < 2 || token->length > LONGEST_TEXT) continue;
+        const bbpe_bpe_parts parts = self->model.parts[(uint32_t)token->value];
+        uint32_t ids[LONGEST_TEXT];
+        size_t count;
+        must(bbpe_bpe_merge_long(&self->model, &self->work, tokens->arena + token->start, token->length, 2, ids, &count));
+        const bool is_made = (token->value & BBPE_BPE_MADE) != 0;
+        if (is_made == (count == 2) && (!is_made || (ids[0] == parts.left && ids[1] == parts.right))) continue;
+        if (self->failed++ < 3) fprintf(stderr, "token %u is settled otherwise\n", (unsigned)(uint32_t)token->value);
+    }
+}
+
 static void make_match(driver *self) {
+    check_settled(self);
     must(bbpe_bpe_match_init(&self->match, &self->model));
     self->unmade += self->model.unmade_count;
     const bbpe_pretoken_table *tokens = &self->model.tokens;

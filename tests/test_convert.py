@@ -16,6 +16,7 @@ from vocabularies import MERGES, byte_level, document, sequence, small_spec, spl
 import bbpe
 from bbpe import formats
 from bbpe.cli import main
+from bbpe.formats import tokenizer_json
 from bbpe.near_patterns import PROBES, nearest
 from bbpe.patterns import PATTERNS, get_pattern
 from bbpe.spec import TokenizerSpec, make_spec
@@ -112,10 +113,8 @@ def swapped(spec: TokenizerSpec, one: int = 257, other: int = 262) -> TokenizerS
 def test_a_difference_is_found_and_nothing_is_written(
     source: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = formats.FORMATS["huggingface"]
-    monkeypatch.setitem(
-        formats.FORMATS, "huggingface", replace(row, dump=lambda spec, path: row.dump(swapped(spec), path))
-    )
+    dump = tokenizer_json.dump
+    monkeypatch.setattr(tokenizer_json, "dump", lambda spec, path: dump(swapped(spec), path))
     target = tmp_path / "b.json"
     target.write_text("old", encoding="utf-8")
     status, out, errors = call("convert", source, target, "--verify", tmp_path / "text.txt")
@@ -131,10 +130,8 @@ def test_a_difference_is_found_and_nothing_is_written(
 
 def test_a_wordpiece_difference_is_found(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\nun\n##do\n##dot\n", "utf-8")
-    row = formats.FORMATS["huggingface"]
-    monkeypatch.setitem(
-        formats.FORMATS, "huggingface", replace(row, dump=lambda spec, path: row.dump(swapped(spec, 2, 3), path))
-    )
+    dump = tokenizer_json.dump
+    monkeypatch.setattr(tokenizer_json, "dump", lambda spec, path: dump(swapped(spec, 2, 3), path))
     (tmp_path / "text.txt").write_text("undot", "utf-8")
     status, out, _ = call(
         "convert", tmp_path / "vocab.txt", tmp_path / "b.json", "--verify", tmp_path / "text.txt"
@@ -150,10 +147,8 @@ def test_a_difference_in_the_corpus_alone(
 ) -> None:
     monkeypatch.setattr("bbpe.cli.convert.hard_texts", lambda _: iter(()))
     monkeypatch.setattr("bbpe.cli.convert._changed", lambda *_: "changed")
-    row = formats.FORMATS["huggingface"]
-    monkeypatch.setitem(
-        formats.FORMATS, "huggingface", replace(row, dump=lambda spec, path: row.dump(swapped(spec), path))
-    )
+    dump = tokenizer_json.dump
+    monkeypatch.setattr(tokenizer_json, "dump", lambda spec, path: dump(swapped(spec), path))
     status, out, _ = call("convert", source, tmp_path / "b.json", "--verify", tmp_path / "*.txt")
     assert status == 1
     assert "text.txt: at b\"the thing" in out

@@ -26,6 +26,7 @@ from vocabularies import (
 
 from bbpe import formats
 from bbpe.errors import VocabularyError
+from bbpe.formats.known import rank_text
 from bbpe.formats.ranks import live_merges
 from bbpe.patterns import PATTERNS, get_pattern
 from bbpe.spec import TokenizerSpec, make_spec
@@ -204,7 +205,7 @@ def test_of_a_repeated_merge_the_last_place_counts(tmp_path: Path, twice: tuple[
 
 
 def test_rank_file_with_holes_and_an_empty_token(tmp_path: Path) -> None:
-    ranks = formats.tiktoken.rank_text({**vocab_of(), 300: b"", 400: b"the thing"}).replace(b" 300\n", b" 300\r\n\n")
+    ranks = rank_text({**vocab_of(), 300: b"", 400: b"the thing"}).replace(b" 300\n", b" 300\r\n\n")
     path = tmp_path / "tokenizer.model"  # Meta's name for its rank file
     path.write_bytes(ranks)
     spec = formats.load(path, pattern="gpt2")

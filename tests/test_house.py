@@ -53,7 +53,7 @@ C_LAYERS = [
     {"count_sum", "steps"}
     | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
     {"split_token", "split", "transcode_loop", "token_text", "train_find", "train_merge"}
-    | {"bpe_merge", "bpe_lanes", "bpe_match"}
+    | {"bpe_merge", "bpe_lanes", "bpe_match", "bpe_settle"}
     | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
     | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
     {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut", "split_vector32"}

@@ -1,18 +1,11 @@
-"""Vocabulary files: one module for each format, one row for each module.
-
-A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec`,
-`dump(spec, path) -> None`, `NAMES`, the sets of file names that make a vocabulary, and `HEAD`, how the
-file that holds the tokens begins.
-"""
+"""Vocabulary files: one module for each format, one row for each module (`rows.py`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath
@@ -20,56 +13,13 @@ from ..models import Unigram, WordPiece
 from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
 from ..vocab import Vocab
-from . import codes, gguf, gpt2_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt, wordpiece
 from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
 from .reading import about
+from .rows import FORMATS, Format
 
 __all__ = ["FORMATS", "Format", "dump", "format_of", "keys_of_characters", "load", "merges_of", "ranks_of", "sniff"]
 
-
-class _Load(Protocol):
-    def __call__(
-        self,
-        path: StrPath,
-        *,
-        pattern: str | Sequence[str] | Pattern | None = None,
-        special_tokens: Mapping[str, int] | None = None,
-        name: str | None = None,
-    ) -> TokenizerSpec: ...
-
-
-class _Dump(Protocol):
-    def __call__(self, spec: TokenizerSpec, path: StrPath) -> None: ...
-
-
-@dataclass(frozen=True)
-class Format:
-    """A vocabulary format; `names` and `head` are `NAMES` and `HEAD` of its module."""
-
-    description: str
-    load: _Load
-    dump: _Dump
-    names: tuple[tuple[str, ...], ...]
-    head: re.Pattern[bytes]
-
-
-def _row(description: str, module: ModuleType) -> Format:
-    return Format(description, module.load, module.dump, module.NAMES, module.HEAD)
-
-
-#: Formats by name.  Where several fit a folder, or a file whose name does not decide, the first is taken.
-FORMATS: dict[str, Format] = {
-    "huggingface": _row("tokenizer.json", tokenizer_json),
-    "tiktoken": _row("a .tiktoken rank file", tiktoken),
-    "gpt2": _row("vocab.json with merges.txt", gpt2_files),
-    "vocab_txt": _row("vocab.txt with merges.txt", vocab_txt),
-    "wordpiece": _row("BERT's vocab.txt", wordpiece),
-    "codes": _row("merges of words with </w>: subword-nmt's codes, CLIP's bpe_simple_vocab", codes),
-    "tekken": _row("a tekken.json", tekken),
-    "gguf": _row("a GGUF model", gguf),
-    "sentencepiece": _row("a SentencePiece .model", sentencepiece),
-}
 
 # What is known and not read, by how it begins.
 _REFUSED = {

@@ -12,7 +12,6 @@ Format: `learn_bpe.py` and `apply_bpe.py` of subword-nmt, `simple_tokenizer.py` 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import VocabularyError
@@ -24,8 +23,6 @@ from ..spec import TextRules, TokenizerSpec, make_spec
 from .known import check_special_tokens
 from .reading import about, read_text
 
-NAMES = (("bpe_simple_vocab_16e6.txt",), (".codes",))
-HEAD = re.compile(rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n')
 END = "</w>"
 _UNKNOWN = "<unk>"
 _CLIP = '"bpe_simple_vocab_16e6.txt'

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,9 +21,6 @@ from .gguf_fields import read_fields
 from .gguf_pieces import BPE, UNIGRAM, read_pieces, written_pieces
 from .known import check_special_tokens
 from .pieces import UNKNOWN, Piece, PieceModel
-
-NAMES = ((".gguf",),)
-HEAD = re.compile(rb"GGUF")
 
 _BYTE_LEVEL = "gpt2"
 

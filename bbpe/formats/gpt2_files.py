@@ -8,7 +8,6 @@ mark special tokens, and their readers merge every pretoken, tokens or not.  Fir
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,10 +17,9 @@ from ..patterns import Pattern
 from ..spec import TokenizerSpec
 from .keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_json, shown
+from .rows import FORMATS
 
-#: How the two files are called; a prefix may stand before both names.
-NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
-HEAD = re.compile(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d')
+NAMES = FORMATS["gpt2"].names
 
 
 def load(
@@ -80,7 +78,7 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     write_folder_atomic(path, dict(zip(NAMES[0], (vocab.encode(), merges.encode()), strict=True)))
 
 
-def find(path: StrPath, names: Sequence[tuple[str, str]]) -> tuple[Path, Path]:
+def find(path: StrPath, names: Sequence[tuple[str, ...]]) -> tuple[Path, Path]:
     """Return the two files that a path stands for: their folder, or either of them.
 
     Raises `VocabularyError` when the name is none of the two, `FileNotFoundError` when a file is missing.

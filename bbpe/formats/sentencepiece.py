@@ -5,7 +5,6 @@ The file says nothing of BOS and EOS around a text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +15,6 @@ from ..spec import TokenizerSpec
 from .known import check_special_tokens
 from .pieces import UNKNOWN, Piece, PieceModel, pieces_of, spec_of
 from .reading import about
-
-NAMES = (("tokenizer.model",),)
-HEAD = re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15")
 
 _UNIGRAM, _BPE = 1, 2
 _MODELS = {3: "word", 4: "character"}

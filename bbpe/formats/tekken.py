@@ -9,7 +9,6 @@ special tokens come from that files before version 7 do not list.
 from __future__ import annotations
 
 import json
-import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping, Sequence
@@ -23,9 +22,6 @@ from .keys import well_formed
 from .known import check_special_tokens
 from .ranks import ranks_of
 from .reading import Fields, about, read_json, shown
-
-NAMES = (("tekken.json",),)
-HEAD = re.compile(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)')
 
 # what files of versions up to 7 that list no special tokens have at the ids 0, 1, 2, ...
 _UNLISTED = (

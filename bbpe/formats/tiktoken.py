@@ -7,7 +7,6 @@ may have holes, blank lines are skipped, and `=` is the empty token (in Whisper'
 
 from __future__ import annotations
 
-import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
@@ -20,9 +19,6 @@ from ..vocab import Vocab
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import ranks_of
 from .reading import about, read_file
-
-NAMES = ((".tiktoken",),)
-HEAD = re.compile(rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII)
 
 
 def load(

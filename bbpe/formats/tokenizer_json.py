@@ -7,7 +7,6 @@ serialisation of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,16 +29,11 @@ from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
 from .reading import Fields, about, read_json, shown
+from .rows import FORMATS
 from .unigram import read_unigram, write_unigram
 from .wordpiece import read_wordpiece, write_wordpiece
 
-NAMES = (("tokenizer.json",),)
-HEAD = re.compile(
-    rb'\s*\{\s*"(version|truncation|padding|added_tokens|pre_tokenizer|normalizer|post_processor|decoder|model)"'
-    rb"\s*:\s*[^\s\d-]"
-)
-
-
+NAMES = FORMATS["huggingface"].names
 #: What lies beside the file in a folder and says nothing about ids; it is carried along.
 BESIDE = (
     "tokenizer_config.json",

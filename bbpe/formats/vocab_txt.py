@@ -6,7 +6,6 @@ holes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
@@ -16,11 +15,10 @@ from ..spec import TokenizerSpec
 from .gpt2_files import find
 from .keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_text
+from .rows import FORMATS
 
-#: How the two files are called; a prefix may stand before both names.
-NAMES = (("vocab.txt", "merges.txt"),)
+NAMES = FORMATS["vocab_txt"].names
 _MOST_DIGITS = 20
-HEAD = re.compile(rb"[^\s{]\S* \d+\r?(?:\n|\Z)")
 
 
 def load(

@@ -22,10 +22,9 @@ from ..spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from .keys import check_ids, check_well_formed
 from .known import check_special_tokens
 from .reading import Fields, about, read_json, read_text, shown
+from .rows import FORMATS
 
-NAMES = (("vocab.txt",),)
-#: Lines without blanks, one of which is the unknown token.
-HEAD = re.compile(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)")
+NAMES = FORMATS["wordpiece"].names
 _UNKNOWN = "[UNK]"
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _BESIDE = "tokenizer_config.json"

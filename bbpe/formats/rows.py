@@ -1,0 +1,95 @@
+"""One row for each format: what its files are called, how they begin, and the module that reads and writes them.
+
+A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec` and `dump(spec, path) -> None`.  It
+is imported when a file is of its format: importing all of them took as long as loading 100,000 tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+
+from ..files import StrPath
+from ..patterns import Pattern
+from ..spec import TokenizerSpec
+
+
+@dataclass(frozen=True)
+class Format:
+    """A vocabulary format.
+
+    `names` are the sets of files that make a vocabulary: names or suffixes, and a prefix may stand before the names of
+    a pair.  `head` is how the file that holds the tokens begins.
+    """
+
+    description: str
+    module_name: str
+    names: tuple[tuple[str, ...], ...]
+    head: re.Pattern[bytes]
+
+    @property
+    def module(self) -> ModuleType:
+        """The module that reads and writes it."""
+        return import_module("." + self.module_name, __package__)
+
+    def load(
+        self,
+        path: StrPath,
+        *,
+        pattern: str | Sequence[str] | Pattern | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str | None = None,
+    ) -> TokenizerSpec:
+        """Read a file or folder of this format."""
+        found: TokenizerSpec = self.module.load(path, pattern=pattern, special_tokens=special_tokens, name=name)
+        return found
+
+    def dump(self, spec: TokenizerSpec, path: StrPath) -> None:
+        """Write a spec in this format."""
+        self.module.dump(spec, path)
+
+
+_JSON_KEYS = rb"version|truncation|padding|added_tokens|pre_tokenizer|normalizer|post_processor|decoder|model"
+
+#: Formats by name.  Where several fit a folder, or a file whose name does not decide, the first is taken.
+FORMATS: dict[str, Format] = {
+    "huggingface": Format(
+        "tokenizer.json", "tokenizer_json", (("tokenizer.json",),),
+        re.compile(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
+    ),
+    "tiktoken": Format(
+        "a .tiktoken rank file", "tiktoken", ((".tiktoken",),),
+        re.compile(
+            rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII
+        ),
+    ),
+    "gpt2": Format(
+        "vocab.json with merges.txt", "gpt2_files", (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
+        re.compile(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'),
+    ),
+    "vocab_txt": Format(
+        "vocab.txt with merges.txt", "vocab_txt", (("vocab.txt", "merges.txt"),),
+        re.compile(rb"[^\s{]\S* \d+\r?(?:\n|\Z)"),
+    ),
+    # lines without blanks, one of which is the unknown token
+    "wordpiece": Format(
+        "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), re.compile(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)")
+    ),
+    "codes": Format(
+        "merges of words with </w>: subword-nmt's codes, CLIP's bpe_simple_vocab", "codes",
+        (("bpe_simple_vocab_16e6.txt",), (".codes",)),
+        re.compile(rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'),
+    ),
+    "tekken": Format(
+        "a tekken.json", "tekken", (("tekken.json",),),
+        re.compile(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
+    ),
+    "gguf": Format("a GGUF model", "gguf", ((".gguf",),), re.compile(rb"GGUF")),
+    "sentencepiece": Format(
+        "a SentencePiece .model", "sentencepiece", (("tokenizer.model",),),
+        re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
+    ),
+}
