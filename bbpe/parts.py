@@ -117,7 +117,11 @@ class Parts(Tasks):
 
     def ids(self, work: Callable[[int], None]) -> npt.NDArray[np.uint32]:
         """Run `work`, which encodes the parts, and return the ids of all of them."""
-        self.run(work)
+        try:
+            self.run(work)
+        finally:  # an error leaves some, and memory that nobody asks for any more
+            self._encoded.clear()
+            self._copies.clear()
         return self.room.taken(self._end)
 
     def place(self, number: int) -> int | None:
@@ -141,7 +145,7 @@ class Parts(Tasks):
     def copy(self, until: Callable[[], bool]) -> None:
         """Copy ids that wait and have a place, of any thread, and wait for more of them until that is true.
 
-        An error of any thread is raised, in this one as `InterruptedError`.
+        Raises `RuntimeError` once any thread has failed.
         """
         while (found := self._next_copy(until)) is not None:
             part, source, to = found
@@ -160,5 +164,5 @@ class Parts(Tasks):
         with self._changed:
             self._changed.wait_for(lambda: self._copies or self._error is not None or until())
             if self._error is not None:
-                raise InterruptedError("another thread has failed")
+                raise RuntimeError("another thread has failed")
             return self._copies.popleft() if self._copies else None
