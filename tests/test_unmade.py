@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ import pytest
 from published import same_ids
 
 import bbpe
+from bbpe.patterns import get_pattern
+from bbpe.rules import Characters
+from bbpe.spec import make_spec
 
 NAMES = ["llama3", "qwen3_6"]
 NEIGHBOURS = ["a", "Z", "é", "я", "中", "的", "の", "カ", "한", "ไ", "न", "א", " ", "7", "。", "-", "😀", "\n"]
@@ -73,3 +77,45 @@ def test_a_page_of_them(name: str, real: Callable[[str], bbpe.Tokenizer], tiktok
         )
         same_ids(tok, text, peer.encode_ordinary(text))
         assert tok.encode(text.encode()) == tok.encode(text)
+
+
+def by_definition(pretoken: str, ids: dict[str, int], order: dict[tuple[str, str], int]) -> list[int]:
+    """A token as it is, or characters merged in order; a character without a token is the tokens of its bytes."""
+    if pretoken in ids:
+        return [ids[pretoken]]
+    symbols = list(pretoken)
+    while ranked := [(order[pair], place) for place, pair in enumerate(pairwise(symbols)) if pair in order]:
+        _, place = min(ranked)
+        symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
+    return [token_id for symbol in symbols for token_id in ([ids[symbol]] if symbol in ids else list(symbol.encode()))]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whole_pretokens_of_characters_that_may_be_written_as_bytes(seed: int) -> None:
+    """Both at once: a new unit is looked up whole, and a part of it is more ids than symbols."""
+    rng = random.Random(seed)
+    known, unknown = "abZé中", "c文я😀"
+    merges: list[tuple[str, str]] = []
+    tokens = list(known)
+    for _ in range(12):
+        left, right = rng.choice(tokens), rng.choice(tokens)
+        if left + right not in tokens:
+            merges.append((left, right))
+            tokens.append(left + right)
+    # what no merge makes, of characters without a token too
+    wholes = {" " + "".join(rng.choices(known + unknown, k=rng.randint(1, 7))) for _ in range(20)}
+    ids = {token: 256 + number for number, token in enumerate(dict.fromkeys([*tokens, " ", *sorted(wholes)]))}
+    spec = make_spec(
+        {token_id: token.encode() for token, token_id in ids.items()},
+        [(left.encode(), right.encode()) for left, right in merges],
+        pattern=get_pattern("gpt2"), whole_pretokens=True, characters=Characters(tuple(range(256))),
+    )
+    order = {pair: rank for rank, pair in enumerate(merges)}
+    for _ in range(20):
+        tok = bbpe.Tokenizer(spec)
+        words = ["".join(rng.choices(known + unknown, k=rng.randint(1, 12))) for _ in range(150)]
+        words += [whole.strip() for whole in wholes]
+        text = "".join(rng.choice(["", " "]) + rng.choice(words) for _ in range(400))
+        expected = [token_id for part in bbpe.split(text, "gpt2") for token_id in by_definition(part, ids, order)]
+        assert tok.encode(text) == expected
+        assert tok.encode(text) == expected  # of units that are remembered
