@@ -20,7 +20,7 @@
 
 typedef struct {
     bbpe_model model;
-    bbpe_bpe_late_match *match; /* of BPE, for long units */
+    bbpe_bpe_match match; /* of BPE; not exact, and not used, when an id is too large for it */
     bbpe_cut_points cuts;
     bool has_cuts;        /* pretokens are cut into units */
     bbpe_split_fill fill; /* NULL: the caller cuts the text */

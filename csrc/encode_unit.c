@@ -10,15 +10,11 @@ static size_t merge_fresh(const bbpe_encoder *self, bbpe_encode_state *state, co
     size_t count = 1;
     if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids))
         return 1;
-    const bbpe_bpe_match *match = NULL;
-    bbpe_status status = BBPE_OK;
-    if (n > BBPE_CACHE_LONG) status = bbpe_bpe_late_match_for(self->match, model, n, &match);
-    if (status == BBPE_OK && match != NULL)
-        status = bbpe_bpe_match_encode(match, model, &state->work, bytes, n, ids, &count);
-    else if (status == BBPE_OK && n <= BBPE_BPE_SHORT)
-        return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
-    else if (status == BBPE_OK)
-        status = bbpe_bpe_merge_long(model, &state->work, bytes, n, 1, ids, &count);
+    const bool is_matched = self->match.is_exact && n > BBPE_CACHE_LONG;
+    if (!is_matched && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
+    const bbpe_status status =
+        is_matched ? bbpe_bpe_match_encode(&self->match, model, &state->work, bytes, n, ids, &count)
+                   : bbpe_bpe_merge_long(model, &state->work, bytes, n, 1, ids, &count);
     if (BBPE_LIKELY(status == BBPE_OK)) return count;
     state->status = status;
     return 0;

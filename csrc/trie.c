@@ -3,9 +3,10 @@
 
 #include "memory.h"
 
-enum { BLOCK = 256, WORDS = BLOCK / 64, TRIED_BLOCKS = 2, FEW = 24 };
+enum { BLOCK = 256, WORDS = BLOCK / 64, TRIED_BLOCKS = 2, TRIED_WORDS = 2, FEW = 24, KEY_BYTES = 8 };
 
 typedef struct {
+    uint64_t key; /* the bytes of eight levels, the first one highest, and zeros behind the last */
     const uint8_t *bytes;
     uint32_t length, id;
 } token;
@@ -22,7 +23,7 @@ typedef struct {
     size_t token_count, level_count, next_count;
     uint64_t *free_slots, *free_bases; /* bits */
     size_t capacity, bits_capacity[2]; /* slots, words */
-    size_t first_block;                /* those before it are closed */
+    size_t first_word;                 /* of slots: those before it are closed to only children */
 } maker;
 
 static void clear_bit(uint64_t *bits, size_t index) {
@@ -61,13 +62,6 @@ static uint64_t flipped(uint64_t set, unsigned by) {
     return set;
 }
 
-static size_t lowest_bit(uint64_t set) {
-    size_t bit = 0;
-    for (unsigned half = 32; half > 0; half /= 2)
-        if ((set >> bit << (64 - half)) == 0) bit += half;
-    return bit;
-}
-
 /* A base within a block that has room for all labels, or 0. */
 static size_t base_in_block(const maker *self, size_t block, const uint8_t *labels, size_t count) {
     const uint64_t *free_slots = self->free_slots + block * WORDS;
@@ -78,26 +72,41 @@ static size_t base_in_block(const maker *self, size_t block, const uint8_t *labe
             set &= slots == 0 ? 0 : flipped(slots, labels[i] % 64);
         }
         if (set == 0) continue;
-        return block * BLOCK + word * 64 + lowest_bit(set);
+        return block * BLOCK + word * 64 + (size_t)__builtin_ctzll(set);
     }
     return 0;
 }
 
-/* Give a node a base with room for its children: an only child in the first blocks, to fill holes, others in the last
- * blocks.  Of the first blocks one is closed whenever they have no room, so that this stays linear. */
+/* A base for an only child, to fill holes: in one of two words of slots, the first of which is closed when neither has
+ * room, so that this stays linear; or 0. */
+static size_t base_of_only(maker *self, uint8_t label) {
+    const size_t words = self->trie->slot_count / 64;
+    for (size_t word = self->first_word; word < self->first_word + TRIED_WORDS && word < words; word++) {
+        const uint64_t bases = self->free_bases[word ^ label / 64];
+        const uint64_t set = self->free_slots[word] & (bases == 0 ? 0 : flipped(bases, label % 64));
+        if (set != 0) return (word * 64 + (size_t)__builtin_ctzll(set)) ^ label;
+    }
+    self->first_word += self->first_word < words;
+    return 0;
+}
+
+/* A base for several children, in one of the last blocks; or 0. */
+static size_t base_of_many(const maker *self, const uint8_t *labels, size_t count) {
+    const size_t blocks = self->trie->slot_count / BLOCK;
+    size_t base = 0;
+    for (size_t block = blocks < TRIED_BLOCKS ? 0 : blocks - TRIED_BLOCKS; block < blocks && base == 0; block++)
+        base = base_in_block(self, block, labels, count);
+    return base;
+}
+
+/* Give a node a base with room for its children. */
 static bbpe_status place(maker *self, uint32_t slot, const uint8_t *labels, size_t count, size_t *base) {
     bbpe_trie *trie = self->trie;
-    const size_t blocks = trie->slot_count / BLOCK;
-    size_t block = self->first_block;
-    if (count > 1 && block + TRIED_BLOCKS < blocks) block = blocks - TRIED_BLOCKS;
-    *base = 0;
-    for (size_t tried = 0; tried < TRIED_BLOCKS && block < blocks && *base == 0; tried++, block++)
-        *base = base_in_block(self, block, labels, count);
+    *base = count == 1 ? base_of_only(self, labels[0]) : base_of_many(self, labels, count);
     if (*base == 0) {
+        *base = trie->slot_count;
         const bbpe_status status = add_block(self);
         if (status != BBPE_OK) return status;
-        *base = blocks * BLOCK;
-        if (count == 1) self->first_block++;
     }
     clear_bit(self->free_bases, *base);
     for (size_t i = 0; i < count; i++) {
@@ -109,50 +118,85 @@ static bbpe_status place(maker *self, uint32_t slot, const uint8_t *labels, size
     return BBPE_OK;
 }
 
-/* Order tokens longer than `depth` by the byte there. */
-static void sort_by_byte(token *tokens, token *sorted, size_t n, size_t depth) {
+static uint64_t key_at(const token *self, size_t depth) {
+    uint64_t key = 0;
+    for (size_t i = depth; i < depth + KEY_BYTES; i++) key = key << 8 | (i < self->length ? self->bytes[i] : 0);
+    return key;
+}
+
+/* What orders tokens, the least first: up to where their bytes of these levels reach, and bytes of the key from the last. */
+static unsigned digit_of(const token *self, unsigned digit, size_t depth) {
+    if (digit > 0) return (unsigned)(self->key >> (8 * (digit - 1))) & 0xFF;
+    return self->length - depth > KEY_BYTES ? KEY_BYTES + 1 : (unsigned)(self->length - depth);
+}
+
+/* How many tokens have each value of each digit. */
+static void count_digits(const token *tokens, size_t n, size_t depth, uint32_t counts[KEY_BYTES + 1][256]) {
+    memset(counts, 0, (KEY_BYTES + 1) * sizeof *counts);
+    for (size_t i = 0; i < n; i++)
+        for (unsigned digit = 0; digit <= KEY_BYTES; digit++) counts[digit][digit_of(tokens + i, digit, depth)]++;
+}
+
+/* Order tokens by one digit, those that have the same one as they were. */
+static void sort_by_digit(const token *tokens, token *sorted, size_t n, unsigned digit, size_t depth,
+                          const uint32_t *counts) {
+    token *next[256];
+    for (size_t value = 0; value < 256; sorted += counts[value++]) next[value] = sorted;
+    for (size_t i = 0; i < n; i++) *next[digit_of(tokens + i, digit, depth)]++ = tokens[i];
+}
+
+static bool is_before(const token *a, const token *b) {
+    return a->key < b->key || (a->key == b->key && a->length < b->length);
+}
+
+/* Order tokens by the bytes of the next eight levels; one that ends there stands before those that go on. */
+static void sort_tokens(token *tokens, token *sorted, size_t n, size_t depth) {
+    for (size_t i = 0; i < n; i++) tokens[i].key = key_at(tokens + i, depth);
     if (n <= FEW) {
         for (size_t i = 1; i < n; i++) {
             const token moved = tokens[i];
             size_t at = i;
-            for (; at > 0 && tokens[at - 1].bytes[depth] > moved.bytes[depth]; at--) tokens[at] = tokens[at - 1];
+            for (; at > 0 && is_before(&moved, tokens + at - 1); at--) tokens[at] = tokens[at - 1];
             tokens[at] = moved;
         }
         return;
     }
-    size_t next[257] = {0};
-    for (size_t i = 0; i < n; i++) next[tokens[i].bytes[depth] + 1]++;
-    for (size_t byte = 1; byte < 257; byte++) next[byte] += next[byte - 1];
-    for (size_t i = 0; i < n; i++) sorted[next[tokens[i].bytes[depth]]++] = tokens[i];
-    memcpy(tokens, sorted, n * sizeof *tokens);
-}
-
-/* The token that ends at a node, if one does, becomes the node's id and the first of its tokens is gone. */
-static void take_own_token(maker *self, node *parent, size_t depth) {
-    for (uint32_t i = parent->first; i < parent->end; i++) {
-        if (self->tokens[i].length != depth) continue;
-        const token own = self->tokens[i];
-        self->tokens[i] = self->tokens[parent->first];
-        self->tokens[parent->first++] = own;
-        uint64_t *slot = self->trie->slots + parent->slot;
-        *slot &= ~((uint64_t)BBPE_TRIE_NONE << BBPE_TRIE_LABEL_BITS);
-        *slot |= (uint64_t)own.id << BBPE_TRIE_LABEL_BITS;
-        self->trie->shorter[own.id] = parent->shorter;
-        parent->shorter = own.id;
-        return;
+    token *from = tokens, *to = sorted;
+    uint32_t counts[KEY_BYTES + 1][256];
+    count_digits(tokens, n, depth, counts);
+    for (unsigned digit = 0; digit <= KEY_BYTES; digit++) {
+        if (counts[digit][digit_of(tokens, digit, depth)] == n) continue; /* all have the same one */
+        sort_by_digit(from, to, n, digit, depth, counts[digit]);
+        token *swapped = from;
+        from = to;
+        to = swapped;
     }
+    if (from != tokens) memcpy(tokens, from, n * sizeof *tokens);
 }
 
-/* Give a node its children, whose tokens are then sorted by their byte. */
+/* The token that ends at a node, if one does, is its first: it becomes the node's id. */
+static void take_own_token(maker *self, node *parent, size_t depth) {
+    const token *own = self->tokens + parent->first;
+    if (parent->first == parent->end || own->length != depth) return;
+    uint64_t *slot = self->trie->slots + parent->slot;
+    *slot &= ~((uint64_t)BBPE_TRIE_NONE << BBPE_TRIE_LABEL_BITS);
+    *slot |= (uint64_t)own->id << BBPE_TRIE_LABEL_BITS;
+    self->trie->shorter[own->id] = parent->shorter;
+    parent->shorter = own->id;
+    parent->first++;
+}
+
+/* Give a node its children. */
 static bbpe_status grow(maker *self, node parent, size_t depth) {
+    if (depth % KEY_BYTES == 0) sort_tokens(self->tokens + parent.first, self->sorted, parent.end - parent.first, depth);
     take_own_token(self, &parent, depth);
     if (parent.first == parent.end) return BBPE_OK;
-    sort_by_byte(self->tokens + parent.first, self->sorted, parent.end - parent.first, depth);
+    const unsigned shift = 8 * (KEY_BYTES - 1 - depth % KEY_BYTES);
     uint8_t labels[256];
     size_t count = 0, base;
     node *children = self->next + self->next_count;
     for (uint32_t i = parent.first; i < parent.end; i++) {
-        const uint8_t byte = self->tokens[i].bytes[depth];
+        const uint8_t byte = (uint8_t)(self->tokens[i].key >> shift);
         if (count == 0 || byte != labels[count - 1]) {
             labels[count] = byte;
             children[count++] = (node){0, i, i, parent.shorter};
@@ -193,7 +237,7 @@ static bbpe_status list_tokens(maker *self, const bbpe_pretoken_table *table, ui
         if (!(entry->value & flags) || entry->length == 0) continue;
         if ((uint32_t)entry->value >= BBPE_TRIE_NONE) return BBPE_TOO_LARGE;
         self->tokens[self->token_count++] =
-            (token){table->arena + entry->start, entry->length, (uint32_t)entry->value};
+            (token){0, table->arena + entry->start, entry->length, (uint32_t)entry->value};
     }
     return BBPE_OK;
 }
@@ -203,11 +247,11 @@ bbpe_status bbpe_trie_init(bbpe_trie *self, const bbpe_pretoken_table *tokens, u
     const size_t n = tokens->count;
     maker work = {.trie = self};
     self->shorter = bbpe_memory_new(id_count, sizeof *self->shorter);
-    work.tokens = bbpe_memory_new(n, sizeof *work.tokens);
-    work.sorted = bbpe_memory_new(n, sizeof *work.sorted);
+    work.tokens = bbpe_memory_table(n, sizeof *work.tokens);
+    work.sorted = bbpe_memory_table(n, sizeof *work.sorted);
     /* the nodes of a level share no token */
-    work.level = bbpe_memory_new(n + 1, sizeof *work.level);
-    work.next = bbpe_memory_new(n + 1, sizeof *work.next);
+    work.level = bbpe_memory_table(n + 1, sizeof *work.level);
+    work.next = bbpe_memory_table(n + 1, sizeof *work.next);
     bbpe_status status = BBPE_NO_MEMORY;
     if (self->shorter && work.tokens && work.sorted && work.level && work.next)
         status = list_tokens(&work, tokens, flags, id_count);
@@ -217,10 +261,10 @@ bbpe_status bbpe_trie_init(bbpe_trie *self, const bbpe_pretoken_table *tokens, u
     if (self->slots != NULL) memcpy(self->slots, grown, self->slot_count * sizeof *self->slots);
     else if (status == BBPE_OK) status = BBPE_NO_MEMORY;
     bbpe_memory_free(grown);
-    bbpe_memory_free(work.tokens);
-    bbpe_memory_free(work.sorted);
-    bbpe_memory_free(work.level);
-    bbpe_memory_free(work.next);
+    bbpe_memory_table_free(work.tokens);
+    bbpe_memory_table_free(work.sorted);
+    bbpe_memory_table_free(work.level);
+    bbpe_memory_table_free(work.next);
     bbpe_memory_free(work.free_slots);
     bbpe_memory_free(work.free_bases);
     if (status != BBPE_OK) bbpe_trie_free(self);

@@ -99,7 +99,6 @@ static bbpe_status encode_with(const bbpe_model *model, const bbpe_scheme *schem
     static bbpe_encode_state state;
     bbpe_status status = bbpe_encoder_init(&encoder, model, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO));
     if (!status) {
-        encoder.match->cost = BBPE_BPE_MATCH_WORTH;
         bbpe_encode_state_init(&state);
         bbpe_encode_state_grow(&state, 64, 16);
         state.shared = bbpe_shared_cache_new(16);

@@ -305,7 +305,6 @@ static void encode_round(driver *self, size_t threads) {
     const bbpe_model model = bbpe_model_of_bpe(&self->model);
     must(bbpe_encoder_init(&self->encoder, &model, scheme, fill));
     if (below(&self->random, 3) == 0) self->encoder.merge_lanes = NULL;
-    self->encoder.match->cost = below(&self->random, BBPE_BPE_MATCH_WORTH);
     for (int i = 0; i < TEXTS; i++) make_sample(self, self->samples + i, scheme, fill);
     new_shared(self, SHARED_SLOTS);
     in_threads(self, encode, threads);
