@@ -79,11 +79,18 @@ uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *stat
     return bbpe_stage_emit(&stage, self, state, bytes, ids);
 }
 
-/* Whether a stretch of text of which 16 bytes more may be read has characters of three bytes and more: whole vectors, of
- * which the compiler keeps the greatest bytes. */
+/* Whether a stretch of text of which 16 bytes more may be read has characters of three bytes and more.  Of ASCII that is
+ * soon known; else the compiler keeps the greatest bytes of whole vectors. */
 static bool has_wide_text(const uint8_t *text, size_t n) {
     const size_t whole = (n + 15) & ~(size_t)15;
+    bbpe_cache_words seen[4] = {{0}}, vector;
     uint8_t most = 0;
+    for (size_t i = 0; i + 16 <= whole; i += 16) {
+        memcpy(&vector, text + i, sizeof vector);
+        seen[i / 16 % 4] |= vector;
+    }
+    seen[0] |= seen[1] | seen[2] | seen[3];
+    if (((seen[0][0] | seen[0][1]) & 0x8080808080808080u) == 0) return false;
     for (size_t i = 0; i < whole; i++) most = text[i] > most ? text[i] : most;
     return most >= 0xE0;
 }
