@@ -15,8 +15,8 @@ import numpy.typing as npt
 from .core.id_room import IdRoom
 from .parallel import together
 
-#: Tasks of a round, at least: the ids of those that threads begin early wait for the first ones of the round.
-_ROUND = 32
+#: Tasks of a round, and ids that those of a round may have: ids of the last tasks wait for the first ones.
+_ROUND, _ROUND_IDS = 32, 1 << 24
 
 
 class Tasks:
@@ -82,15 +82,15 @@ class Tasks:
 class IdSource(Protocol):
     """Memory with ids of parts that wait for their places."""
 
-    #: how many parts these are
-    waiting: int
+    #: what waits there
+    waiting: set[Encoded]
 
     def copy(self, start: int, count: int, room: IdRoom, to: int) -> None:
         """Copy the ids from `start` on to their place."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Encoded:
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
     """The ids of a part: how many they are, and where they wait unless they are in their place."""
 
     count: int
@@ -109,10 +109,12 @@ class Parts(Tasks):
         super().__init__(len(most), length, threads)
         self.most = most
         self.room = IdRoom(sum(most))
-        #: how many ids may wait in a thread's memory: those of about two runs
-        self.most_waiting = 2 * sum(most) * self._round // (self._threads * max(self._round, len(most)))
-        self._encoded: dict[int, _Encoded] = {}
-        self._copies = deque[tuple[_Encoded, IdSource, int]]()
+        average = max(1, sum(most) // max(1, len(most)))
+        self._round = max(2 * self._threads, min(_ROUND, _ROUND_IDS // average))
+        #: for how many ids a thread has memory where they wait: those of about a run
+        self.most_waiting = average * -(-self._round // self._threads)
+        self._encoded: dict[int, Encoded] = {}
+        self._copies = deque[tuple[Encoded, IdSource, int]]()
         self._turn = self._end = 0
 
     def ids(self, work: Callable[[int], None]) -> npt.NDArray[np.uint32]:
@@ -132,9 +134,9 @@ class Parts(Tasks):
     def add(self, number: int, count: int, source: IdSource | None = None, start: int = 0) -> None:
         """Take note that a part has `count` ids: in their place, or from `start` on in a source, where they wait."""
         with self._changed:
-            self._encoded[number] = _Encoded(count, source, start)
+            self._encoded[number] = Encoded(count, source, start)
             if source is not None:
-                source.waiting += 1
+                source.waiting.add(self._encoded[number])
             while (part := self._encoded.pop(self._turn, None)) is not None:
                 if part.source is not None:
                     self._copies.append((part, part.source, self._end))
@@ -153,14 +155,19 @@ class Parts(Tasks):
                 source.copy(part.start, part.count, self.room, to)
             finally:
                 with self._changed:
-                    source.waiting -= 1
+                    source.waiting.discard(part)
                     self._changed.notify_all()
+
+    def waiting(self, source: IdSource) -> list[tuple[int, int]]:
+        """Return where in a source ids wait, from the first place to the last."""
+        with self._changed:
+            return sorted((part.start, part.start + part.count) for part in source.waiting)
 
     def finish(self) -> None:
         """Copy ids until all parts have their place."""
         self.copy(lambda: self._turn == self._count)
 
-    def _next_copy(self, until: Callable[[], bool]) -> tuple[_Encoded, IdSource, int] | None:
+    def _next_copy(self, until: Callable[[], bool]) -> tuple[Encoded, IdSource, int] | None:
         with self._changed:
             self._changed.wait_for(lambda: self._copies or self._error is not None or until())
             if self._error is not None:

@@ -22,7 +22,7 @@ from strings import adversarial_strings, byte_soups
 import bbpe
 from bbpe import encoding, tokenizer
 from bbpe.core.id_room import IdRoom
-from bbpe.parts import Parts, Tasks
+from bbpe.parts import Encoded, Parts, Tasks
 
 Text = str | bytes
 
@@ -190,7 +190,7 @@ class _Early:
     """What one worker has of parts that are early: each part's number, as often as it has ids."""
 
     def __init__(self, parts: Parts) -> None:
-        self.waiting, self._parts = 0, parts
+        self.waiting, self._parts = set[Encoded](), parts
         self.ids: list[int] = []
 
     def copy(self, start: int, count: int, room: IdRoom, to: int) -> None:
@@ -198,10 +198,10 @@ class _Early:
 
     def add(self, number: int) -> None:
         if len(self.ids) > 20:
-            self._parts.copy(lambda: self.waiting == 0 or self._parts.place(number) is not None)
+            self._parts.copy(lambda: not self.waiting or self._parts.place(number) is not None)
         place = self._parts.place(number)
         if place is None:
-            if self.waiting == 0:
+            if not self.waiting:
                 self.ids.clear()
             self._parts.add(number, number % 4, self, len(self.ids))
             self.ids += [number] * (number % 4)

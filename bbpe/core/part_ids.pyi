@@ -1,11 +1,11 @@
 from typing import Self
 
-from ..parts import Parts
+from ..parts import Encoded, Parts
 from .id_room import IdRoom
 from .states import States
 
 class PartIds:
-    waiting: int
+    waiting: set[Encoded]
     def __new__(cls, parts: Parts, states: States, worker: int) -> Self: ...
     def may_begin(self) -> bool: ...
     def copy(self, start: int, count: int, room: IdRoom, to: int) -> None: ...

@@ -16,7 +16,7 @@ cdef class PartIds:
     """
 
     def __cinit__(self, parts not None, States states not None, size_t worker):
-        self.parts, self.states, self.worker = parts, states, worker
+        self.parts, self.states, self.worker, self.waiting = parts, states, worker, set()
         self.state = states.borrow(parts.share, worker)
 
     def __dealloc__(self):
@@ -35,34 +35,42 @@ cdef class PartIds:
     cdef uint32_t *memory(self) except NULL:
         """Where the part's ids are to be written."""
         cdef IdRoom room = self.parts.room
-        cdef size_t size
-        if not self._has_room():
+        self.start = self._find()
+        if self.start < 0:
             self.parts.copy(self.may_begin)
+            self.start = self._find()
         place = self.parts.place(self.number)
         self.is_placed = place is not None
         if self.is_placed:
             return room.ids + <size_t>place
-        if self.waiting == 0:
-            self.used = 0
-            size = max(self.most, <size_t>self.parts.most_waiting) + BBPE_ENCODE_SLACK
-            if not bbpe_room_open(&self.state.early, size * sizeof(uint32_t)):
-                raise MemoryError("bbpe could not allocate memory")
-        return <uint32_t *>self.state.early.start + self.used
+        if self._end(self.start) > self.state.early.size and not bbpe_room_open(
+                &self.state.early, max(self._end(0), <size_t>self.parts.most_waiting * sizeof(uint32_t))):
+            raise MemoryError("bbpe could not allocate memory")
+        return <uint32_t *>self.state.early.start + self.start
 
-    cdef bint _has_room(self) noexcept:
-        return (self.used + self.most + BBPE_ENCODE_SLACK) * sizeof(uint32_t) <= self.state.early.size
+    cdef size_t _end(self, size_t start) noexcept:
+        """How many bytes of memory the part needs from there on, with all before it."""
+        return (start + self.most + BBPE_ENCODE_SLACK) * sizeof(uint32_t)
+
+    cdef Py_ssize_t _find(self) except -2:
+        """The first place in the memory where there is room for the part, or -1; 0 if nothing waits, so that it may move."""
+        cdef size_t at = 0, start, end
+        for start, end in self.parts.waiting(self):
+            if self._end(at) <= start * sizeof(uint32_t):
+                return at
+            at = max(at, end)
+        return at if at == 0 or self._end(at) <= self.state.early.size else -1
 
     def may_begin(self):
-        """Whether there is memory for the part: none that somebody may copy from, or its place."""
-        return self.waiting == 0 or self.parts.place(self.number) is not None
+        """Whether there is memory for the part, or its place."""
+        return self._find() >= 0 or self.parts.place(self.number) is not None
 
     cdef int add(self, size_t count) except -1:
         """The part has been encoded to so many ids."""
         if self.is_placed:
             self.parts.add(self.number, count)
         else:
-            self.parts.add(self.number, count, self, self.used)
-            self.used += count
+            self.parts.add(self.number, count, self, self.start)
         self.parts.copy(at_once)
         return 0
 
