@@ -69,9 +69,8 @@ class Bbpe(Peer):
     @classmethod
     def imported(cls) -> Any:
         """The package with what a tokenizer is made of, which it imports when that is first asked for."""
-        bbpe = super().imported()
-        bbpe.Tokenizer  # noqa: B018
-        return bbpe
+        importlib.import_module("bbpe.tokenizer")
+        return super().imported()
 
     def load(self) -> Any:
         return self.imported().load(self.vocabulary.ranks, special_tokens={})

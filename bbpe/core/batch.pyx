@@ -1,12 +1,12 @@
 """What a batch of texts will take, before any of it is encoded."""
-from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t
 
 from bbpe.core.c_encode cimport bbpe_encode_bound
 from bbpe.core.text_view cimport text_at, text_unit_size
 
 
-def most_ids(text, size_t length):
+cpdef size_t most_ids(text, size_t length):
     """How many ids so many characters or bytes of a text have at most."""
     if PyUnicode_Check(text):
         return bbpe_encode_bound(text_unit_size(text), length)
@@ -26,15 +26,11 @@ def extent(list texts not None, int64_t[::1] ends=None):
         raise ValueError(f"{ends.shape[0]} places for the ends of {n} texts")
     for i in range(n):
         text = text_at(texts, i)
-        if PyUnicode_Check(text):
-            own = PyUnicode_GET_LENGTH(text)
-            most += bbpe_encode_bound(text_unit_size(text), own)
-        else:
-            try:
-                own = len(text)
-            except TypeError:
-                raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None
-            most += own
+        try:
+            own = len(text)
+        except TypeError:
+            raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None
+        most += most_ids(text, own)
         length += own
         if is_listed:
             ends[i] = most

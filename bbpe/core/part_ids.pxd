@@ -9,12 +9,11 @@ cdef class PartIds:
     cdef readonly set waiting
     cdef States states
     cdef object parts
-    cdef size_t worker, number, most
+    cdef size_t worker, number, most, needed
     cdef Py_ssize_t start
     cdef bint is_placed
 
     cdef bint take(self) except -1
     cdef uint32_t *memory(self) except NULL
-    cdef size_t _end(self, size_t start) noexcept
     cdef Py_ssize_t _find(self) except -2
     cdef int add(self, size_t count) except -1

@@ -30,6 +30,7 @@ cdef class PartIds:
             self.parts.finish()
             return False
         self.number, self.most = number, self.parts.most[number]
+        self.needed = self.most + BBPE_ENCODE_SLACK
         return True
 
     cdef uint32_t *memory(self) except NULL:
@@ -43,23 +44,19 @@ cdef class PartIds:
         self.is_placed = place is not None
         if self.is_placed:
             return room.ids + <size_t>place
-        if self._end(self.start) > self.state.early.size and not bbpe_room_open(
-                &self.state.early, max(self._end(0), <size_t>self.parts.most_waiting * sizeof(uint32_t))):
+        if (self.start + self.needed) * sizeof(uint32_t) > self.state.early.size and not bbpe_room_open(
+                &self.state.early, max(self.needed, <size_t>self.parts.most_waiting) * sizeof(uint32_t)):
             raise MemoryError("bbpe could not allocate memory")
         return <uint32_t *>self.state.early.start + self.start
 
-    cdef size_t _end(self, size_t start) noexcept:
-        """How many bytes of memory the part needs from there on, with all before it."""
-        return (start + self.most + BBPE_ENCODE_SLACK) * sizeof(uint32_t)
-
     cdef Py_ssize_t _find(self) except -2:
         """The first place in the memory where there is room for the part, or -1; 0 if nothing waits, so that it may move."""
-        cdef size_t at = 0, start, end
+        cdef size_t at = 0, start, end, room = self.state.early.size // sizeof(uint32_t)
         for start, end in self.parts.waiting(self):
-            if self._end(at) <= start * sizeof(uint32_t):
+            if at + self.needed <= start:
                 return at
             at = max(at, end)
-        return at if at == 0 or self._end(at) <= self.state.early.size else -1
+        return at if at == 0 or at + self.needed <= room else -1
 
     def may_begin(self):
         """Whether there is memory for the part, or its place."""

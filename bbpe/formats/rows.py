@@ -1,7 +1,7 @@
 """One row for each format: what its files are called, how they begin, and the module that reads and writes them.
 
 A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec` and `dump(spec, path) -> None`.  It
-is imported when a file is of its format: importing all of them took as long as loading 100,000 tokens.
+is imported when a file is of its format: importing all of them took two fifths of what a first load imports.
 """
 
 from __future__ import annotations
