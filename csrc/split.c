@@ -39,7 +39,8 @@ bbpe_split_fill bbpe_split_select(const bbpe_scheme *scheme, bbpe_isa isa) {
     if (isa == BBPE_ISA_AUTO && joins_all(scheme)) return fill_whole;
 #ifdef BBPE_HAS_X86
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
-    const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi")
+                        && __builtin_cpu_supports("avx512vbmi2");
     if (avx512 && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX512)) return bbpe_split_avx512(row);
     if (avx2 && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX2)) return bbpe_split_avx2(row);
 #endif

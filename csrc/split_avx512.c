@@ -1,8 +1,10 @@
 /* AVX-512 primitives: a block is one vector of 64 bytes, and comparing gives the mask. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "target.h"
-BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
-#include "split_vector32.h"
+BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
+#include <immintrin.h>
+
+#include "common.h"
 
 typedef __m512i bbpe_vector;
 
@@ -41,16 +43,15 @@ BBPE_INLINE uint64_t lanes_bits(bbpe_lanes a) {
     return bits;
 }
 
-/* a block starts where the last one ended, so latency counts, and masks come out of these faster: 1.8 instead of
- * 1.6 GB/s on English, gpt2 */
-#define ascii_vector bbpe_vector32
-#define ascii_lanes bbpe_vector32
-#define ascii_load vector32_load
-#define ascii_eq vector32_eq
-#define ascii_in vector32_in
-#define ascii_or lanes32_or
-#define ascii_but lanes32_but
-#define ascii_bits lanes32_bits
+BBPE_INLINE bbpe_vector vector_table(const uint8_t table[128], bbpe_vector v) {
+    return _mm512_permutex2var_epi8(vector_load(table), v, vector_load(table + 64));
+}
+
+BBPE_INLINE bbpe_lanes vector_has(bbpe_vector v, uint8_t bit) {
+    return _mm512_test_epi8_mask(v, _mm512_set1_epi8((char)bit));
+}
+
+#define vector_lookup vector_table
 
 /* Eight places at a time; 24 hold the starts of most blocks, so that the branch is foreseeable. */
 BBPE_INLINE size_t vector_write(uint64_t starts, size_t start, size_t *ends) {

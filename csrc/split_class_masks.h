@@ -6,18 +6,6 @@
 
 #include "split_token.h"
 
-/* ASCII may be classified by other primitives than the rest. */
-#ifndef ascii_vector
-#define ascii_vector bbpe_vector
-#define ascii_lanes bbpe_lanes
-#define ascii_load vector_load
-#define ascii_eq vector_eq
-#define ascii_in vector_in
-#define ascii_or lanes_or
-#define ascii_but lanes_but
-#define ascii_bits lanes_bits
-#endif
-
 #if defined(__GNUC__) && !defined(__clang__)
 /* a vector load of masks just stored one by one waits for all of them to reach the cache */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
@@ -51,22 +39,70 @@ BBPE_INLINE uint64_t masks_of(const bbpe_masks *m, uint32_t set) {
     return bits;
 }
 
+#ifdef vector_lookup
+enum { BBPE_KIND_LETTER = 1, BBPE_KIND_NUMBER = 2, BBPE_KIND_SPACE = 4, BBPE_KIND_NEWLINE = 8, BBPE_KIND_BLANK = 16,
+       BBPE_KIND_QUOTE = 32, BBPE_KIND_SLASH = 64, BBPE_KIND_PUNCT = 128 };
+
+/* clang-format off */
+#define P BBPE_KIND_PUNCT
+#define L BBPE_KIND_LETTER
+#define N BBPE_KIND_NUMBER
+static const uint8_t masks_kinds[128] = {
+    P, P, P, P, P, P, P, P, P, BBPE_KIND_BLANK, BBPE_KIND_NEWLINE, BBPE_KIND_BLANK, BBPE_KIND_BLANK, BBPE_KIND_NEWLINE, P, P,
+    P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P,
+    BBPE_KIND_SPACE, P, P, P, P, P, P, P | BBPE_KIND_QUOTE, P, P, P, P, P, P, P, P | BBPE_KIND_SLASH,
+    N, N, N, N, N, N, N, N, N, N, P, P, P, P, P, P,
+    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, P,
+    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, P,
+};
+#undef P
+#undef L
+#undef N
+/* clang-format on */
+
+/* The classes of ASCII; `high` are the other bytes.  By one lookup, a bit a class: a third of the instructions that comparing
+ * takes. */
+BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
+    const bbpe_vector v = vector_load(text), kinds = vector_lookup(masks_kinds, v);
+    const uint64_t letters = lanes_bits(vector_has(kinds, BBPE_KIND_LETTER)), lower = lanes_bits(vector_has(v, 'a' ^ 'A'));
+    bbpe_masks m = {{0}, 0, 0, lanes_bits(vector_eq(v, '\n')), 0, 64};
+    m.quote = lanes_bits(vector_has(kinds, BBPE_KIND_QUOTE));
+    m.slash = lanes_bits(vector_has(kinds, BBPE_KIND_SLASH));
+    m.by[BBPE_CLASS_UPPER] = letters & ~lower;
+    m.by[BBPE_CLASS_LOWER] = letters & lower;
+    m.by[BBPE_CLASS_NUMBER] = lanes_bits(vector_has(kinds, BBPE_KIND_NUMBER));
+    m.by[BBPE_CLASS_SPACE] = lanes_bits(vector_has(kinds, BBPE_KIND_SPACE));
+    m.by[BBPE_CLASS_NEWLINE] = lanes_bits(vector_has(kinds, BBPE_KIND_NEWLINE));
+    m.by[BBPE_CLASS_BLANK] = lanes_bits(vector_has(kinds, BBPE_KIND_BLANK));
+    m.by[BBPE_CLASS_PUNCT] = lanes_bits(vector_has(kinds, BBPE_KIND_PUNCT));
+    *high = lanes_bits(vector_in(v, 0x80, 0xFF));
+    if (*high) { /* they were looked up as ASCII */
+        m.quote &= ~*high;
+        m.slash &= ~*high;
+#pragma GCC unroll 19
+        for (int k = 0; k < BBPE_UCLASS_COUNT; k++) m.by[k] &= ~*high;
+    }
+    return m;
+}
+#else
 /* The classes of ASCII; `high` are the other bytes. */
 BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
-    const ascii_vector v = ascii_load(text);
-    const uint64_t quote = ascii_bits(ascii_eq(v, '\'')), slash = ascii_bits(ascii_eq(v, '/'));
-    const ascii_lanes line_end = ascii_eq(v, '\n'), newline = ascii_or(line_end, ascii_eq(v, '\r'));
-    bbpe_masks m = {{0}, quote, slash, ascii_bits(line_end), 0, 64};
-    *high = ascii_bits(ascii_in(v, 0x80, 0xFF));
-    m.by[BBPE_CLASS_UPPER] = ascii_bits(ascii_in(v, 'A', 'Z'));
-    m.by[BBPE_CLASS_LOWER] = ascii_bits(ascii_in(v, 'a', 'z'));
-    m.by[BBPE_CLASS_NUMBER] = ascii_bits(ascii_in(v, '0', '9'));
-    m.by[BBPE_CLASS_SPACE] = ascii_bits(ascii_eq(v, ' '));
-    m.by[BBPE_CLASS_NEWLINE] = ascii_bits(newline);
-    m.by[BBPE_CLASS_BLANK] = ascii_bits(ascii_but(ascii_in(v, '\t', '\r'), newline));
+    const bbpe_vector v = vector_load(text);
+    const bbpe_lanes line_end = vector_eq(v, '\n'), newline = lanes_or(line_end, vector_eq(v, '\r'));
+    bbpe_masks m = {{0}, 0, 0, lanes_bits(line_end), 0, 64};
+    m.quote = lanes_bits(vector_eq(v, '\''));
+    m.slash = lanes_bits(vector_eq(v, '/'));
+    m.by[BBPE_CLASS_UPPER] = lanes_bits(vector_in(v, 'A', 'Z'));
+    m.by[BBPE_CLASS_LOWER] = lanes_bits(vector_in(v, 'a', 'z'));
+    m.by[BBPE_CLASS_NUMBER] = lanes_bits(vector_in(v, '0', '9'));
+    m.by[BBPE_CLASS_SPACE] = lanes_bits(vector_eq(v, ' '));
+    m.by[BBPE_CLASS_NEWLINE] = lanes_bits(newline);
+    m.by[BBPE_CLASS_BLANK] = lanes_bits(lanes_but(vector_in(v, '\t', '\r'), newline));
+    *high = lanes_bits(vector_in(v, 0x80, 0xFF));
     m.by[BBPE_CLASS_PUNCT] = ~(*high | masks_of(&m, BBPE_SET_ALL & ~BBPE_SET(PUNCT)));
     return m;
 }
+#endif
 
 /* Add characters of `length` bytes to a class, by their first bytes, which are returned. */
 BBPE_INLINE uint64_t masks_add(bbpe_masks *m, int class_index, uint64_t first, unsigned length) {

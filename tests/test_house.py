@@ -56,7 +56,7 @@ C_LAYERS = [
     | {"bpe_merge", "bpe_lanes", "bpe_match", "bpe_settle"}
     | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
     | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
-    {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut", "split_vector32"}
+    {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut"}
     | {"encode", "encode_stage", "encode_cut", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"},
     {"encode_batch", "encode_pending", "bpe_lanes_avx512"},

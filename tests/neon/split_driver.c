@@ -16,7 +16,7 @@
 #include "memory.h"
 #include "split.h"
 
-enum { LONGEST = 1024, BLOCK = 64, AHEAD = 72, MOST_WAYS = 64 };
+enum { LONGEST = 4096, BLOCK = 64, AHEAD = 72, MOST_WAYS = 64 };
 
 /* one of each class of uclass_table.h, and whatever clauses name */
 static const char *const PIECES[] = {
@@ -98,7 +98,7 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
         if (w->failed) continue;
         for (size_t start = 0, count = 0; start < n; start = truth[count - 1])
             count += w->truth(&w->scheme, text, start, n, truth + count, LONGEST - count);
-        compare(w, text, n, truth, BLOCK + next_random(self, 90));
+        compare(w, text, n, truth, BLOCK + next_random(self, next_random(self, 2) ? 90 : 500));
     }
     bbpe_memory_free(exact);
     self->texts++;
@@ -128,7 +128,7 @@ static void check_pairs(driver *self) {
 static void check_soup(driver *self) {
     uint8_t text[LONGEST];
     const char *const *kinds[5];
-    const size_t kind_count = 1 + next_random(self, COUNT(kinds)), length = 1 + next_random(self, 400);
+    const size_t kind_count = 1 + next_random(self, COUNT(kinds)), length = 1 + next_random(self, next_random(self, 4) ? 400 : LONGEST);
     size_t n = 0;
     for (size_t k = 0; k < kind_count; k++) kinds[k] = SOUPS[next_random(self, COUNT(SOUPS))];
     for (size_t fill = next_random(self, 2) * next_random(self, BLOCK); fill--;) n = append(text, n, "x");
@@ -141,6 +141,20 @@ static void check_soup(driver *self) {
     for (size_t flips = next_random(self, 8) ? 0 : next_random(self, 4); flips--;)
         text[next_random(self, n)] = (uint8_t)next_random(self, 256);
     check(self, text, next_random(self, 2) ? length : n);
+}
+
+/* Words of one length, then of another, up to where two stretches are split in turn: one may be dense, or at its end. */
+static void check_stretches(driver *self) {
+    uint8_t text[LONGEST];
+    const size_t turn = next_random(self, 1200), length = 1 + turn + next_random(self, 1200);
+    const size_t most = next_random(self, 2) ? 3 : 62, longest[2] = {next_random(self, most), next_random(self, most)};
+    const char *between = next_random(self, 2) ? " " : next_random(self, 2) ? "." : "      \n";
+    size_t n = 0;
+    while (n < length) {
+        for (size_t letters = next_random(self, 4) ? longest[n > turn] : 1; letters--;) n = append(text, n, "a");
+        n = append(text, n, next_random(self, 6) ? between : next_random(self, 6) ? " b" : PIECES[next_random(self, COUNT(PIECES))]);
+    }
+    check(self, text, length);
 }
 
 static bool add_way(driver *self, const bbpe_scheme *scheme, const char *name, bbpe_isa isa) {
@@ -192,7 +206,10 @@ int main(int argc, char **argv) {
     }
     self.guard = guard_page();
     check_pairs(&self);
-    for (long rounds = atol(argv[2]); rounds > 0; rounds--) check_soup(&self);
+    for (long rounds = atol(argv[2]); rounds > 0; rounds--) {
+        check_soup(&self);
+        if (rounds % 4 == 0) check_stretches(&self);
+    }
     size_t failed = 0;
     for (size_t k = 0; k < self.way_count; k++) failed += self.ways[k].failed;
     printf("%s: %llu texts, %zu schemes, %zu of them differ\n", argv[1], (unsigned long long)self.texts,
