@@ -79,32 +79,18 @@ uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *stat
     return bbpe_stage_emit(&stage, self, state, bytes, ids);
 }
 
-/* Whether a stretch of text of which 16 bytes more may be read has characters of three bytes and more.  Of ASCII that is
- * soon known; else the compiler keeps the greatest bytes of whole vectors. */
-static bool has_wide_text(const uint8_t *text, size_t n) {
-    const size_t whole = (n + 15) & ~(size_t)15;
-    bbpe_cache_words seen[4] = {{0}}, vector;
-    uint8_t most = 0;
-    for (size_t i = 0; i + 16 <= whole; i += 16) {
-        memcpy(&vector, text + i, sizeof vector);
-        seen[i / 16 % 4] |= vector;
-    }
-    seen[0] |= seen[1] | seen[2] | seen[3];
-    if (((seen[0][0] | seen[0][1]) & 0x8080808080808080u) == 0) return false;
-    for (size_t i = 0; i < whole; i++) most = text[i] > most ? text[i] : most;
-    return most >= 0xE0;
-}
-
-/* All of a block's pretokens: keys first and their entries prefetched, then ids.  The text has n bytes, of which 16
- * can be read at every pretoken; `may_be_wide` if it has characters of three bytes. */
-BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                   size_t start, const size_t *ends, size_t count, uint32_t *ids, bool may_be_wide) {
+/* All of a block's pretokens: keys first and their entries prefetched, then ids.  Of the text 16 bytes can be read at each of
+ * them; `may_be_wide` if it has characters of three bytes. */
+BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
+                                   uint32_t *ids, bool may_be_wide) {
+    const uint8_t *const text = block->text;
+    const size_t n = block->n, *const last = block->ends + block->count;
+    size_t start = block->start;
     const bbpe_hot_cache *const hot = &state->hot;
     bbpe_stage_unit units[BBPE_STAGE];
     bbpe_stage stage = bbpe_stage_over(units);
-    const size_t *const last = ends + count;
 #pragma GCC unroll 2
-    for (const size_t *end = ends; end < last; start = *end++) {
+    for (const size_t *end = block->ends; end < last; start = *end++) {
         bbpe_cut cut = {self, state, text, n, start, start, end, last};
         if (may_be_wide && bbpe_is_three(text + start)) {
             ids = bbpe_cut_stretch(&cut, &stage, ids);
@@ -127,46 +113,51 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
 }
 
 /* Its two cases, each a function of its own, or the stage would not stay in registers: 540 instead of 630 MB/s. */
-static BBPE_NOINLINE uint32_t *encode_wide(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
-                                           size_t n, size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    return encode_block(self, state, text, n, start, ends, count, ids, true);
+static BBPE_NOINLINE uint32_t *encode_wide(const bbpe_encoder *self, bbpe_encode_state *state,
+                                           const bbpe_pretokens *block, uint32_t *ids) {
+    return encode_block(self, state, block, ids, true);
 }
 
-static BBPE_NOINLINE uint32_t *encode_plain(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
-                                            size_t n, size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    return encode_block(self, state, text, n, start, ends, count, ids, false);
+static BBPE_NOINLINE uint32_t *encode_plain(const bbpe_encoder *self, bbpe_encode_state *state,
+                                            const bbpe_pretokens *block, uint32_t *ids) {
+    return encode_block(self, state, block, ids, false);
 }
 
 /* Pretokens behind the last of which 16 bytes may be read. */
-BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                    size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    const size_t end = count ? ends[count - 1] : start;
-    if (self->has_cuts && has_wide_text(text + start, end - start))
-        return encode_wide(self, state, text, n, start, ends, count, ids);
-    return encode_plain(self, state, text, n, start, ends, count, ids);
+BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
+                                    uint32_t *ids) {
+    return self->has_cuts && block->wide ? encode_wide(self, state, block, ids) : encode_plain(self, state, block, ids);
 }
 
 /* The last pretokens of a text.  Those that begin within 15 bytes of its end, all of them short, are copied to where more
  * may be read: of a text of 20 characters that is nearly all. */
-static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
-                                           size_t n, size_t start, const size_t *ends, size_t count, uint32_t *ids) {
+static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_pretokens block,
+                                           uint32_t *ids) {
     uint8_t tail[32] = {0};
-    size_t tail_ends[15], before = 0, begin = start;
-    while (before < count && begin + 16 <= n) begin = ends[before++];
-    if (before > 0) {
-        ids = self->has_cuts ? encode_wide(self, state, text, n, start, ends, before, ids)
-                             : encode_plain(self, state, text, n, start, ends, before, ids);
-    }
-    if (before == count) return ids;
-    memcpy(tail, text + begin, n - begin);
-    for (size_t i = before; i < count; i++) tail_ends[i - before] = ends[i] - begin;
-    return encode_inside(self, state, tail, sizeof tail, 0, tail_ends, count - before, ids);
+    size_t tail_ends[15], begin = block.start;
+    const size_t count = block.count, n = block.n;
+    for (block.count = 0; block.count < count && begin + 16 <= n;) begin = block.ends[block.count++];
+    if (block.count > 0) ids = encode_inside(self, state, &block, ids);
+    const size_t left = count - block.count;
+    if (left == 0) return ids;
+    memcpy(tail, block.text + begin, n - begin);
+    for (size_t i = 0; i < left; i++) tail_ends[i] = block.ends[block.count + i] - begin;
+    const bbpe_pretokens rest = {tail, sizeof tail, 0, tail_ends, left, block.wide};
+    return encode_inside(self, state, &rest, ids);
 }
 
-uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                size_t start, const size_t *ends, size_t count, uint32_t *ids) {
-    if (count == 0 || ends[count - 1] + 16 <= n) return encode_inside(self, state, text, n, start, ends, count, ids);
-    return encode_last(self, state, text, n, start, ends, count, ids);
+uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
+                                uint32_t *ids) {
+    if (block->count == 0 || block->ends[block->count - 1] + 16 <= block->n) return encode_inside(self, state, block, ids);
+    return encode_last(self, state, *block, ids);
+}
+
+/* The next pretokens of a text, as many as there is room for. */
+static bbpe_pretokens split_next(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n,
+                                 size_t ends[BBPE_STAGE]) {
+    bbpe_pretokens block = {text, n, start, ends, 0, false};
+    block.count = self->fill(&self->scheme, text, start, n, ends, BBPE_STAGE, &block.wide);
+    return block;
 }
 
 bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
@@ -175,9 +166,9 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
     uint32_t *out = ids;
     state->seen += n;
     while (start < n && state->status == BBPE_OK) {
-        const size_t found = self->fill(&self->scheme, text, start, n, ends, BBPE_STAGE);
-        out = bbpe_encode_pretokens(self, state, text, n, start, ends, found, out);
-        start = ends[found - 1];
+        const bbpe_pretokens block = split_next(self, text, start, n, ends);
+        out = bbpe_encode_pretokens(self, state, &block, out);
+        start = ends[block.count - 1];
     }
     out = bbpe_encode_pending(self, state, out);
     *count = (size_t)(out - ids);
@@ -188,11 +179,11 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
                                    size_t limit, bool keeps, size_t *count) {
     size_t ends[BBPE_STAGE], start = 0;
     while (start < n && *count <= limit && state->status == BBPE_OK) {
-        const size_t found = self->fill(&self->scheme, text, start, n, ends, BBPE_STAGE);
-        const size_t end = ends[found - 1], kept = keeps ? *count : 0;
+        const bbpe_pretokens block = split_next(self, text, start, n, ends);
+        const size_t end = ends[block.count - 1], kept = keeps ? *count : 0;
         if (bbpe_encode_state_reserve(state, kept + (end - start)) != BBPE_OK) return state->status = BBPE_NO_MEMORY;
         uint32_t *ids = state->ids + kept;
-        uint32_t *out = bbpe_encode_pretokens(self, state, text, n, start, ends, found, ids);
+        uint32_t *out = bbpe_encode_pretokens(self, state, &block, ids);
         *count += (size_t)(bbpe_encode_pending(self, state, out) - ids);
         start = end;
     }
@@ -225,10 +216,11 @@ bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state
     state->status = BBPE_OK;
     state->seen += n;
     for (size_t i = 0; i < pretokens && state->status == BBPE_OK;) {
-        size_t found = 0, begin = start;
-        for (; i < pretokens && found < BBPE_STAGE; i++)
-            if ((size_t)given[i] != start) start = ends[found++] = (size_t)given[i];
-        out = bbpe_encode_pretokens(self, state, text, n, begin, ends, found, out);
+        bbpe_pretokens block = {text, n, start, ends, 0, false};
+        for (; i < pretokens && block.count < BBPE_STAGE; i++)
+            if ((size_t)given[i] != start) start = ends[block.count++] = (size_t)given[i];
+        block.wide = bbpe_utf8_has_wide(text + block.start, start - block.start);
+        out = bbpe_encode_pretokens(self, state, &block, out);
     }
     out = bbpe_encode_pending(self, state, out);
     *count = (size_t)(out - ids);

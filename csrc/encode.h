@@ -136,10 +136,20 @@ BBPE_INLINE size_t bbpe_encode_bound(unsigned unit_size, size_t units) {
 /* Room for so many bytes in self->window; a failure is left in state->status. */
 bool bbpe_encode_state_window(bbpe_encode_state *self, size_t bytes);
 
-/* The ids of pretokens of a text of n bytes, by their ends, the first of which begins at `start`: returns the place behind
- * the last one.  At most as many as a stage has room for.  One of no bytes is the end of a text (state->text_ends). */
-uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                size_t start, const size_t *ends, size_t count, uint32_t *ids);
+/* Pretokens of a text of n bytes, by their ends, the first of which begins at `start`; one of no bytes is the end of a text
+ * (state->text_ends).  `wide` if they may have characters of three bytes or more: that decides how they are encoded, not
+ * what to. */
+typedef struct {
+    const uint8_t *text;
+    size_t n, start;
+    const size_t *ends;
+    size_t count;
+    bool wide;
+} bbpe_pretokens;
+
+/* The ids of pretokens, at most as many as a stage has room for: returns the place behind the last id. */
+uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
+                                uint32_t *ids);
 
 /* A place in [start, n) of units where the text may be cut so that the ids of both parts are those of the whole, or
  * BBPE_SPLIT_NO_CUT; looks about `window` units far. */

@@ -19,11 +19,6 @@ typedef struct {
     size_t ends[MOST_TEXTS];
 } joined_texts;
 
-/* Ends of pretokens on their way to a stage. */
-typedef struct {
-    size_t ends[BBPE_STAGE], start, count;
-} pretoken_block;
-
 static bool has_room(const joined_texts *self, size_t bytes) {
     return self->count < MOST_TEXTS && self->used + bytes + BEHIND <= WINDOW;
 }
@@ -42,11 +37,11 @@ static void join(joined_texts *self, bbpe_encode_text text, size_t length, uint8
     self->ends[self->count++] = self->used;
 }
 
-static uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, pretoken_block *block, size_t n,
-                              uint32_t *ids) {
-    ids = bbpe_encode_pretokens(self, state, state->window, n + BEHIND, block->start, block->ends, block->count, ids);
+static uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_pretokens *block, uint32_t *ids) {
+    ids = bbpe_encode_pretokens(self, state, block, ids);
     if (block->count > 0) block->start = block->ends[block->count - 1];
     block->count = 0;
+    block->wide = false;
     return ids;
 }
 
@@ -54,23 +49,22 @@ static uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state
 static uint32_t *encode_joined(const bbpe_encoder *self, bbpe_encode_state *state, joined_texts *texts, uint32_t *ids,
                                size_t *counts) {
     uint32_t *text_ends[MOST_TEXTS], *begin = ids;
-    pretoken_block block;
-    size_t start = 0;
-    block.start = block.count = 0;
+    size_t ends[BBPE_STAGE], start = 0;
+    bbpe_pretokens block = {state->window, texts->used + BEHIND, 0, ends, 0, false};
     state->text_ends = text_ends;
     state->seen += texts->used;
     memset(state->window + texts->used, 0, BEHIND); /* no answer depends on these, but they are read */
     for (size_t i = 0; i < texts->count && state->status == BBPE_OK; i++) {
         while (start < texts->ends[i]) {
-            if (BBPE_STAGE - block.count < LEAST_ENDS) ids = encode_block(self, state, &block, texts->used, ids);
-            block.count += self->fill(&self->scheme, state->window, start, texts->ends[i], block.ends + block.count,
-                                      BBPE_STAGE - block.count);
-            start = block.ends[block.count - 1];
+            if (BBPE_STAGE - block.count < LEAST_ENDS) ids = encode_block(self, state, &block, ids);
+            block.count += self->fill(&self->scheme, state->window, start, texts->ends[i], ends + block.count,
+                                      BBPE_STAGE - block.count, &block.wide);
+            start = ends[block.count - 1];
         }
-        if (block.count == BBPE_STAGE) ids = encode_block(self, state, &block, texts->used, ids);
-        block.ends[block.count++] = start;
+        if (block.count == BBPE_STAGE) ids = encode_block(self, state, &block, ids);
+        ends[block.count++] = start;
     }
-    ids = encode_block(self, state, &block, texts->used, ids);
+    ids = encode_block(self, state, &block, ids);
     ids = bbpe_encode_pending(self, state, ids);
     for (size_t i = 0; i < texts->count && state->status == BBPE_OK; i++) {
         counts[i] = (size_t)(text_ends[i] - begin);

@@ -24,6 +24,7 @@ typedef struct {
     uint64_t by[BBPE_UCLASS_COUNT]; /* the bytes of each class; ASCII controls count as punctuation */
     uint64_t quote, slash, line_end;
     uint64_t tails;                 /* the bytes behind the first of their character */
+    uint64_t wide;                  /* what begins characters of three bytes or more, or is malformed */
     unsigned limit;
 } bbpe_masks;
 
@@ -65,7 +66,7 @@ static const uint8_t masks_kinds[128] = {
 BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
     const bbpe_vector v = vector_load(text), kinds = vector_lookup(masks_kinds, v);
     const uint64_t letters = lanes_bits(vector_has(kinds, BBPE_KIND_LETTER)), lower = lanes_bits(vector_has(v, 'a' ^ 'A'));
-    bbpe_masks m = {{0}, 0, 0, lanes_bits(vector_eq(v, '\n')), 0, 64};
+    bbpe_masks m = {{0}, 0, 0, lanes_bits(vector_eq(v, '\n')), 0, 0, 64};
     m.quote = lanes_bits(vector_has(kinds, BBPE_KIND_QUOTE));
     m.slash = lanes_bits(vector_has(kinds, BBPE_KIND_SLASH));
     m.by[BBPE_CLASS_UPPER] = letters & ~lower;
@@ -89,7 +90,7 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
 BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
     const bbpe_vector v = vector_load(text);
     const bbpe_lanes line_end = vector_eq(v, '\n'), newline = lanes_or(line_end, vector_eq(v, '\r'));
-    bbpe_masks m = {{0}, 0, 0, lanes_bits(line_end), 0, 64};
+    bbpe_masks m = {{0}, 0, 0, lanes_bits(line_end), 0, 0, 64};
     m.quote = lanes_bits(vector_eq(v, '\''));
     m.slash = lanes_bits(vector_eq(v, '/'));
     m.by[BBPE_CLASS_UPPER] = lanes_bits(vector_in(v, 'A', 'Z'));
@@ -103,6 +104,11 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
     return m;
 }
 #endif
+
+/* Whether a block has characters of three bytes or more. */
+BBPE_INLINE bool masks_has_wide(const uint8_t *text) {
+    return lanes_bits(vector_in(vector_load(text), 0xE0, 0xFF)) != 0;
+}
 
 /* Add characters of `length` bytes to a class, by their first bytes, which are returned. */
 BBPE_INLINE uint64_t masks_add(bbpe_masks *m, int class_index, uint64_t first, unsigned length) {
@@ -205,6 +211,7 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
         hard &= masks_below(first);
         if (first < m->limit) m->limit = first;
     }
+    m->wide = three | hard;
     if (easy | hard) masks_add_by_table(m, easy, hard, three, block);
 }
 

@@ -36,20 +36,24 @@ BBPE_INLINE uint64_t masks_words_end(const uint8_t *text, size_t n, uint32_t wor
 }
 
 BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
-                                    const bbpe_scheme scheme) {
+                                    bool *wide, const bbpe_scheme scheme) {
     size_t count = 0;
     while (start < n && limit - count >= 64) {
         if (n - start < 64) {
             count += masks_write(masks_words_end(text + start, n - start, scheme.words), start, ends + count);
+            *wide |= bbpe_utf8_has_wide(text + start, n - start);
             ends[count++] = n;
             return count;
         }
         const uint64_t starts = masks_words(text + start, scheme.words);
+        *wide |= masks_has_wide(text + start);
         if (BBPE_LIKELY(starts)) {
             count += masks_write(starts, start, ends + count);
             start += 63 - (unsigned)__builtin_clzll(starts);
         } else {
-            ends[count++] = start = bbpe_split_token(text, start, n, scheme);
+            ends[count] = bbpe_split_token(text, start, n, scheme);
+            *wide |= bbpe_utf8_has_wide(text + start, ends[count] - start);
+            start = ends[count++];
         }
     }
     return count;

@@ -15,6 +15,13 @@ BBPE_INLINE bool bbpe_utf8_is_tail(uint8_t byte) {
     return (byte & 0xC0) == 0x80;
 }
 
+/* Whether a text has characters of three bytes or more, or bytes that begin such ones. */
+BBPE_INLINE bool bbpe_utf8_has_wide(const uint8_t *text, size_t n) {
+    uint8_t most = 0;
+    for (size_t i = 0; i < n; i++) most = text[i] > most ? text[i] : most; /* vectors, where the compiler makes them */
+    return most >= 0xE0;
+}
+
 /* The code point at text[i], i < n; `*next` is where the following character begins. */
 BBPE_INLINE uint32_t bbpe_utf8_decode(const uint8_t *text, size_t i, size_t n, size_t *next) {
     const uint8_t *s = text + i;

@@ -254,7 +254,8 @@ static bbpe_status count_text(bbpe_count_table *table) {
     const bbpe_scheme *scheme = bbpe_split_row(0, &name);
     const bbpe_split_fill fill = bbpe_split_select(scheme, BBPE_ISA_AUTO);
     uint64_t cut = 0;
-    const size_t n = make_text(text), found = fill(scheme, text, 0, n, ends, TEXT_SIZE);
+    bool wide = false;
+    const size_t n = make_text(text), found = fill(scheme, text, 0, n, ends, TEXT_SIZE, &wide);
     bbpe_status status = bbpe_count_table_add(table, text, n, 0, ends, NULL, found, 500, &cut);
     /* what is all different makes it grow */
     for (unsigned i = 0; !status && i < 3000; i++) {

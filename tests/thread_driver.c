@@ -136,13 +136,14 @@ static void make_sample(driver *self, sample *made, const bbpe_scheme *scheme, b
     uint8_t text[LONGEST_TEXT];
     size_t ends[64], start = 0, count;
     bbpe_bpe_work work = {0};
+    bool wide = false;
     *made = (sample){.n = letters(&self->random, text, 1 + below(&self->random, LONGEST_TEXT))};
     made->bytes = room(made->n, 1);
     memcpy(made->bytes, text, made->n);
     made->points = points_of(text, made->n, &made->point_count);
     made->ids = room(made->n, sizeof *made->ids);
     while (start < made->n) {
-        const size_t found = fill(scheme, text, start, made->n, ends, 64);
+        const size_t found = fill(scheme, text, start, made->n, ends, 64, &wide);
         for (size_t i = 0; i < found; start = ends[i++]) {
             uint32_t *ids = made->ids + made->id_count;
             count = 1;

@@ -1,6 +1,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 cdef extern from "split.h" nogil:
+    ctypedef bint c_bool "bool"
     ctypedef struct bbpe_scheme:
         uint32_t contraction, han_run, prefix, word, cased, number_max, number_space
         uint32_t rest, tail, newline, end_first, apart, ascii_word, words, by_line, unused
@@ -10,7 +11,8 @@ cdef extern from "split.h" nogil:
         BBPE_ISA_AUTO, BBPE_ISA_SCALAR, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON
 
     ctypedef size_t (*bbpe_split_fill)(
-        const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit
+        const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
+        c_bool *wide
     ) noexcept nogil
 
     const bbpe_scheme *bbpe_split_row(size_t index, const char **name)

@@ -16,6 +16,7 @@ from bbpe.core.c_count_table cimport (
     bbpe_count_table_memory, bbpe_count_table_order,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
+from bbpe.core.c_split cimport c_bool
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
 
@@ -156,6 +157,7 @@ cdef class PretokenTable:
         cdef const uint8_t *text
         cdef size_t pause, begun, found = 0
         cdef size_t ends[BLOCK]
+        cdef c_bool wide = False
         self.check_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
@@ -166,7 +168,7 @@ cdef class PretokenTable:
             begun = start
             with nogil:
                 while start < pause and status == BBPE_OK:
-                    found = splitter.fill(&splitter.row, text, start, stop, ends, BLOCK)
+                    found = splitter.fill(&splitter.row, text, start, stop, ends, BLOCK, &wide)
                     start = ends[found - 1]
                     status = bbpe_count_table_add(
                         &self.table, text, <size_t>view.len, begun, ends, NULL, found, longest, &self.pieces)
@@ -185,6 +187,7 @@ cdef class PretokenTable:
         cdef bbpe_status status = BBPE_OK
         cdef const uint8_t *text
         cdef size_t found[BLOCK]
+        cdef c_bool wide = False
         cdef size_t start, stop, first = 0, filled = 0
         cdef Py_ssize_t i
         if starts.shape[0] != ends.shape[0]:
@@ -207,7 +210,7 @@ cdef class PretokenTable:
                             filled = 0
                         if filled == 0:
                             first = start
-                        filled += splitter.fill(&splitter.row, text, start, stop, found + filled, BLOCK - filled)
+                        filled += splitter.fill(&splitter.row, text, start, stop, found + filled, BLOCK - filled, &wide)
                         start = found[filled - 1]
                     if status != BBPE_OK:
                         break

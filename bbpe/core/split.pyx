@@ -13,7 +13,7 @@ from bbpe.core.c_split cimport (
     BBPE_SET_L, BBPE_SET_LM, BBPE_SET_M, BBPE_SET_N, BBPE_SET_PREFIX, BBPE_SET_PREFIX_NO_PUNCT, BBPE_SET_PS,
     BBPE_SET_REST, BBPE_SET_SPACE, BBPE_SPLIT_NO_CUT, BBPE_TAIL_NEWLINES, BBPE_TAIL_NEWLINES_SLASH, BBPE_TAIL_NONE,
     BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART, BBPE_WORDS_NONE, BBPE_WORDS_SPACE, bbpe_scheme,
-    bbpe_split_cut, bbpe_split_row, bbpe_split_select, bbpe_split_unicode_version,
+    bbpe_split_cut, bbpe_split_row, bbpe_split_select, bbpe_split_unicode_version, c_bool,
 )
 from bbpe.core.status cimport check
 
@@ -108,6 +108,7 @@ cdef class Splitter:
         cdef Py_buffer view
         cdef size_t *ends = NULL
         cdef size_t count = 0, capacity = 0, start = 0, got, length
+        cdef c_bool wide = False
         cdef bbpe_status status = BBPE_OK
         cdef void *grown
         cdef int64_t[::1] out
@@ -121,7 +122,7 @@ cdef class Splitter:
                         status = BBPE_NO_MEMORY
                         break
                     ends = <size_t *>grown
-                    got = self.fill(&self.row, <const uint8_t *>view.buf, start, length, ends + count, capacity - count)
+                    got = self.fill(&self.row, <const uint8_t *>view.buf, start, length, ends + count, capacity - count, &wide)
                     count += got
                     start = ends[count - 1]
             check(status)
@@ -140,11 +141,12 @@ cdef class Splitter:
         cdef Py_buffer view
         cdef size_t ends[1024]
         cdef size_t count = 0, start = 0, got
+        cdef c_bool wide = False
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             with nogil:
                 while start < <size_t>view.len:
-                    got = self.fill(&self.row, <const uint8_t *>view.buf, start, view.len, ends, 1024)
+                    got = self.fill(&self.row, <const uint8_t *>view.buf, start, view.len, ends, 1024, &wide)
                     count += got
                     start = ends[got - 1]
             return count

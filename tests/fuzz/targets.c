@@ -19,8 +19,9 @@ static const bbpe_scheme *row_of(uint8_t byte) {
 static size_t split(const bbpe_scheme *scheme, bbpe_split_fill fill, const uint8_t *text, size_t start, size_t n,
                     size_t *ends) {
     size_t count = 0;
+    bool wide = false;
     while (start < n) {
-        const size_t found = fill(scheme, text, start, n, ends + count, 64);
+        const size_t found = fill(scheme, text, start, n, ends + count, 64, &wide);
         if (found == 0) fuzz_fail("no pretoken is found");
         for (size_t i = count; i < count + found; i++) {
             if (ends[i] <= start || ends[i] > n) fuzz_fail("an end is out of order");

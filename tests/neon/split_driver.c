@@ -74,10 +74,14 @@ static void fail(way *w, const uint8_t *text, size_t n, size_t start, size_t got
 /* Cut all of a text with calls of `limit` places each, and hold every end against the truth. */
 static void compare(way *w, const uint8_t *text, size_t n, const size_t *truth, size_t limit) {
     size_t *ends = bbpe_memory_new(limit, sizeof *ends), start = 0, done = 0;
+    bool wide;
     if (ends == NULL) exit(2);
     while (start < n && !w->failed) {
-        const size_t from = start, count = w->fill(&w->scheme, text, start, n, ends, limit);
-        if (count == 0 || count > limit) fail(w, text, n, from, count, limit);
+        wide = false;
+        const size_t from = start, count = w->fill(&w->scheme, text, start, n, ends, limit, &wide);
+        const bool good = count > 0 && count <= limit;
+        if (!good || (!wide && bbpe_utf8_has_wide(text + start, ends[count - 1] - start)))
+            fail(w, text, n, from, count, limit);
         for (size_t k = 0; k < count && !w->failed; k++, done++) {
             if (ends[k] != truth[done]) fail(w, text, n, from, ends[k], truth[done]);
             start = ends[k];
@@ -89,6 +93,7 @@ static void compare(way *w, const uint8_t *text, size_t n, const size_t *truth, 
 static void check(driver *self, const uint8_t *bytes, size_t n) {
     static size_t truth[LONGEST];
     uint8_t *exact = bbpe_memory_new(n, 1), *guarded = self->guard - n;
+    bool wide = false;
     if (exact == NULL) exit(2);
     memcpy(exact, bytes, n);
     memcpy(guarded, bytes, n);
@@ -97,7 +102,7 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
         const uint8_t *text = (k + self->texts) % 2 ? exact : guarded;
         if (w->failed) continue;
         for (size_t start = 0, count = 0; start < n; start = truth[count - 1])
-            count += w->truth(&w->scheme, text, start, n, truth + count, LONGEST - count);
+            count += w->truth(&w->scheme, text, start, n, truth + count, LONGEST - count, &wide);
         compare(w, text, n, truth, BLOCK + next_random(self, next_random(self, 2) ? 90 : 500));
     }
     bbpe_memory_free(exact);
