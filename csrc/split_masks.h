@@ -86,7 +86,7 @@ BBPE_INLINE uint64_t masks_contract(bbpe_masks *m, uint64_t starts, uint64_t wor
     /* what stands behind the last trusted byte may be a letter */
     const uint64_t in = masks_below(m->limit);
     uint64_t before_word = words >> 1 | (in & ~(in >> 1));
-    /* where a word may begin with a quote, a contraction of one letter that ends with the word changes nothing: three of four
+    /* where a word may begin with a quote, a contraction of one letter that ends with the word changes nothing: six of seven
      * in English */
     if (!suffix && scheme.prefix != BBPE_SET(SPACE)) before_word &= words >> 2 | (in & ~(in >> 2));
     uint64_t quotes = m->quote & before_word & (suffix ? words << 1 : starts | 1) & in;
