@@ -41,8 +41,16 @@ BBPE_INLINE uint64_t masks_of(const bbpe_masks *m, uint32_t set) {
 }
 
 #ifdef vector_lookup
-enum { BBPE_KIND_LETTER = 1, BBPE_KIND_NUMBER = 2, BBPE_KIND_SPACE = 4, BBPE_KIND_NEWLINE = 8, BBPE_KIND_BLANK = 16,
-       BBPE_KIND_QUOTE = 32, BBPE_KIND_SLASH = 64, BBPE_KIND_PUNCT = 128 };
+enum {
+    BBPE_KIND_LETTER = 1,
+    BBPE_KIND_NUMBER = 2,
+    BBPE_KIND_SPACE = 4,
+    BBPE_KIND_NEWLINE = 8,
+    BBPE_KIND_BLANK = 16,
+    BBPE_KIND_QUOTE = 32,
+    BBPE_KIND_SLASH = 64,
+    BBPE_KIND_PUNCT = 128,
+};
 
 /* clang-format off */
 #define P BBPE_KIND_PUNCT
@@ -108,6 +116,14 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
 /* Whether a block has characters of three bytes or more. */
 BBPE_INLINE bool masks_has_wide(const uint8_t *text) {
     return lanes_bits(vector_in(vector_load(text), 0xE0, 0xFF)) != 0;
+}
+
+/* A step of the scalar truth: where the pretoken ends that begins at `start`. */
+BBPE_INLINE size_t masks_step(const uint8_t *text, size_t start, size_t n, bool *wide, const bbpe_scheme scheme) {
+    const size_t end = bbpe_split_token(text, start, n, scheme);
+    for (; end - start >= 64; start += 64) *wide |= masks_has_wide(text + start);
+    *wide |= bbpe_utf8_has_wide(text + start, end - start);
+    return end;
 }
 
 /* Add characters of `length` bytes to a class, by their first bytes, which are returned. */

@@ -11,7 +11,7 @@
                              size_t limit, bool *wide) {                                                 \
         static const bbpe_scheme scheme = BBPE_SCHEME(__VA_ARGS__);                                      \
         (void)self;                                                                                      \
-        return BBPE_FILL_BODY(text, start, n, ends, limit, wide, scheme);                                      \
+        return BBPE_FILL_BODY(text, start, n, ends, limit, wide, scheme);                                \
     }
 /* clang-format on */
 BBPE_SCHEMES(BBPE_FILL)

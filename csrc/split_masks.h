@@ -202,9 +202,7 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
             count += masks_write(starts, start, ends + count);
             start += 63 - (unsigned)__builtin_clzll(starts);
         } else {
-            ends[count] = bbpe_split_token(text, start, n, scheme);
-            *wide |= bbpe_utf8_has_wide(text + start, ends[count] - start);
-            start = ends[count++];
+            ends[count++] = start = masks_step(text, start, n, wide, scheme);
         }
     }
     return count;
@@ -265,7 +263,7 @@ BBPE_INLINE uint64_t masks_starts_of_ascii(const uint8_t *text, size_t start, si
 }
 
 /* Two stretches of ASCII in turn, as a block waits for the one before to know where it begins, and not for one of the other
- * stretch: English 2.3 instead of 2.8 ms for 8 MB.  Returns how many ends there are, 0 if this is no such text. */
+ * stretch: English 2.2 instead of 2.8 ms for 8 MB.  Returns how many ends there are, 0 if this is no such text. */
 BBPE_INLINE size_t masks_fill_both(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                                    const bbpe_scheme scheme) {
     size_t behind[BBPE_MASKS_BOTH], count = 0, more = 0;
@@ -319,9 +317,7 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
                 continue;
             }
         }
-        start = bbpe_split_token(text, open, n, scheme);
-        *wide |= bbpe_utf8_has_wide(text + open, start - open);
-        ends[count++] = open = start;
+        ends[count++] = open = start = masks_step(text, open, n, wide, scheme);
     }
     return count;
 }

@@ -51,9 +51,7 @@ BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n,
             count += masks_write(starts, start, ends + count);
             start += 63 - (unsigned)__builtin_clzll(starts);
         } else {
-            ends[count] = bbpe_split_token(text, start, n, scheme);
-            *wide |= bbpe_utf8_has_wide(text + start, ends[count] - start);
-            start = ends[count++];
+            ends[count++] = start = masks_step(text, start, n, wide, scheme);
         }
     }
     return count;

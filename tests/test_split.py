@@ -143,6 +143,21 @@ def test_more_pretokens_than_a_block_and_longer_than_any_buffer(name: str) -> No
 
 
 @by_scheme
+def test_two_stretches_of_ascii_in_turn(name: str) -> None:
+    """Words of one length, then of another, so that either stretch is done first; contractions; a letter behind ASCII."""
+    rng = random.Random(7)
+    between = [" ", " ", " ", ", ", "'s ", "'ll", "'T", "  ", "\n", " 1234 ", ".\n\n    "]
+
+    def text(first: int, second: int) -> bytes:
+        lengths = [length for length in (first, second) for _ in range(1500 // length)]
+        words = ["a" * rng.randint(0, length) + rng.choice(between) for length in lengths]
+        words[rng.randrange(len(words))] += rng.choice(["", "é", "語", "\ud800"])
+        return "".join(words).encode("utf-8", "surrogatepass")
+
+    check(name, ISAS, (text(rng.randint(1, 60), rng.randint(1, 60)) for _ in range(100)))
+
+
+@by_scheme
 def test_lines_are_texts_of_their_own(name: str) -> None:
     scheme = PATTERNS[name].scheme
     assert scheme is not None

@@ -133,7 +133,8 @@ static void check_pairs(driver *self) {
 static void check_soup(driver *self) {
     uint8_t text[LONGEST];
     const char *const *kinds[5];
-    const size_t kind_count = 1 + next_random(self, COUNT(kinds)), length = 1 + next_random(self, next_random(self, 4) ? 400 : LONGEST);
+    const size_t kind_count = 1 + next_random(self, COUNT(kinds));
+    const size_t length = 1 + next_random(self, next_random(self, 4) ? 400 : LONGEST);
     size_t n = 0;
     for (size_t k = 0; k < kind_count; k++) kinds[k] = SOUPS[next_random(self, COUNT(SOUPS))];
     for (size_t fill = next_random(self, 2) * next_random(self, BLOCK); fill--;) n = append(text, n, "x");
@@ -157,7 +158,8 @@ static void check_stretches(driver *self) {
     size_t n = 0;
     while (n < length) {
         for (size_t letters = next_random(self, 4) ? longest[n > turn] : 1; letters--;) n = append(text, n, "a");
-        n = append(text, n, next_random(self, 6) ? between : next_random(self, 6) ? " b" : PIECES[next_random(self, COUNT(PIECES))]);
+        const char *other = next_random(self, 6) ? " b" : PIECES[next_random(self, COUNT(PIECES))];
+        n = append(text, n, next_random(self, 6) ? between : other);
     }
     check(self, text, length);
 }
