@@ -144,7 +144,7 @@ def test_more_pretokens_than_a_block_and_longer_than_any_buffer(name: str) -> No
 
 @by_scheme
 def test_two_stretches_of_ascii_in_turn(name: str) -> None:
-    """Words of one length, then of another, so that either stretch is done first; contractions; a letter behind ASCII."""
+    """Words of one length, then another, so that either stretch is done first; contractions; a letter behind ASCII."""
     rng = random.Random(7)
     between = [" ", " ", " ", ", ", "'s ", "'ll", "'T", "  ", "\n", " 1234 ", ".\n\n    "]
 
