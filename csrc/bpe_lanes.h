@@ -6,22 +6,22 @@
 
 #include "bpe.h"
 
-enum { BBPE_LANES = 16, BBPE_LANES_BYTES = 15 };
+enum { BBPE_LANES = 16, BBPE_LANES_BYTES = 24 };
 
-/* A unit of 1 to 15 bytes: these, zeros, and in the last place how many there are. */
+/* A unit of 1 to BBPE_LANES_BYTES bytes; those behind its last one may be any. */
 typedef struct {
-    uint8_t bytes[16];
+    uint8_t bytes[31], n;
 } bbpe_lanes_unit;
 
 /* Merge up to 16 units; those of a group had better be of nearly one length, as all take as long as the longest. */
 typedef void (*bbpe_lanes_merge)(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                                 uint32_t (*ids)[BBPE_LANES], size_t *counts);
+                                 uint32_t (*ids)[BBPE_LANES_BYTES], size_t *counts);
 
 /* NULL where the processor lacks the instructions. */
 bbpe_lanes_merge bbpe_lanes_select(void);
 
 /* What it selects. */
-void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
+void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES_BYTES],
                        size_t *counts);
 
 #endif

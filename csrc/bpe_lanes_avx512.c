@@ -8,18 +8,19 @@ BBPE_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,popcnt")
 typedef __m512i lanes;
 
 #define NONE _mm512_set1_epi32(-1)
-#define ROWS _mm512_set_epi32(240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 80, 64, 48, 32, 16, 0)
 #define LANE_NUMBERS _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define ALL_OF _Pragma("GCC unroll 16") for
+#define COLUMN _mm512_slli_epi32(LANE_NUMBERS, 4)
+#define ALL_OF _Pragma("GCC unroll 24") for
 
 typedef struct {
     lanes symbols[BBPE_LANES_BYTES];
-    lanes pairs[BBPE_LANES_BYTES]; /* what a symbol makes with the next one << 4 | its position; or NONE */
+    lanes pairs[BBPE_LANES_BYTES]; /* what a symbol makes with the next one << PLACE | its position; or NONE */
     lanes live;                    /* bits: positions that have a symbol */
 } cells;
 
 enum {
-    ROOM = BBPE_LANES * BBPE_LANES + 16, /* vectors may be stored and loaded behind the last pair */
+    PLACE = 5, /* bits of a position */
+    ROOM = (BBPE_LANES_BYTES + 1) * BBPE_LANES, /* vectors may be stored and loaded behind the last pair */
     MADE_AT = 2 * BBPE_MERGE_TABLE_BITS, /* where a word of two bytes has what they make */
 };
 
@@ -80,7 +81,8 @@ BBPE_INLINE void look_up(lookups *self, const bbpe_merge_table *table) {
 /* Four bytes of each unit, of sixteen or fewer, from `at` on. */
 BBPE_INLINE lanes four_bytes(const bbpe_lanes_unit *units, size_t count, int at) {
     const __mmask16 have = (__mmask16)(((uint32_t)1 << count) - 1);
-    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, ROWS, units->bytes + at, 1);
+    const lanes rows = _mm512_slli_epi32(LANE_NUMBERS, 5); /* sizeof *units */
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, rows, (const uint8_t *)units + at, 1);
 }
 
 /* The bytes of the units as symbols; returns how many each has. */
@@ -90,7 +92,7 @@ BBPE_INLINE lanes read_bytes(cells *self, const bbpe_lanes_unit *units, size_t c
         if (i % 4 == 0) four = four_bytes(units, count, i);
         self->symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
     }
-    return _mm512_srli_epi32(four_bytes(units, count, 12), 24);
+    return _mm512_srli_epi32(four_bytes(units, count, 28), 24);
 }
 
 /* The words of pairs of bytes: eight units', and those of the other eight. */
@@ -175,7 +177,7 @@ static BBPE_NOINLINE void look_up_neighbours(const bbpe_bpe *model, const neighb
     look_up(&found, &model->table);
     for (size_t i = 0; i < found.count; i++) {
         const uint32_t cell = found.cells[i], made = found.made[i];
-        pairs[cell] = made == BBPE_MERGE_TABLE_NONE ? made : made << 4 | cell >> 4;
+        pairs[cell] = made == BBPE_MERGE_TABLE_NONE ? made : made << PLACE | cell >> 4;
     }
 }
 
@@ -206,7 +208,7 @@ BBPE_INLINE lanes symbols_at(const cells *self, lanes positions, int first, int 
 /* Of pairs that were noted for the units of `may`, from the one with number `first` on: cells at `positions`. */
 BBPE_INLINE lanes pairs_of(const lookups *self, size_t first, __mmask16 may, lanes positions) {
     const lanes made = _mm512_mask_expand_epi32(NONE, may, _mm512_loadu_si512(self->made + first));
-    return _mm512_mask_or_epi32(NONE, _mm512_cmpneq_epi32_mask(made, NONE), _mm512_slli_epi32(made, 4), positions);
+    return _mm512_mask_or_epi32(NONE, _mm512_cmpneq_epi32_mask(made, NONE), _mm512_slli_epi32(made, PLACE), positions);
 }
 
 /* What merging the first pair of each unit concerns: positions by unit, and the bits of those that end. */
@@ -221,8 +223,8 @@ BBPE_INLINE merges merges_of(const cells *self, const int width) {
     merges all;
     ALL_OF(int i = 1; i + 1 < width; i++) least = _mm512_min_epu32(least, self->pairs[i]);
     all.merging = _mm512_cmpneq_epi32_mask(least, NONE);
-    all.at = _mm512_and_si512(least, number(15));
-    all.made = _mm512_srli_epi32(least, 4);
+    all.at = _mm512_and_si512(least, number((1 << PLACE) - 1));
+    all.made = _mm512_srli_epi32(least, PLACE);
     const lanes bit = _mm512_sllv_epi32(one, all.at), below = _mm512_sub_epi32(bit, one);
     const lanes before = _mm512_and_si512(self->live, below);
     const lanes behind = _mm512_andnot_si512(_mm512_or_si512(below, bit), self->live);
@@ -268,9 +270,9 @@ BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width)
 }
 
 /* Write the ids of each unit's symbols, side by side. */
-BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t (*ids)[BBPE_LANES],
+BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t (*ids)[BBPE_LANES_BYTES],
                            size_t *counts, const int width) {
-    _Alignas(64) uint32_t columns[BBPE_LANES][BBPE_LANES], live[BBPE_LANES];
+    _Alignas(64) uint32_t columns[BBPE_LANES_BYTES][BBPE_LANES], live[BBPE_LANES];
     ALL_OF(int i = 0; i < width; i++) {
         const lanes symbols = self->symbols[i];
         const lanes plain = _mm512_add_epi32(symbols, number(model->plain_distance));
@@ -279,14 +281,20 @@ BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t coun
     }
     _mm512_store_si512(live, self->live);
     for (size_t unit = 0; unit < count; unit++) {
-        const __mmask16 held = (__mmask16)(((uint32_t)1 << width) - 1);
-        const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), held, ROWS, &columns[0][unit], 4);
-        _mm512_storeu_si512(ids[unit], _mm512_maskz_compress_epi32((__mmask16)live[unit], all));
-        counts[unit] = (size_t)__builtin_popcount(live[unit]);
+        counts[unit] = 0;
+        for (int at = 0; at < width; at += BBPE_LANES) {
+            const int held = width - at < BBPE_LANES ? width - at : BBPE_LANES;
+            const __mmask16 here = (__mmask16)(live[unit] >> at), any = (__mmask16)(((uint32_t)1 << held) - 1);
+            const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), any, COLUMN, &columns[at][unit], 4);
+            const size_t found = (size_t)__builtin_popcount(here);
+            _mm512_mask_storeu_epi32(ids[unit] + counts[unit], (__mmask16)(((uint32_t)1 << found) - 1),
+                                     _mm512_maskz_compress_epi32(here, all));
+            counts[unit] += found;
+        }
     }
 }
 
-BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
+BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES_BYTES],
                        size_t *counts, const int width) {
     cells self = cells_of(model, units, count, width);
     while (merge_step(model, &self, width)) continue;
@@ -294,22 +302,22 @@ BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size
 }
 
 /* By width, each a function of its own, so that positions are registers; one more for every other width gains 1 %. */
-static BBPE_NOINLINE void merge_half(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                                     uint32_t (*ids)[BBPE_LANES], size_t *counts) {
-    merge(model, units, count, ids, counts, BBPE_LANES / 2);
-}
+#define MERGE_OF(width)                                                                                              \
+    static BBPE_NOINLINE void merge_##width(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,       \
+                                            uint32_t (*ids)[BBPE_LANES_BYTES], size_t *counts) {                     \
+        merge(model, units, count, ids, counts, width);                                                              \
+    }
+MERGE_OF(8)
+MERGE_OF(15)
+MERGE_OF(24)
 
-static BBPE_NOINLINE void merge_whole(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                                      uint32_t (*ids)[BBPE_LANES], size_t *counts) {
-    merge(model, units, count, ids, counts, BBPE_LANES_BYTES);
-}
-
-void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES],
-                       size_t *counts) {
-    bool is_half = true;
-    for (size_t i = 0; i < count; i++) is_half &= units[i].bytes[BBPE_LANES_BYTES] <= BBPE_LANES / 2;
-    if (is_half) merge_half(model, units, count, ids, counts);
-    else merge_whole(model, units, count, ids, counts);
+void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
+                       uint32_t (*ids)[BBPE_LANES_BYTES], size_t *counts) {
+    unsigned longest = 0;
+    for (size_t i = 0; i < count; i++) longest = units[i].n > longest ? units[i].n : longest;
+    if (longest <= 8) merge_8(model, units, count, ids, counts);
+    else if (longest <= 15) merge_15(model, units, count, ids, counts);
+    else merge_24(model, units, count, ids, counts);
 }
 BBPE_TARGET_END
 #else

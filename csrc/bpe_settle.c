@@ -149,13 +149,13 @@ static bbpe_status settle_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretok
  * 100,000 tokens take 12 ms less. */
 static bbpe_status settle_together(bbpe_bpe *self, bbpe_lanes_merge merge, const uint32_t *order, size_t count) {
     bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t ids[BBPE_LANES][BBPE_LANES];
+    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES];
     size_t counts[BBPE_LANES];
     memset(units, 0, sizeof units);
     for (size_t i = 0; i < count; i++) {
         const bbpe_pretoken_entry *entry = self->tokens.entries + order[i];
         memcpy(units[i].bytes, self->tokens.arena + entry->start, entry->length);
-        units[i].bytes[BBPE_LANES_BYTES] = (uint8_t)entry->length;
+        units[i].n = (uint8_t)entry->length;
     }
     merge(self, units, count, ids, counts);
     for (size_t i = 0; i < count; i++) {

@@ -8,7 +8,7 @@ enum { LEAST_LANES = 8 };
 
 /* What the units that wait encode to. */
 typedef struct {
-    uint32_t ids[BBPE_PENDING_UNITS][BBPE_LANES];
+    uint32_t ids[BBPE_PENDING_UNITS][BBPE_LANES_BYTES];
     size_t counts[BBPE_PENDING_UNITS];
 } unit_ids;
 
@@ -23,12 +23,12 @@ static void encode_group(const bbpe_encoder *self, const bbpe_pending *pending, 
                          unit_ids *to) {
     const bbpe_bpe *model = self->model.bpe;
     bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t ids[BBPE_LANES][BBPE_LANES];
+    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES];
     size_t counts[BBPE_LANES];
     for (size_t i = 0; i < count; i++) {
         const bbpe_cache_unit unit = bbpe_cache_unit_of(pending->units[numbers[i]].key);
         memcpy(units[i].bytes, unit.bytes, sizeof unit.bytes);
-        units[i].bytes[BBPE_LANES_BYTES] = (uint8_t)unit.n;
+        units[i].n = (uint8_t)unit.n;
     }
     self->merge_lanes(model, units, count, ids, counts);
     for (size_t i = 0; i < count; i++) {

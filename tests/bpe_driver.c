@@ -24,7 +24,7 @@ typedef struct {
     /* texts that wait to be merged together, and their ids */
     bbpe_lanes_merge merge_lanes;
     bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t unit_ids[BBPE_LANES][BBPE_LANES];
+    uint32_t unit_ids[BBPE_LANES][BBPE_LANES_BYTES];
     size_t unit_counts[BBPE_LANES], unit_count;
 } driver;
 
@@ -56,13 +56,14 @@ static void check_dropout(driver *self, const uint8_t *text, size_t n, const uin
 }
 
 static void check_lanes(driver *self) {
-    uint32_t ids[BBPE_LANES][BBPE_LANES];
+    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES];
     size_t counts[BBPE_LANES];
     self->merge_lanes(&self->model, self->units, self->unit_count, ids, counts);
     for (size_t i = 0; i < self->unit_count; i++) {
         const size_t count = self->unit_counts[i];
         if (counts[i] == count && memcmp(ids[i], self->unit_ids[i], count * sizeof **ids) == 0) continue;
-        if (self->failed++ < 3) fprintf(stderr, "of %zu together differs: \"%.15s\"\n", self->unit_count, self->units[i].bytes);
+        if (self->failed++ < 3) fprintf(stderr, "of %zu together differs: \"%.*s\"\n", self->unit_count,
+                                        (int)self->units[i].n, self->units[i].bytes);
     }
     self->unit_count = 0;
 }
@@ -71,9 +72,9 @@ static void check_lanes(driver *self) {
 static void put_lane(driver *self, const uint8_t *text, size_t n, const uint32_t *ids, size_t count) {
     if (self->merge_lanes == NULL || n == 0 || n > BBPE_LANES_BYTES) return;
     bbpe_lanes_unit *unit = self->units + self->unit_count;
-    memset(unit->bytes, 0, sizeof unit->bytes);
+    memset(unit->bytes, (int)next_random(self, 256), sizeof unit->bytes); /* what is behind it may be anything */
     memcpy(unit->bytes, text, n);
-    unit->bytes[BBPE_LANES_BYTES] = (uint8_t)n;
+    unit->n = (uint8_t)n;
     memcpy(self->unit_ids[self->unit_count], ids, count * sizeof *ids);
     self->unit_counts[self->unit_count++] = count;
     if (self->unit_count == BBPE_LANES || next_random(self, 64) == 0) check_lanes(self);
