@@ -13,15 +13,16 @@ typedef struct {
     uint8_t bytes[31], n;
 } bbpe_lanes_unit;
 
-/* Merge up to 16 units; those of a group had better be of nearly one length, as all take as long as the longest. */
+/* Merge up to 16 units; those of a group had better be of nearly one length, as all take as long as the longest.  `ids` is
+ * where each unit's are written: there is room for BBPE_LANES_BYTES. */
 typedef void (*bbpe_lanes_merge)(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                                 uint32_t (*ids)[BBPE_LANES_BYTES], size_t *counts);
+                                 uint32_t *const *ids, size_t *counts);
 
 /* NULL where the processor lacks the instructions. */
 bbpe_lanes_merge bbpe_lanes_select(void);
 
 /* What it selects. */
-void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES_BYTES],
+void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
                        size_t *counts);
 
 #endif

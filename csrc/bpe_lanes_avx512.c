@@ -9,7 +9,6 @@ typedef __m512i lanes;
 
 #define NONE _mm512_set1_epi32(-1)
 #define LANE_NUMBERS _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define COLUMN _mm512_slli_epi32(LANE_NUMBERS, 4)
 #define ALL_OF _Pragma("GCC unroll 24") for
 
 typedef struct {
@@ -269,8 +268,15 @@ BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width)
     return true;
 }
 
+/* What a unit has from position `at` on, sixteen at most. */
+BBPE_INLINE lanes row_of(uint32_t (*columns)[BBPE_LANES], size_t unit, int at, const int width) {
+    const int held = width - at < BBPE_LANES ? width - at : BBPE_LANES;
+    const __mmask16 any = (__mmask16)(((uint32_t)1 << held) - 1);
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), any, _mm512_slli_epi32(LANE_NUMBERS, 4), &columns[at][unit], 4);
+}
+
 /* Write the ids of each unit's symbols, side by side. */
-BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t (*ids)[BBPE_LANES_BYTES],
+BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t *const *ids,
                            size_t *counts, const int width) {
     _Alignas(64) uint32_t columns[BBPE_LANES_BYTES][BBPE_LANES], live[BBPE_LANES];
     ALL_OF(int i = 0; i < width; i++) {
@@ -281,20 +287,18 @@ BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t coun
     }
     _mm512_store_si512(live, self->live);
     for (size_t unit = 0; unit < count; unit++) {
-        counts[unit] = 0;
-        for (int at = 0; at < width; at += BBPE_LANES) {
-            const int held = width - at < BBPE_LANES ? width - at : BBPE_LANES;
-            const __mmask16 here = (__mmask16)(live[unit] >> at), any = (__mmask16)(((uint32_t)1 << held) - 1);
-            const lanes all = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), any, COLUMN, &columns[at][unit], 4);
-            const size_t found = (size_t)__builtin_popcount(here);
-            _mm512_mask_storeu_epi32(ids[unit] + counts[unit], (__mmask16)(((uint32_t)1 << found) - 1),
-                                     _mm512_maskz_compress_epi32(here, all));
-            counts[unit] += found;
-        }
+        const __mmask16 first = (__mmask16)live[unit], last = (__mmask16)(live[unit] >> BBPE_LANES);
+        _mm512_storeu_si512(ids[unit], _mm512_maskz_compress_epi32(first, row_of(columns, unit, 0, width)));
+        counts[unit] = (size_t)__builtin_popcount(first);
+        if (width <= BBPE_LANES || last == 0) continue;
+        const size_t more = (size_t)__builtin_popcount(last);
+        const lanes rest = _mm512_maskz_compress_epi32(last, row_of(columns, unit, BBPE_LANES, width));
+        _mm512_mask_storeu_epi32(ids[unit] + counts[unit], (__mmask16)(((uint32_t)1 << more) - 1), rest);
+        counts[unit] += more;
     }
 }
 
-BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t (*ids)[BBPE_LANES_BYTES],
+BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
                        size_t *counts, const int width) {
     cells self = cells_of(model, units, count, width);
     while (merge_step(model, &self, width)) continue;
@@ -304,7 +308,7 @@ BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size
 /* By width, each a function of its own, so that positions are registers; one more for every other width gains 1 %. */
 #define MERGE_OF(width)                                                                                              \
     static BBPE_NOINLINE void merge_##width(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,       \
-                                            uint32_t (*ids)[BBPE_LANES_BYTES], size_t *counts) {                     \
+                                            uint32_t *const *ids, size_t *counts) {                     \
         merge(model, units, count, ids, counts, width);                                                              \
     }
 MERGE_OF(8)
@@ -312,7 +316,7 @@ MERGE_OF(15)
 MERGE_OF(24)
 
 void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                       uint32_t (*ids)[BBPE_LANES_BYTES], size_t *counts) {
+                       uint32_t *const *ids, size_t *counts) {
     unsigned longest = 0;
     for (size_t i = 0; i < count; i++) longest = units[i].n > longest ? units[i].n : longest;
     if (longest <= 8) merge_8(model, units, count, ids, counts);

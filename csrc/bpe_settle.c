@@ -149,15 +149,16 @@ static bbpe_status settle_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretok
  * 100,000 tokens take 12 ms less. */
 static bbpe_status settle_together(bbpe_bpe *self, bbpe_lanes_merge merge, const uint32_t *order, size_t count) {
     bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES];
+    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES], *rows[BBPE_LANES];
     size_t counts[BBPE_LANES];
     memset(units, 0, sizeof units);
     for (size_t i = 0; i < count; i++) {
         const bbpe_pretoken_entry *entry = self->tokens.entries + order[i];
         memcpy(units[i].bytes, self->tokens.arena + entry->start, entry->length);
         units[i].n = (uint8_t)entry->length;
+        rows[i] = ids[i];
     }
-    merge(self, units, count, ids, counts);
+    merge(self, units, count, rows, counts);
     for (size_t i = 0; i < count; i++) {
         bbpe_pair_table_prefetch(&self->merges, bbpe_pair_key(ids[i][0], ids[i][1]));
         bbpe_merge_table_prefetch(&self->table, self->numbers[ids[i][0]], self->numbers[ids[i][1]]);

@@ -31,7 +31,7 @@ typedef struct {
 
 enum { BBPE_PENDING_UNITS = 128, BBPE_PENDING_PLACES = 256, BBPE_PENDING_TEXT_END = BBPE_PENDING_UNITS };
 
-/* A short unit that no table had, and the entry that will have its ids. */
+/* A short unit that no table had, and the entry that will have its ids; or NULL, and it is a long one. */
 typedef struct {
     bbpe_cache_key key;
     bbpe_cache_entry *entry;
@@ -48,6 +48,7 @@ typedef struct {
     size_t unit_count, place_count;
     uint64_t waited; /* places so far, in all */
     bbpe_pending_unit units[BBPE_PENDING_UNITS];
+    bbpe_lanes_unit longs[BBPE_PENDING_UNITS]; /* the bytes of those that are long */
     bbpe_pending_place places[BBPE_PENDING_PLACES];
 } bbpe_pending;
 
@@ -183,6 +184,9 @@ void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, si
 /* Leave room for the ids of a new unit, whose place in the hot table is marked. */
 uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_entry *place,
                            bbpe_cache_key key, uint32_t *ids);
+/* The same of one of 16 to BBPE_LANES_BYTES bytes, which may be a token as a whole. */
+uint32_t *bbpe_pending_add_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                                uint32_t *ids);
 /* Whether a unit waits that an entry is marked for: a call that failed leaves its marks. */
 BBPE_INLINE bool bbpe_pending_has(const bbpe_pending *self, const bbpe_cache_entry *entry) {
     return entry->ids[0] < self->unit_count && bbpe_cache_entry_has(entry, self->units[entry->ids[0]].key);

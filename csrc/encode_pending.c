@@ -1,4 +1,4 @@
-/* New short units of BPE, whose ids are written later: all that wait are merged together.  Ends of texts wait with them, as
+/* New units of BPE of up to 24 bytes, whose ids are written later: all that wait are merged together.  Ends of texts wait with them, as
  * the ids before them may still move. */
 #include "bpe_lanes.h"
 #include "encode.h"
@@ -12,10 +12,29 @@ typedef struct {
     size_t counts[BBPE_PENDING_UNITS];
 } unit_ids;
 
+static size_t length_of(const bbpe_pending *self, size_t number) {
+    const bbpe_pending_unit *unit = self->units + number;
+    return BBPE_LIKELY(unit->entry != NULL) ? bbpe_cache_key_length(unit->key) : self->longs[number].n;
+}
+
+/* Read a unit; whether it is a part of a pretoken. */
+BBPE_INLINE bool read_unit(const bbpe_pending *self, size_t number, bbpe_lanes_unit *to) {
+    const bbpe_pending_unit *unit = self->units + number;
+    if (BBPE_UNLIKELY(unit->entry == NULL)) {
+        *to = self->longs[number];
+        return false;
+    }
+    const bbpe_cache_unit kept = bbpe_cache_unit_of(unit->key);
+    memcpy(to->bytes, kept.bytes, sizeof kept.bytes);
+    to->n = (uint8_t)kept.n;
+    return kept.is_part;
+}
+
 /* One unit alone. */
 static void encode_one(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, unit_ids *to) {
-    const bbpe_cache_unit unit = bbpe_cache_unit_of(state->pending.units[number].key);
-    to->counts[number] = bbpe_encode_fresh(self, state, unit.bytes, unit.n, unit.is_part, to->ids[number]);
+    bbpe_lanes_unit unit;
+    const bool is_part = read_unit(&state->pending, number, &unit);
+    to->counts[number] = bbpe_encode_fresh(self, state, unit.bytes, unit.n, is_part, to->ids[number]);
 }
 
 /* Units by their numbers, of nearly one length. */
@@ -23,18 +42,14 @@ static void encode_group(const bbpe_encoder *self, const bbpe_pending *pending, 
                          unit_ids *to) {
     const bbpe_bpe *model = self->model.bpe;
     bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES];
+    uint32_t *ids[BBPE_LANES];
     size_t counts[BBPE_LANES];
     for (size_t i = 0; i < count; i++) {
-        const bbpe_cache_unit unit = bbpe_cache_unit_of(pending->units[numbers[i]].key);
-        memcpy(units[i].bytes, unit.bytes, sizeof unit.bytes);
-        units[i].n = (uint8_t)unit.n;
+        (void)read_unit(pending, numbers[i], units + i);
+        ids[i] = to->ids[numbers[i]];
     }
     self->merge_lanes(model, units, count, ids, counts);
-    for (size_t i = 0; i < count; i++) {
-        memcpy(to->ids[numbers[i]], ids[i], sizeof ids[i]);
-        to->counts[numbers[i]] = bbpe_bpe_put_outputs(model, to->ids[numbers[i]], counts[i]);
-    }
+    for (size_t i = 0; i < count; i++) to->counts[numbers[i]] = bbpe_bpe_put_outputs(model, ids[i], counts[i]);
 }
 
 /* Units that are a token as a whole; the numbers of the others stay. */
@@ -43,8 +58,9 @@ static size_t encode_wholes(const bbpe_encoder *self, const bbpe_pending *pendin
     size_t others = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t number = numbers[i];
-        const bbpe_cache_unit unit = bbpe_cache_unit_of(pending->units[number].key);
-        if (unit.is_part || !bbpe_bpe_find(self->model.bpe, unit.bytes, unit.n, false, to->ids[number]))
+        bbpe_lanes_unit unit;
+        const bool is_part = read_unit(pending, number, &unit);
+        if (is_part || !bbpe_bpe_find(self->model.bpe, unit.bytes, unit.n, false, to->ids[number]))
             numbers[others++] = (uint8_t)number;
         else
             to->counts[number] = bbpe_bpe_put_outputs(self->model.bpe, to->ids[number], 1);
@@ -54,10 +70,10 @@ static size_t encode_wholes(const bbpe_encoder *self, const bbpe_pending *pendin
 
 /* The numbers of the units, the shorter ones first. */
 static void sort_by_length(const bbpe_pending *pending, uint8_t *numbers) {
-    size_t starts[BBPE_CACHE_SHORT + 2] = {0};
-    for (size_t i = 0; i < pending->unit_count; i++) starts[bbpe_cache_key_length(pending->units[i].key) + 1]++;
-    for (size_t n = 1; n <= BBPE_CACHE_SHORT; n++) starts[n] += starts[n - 1];
-    for (size_t i = 0; i < pending->unit_count; i++) numbers[starts[bbpe_cache_key_length(pending->units[i].key)]++] = (uint8_t)i;
+    size_t starts[BBPE_LANES_BYTES + 2] = {0};
+    for (size_t i = 0; i < pending->unit_count; i++) starts[length_of(pending, i) + 1]++;
+    for (size_t n = 1; n <= BBPE_LANES_BYTES; n++) starts[n] += starts[n - 1];
+    for (size_t i = 0; i < pending->unit_count; i++) numbers[starts[length_of(pending, i)]++] = (uint8_t)i;
 }
 
 static void encode_units(const bbpe_encoder *self, bbpe_encode_state *state, unit_ids *to) {
@@ -73,6 +89,22 @@ static void encode_units(const bbpe_encoder *self, bbpe_encode_state *state, uni
             for (size_t k = i; k < count; k++) encode_one(self, state, numbers[k], to);
         }
     }
+}
+
+/* Remember what a unit encodes to. */
+static void settle(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, const uint32_t *ids, size_t count) {
+    const bbpe_pending_unit *unit = state->pending.units + number;
+    if (BBPE_LIKELY(unit->entry != NULL)) {
+        bbpe_hot_cache_settle(&state->hot, unit->entry, unit->key, ids, count);
+        bbpe_encode_note_new(self, state, count);
+        return;
+    }
+    const bbpe_lanes_unit *bytes = state->pending.longs + number;
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes->bytes, bytes->n, 0);
+    const uint64_t hash = bbpe_cache_long_hash(&key);
+    if (bbpe_hot_cache_find_long(&state->hot, &key, hash) != NULL) return; /* it has come twice */
+    bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    if (state->shared != NULL && count <= BBPE_CACHE_LONG_IDS) bbpe_shared_cache_add(state->shared, &key, hash, ids, count);
 }
 
 /* Write `count` ids, four at once where `room` has as many. */
@@ -108,7 +140,7 @@ static uint32_t *fill_places(bbpe_encode_state *state, const unit_ids *from, uin
         const uint32_t *next = i + 1 < pending->place_count ? place[1].ids : end, *behind = place->ids;
         const size_t number = place->unit;
         if (BBPE_LIKELY(number != BBPE_PENDING_TEXT_END)) {
-            const size_t room = bbpe_cache_key_length(pending->units[number].key);
+            const size_t room = length_of(pending, number);
             to = put_ids(to, from->ids[number], from->counts[number], room);
             behind += room;
         } else {
@@ -125,11 +157,7 @@ uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state
     if (BBPE_LIKELY(pending->place_count == 0)) return end;
     encode_units(self, state, &ids);
     if (state->status == BBPE_OK) {
-        for (size_t i = 0; i < pending->unit_count; i++) {
-            const bbpe_pending_unit *unit = pending->units + i;
-            bbpe_hot_cache_settle(&state->hot, unit->entry, unit->key, ids.ids[i], ids.counts[i]);
-            bbpe_encode_note_new(self, state, ids.counts[i]);
-        }
+        for (size_t i = 0; i < pending->unit_count; i++) settle(self, state, i, ids.ids[i], ids.counts[i]);
         end = fill_places(state, &ids, end);
     }
     pending->unit_count = pending->place_count = 0;
@@ -140,7 +168,7 @@ static uint32_t *add_place(const bbpe_encoder *self, bbpe_encode_state *state, s
     bbpe_pending *pending = &state->pending;
     pending->places[pending->place_count++] = (bbpe_pending_place){ids, number};
     pending->waited++;
-    if (number != BBPE_PENDING_TEXT_END) ids += bbpe_cache_key_length(pending->units[number].key);
+    if (number != BBPE_PENDING_TEXT_END) ids += length_of(pending, number);
     if (pending->unit_count < BBPE_PENDING_UNITS && pending->place_count < BBPE_PENDING_PLACES) return ids;
     return bbpe_encode_pending(self, state, ids);
 }
@@ -151,6 +179,16 @@ uint32_t *bbpe_pending_add(const bbpe_encoder *self, bbpe_encode_state *state, b
     const size_t number = pending->unit_count++;
     pending->units[number].key = key;
     pending->units[number].entry = bbpe_hot_cache_mark(&state->hot, place, key, (uint32_t)number);
+    return add_place(self, state, number, ids);
+}
+
+uint32_t *bbpe_pending_add_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                                uint32_t *ids) {
+    bbpe_pending *pending = &state->pending;
+    const size_t number = pending->unit_count++;
+    pending->units[number].entry = NULL;
+    memcpy(pending->longs[number].bytes, bytes, n);
+    pending->longs[number].n = (uint8_t)n;
     return add_place(self, state, number, ids);
 }
 

@@ -115,6 +115,17 @@ BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_s
     return ids + count;
 }
 
+/* A unit of many bytes that the hot table does not have, and that is keyed as a whole pretoken would be: what the shared one
+ * has, or it waits; NULL when it is too long for that. */
+static uint32_t *encode_waiting(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
+                                uint64_t hash, const uint8_t *bytes, size_t n, uint32_t *ids) {
+    if (self->merge_lanes == NULL || n > BBPE_LANES_BYTES) return NULL;
+    const size_t found = state->shared != NULL ? bbpe_shared_cache_find(state->shared, key, hash, ids) : 0;
+    if (found == 0) return bbpe_pending_add_long(self, state, bytes, n, ids);
+    bbpe_hot_cache_add_long(&state->hot, key, hash, ids, found);
+    return ids + found;
+}
+
 static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                   bool is_part, uint32_t *ids) {
     if (n > BBPE_CACHE_LONG) return ids + bbpe_encode_fresh(self, state, bytes, n, is_part, ids);
@@ -141,8 +152,10 @@ uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, c
     const uint64_t hash = bbpe_cache_long_hash(&key);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
     if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
+    uint32_t *end = encode_waiting(self, state, &key, hash, bytes, n, ids);
+    if (end != NULL) return end;
     const uint64_t waiting = state->pending.waited;
-    uint32_t *end = bbpe_encode_pretoken(self, state, bytes, n, ids);
+    end = bbpe_encode_pretoken(self, state, bytes, n, ids);
     /* its ids are not known while a unit of it waits; if it was not cut, it is there by now */
     const bool is_known = state->status == BBPE_OK && state->pending.waited == waiting && end > ids;
     if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)

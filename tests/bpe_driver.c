@@ -56,9 +56,10 @@ static void check_dropout(driver *self, const uint8_t *text, size_t n, const uin
 }
 
 static void check_lanes(driver *self) {
-    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES];
+    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES], *rows[BBPE_LANES];
     size_t counts[BBPE_LANES];
-    self->merge_lanes(&self->model, self->units, self->unit_count, ids, counts);
+    for (size_t i = 0; i < BBPE_LANES; i++) rows[i] = ids[i];
+    self->merge_lanes(&self->model, self->units, self->unit_count, rows, counts);
     for (size_t i = 0; i < self->unit_count; i++) {
         const size_t count = self->unit_counts[i];
         if (counts[i] == count && memcmp(ids[i], self->unit_ids[i], count * sizeof **ids) == 0) continue;
