@@ -45,6 +45,11 @@ BBPE_INLINE lanes place_of(lanes bit) {
     return _mm512_sub_epi32(number(31), _mm512_lzcnt_epi32(bit));
 }
 
+/* Words with the bit that the six lowest of another one name. */
+BBPE_INLINE lanes one_of(lanes bit) {
+    return _mm512_rolv_epi64(_mm512_set1_epi64(1), bit);
+}
+
 /* Note eight pairs of those in `asked`; returns which of them the set of bits has. */
 BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, __m256i left, __m256i right, __mmask8 asked) {
     const lanes pair = _mm512_or_si512(_mm512_slli_epi64(_mm512_cvtepu32_epi64(left), BBPE_MERGE_TABLE_BITS),
@@ -53,8 +58,9 @@ BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, __m256i le
     const lanes bit = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift));
     const lanes words = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), asked, _mm512_srli_epi64(bit, 6),
                                                     (const long long *)table->bits, 8);
-    const __mmask8 may = _mm512_mask_test_epi64_mask(
-        asked, words, _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_and_si512(bit, _mm512_set1_epi64(63))));
+    const lanes next = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift - 6));
+    const lanes both = _mm512_or_si512(one_of(bit), one_of(next));
+    const __mmask8 may = _mm512_mask_cmpeq_epi64_mask(asked, _mm512_and_si512(words, both), both);
     const lanes home = _mm512_and_si512(_mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->shift)),
                                         _mm512_set1_epi64((long long)table->mask));
     const lanes key = _mm512_slli_epi64(pair, BBPE_MERGE_TABLE_BITS + 1);

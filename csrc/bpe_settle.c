@@ -149,7 +149,7 @@ static bbpe_status settle_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretok
  * 100,000 tokens take 12 ms less. */
 static bbpe_status settle_together(bbpe_bpe *self, bbpe_lanes_merge merge, const uint32_t *order, size_t count) {
     bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES], *rows[BBPE_LANES];
+    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES], *rows[BBPE_LANES] = {NULL};
     size_t counts[BBPE_LANES];
     memset(units, 0, sizeof units);
     for (size_t i = 0; i < count; i++) {

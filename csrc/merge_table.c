@@ -26,8 +26,7 @@ void bbpe_merge_table_free(bbpe_merge_table *self) {
 
 void bbpe_merge_table_add(bbpe_merge_table *self, uint32_t left, uint32_t right, uint32_t made) {
     const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
-    const size_t bit = (size_t)(hash >> self->bits_shift);
-    self->bits[bit / 64] |= (uint64_t)1 << (bit % 64);
+    self->bits[hash >> self->bits_shift >> 6] |= bbpe_merge_table_both(self, hash);
     for (size_t i = bbpe_merge_table_home(self, hash);; i = (i + BBPE_MERGE_TABLE_WAYS) & self->mask)
         for (size_t way = 0; way < BBPE_MERGE_TABLE_WAYS; way++) {
             uint64_t *slot = self->slots + i + way;

@@ -31,6 +31,11 @@ BBPE_INLINE uint64_t bbpe_merge_table_hash(uint64_t pair) {
     return pair * 0x9E3779B97F4A7C15u;
 }
 
+/* The two bits of a pair, which stand in one word: its number is hash >> bits_shift >> 6. */
+BBPE_INLINE uint64_t bbpe_merge_table_both(const bbpe_merge_table *self, uint64_t hash) {
+    return (uint64_t)1 << (hash >> self->bits_shift & 63) | (uint64_t)1 << (hash >> (self->bits_shift - 6) & 63);
+}
+
 /* The first slot of the group where a pair is looked for first. */
 BBPE_INLINE size_t bbpe_merge_table_home(const bbpe_merge_table *self, uint64_t hash) {
     return (size_t)(hash >> self->shift) & self->mask;
@@ -61,8 +66,8 @@ BBPE_INLINE uint32_t bbpe_merge_table_find_at(const bbpe_merge_table *self, uint
 /* What two symbols make, or BBPE_MERGE_TABLE_NONE. */
 BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
     const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
-    const size_t bit = (size_t)(hash >> self->bits_shift);
-    if (!(self->bits[bit / 64] >> (bit % 64) & 1)) return BBPE_MERGE_TABLE_NONE;
+    const uint64_t both = bbpe_merge_table_both(self, hash);
+    if ((self->bits[hash >> self->bits_shift >> 6] & both) != both) return BBPE_MERGE_TABLE_NONE;
     return bbpe_merge_table_find_at(self, pair << (BBPE_MERGE_TABLE_BITS + 1), bbpe_merge_table_home(self, hash));
 }
 
