@@ -107,9 +107,13 @@ static void settle(const bbpe_encoder *self, bbpe_encode_state *state, size_t nu
     if (state->shared != NULL && count <= BBPE_CACHE_LONG_IDS) bbpe_shared_cache_add(state->shared, &key, hash, ids, count);
 }
 
-/* Write `count` ids, four at once where `room` has as many. */
+/* Write `count` ids, eight or four at once where `room` has as many. */
 BBPE_INLINE uint32_t *put_ids(uint32_t *to, const uint32_t *ids, size_t count, size_t room) {
     size_t i = 0;
+    if (BBPE_LIKELY(room >= 8)) {
+        memcpy(to, ids, 8 * sizeof *ids);
+        i = 8;
+    }
     for (; i < count && i + 4 <= room; i += 4) memcpy(to + i, ids + i, 4 * sizeof *ids);
     for (; i < count; i++) to[i] = ids[i];
     return to + count;
@@ -140,9 +144,8 @@ static uint32_t *fill_places(bbpe_encode_state *state, const unit_ids *from, uin
         const uint32_t *next = i + 1 < pending->place_count ? place[1].ids : end, *behind = place->ids;
         const size_t number = place->unit;
         if (BBPE_LIKELY(number != BBPE_PENDING_TEXT_END)) {
-            const size_t room = length_of(pending, number);
-            to = put_ids(to, from->ids[number], from->counts[number], room);
-            behind += room;
+            behind += length_of(pending, number);
+            to = put_ids(to, from->ids[number], from->counts[number], (size_t)(behind - to));
         } else {
             *state->text_ends++ = to;
         }
@@ -186,7 +189,7 @@ uint32_t *bbpe_pending_add_long(const bbpe_encoder *self, bbpe_encode_state *sta
                                 uint32_t *ids) {
     bbpe_pending *pending = &state->pending;
     const size_t number = pending->unit_count++;
-    pending->units[number].entry = NULL;
+    pending->units[number] = (bbpe_pending_unit){{0, 0}, NULL}; /* no entry has this key */
     memcpy(pending->longs[number].bytes, bytes, n);
     pending->longs[number].n = (uint8_t)n;
     return add_place(self, state, number, ids);
