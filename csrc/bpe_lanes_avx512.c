@@ -86,7 +86,7 @@ BBPE_INLINE void look_up(lookups *self, const bbpe_merge_table *table) {
 /* Four bytes of each unit, of sixteen or fewer, from `at` on. */
 BBPE_INLINE lanes four_bytes(const bbpe_lanes_unit *units, size_t count, int at) {
     const __mmask16 have = (__mmask16)(((uint32_t)1 << count) - 1);
-    const lanes rows = _mm512_slli_epi32(LANE_NUMBERS, 5); /* sizeof *units */
+    const lanes rows = _mm512_mullo_epi32(LANE_NUMBERS, number(sizeof *units));
     return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, rows, (const uint8_t *)units + at, 1);
 }
 
@@ -97,7 +97,7 @@ BBPE_INLINE lanes read_bytes(cells *self, const bbpe_lanes_unit *units, size_t c
         if (i % 4 == 0) four = four_bytes(units, count, i);
         self->symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
     }
-    return _mm512_srli_epi32(four_bytes(units, count, 28), 24);
+    return _mm512_srli_epi32(four_bytes(units, count, (int)offsetof(bbpe_lanes_unit, n) - 3), 24);
 }
 
 /* The words of pairs of bytes: eight units', and those of the other eight. */
@@ -278,7 +278,8 @@ BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width)
 BBPE_INLINE lanes row_of(uint32_t (*columns)[BBPE_LANES], size_t unit, int at, const int width) {
     const int held = width - at < BBPE_LANES ? width - at : BBPE_LANES;
     const __mmask16 any = (__mmask16)(((uint32_t)1 << held) - 1);
-    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), any, _mm512_slli_epi32(LANE_NUMBERS, 4), &columns[at][unit], 4);
+    const lanes rows = _mm512_mullo_epi32(LANE_NUMBERS, number(BBPE_LANES));
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), any, rows, &columns[at][unit], 4);
 }
 
 /* Write the ids of each unit's symbols, side by side. */

@@ -102,10 +102,10 @@ def test_entries_stay_while_a_block_waits(
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 24, 127, 128, 129, 255, 256, 257, 700])
 def test_new_units_wait_for_each_other(count: int, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
-    """Nothing but new words, alone and again and again, and long ones between them that are written at once."""
+    """Nothing but new words, alone and again and again, and longer ones between them that are written at once."""
     tok, rng = tok_of("gpt2"), random.Random(count)
     kinds = ("etaoinshrdlu", "\u0430\u0431\u043e\u0442\u044f", "\u3042\u4e2d\u65e5e", "\0\x80\xff~ab")
-    for longest, kind in itertools.product((3, 8, 15), kinds):
+    for longest, kind in itertools.product((3, 8, 15, 24, 31), kinds):
         new = [line[:longest] for line in words(rng, count, kind, longest)]
         lines = [*new, *rng.choices(new, k=rng.randint(1, 3 * count)), *words(rng, 2, "\u0430\u0431\u3042e", 40)]
         rng.shuffle(lines)
