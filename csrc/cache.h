@@ -236,10 +236,9 @@ BBPE_INLINE size_t bbpe_hot_cache_put_long(const bbpe_hot_cache *self, const bbp
     return count;
 }
 
-/* Fetch what finding a unit of 16 to 47 bytes will look at. */
-BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, const uint8_t *bytes, size_t n) {
-    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
-    const bbpe_cache_slot *slot = self->slots + (bbpe_cache_long_hash(&key) & self->slot_mask);
+/* Fetch what finding a unit of 16 to 47 bytes with this hash will look at. */
+BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, uint64_t hash) {
+    const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
     BBPE_PREFETCH(slot);
     BBPE_PREFETCH(slot->ids + 2);
 }

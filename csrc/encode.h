@@ -168,10 +168,6 @@ uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* A pretoken of any length and content: cut into units where it may be (encode.c). */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);
-/* A pretoken of more than 15 bytes without characters of three bytes at its beginning: looked up whole first. */
-uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
-                           uint32_t *ids);
-
 /* Ids by the model alone, as they are written; returns how many. */
 size_t bbpe_encode_fresh(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                          bool is_part, uint32_t *ids);

@@ -1,5 +1,5 @@
-/* New units of BPE of up to 24 bytes, whose ids are written later: all that wait are merged together.  Ends of texts wait with them, as
- * the ids before them may still move. */
+/* New units of BPE of up to 24 bytes, whose ids are written later: all that wait are merged together.  Ends of texts wait
+ * with them, as the ids before them may still move. */
 #include "bpe_lanes.h"
 #include "encode.h"
 
@@ -119,10 +119,14 @@ BBPE_INLINE uint32_t *put_ids(uint32_t *to, const uint32_t *ids, size_t count, s
     return to + count;
 }
 
-/* Move ids down, to where they may overlap. */
-BBPE_INLINE uint32_t *move_down(uint32_t *to, const uint32_t *ids, size_t count) {
+enum { MOVED = 16 }; /* ids at once, as how many there are is what nothing foretells */
+
+/* Move ids down, to where they may overlap.  Behind them are others up to `end`. */
+BBPE_INLINE uint32_t *move_down(uint32_t *to, const uint32_t *ids, size_t count, const uint32_t *end) {
     uint32_t four[4], last[4];
-    if (BBPE_LIKELY(count >= 4)) {
+    if (BBPE_LIKELY(ids - to >= MOVED && (size_t)(end - ids) >= count + MOVED)) {
+        for (size_t i = 0; i < count; i += MOVED) memcpy(to + i, ids + i, MOVED * sizeof *ids);
+    } else if (count >= 4) {
         memcpy(last, ids + count - 4, sizeof last);
         for (size_t i = 0; i + 4 <= count; i += 4) {
             memcpy(four, ids + i, sizeof four);
@@ -149,7 +153,7 @@ static uint32_t *fill_places(bbpe_encode_state *state, const unit_ids *from, uin
         } else {
             *state->text_ends++ = to;
         }
-        to = move_down(to, behind, (size_t)(next - behind));
+        to = move_down(to, behind, (size_t)(next - behind), end);
     }
     return to;
 }

@@ -10,7 +10,8 @@
 
 enum { BBPE_STAGE = 256 }; /* units: all of it stays in the L1 cache; 8 MB of English 11.2 ms, with 128 of them 12.0 */
 
-/* A unit, and where its entry may be; or a pretoken of more than 15 bytes: its place in the text and its length. */
+/* A unit, and where its entry may be; or a pretoken of more than 15 bytes: its place in the text << 6 | its length, and its
+ * hash; of one of more than 47 bytes 63, and its length. */
 typedef struct {
     bbpe_cache_key key;
     const bbpe_cache_entry *home;
@@ -56,8 +57,13 @@ BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, con
 /* Put a pretoken of more than 15 bytes on the stage, which begins at `start`. */
 BBPE_INLINE void bbpe_stage_put_long(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *text, size_t start,
                                      size_t n) {
-    if (n <= BBPE_CACHE_LONG) bbpe_hot_cache_prefetch_long(hot, text + start, n);
-    *self->next++ = (bbpe_stage_unit){{start, n}, &bbpe_stage_nowhere};
+    bbpe_cache_key place = {(uint64_t)start << 6 | 63, n};
+    if (n <= BBPE_CACHE_LONG) {
+        const bbpe_cache_long_key key = bbpe_cache_long_key_of(text + start, n, 0);
+        place = (bbpe_cache_key){(uint64_t)start << 6 | n, bbpe_cache_long_hash(&key)};
+        bbpe_hot_cache_prefetch_long(hot, place.hi);
+    }
+    *self->next++ = (bbpe_stage_unit){place, &bbpe_stage_nowhere};
 }
 
 /* Write the ids of what is staged. */

@@ -86,10 +86,42 @@ static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state
     return ids;
 }
 
+/* A unit of many bytes that the hot table does not have, and that is keyed as a whole pretoken would be: what the shared one
+ * has, or it waits; NULL when it is too long for that. */
+static uint32_t *encode_waiting(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
+                                uint64_t hash, const uint8_t *bytes, size_t n, uint32_t *ids) {
+    if (self->merge_lanes == NULL || n > BBPE_LANES_BYTES) return NULL;
+    const size_t found = state->shared != NULL ? bbpe_shared_cache_find(state->shared, key, hash, ids) : 0;
+    if (found == 0) return bbpe_pending_add_long(self, state, bytes, n, ids);
+    bbpe_hot_cache_add_long(&state->hot, key, hash, ids, found);
+    return ids + found;
+}
+
+/* A pretoken of 16 to 47 bytes without characters of three bytes at its beginning: looked up whole first. */
+static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                             uint64_t hash, uint32_t *ids) {
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+    if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
+    uint32_t *end = encode_waiting(self, state, &key, hash, bytes, n, ids);
+    if (end != NULL) return end;
+    const uint64_t waiting = state->pending.waited;
+    end = bbpe_encode_pretoken(self, state, bytes, n, ids);
+    /* its ids are not known while a unit of it waits; if it was not cut, it is there by now */
+    const bool is_known = state->status == BBPE_OK && state->pending.waited == waiting && end > ids;
+    if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
+        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
+    return end;
+}
+
 BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder,
                                            bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
-    if (unit->home == &bbpe_stage_nowhere)
-        return bbpe_encode_long(encoder, state, text + unit->key.lo, unit->key.hi, ids);
+    if (unit->home == &bbpe_stage_nowhere) {
+        const uint8_t *bytes = text + (unit->key.lo >> 6);
+        const size_t n = unit->key.lo & 63;
+        if (BBPE_LIKELY(n <= BBPE_CACHE_LONG)) return encode_long(encoder, state, bytes, n, unit->key.hi, ids);
+        return bbpe_encode_pretoken(encoder, state, bytes, unit->key.hi, ids);
+    }
     if (bbpe_cache_entry_has(unit->home, unit->key)) return bbpe_encode_many(encoder, state, unit->home, ids);
     return encode_short(encoder, state, unit->key, ids);
 }
@@ -115,17 +147,6 @@ BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_s
     return ids + count;
 }
 
-/* A unit of many bytes that the hot table does not have, and that is keyed as a whole pretoken would be: what the shared one
- * has, or it waits; NULL when it is too long for that. */
-static uint32_t *encode_waiting(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
-                                uint64_t hash, const uint8_t *bytes, size_t n, uint32_t *ids) {
-    if (self->merge_lanes == NULL || n > BBPE_LANES_BYTES) return NULL;
-    const size_t found = state->shared != NULL ? bbpe_shared_cache_find(state->shared, key, hash, ids) : 0;
-    if (found == 0) return bbpe_pending_add_long(self, state, bytes, n, ids);
-    bbpe_hot_cache_add_long(&state->hot, key, hash, ids, found);
-    return ids + found;
-}
-
 static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                   bool is_part, uint32_t *ids) {
     if (n > BBPE_CACHE_LONG) return ids + bbpe_encode_fresh(self, state, bytes, n, is_part, ids);
@@ -143,22 +164,4 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
                            bool is_part, uint32_t *ids) {
     if (n > BBPE_CACHE_SHORT) return encode_long_unit(self, state, bytes, n, is_part, ids);
     return encode_short(self, state, bbpe_cache_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0), ids);
-}
-
-uint32_t *bbpe_encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
-                           uint32_t *ids) {
-    if (n > BBPE_CACHE_LONG) return bbpe_encode_pretoken(self, state, bytes, n, ids);
-    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
-    const uint64_t hash = bbpe_cache_long_hash(&key);
-    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
-    if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
-    uint32_t *end = encode_waiting(self, state, &key, hash, bytes, n, ids);
-    if (end != NULL) return end;
-    const uint64_t waiting = state->pending.waited;
-    end = bbpe_encode_pretoken(self, state, bytes, n, ids);
-    /* its ids are not known while a unit of it waits; if it was not cut, it is there by now */
-    const bool is_known = state->status == BBPE_OK && state->pending.waited == waiting && end > ids;
-    if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
-        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
-    return end;
 }
