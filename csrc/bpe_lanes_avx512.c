@@ -313,17 +313,17 @@ BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size
 }
 
 /* By width, each a function of its own, so that positions are registers; one more for every other width gains 1 %. */
-#define MERGE_OF(width)                                                                                              \
-    static BBPE_NOINLINE void merge_##width(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,       \
-                                            uint32_t *const *ids, size_t *counts) {                     \
-        merge(model, units, count, ids, counts, width);                                                              \
+#define MERGE_OF(width)                                                                                         \
+    static BBPE_NOINLINE void merge_##width(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,  \
+                                            uint32_t *const *ids, size_t *counts) {                             \
+        merge(model, units, count, ids, counts, width);                                                         \
     }
 MERGE_OF(8)
 MERGE_OF(15)
 MERGE_OF(24)
 
-void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,
-                       uint32_t *const *ids, size_t *counts) {
+void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
+                       size_t *counts) {
     unsigned longest = 0;
     for (size_t i = 0; i < count; i++) longest = units[i].n > longest ? units[i].n : longest;
     if (longest <= 8) merge_8(model, units, count, ids, counts);
