@@ -312,7 +312,7 @@ BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size
     write_ids(model, &self, count, ids, counts, width);
 }
 
-/* By width, each a function of its own, so that positions are registers; one more for every other width gains 1 %. */
+/* By width, each a function of its own, so that positions are registers; six widths instead of three gain nothing. */
 #define MERGE_OF(width)                                                                                         \
     static BBPE_NOINLINE void merge_##width(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,  \
                                             uint32_t *const *ids, size_t *counts) {                             \

@@ -86,8 +86,8 @@ static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state
     return ids;
 }
 
-/* A unit of many bytes that the hot table does not have, and that is keyed as a whole pretoken would be: what the shared one
- * has, or it waits; NULL when it is too long for that. */
+/* A pretoken of many bytes that the hot table does not have: what the shared one has, or it waits; NULL when it is too long
+ * for that. */
 static uint32_t *encode_waiting(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
                                 uint64_t hash, const uint8_t *bytes, size_t n, uint32_t *ids) {
     if (self->merge_lanes == NULL || n > BBPE_LANES_BYTES) return NULL;

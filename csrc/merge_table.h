@@ -3,8 +3,8 @@
  * Symbols are numbers below 2^21 - 1: a byte is its own number, and a merge makes a number that is the higher, the later
  * its turn; so the number is the priority too.  Of pairs that do not merge, nearly all are refused by a set of bits that
  * stays in the cache, two bits of one word each: 128 KiB, and 1 MiB of slots, for 100,000 merges.  Four slots are a group
- * and compared at once, as a search that stops at one of them is a branch that nothing foretells.  The struct owns both arrays; read by any
- * number of threads. */
+ * and compared at once, as a search that stops at one of them is a branch that nothing foretells.  The struct owns both
+ * arrays; read by any number of threads. */
 #ifndef BBPE_MERGE_TABLE_H
 #define BBPE_MERGE_TABLE_H
 
