@@ -99,6 +99,8 @@ sanitize-encode:
 	mkdir -p build/encode
 	$(CC) $(SANITIZE) tests/bpe_driver.c $(ENCODE) -o build/encode/bpe
 	build/encode/bpe fuzz 3000
+	$(CC) $(SANITIZE) tests/cut_driver.c $(ENCODE) -o build/encode/cut
+	build/encode/cut 3000
 	$(CC) $(SANITIZE) tests/thread_driver.c $(ENCODE) -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
 	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words

@@ -35,6 +35,16 @@ static size_t add_whole(bbpe_cut_points *self, bbpe_character left, bbpe_charact
     return set_bit(self->whole + row, bbpe_character_last(right));
 }
 
+/* Add a border of a token, in front of byte p, to the sieve: the bytes that the token lacks may be any. */
+static void add_to_sieve(bbpe_cut_points *self, const uint8_t *token, size_t n, size_t p) {
+    const uint8_t group = (uint8_t)(1u << (token[p] & 7));
+    for (size_t k = 0; k < BBPE_CUT_POINTS_SIEVE; k++) {
+        const bool is_there = p + k >= 2 && p + k < n + 2;
+        for (unsigned byte = 0; byte < 64; byte++)
+            if (!is_there || (token[p + k - 2] & 63) == byte) self->sieve[k][byte] |= group;
+    }
+}
+
 /* Add the borders within a token; the number of bits of `whole` that are new. */
 static size_t add_token(bbpe_cut_points *self, const uint8_t *token, size_t n) {
     size_t added = 0;
@@ -42,6 +52,7 @@ static size_t add_token(bbpe_cut_points *self, const uint8_t *token, size_t n) {
         if (bbpe_utf8_is_tail(token[p]) || ((token[p - 1] | token[p]) < 0x80)) continue;
         const size_t right = bbpe_character_length(token[p]);
         if (right == 0) continue; /* no text has it at a border of well-formed characters */
+        if (right == 3) add_to_sieve(self, token, n, p);
         size_t start = p - 1;
         while (start > 0 && bbpe_utf8_is_tail(token[start])) start--;
         if (bbpe_utf8_is_tail(token[start]) || right > n - p)
@@ -55,12 +66,13 @@ static size_t add_token(bbpe_cut_points *self, const uint8_t *token, size_t n) {
 static bbpe_status fill(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made, unsigned bits,
                         size_t *added) {
     bbpe_memory_table_free(self->whole);
+    memset(self->sieve, 0, sizeof self->sieve);
     self->shift = 64 - (bits - 6);
     self->whole = bbpe_memory_table((size_t)1 << (bits - 6), sizeof *self->whole);
     *added = 0;
     if (self->whole == NULL) return BBPE_NO_MEMORY;
     for (size_t i = 0; i < tokens->count; i++)
-        if (tokens->entries[i].value & made)
+        if (made == 0 || tokens->entries[i].value & made)
             *added += add_token(self, tokens->arena + tokens->entries[i].start, tokens->entries[i].length);
     return BBPE_OK;
 }

@@ -18,10 +18,13 @@
 #include "pretoken_table.h"
 #include "utf8.h"
 
-enum { BBPE_CUT_POINTS_PARTIAL_ROWS = 1 << 12 };
+enum { BBPE_CUT_POINTS_PARTIAL_ROWS = 1 << 12, BBPE_CUT_POINTS_SIEVE = 5 };
 
 typedef struct {
     uint64_t *whole, *partial; /* rows of 64 borders, which a byte of one character tells apart */
+    /* Of borders between characters of three bytes: those that some token may lie across have a bit in common in the rows
+     * of five bytes, the last two of the left character and the three of the right one, by the six lowest bits of each. */
+    uint8_t sieve[BBPE_CUT_POINTS_SIEVE][64];
     unsigned shift;            /* a hash of 64 bits >> shift is a row of `whole` */
 } bbpe_cut_points;
 
@@ -31,7 +34,7 @@ typedef struct {
     unsigned length;
 } bbpe_character;
 
-/* From the entries of `tokens` whose value has one of the bits of `made`. */
+/* From the entries of `tokens` whose value has one of the bits of `made`, or all if that is 0. */
 bbpe_status bbpe_cut_points_init(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made);
 void bbpe_cut_points_free(bbpe_cut_points *self);
 

@@ -1,7 +1,10 @@
 /* Blocks of pretokens, and the states that calls borrow. */
-#include "encode_cut.h"
+#include "encode_stage.h"
 
 #include "memory.h"
+
+/* What tells a part from a pretoken, as it stands in an end, in a key. */
+#define PART_FLAG(end) (((uint64_t)(end) & BBPE_CUT_PART) << (64 - 8 * sizeof(size_t)))
 
 enum { MOST_ROUNDED = 1 << 24 }; /* ids, 64 MiB */
 
@@ -15,7 +18,10 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
     self->has_cuts = model->tokens != NULL;
     if (model->bpe != NULL) self->merge_lanes = bbpe_lanes_select();
     bbpe_status status = BBPE_OK;
-    if (self->has_cuts) status = bbpe_cut_points_init(&self->cuts, model->tokens, model->joining);
+    self->cut = bbpe_cut_units_select();
+    /* what may be a token as a whole is not cut */
+    if (self->has_cuts)
+        status = bbpe_cut_points_init(&self->cuts, model->tokens, self->has_wholes ? 0 : model->joining);
     /* 16 ms for 100,000 tokens: made only when long units come, it would add half to the first 8 MB of Chinese */
     if (status == BBPE_OK && model->bpe != NULL) status = bbpe_bpe_match_init(&self->match, model->bpe);
     if (status == BBPE_TOO_LARGE) return BBPE_OK;
@@ -69,52 +75,31 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
     return BBPE_OK;
 }
 
-uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
-                               uint32_t *ids) {
-    bbpe_stage_unit units[BBPE_STAGE];
-    bbpe_stage stage = bbpe_stage_over(units);
-    if (!self->has_cuts) return bbpe_encode_unit(self, state, bytes, n, false, ids);
-    bbpe_cut cut = {self, state, bytes, n, 0, 0, &n, &n + 1};
-    ids = bbpe_cut_rest(&cut, &stage, ids);
-    return bbpe_stage_emit(&stage, self, state, bytes, ids);
-}
-
-/* All of a block's pretokens: keys first and their entries prefetched, then ids.  Of the text 16 bytes can be read at each of
- * them; `may_be_wide` if it has characters of three bytes. */
+/* All of a block's units: keys first and their entries prefetched, then ids.  Of the text 16 bytes can be read at each of
+ * them; their ends may bear BBPE_CUT_PART if `has_parts`. */
 BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
-                                   uint32_t *ids, bool may_be_wide) {
+                                   uint32_t *ids, bool has_parts) {
     const uint8_t *const text = block->text;
-    const size_t n = block->n, *const last = block->ends + block->count;
+    const size_t *const last = block->ends + block->count, bits = has_parts ? ~BBPE_CUT_PART : SIZE_MAX;
     size_t start = block->start;
     const bbpe_hot_cache *const hot = &state->hot;
     bbpe_stage_unit units[BBPE_STAGE];
     bbpe_stage stage = bbpe_stage_over(units);
 #pragma GCC unroll 2
     for (const size_t *end = block->ends; end < last; start = *end++) {
-        bbpe_cut cut = {self, state, text, n, start, start, end, last};
-        if (may_be_wide && bbpe_is_three(text + start)) {
-            ids = bbpe_cut_stretch(&cut, &stage, ids);
-            start = cut.start;
-            end = cut.end;
-            if (end == last) break;
-        }
-        const size_t length = *end - start;
-        if (may_be_wide && (cut.unit > start || bbpe_starts_wide(text + start, length))) {
-            ids = bbpe_cut_rest(&cut, &stage, ids);
-            continue;
-        }
-        if (may_be_wide && !bbpe_stage_room(&stage)) ids = bbpe_stage_emit(&stage, self, state, text, ids);
+        const size_t length = (*end - start) & bits;
+        const uint64_t flag = has_parts ? PART_FLAG(*end | start) : 0;
         if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT))
-            bbpe_stage_put(&stage, hot, text + start, length, 0, true);
+            bbpe_stage_put(&stage, hot, text + (start & bits), length, flag);
         else
-            bbpe_stage_put_long(&stage, hot, text, start, length);
+            bbpe_stage_put_long(&stage, hot, text, start & bits, length, flag);
     }
     return bbpe_stage_emit(&stage, self, state, text, ids);
 }
 
 /* Its two cases, each a function of its own, or the stage would not stay in registers: 540 instead of 630 MB/s. */
-static BBPE_NOINLINE uint32_t *encode_wide(const bbpe_encoder *self, bbpe_encode_state *state,
-                                           const bbpe_pretokens *block, uint32_t *ids) {
+static BBPE_NOINLINE uint32_t *encode_parts(const bbpe_encoder *self, bbpe_encode_state *state,
+                                            const bbpe_pretokens *block, uint32_t *ids) {
     return encode_block(self, state, block, ids, true);
 }
 
@@ -123,33 +108,46 @@ static BBPE_NOINLINE uint32_t *encode_plain(const bbpe_encoder *self, bbpe_encod
     return encode_block(self, state, block, ids, false);
 }
 
-/* Pretokens behind the last of which 16 bytes may be read. */
+/* Units behind the last of which 16 bytes may be read. */
 BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
                                     uint32_t *ids) {
-    return self->has_cuts && block->wide ? encode_wide(self, state, block, ids) : encode_plain(self, state, block, ids);
+    return block->wide && self->has_wholes ? encode_parts(self, state, block, ids) : encode_plain(self, state, block, ids);
 }
 
-/* The last pretokens of a text.  Those that begin within 15 bytes of its end, all of them short, are copied to where more
+/* The last units of a text.  Those that begin within 15 bytes of its end, all of them short, are copied to where more
  * may be read: of a text of 20 characters that is nearly all. */
 static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_pretokens block,
                                            uint32_t *ids) {
     uint8_t tail[32] = {0};
-    size_t tail_ends[15], begin = block.start;
+    size_t tail_ends[BBPE_STAGE], begin = block.start;
     const size_t count = block.count, n = block.n;
-    for (block.count = 0; block.count < count && begin + 16 <= n;) begin = block.ends[block.count++];
+    for (block.count = 0; block.count < count && (begin & ~BBPE_CUT_PART) + 16 <= n;) begin = block.ends[block.count++];
     if (block.count > 0) ids = encode_inside(self, state, &block, ids);
-    const size_t left = count - block.count;
+    const size_t left = count - block.count, from = begin & ~BBPE_CUT_PART;
     if (left == 0) return ids;
-    memcpy(tail, block.text + begin, n - begin);
-    for (size_t i = 0; i < left; i++) tail_ends[i] = block.ends[block.count + i] - begin;
-    const bbpe_pretokens rest = {tail, sizeof tail, 0, tail_ends, left, block.wide};
+    memcpy(tail, block.text + from, n - from);
+    for (size_t i = 0; i < left; i++) tail_ends[i] = block.ends[block.count + i] - from;
+    const bbpe_pretokens rest = {tail, sizeof tail, begin & BBPE_CUT_PART, tail_ends, left, block.wide};
     return encode_inside(self, state, &rest, ids);
+}
+
+static uint32_t *encode_units(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block, uint32_t *ids) {
+    if (block->count == 0 || (block->ends[block->count - 1] & ~BBPE_CUT_PART) + 16 <= block->n)
+        return encode_inside(self, state, block, ids);
+    return encode_last(self, state, *block, ids);
 }
 
 uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
                                 uint32_t *ids) {
-    if (block->count == 0 || block->ends[block->count - 1] + 16 <= block->n) return encode_inside(self, state, block, ids);
-    return encode_last(self, state, *block, ids);
+    if (!self->has_cuts || !block->wide) return encode_units(self, state, block, ids);
+    size_t ends[BBPE_STAGE + BBPE_CUT_ROOM];
+    bbpe_cutting cutting = bbpe_cutting_of(block->text, block->n, block->start, block->ends, block->count);
+    bbpe_pretokens units = {block->text, block->n, block->start, ends, 0, true};
+    while ((units.count = self->cut(&self->cuts, &cutting, self->has_wholes ? BBPE_CUT_PART : 0, ends, BBPE_STAGE)) > 0) {
+        ids = encode_units(self, state, &units, ids);
+        units.start = ends[units.count - 1];
+    }
+    return ids;
 }
 
 /* The next pretokens of a text, as many as there is room for. */

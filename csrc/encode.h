@@ -1,8 +1,8 @@
 /* Text -> ids: split into pretokens, look each up, merge what is new.
  *
- * A pretoken of up to 15 bytes is looked up whole.  One that has characters of three bytes and more is cut where the
- * vocabulary proves that nothing merges (cut_points.h), and its units are looked up: so Chinese and Japanese, whose
- * pretokens hardly ever repeat, are mostly single characters.  What no table knows is merged, units of up
+ * Where characters of three bytes and more stand, pretokens are first cut where the vocabulary proves that nothing merges
+ * (cut_units.h): so the units of Chinese and Japanese, whose pretokens hardly ever repeat, are mostly single characters.
+ * A unit of up to 15 bytes is looked up at once.  What no table knows is merged, units of up
  * to 24 bytes sixteen at a time where the processor can (bpe_lanes.h), or left to the model if that is no BPE (model.h).
  *
  * A bbpe_encoder is shared by any number of threads and refers to its model and splitter; a bbpe_encode_state belongs
@@ -13,7 +13,7 @@
 #include "bpe_lanes.h"
 #include "bpe_match.h"
 #include "cache.h"
-#include "cut_points.h"
+#include "cut_units.h"
 #include "model.h"
 #include "room.h"
 #include "split.h"
@@ -22,7 +22,8 @@ typedef struct {
     bbpe_model model;
     bbpe_bpe_match match; /* of BPE; not exact, and not used, when an id is too large for it */
     bbpe_cut_points cuts;
-    bool has_cuts;        /* pretokens are cut into units */
+    bool has_cuts;        /* pretokens are cut into units, */
+    bbpe_cut_units cut;   /* many at a time by this */
     bbpe_split_fill fill; /* NULL: the caller cuts the text */
     bbpe_scheme scheme;
     bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
@@ -165,7 +166,7 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* The same of a short unit whose ids do not stand in its entry as they are. */
 uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                            uint32_t *ids);
-/* A pretoken of any length and content: cut into units where it may be (encode.c). */
+/* A pretoken of any length and content: cut into units where it may be. */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);
 /* Ids by the model alone, as they are written; returns how many. */

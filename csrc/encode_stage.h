@@ -10,8 +10,8 @@
 
 enum { BBPE_STAGE = 256 }; /* units: all of it stays in the L1 cache; 8 MB of English 11.2 ms, with 128 of them 12.0 */
 
-/* A unit, and where its entry may be; or a pretoken of more than 15 bytes: its place in the text << 6 | its length, and its
- * hash; of one of more than 47 bytes 63, and its length. */
+/* A unit, and where its entry may be; or one of more than 15 bytes: its place in the text << 6 | its length, with the flag of
+ * a part, and its hash as a pretoken; of one of more than 47 bytes 63, and its length. */
 typedef struct {
     bbpe_cache_key key;
     const bbpe_cache_entry *home;
@@ -38,11 +38,11 @@ extern const bbpe_cache_entry bbpe_stage_nowhere;
 uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder, bbpe_encode_state *state,
                              const uint8_t *text, uint32_t *ids);
 
-/* Put a short unit on the stage, of which 16 bytes may be read; it counts if `counts`. */
+/* Put a short unit on the stage, of which 16 bytes may be read. */
 BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
-                                uint64_t flag, bool counts) {
+                                uint64_t flag) {
     const bbpe_cache_row *row = bbpe_cache_rows + n;
-    bbpe_stage_unit *unit = self->next;
+    bbpe_stage_unit *unit = self->next++;
     bbpe_cache_words key, kept, salt;
     memcpy(&key, bytes, 16);
     memcpy(&kept, __builtin_assume_aligned(&row->kept, 16), 16);
@@ -51,18 +51,18 @@ BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, con
     memcpy(&unit->key, &key, 16);
     unit->home = bbpe_hot_cache_home(hot, bbpe_hash_salted(key[0], key[1]));
     BBPE_PREFETCH(unit->home);
-    self->next += counts;
 }
 
-/* Put a pretoken of more than 15 bytes on the stage, which begins at `start`. */
+/* Put a unit of more than 15 bytes on the stage, which begins at `start`. */
 BBPE_INLINE void bbpe_stage_put_long(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *text, size_t start,
-                                     size_t n) {
+                                     size_t n, uint64_t flag) {
     bbpe_cache_key place = {(uint64_t)start << 6 | 63, n};
     if (n <= BBPE_CACHE_LONG) {
         const bbpe_cache_long_key key = bbpe_cache_long_key_of(text + start, n, 0);
         place = (bbpe_cache_key){(uint64_t)start << 6 | n, bbpe_cache_long_hash(&key)};
         bbpe_hot_cache_prefetch_long(hot, place.hi);
     }
+    place.lo |= flag;
     *self->next++ = (bbpe_stage_unit){place, &bbpe_stage_nowhere};
 }
 

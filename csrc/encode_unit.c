@@ -97,7 +97,7 @@ static uint32_t *encode_waiting(const bbpe_encoder *self, bbpe_encode_state *sta
     return ids + found;
 }
 
-/* A pretoken of 16 to 47 bytes without characters of three bytes at its beginning: looked up whole first. */
+/* A pretoken, or a unit that is treated as one, of 16 to 47 bytes: looked up whole first. */
 static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                              uint64_t hash, uint32_t *ids) {
     const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
@@ -117,10 +117,14 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
 BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder,
                                            bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
     if (unit->home == &bbpe_stage_nowhere) {
-        const uint8_t *bytes = text + (unit->key.lo >> 6);
+        const uint8_t *bytes = text + (unit->key.lo << 1 >> 7); /* without the flag */
         const size_t n = unit->key.lo & 63;
-        if (BBPE_LIKELY(n <= BBPE_CACHE_LONG)) return encode_long(encoder, state, bytes, n, unit->key.hi, ids);
-        return bbpe_encode_pretoken(encoder, state, bytes, unit->key.hi, ids);
+        const bool is_part = unit->key.lo >> 63;
+        if (BBPE_UNLIKELY(n > BBPE_CACHE_LONG))
+            return is_part ? bbpe_encode_unit(encoder, state, bytes, unit->key.hi, true, ids)
+                           : bbpe_encode_pretoken(encoder, state, bytes, unit->key.hi, ids);
+        return is_part ? bbpe_encode_unit(encoder, state, bytes, n, true, ids)
+                       : encode_long(encoder, state, bytes, n, unit->key.hi, ids);
     }
     if (bbpe_cache_entry_has(unit->home, unit->key)) return bbpe_encode_many(encoder, state, unit->home, ids);
     return encode_short(encoder, state, unit->key, ids);
@@ -158,6 +162,16 @@ static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *s
     const size_t count = encode_shared(self, state, &key, hash, bytes, n, is_part, ids);
     if (count > 0) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
     return ids + count;
+}
+
+uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                               uint32_t *ids) {
+    size_t end = n;
+    for (size_t at = 0; at < n; at = end) {
+        if (self->has_cuts) end = bbpe_cut_unit(&self->cuts, bytes, at, n);
+        ids = bbpe_encode_unit(self, state, bytes + at, end - at, end - at < n, ids);
+    }
+    return ids;
 }
 
 uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,

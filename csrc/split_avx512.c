@@ -4,7 +4,7 @@
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
 #include <immintrin.h>
 
-#include "common.h"
+#include "places_avx512.h"
 
 typedef __m512i bbpe_vector;
 
@@ -53,28 +53,7 @@ BBPE_INLINE bbpe_lanes vector_has(bbpe_vector v, uint8_t bit) {
 
 #define vector_lookup vector_table
 
-/* Eight places at a time; 24 hold the starts of most blocks, so that the branch is foreseeable. */
-BBPE_INLINE size_t vector_write(uint64_t starts, size_t start, size_t *ends) {
-    const __m512i iota = _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43,
-                                         42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22,
-                                         21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i places = _mm512_maskz_compress_epi8(starts, iota), base = _mm512_set1_epi64((long long)start);
-    const __m128i first = _mm512_castsi512_si128(places), second = _mm512_extracti32x4_epi32(places, 1);
-    const size_t count = (size_t)__builtin_popcountll(starts);
-    _mm512_storeu_si512(ends, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(first)));
-    _mm512_storeu_si512(ends + 8, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(_mm_srli_si128(first, 8))));
-    _mm512_storeu_si512(ends + 16, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(second)));
-    if (BBPE_LIKELY(count <= 24)) return count;
-    const __m128i rest[] = {_mm_srli_si128(second, 8), _mm512_extracti32x4_epi32(places, 2),
-                            _mm_srli_si128(_mm512_extracti32x4_epi32(places, 2), 8),
-                            _mm512_extracti32x4_epi32(places, 3),
-                            _mm_srli_si128(_mm512_extracti32x4_epi32(places, 3), 8)};
-    for (size_t k = 0; 24 + 8 * k < count; k++)
-        _mm512_storeu_si512(ends + 24 + 8 * k, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(rest[k])));
-    return count;
-}
-
-#define masks_write vector_write
+#define masks_write places_write
 #include "split_masks.h"
 
 #define BBPE_FILL_BODY masks_fill

@@ -1,7 +1,7 @@
 /* Instructions that not every processor has, for the functions of one file.
  *
  * BBPE_TARGET_BEGIN("avx2,...") stands behind the includes of the system's and before all others, BBPE_TARGET_END at the
- * end of the file.  Only what looks at the processor first may call such a file: split.c and transcode.c do. */
+ * end of the file.  Only what looks at the processor first may call such a file, as split.c does. */
 #ifndef BBPE_TARGET_H
 #define BBPE_TARGET_H
 

@@ -45,21 +45,21 @@ LAYERS = [
 ]
 C_LAYERS = [
     {"common"},
-    {"pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"},
+    {"pages", "atomic", "target", "places_avx512", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"},
     {"memory"},
     {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
     | {"offsets", "bert"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
     {"count_sum", "steps"}
     | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
-    {"split_token", "split", "transcode_loop", "token_text", "train_find", "train_merge"}
+    {"split_token", "split", "cut_units", "transcode_loop", "token_text", "train_find", "train_merge"}
     | {"bpe_merge", "bpe_lanes", "bpe_match", "bpe_settle"}
     | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
     | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
     {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut"}
-    | {"encode", "encode_stage", "encode_cut", "word_bpe"},
+    | {"encode", "encode_stage", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"},
-    {"encode_batch", "encode_pending", "bpe_lanes_avx512"},
+    {"encode_batch", "encode_pending", "bpe_lanes_avx512", "cut_units_avx512"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]
 
