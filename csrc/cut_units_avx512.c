@@ -99,6 +99,15 @@ static inline bbpe_character character_of(const uint8_t *bytes, uint64_t is_thre
     return c;
 }
 
+/* Borders that are looked at: not where a unit begins, nor behind the last pretoken, nor behind a byte that one begins with.
+ * That is a blank or a bracket, which a token often has with the character behind it: Chinese 24.8 instead of 26.2 ms. */
+static inline uint64_t between_of(const bbpe_cutting *self, const cut_block *block) {
+    const uint64_t first = block->whole << 1 | (uint64_t)(self->start == self->at) << 1 | (self->start + 1 == self->at);
+    uint64_t between = ~block->whole & ~(first & block->left.one & block->right.three);
+    if (block->is_last) between &= UINT64_MAX >> __builtin_clzll(block->whole);
+    return between & (UINT64_MAX << (self->start == self->at));
+}
+
 /* Of the borders in `between` those where a unit ends. */
 static inline uint64_t parted(const bbpe_cut_points *cuts, const cut_block *block, uint64_t between) {
     const bbpe_cut_characters left = block->left, right = block->right;
@@ -151,10 +160,7 @@ size_t bbpe_cut_units_avx512(const bbpe_cut_points *cut_points, bbpe_cutting *cu
         }
         if (limit - count < BLOCK) break;
         const cut_block block = block_of(&self, copy);
-        /* not where a unit begins, nor behind the last pretoken */
-        uint64_t between = ~block.whole & (UINT64_MAX << (self.start == self.at));
-        if (block.is_last) between &= UINT64_MAX >> __builtin_clzll(block.whole);
-        const uint64_t borders = parted(&cuts, &block, between), units = block.whole | borders;
+        const uint64_t borders = parted(&cuts, &block, between_of(&self, &block)), units = block.whole | borders;
         const size_t found = places_write(units, self.at, ends + count);
         if (part) mark_parts(ends + count, units, borders, part);
         count += found;
