@@ -22,12 +22,15 @@ typedef enum {
 #define BBPE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define BBPE_PREFETCH(p) __builtin_prefetch(p)
 #define BBPE_NOINLINE __attribute__((noinline))
+/* of a table that other files read: its address is known without a load, which is 2 % of encoding English */
+#define BBPE_HIDDEN __attribute__((visibility("hidden")))
 #else
 #define BBPE_INLINE static inline
 #define BBPE_LIKELY(x) (x)
 #define BBPE_UNLIKELY(x) (x)
 #define BBPE_PREFETCH(p) ((void)(p))
 #define BBPE_NOINLINE
+#define BBPE_HIDDEN
 #endif
 
 #endif

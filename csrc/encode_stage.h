@@ -13,7 +13,7 @@ enum { BBPE_STAGE = 256 }; /* units: all of it stays in the L1 cache; 8 MB of En
 /* A unit, and where its entry may be; or one of more than 15 bytes: its place in the text << 6 | its length, with the flag of
  * a part, and its hash as a pretoken; of one of more than 47 bytes 63, and its length. */
 typedef struct {
-    bbpe_cache_key key;
+    _Alignas(32) bbpe_cache_key key;
     const bbpe_cache_entry *home;
 } bbpe_stage_unit;
 
@@ -32,7 +32,7 @@ BBPE_INLINE size_t bbpe_stage_room(const bbpe_stage *self) {
 }
 
 /* The home of what is not short: no key equals its. */
-extern const bbpe_cache_entry bbpe_stage_nowhere;
+extern BBPE_HIDDEN const bbpe_cache_entry bbpe_stage_nowhere;
 
 /* A unit of the stage whose ids do not stand at its home (encode_unit.c). */
 uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder, bbpe_encode_state *state,
