@@ -168,11 +168,12 @@ typedef uint64_t bbpe_cache_words __attribute__((vector_size(16)));
 /* Write the ids of an entry that has at most four, all four whatever their number; returns how many. */
 BBPE_INLINE size_t bbpe_cache_put(const bbpe_cache_entry *entry, uint32_t *ids) {
     const bbpe_cache_words counted = {UINT64_MAX, ((uint64_t)BBPE_CACHE_ID_MASK << 32) | UINT32_MAX};
+    const size_t count = entry->ids[BBPE_CACHE_FEW_IDS - 1] >> BBPE_CACHE_ID_BITS; /* read before anything is written */
     bbpe_cache_words stored;
     memcpy(&stored, __builtin_assume_aligned(entry->ids, 16), sizeof stored);
     stored &= counted;
     memcpy(ids, &stored, sizeof stored);
-    return entry->ids[BBPE_CACHE_FEW_IDS - 1] >> BBPE_CACHE_ID_BITS;
+    return count;
 }
 
 /* Whether an entry's ids stand in it as they are. */

@@ -83,18 +83,17 @@ BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *
     const size_t *const last = block->ends + block->count, bits = has_parts ? ~BBPE_CUT_PART : SIZE_MAX;
     size_t start = block->start;
     const bbpe_hot_cache hot = state->hot; /* in registers, as what is written to the stage might be any of it */
-    bbpe_stage_unit units[BBPE_STAGE];
-    bbpe_stage stage = bbpe_stage_over(units);
+    bbpe_stage_unit units[BBPE_STAGE], *unit = units;
 #pragma GCC unroll 2
-    for (const size_t *end = block->ends; end < last; start = *end++) {
+    for (const size_t *end = block->ends; end < last; start = *end++, unit++) {
         const size_t length = (*end - start) & bits;
         const uint64_t flag = has_parts ? PART_FLAG(*end | start) : 0;
         if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT))
-            bbpe_stage_put(&stage, &hot, text + (start & bits), length, flag);
+            bbpe_stage_put(unit, &hot, text + (start & bits), length, flag);
         else
-            bbpe_stage_put_long(&stage, &hot, text, start & bits, length, flag);
+            bbpe_stage_put_long(unit, &hot, text, start & bits, length, flag);
     }
-    return bbpe_stage_emit(&stage, self, state, text, ids);
+    return bbpe_stage_emit(units, unit, self, state, text, ids);
 }
 
 /* Its two cases, each a function of its own, or the stage would not stay in registers: 540 instead of 630 MB/s. */

@@ -17,32 +17,13 @@ typedef struct {
     const bbpe_cache_entry *home;
 } bbpe_stage_unit;
 
-/* What is staged of an array of the caller's; its own fields stay in registers. */
-typedef struct {
-    bbpe_stage_unit *units, *next;
-} bbpe_stage;
-
-BBPE_INLINE bbpe_stage bbpe_stage_over(bbpe_stage_unit *units) {
-    return (bbpe_stage){units, units};
-}
-
-/* For how many units more there is room. */
-BBPE_INLINE size_t bbpe_stage_room(const bbpe_stage *self) {
-    return (size_t)(self->units + BBPE_STAGE - self->next);
-}
-
 /* The home of what is not short: no key equals its. */
 extern BBPE_HIDDEN const bbpe_cache_entry bbpe_stage_nowhere;
 
-/* A unit of the stage whose ids do not stand at its home (encode_unit.c). */
-uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder, bbpe_encode_state *state,
-                             const uint8_t *text, uint32_t *ids);
-
-/* Put a short unit on the stage, of which 16 bytes may be read. */
-BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
+/* Put a short unit on its place of the stage, of which 16 bytes may be read. */
+BBPE_INLINE void bbpe_stage_put(bbpe_stage_unit *unit, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
                                 uint64_t flag) {
     const bbpe_cache_row *row = bbpe_cache_rows + n;
-    bbpe_stage_unit *unit = self->next++;
     bbpe_cache_words key, kept, salt;
     memcpy(&key, bytes, 16);
     memcpy(&kept, __builtin_assume_aligned(&row->kept, 16), 16);
@@ -54,7 +35,7 @@ BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *hot, con
 }
 
 /* Put a unit of more than 15 bytes on the stage, which begins at `start`. */
-BBPE_INLINE void bbpe_stage_put_long(bbpe_stage *self, const bbpe_hot_cache *hot, const uint8_t *text, size_t start,
+BBPE_INLINE void bbpe_stage_put_long(bbpe_stage_unit *unit, const bbpe_hot_cache *hot, const uint8_t *text, size_t start,
                                      size_t n, uint64_t flag) {
     bbpe_cache_key place = {(uint64_t)start << 6 | 63, n};
     if (n <= BBPE_CACHE_LONG) {
@@ -63,22 +44,11 @@ BBPE_INLINE void bbpe_stage_put_long(bbpe_stage *self, const bbpe_hot_cache *hot
         bbpe_hot_cache_prefetch_long(hot, place.hi);
     }
     place.lo |= flag;
-    *self->next++ = (bbpe_stage_unit){place, &bbpe_stage_nowhere};
+    *unit = (bbpe_stage_unit){place, &bbpe_stage_nowhere};
 }
 
-/* Write the ids of what is staged. */
-BBPE_INLINE uint32_t *bbpe_stage_emit(bbpe_stage *self, const bbpe_encoder *encoder, bbpe_encode_state *state,
-                                      const uint8_t *text, uint32_t *ids) {
-#pragma GCC unroll 2
-    for (const bbpe_stage_unit *unit = self->units; unit < self->next; unit++) {
-        const bbpe_cache_entry *entry = unit->home;
-        if (BBPE_LIKELY(entry->key.lo == unit->key.lo && entry->key.hi == unit->key.hi && bbpe_cache_is_few(entry)))
-            ids += bbpe_cache_put(entry, ids);
-        else
-            ids = bbpe_stage_resolve(unit, encoder, state, text, ids);
-    }
-    self->next = self->units;
-    return ids;
-}
+/* Write the ids of units on the stage, those before `last`, and return the place behind them (encode_unit.c). */
+uint32_t *bbpe_stage_emit(const bbpe_stage_unit *units, const bbpe_stage_unit *last, const bbpe_encoder *encoder,
+                          bbpe_encode_state *state, const uint8_t *text, uint32_t *ids);
 
 #endif

@@ -114,8 +114,9 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
     return end;
 }
 
-BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder,
-                                           bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
+/* A unit of the stage whose ids do not stand at its home. */
+static BBPE_NOINLINE uint32_t *resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder, bbpe_encode_state *state,
+                                       const uint8_t *text, uint32_t *ids) {
     if (unit->home == &bbpe_stage_nowhere) {
         const uint8_t *bytes = text + (unit->key.lo << 1 >> 7); /* without the flag */
         const size_t n = unit->key.lo & 63;
@@ -128,6 +129,20 @@ BBPE_NOINLINE uint32_t *bbpe_stage_resolve(const bbpe_stage_unit *unit, const bb
     }
     if (bbpe_cache_entry_has(unit->home, unit->key)) return bbpe_encode_many(encoder, state, unit->home, ids);
     return encode_short(encoder, state, unit->key, ids);
+}
+
+/* Not in the loop that fills the stage, or its few values would not stay in registers: English 10.9 instead of 11.0 ms. */
+uint32_t *bbpe_stage_emit(const bbpe_stage_unit *units, const bbpe_stage_unit *last, const bbpe_encoder *encoder,
+                          bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
+#pragma GCC unroll 2
+    for (const bbpe_stage_unit *unit = units; unit < last; unit++) {
+        const bbpe_cache_entry *entry = unit->home;
+        if (BBPE_LIKELY(entry->key.lo == unit->key.lo && entry->key.hi == unit->key.hi && bbpe_cache_is_few(entry)))
+            ids += bbpe_cache_put(entry, ids);
+        else
+            ids = resolve(unit, encoder, state, text, ids);
+    }
+    return ids;
 }
 
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
