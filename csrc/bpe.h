@@ -47,7 +47,6 @@ typedef struct {
     bool by_rank;         /* merges are what the tokens say, not a list */
     bool whole_pretokens; /* a pretoken that is a token is that token, made or not */
     size_t longest;       /* token, in bytes */
-    size_t longest_unmade;
     size_t unmade_count; /* tokens of two bytes and more that no merge makes */
     uint32_t *output_starts; /* by id and one more, or NULL: where in `outputs` the ids begin that it is written as */
     uint32_t *outputs;

@@ -120,7 +120,6 @@ static bbpe_status settle_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, cons
     const uint32_t id = (uint32_t)entry->value;
     if (count != 2 || (!self->by_rank && (uint32_t)bbpe_bpe_value(self, ids[0], ids[1]) != id)) {
         self->unmade_count++;
-        if (entry->length > self->longest_unmade) self->longest_unmade = entry->length;
         return BBPE_OK;
     }
     entry->value |= BBPE_BPE_MADE;

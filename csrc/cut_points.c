@@ -40,8 +40,8 @@ static void add_to_sieve(bbpe_cut_points *self, const uint8_t *token, size_t n, 
     const uint8_t group = (uint8_t)(1u << (token[p] & 7));
     for (size_t k = 0; k < BBPE_CUT_POINTS_SIEVE; k++) {
         const bool is_there = p + k >= 2 && p + k < n + 2;
-        for (unsigned byte = 0; byte < 64; byte++)
-            if (!is_there || (token[p + k - 2] & 63) == byte) self->sieve[k][byte] |= group;
+        const unsigned first = is_there ? token[p + k - 2] & 63 : 0, last = is_there ? first : 63;
+        for (unsigned byte = first; byte <= last; byte++) self->sieve[k][byte] |= group;
     }
 }
 

@@ -29,7 +29,7 @@ size_t bbpe_cut_unit(const bbpe_cut_points *cuts, const uint8_t *text, size_t at
     return end;
 }
 
-/* Whether a character of three bytes begins a word of a text's bytes, as far as cutting cares. */
+/* Whether the lowest of these bytes of a text are a character of three, as far as cutting cares. */
 BBPE_INLINE bool begins_three(uint64_t bytes) {
     return (bytes & 0xC0C0F0) == 0x8080E0;
 }

@@ -17,16 +17,17 @@ typedef struct {
 } bbpe_cut_characters;
 
 /* Pretokens of text[0..n) by their ends; those from `end` on are still to be parted, and of the first of these what is
- * behind `at`. */
+ * behind `start`, where the open unit begins. */
 typedef struct {
     const uint8_t *text;
-    size_t n, start, at; /* the open unit begins at `start` */
+    size_t n, start;
     const size_t *end, *last;
-    bbpe_cut_characters before; /* those in the 64 bytes before `at` */
+    size_t at; /* 64 bytes at a time: where the next ones are, */
+    bbpe_cut_characters before; /* and what those before them have */
 } bbpe_cutting;
 
 BBPE_INLINE bbpe_cutting bbpe_cutting_of(const uint8_t *text, size_t n, size_t start, const size_t *ends, size_t count) {
-    return (bbpe_cutting){text, n, start, start, ends, ends + count, {0, 0, 0}};
+    return (bbpe_cutting){text, n, start, ends, ends + count, start, {0, 0, 0}};
 }
 
 /* Write the ends of the next units to ends[0..limit), limit >= 64, and return how many: none when all are done.  A pretoken

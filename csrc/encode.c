@@ -118,7 +118,7 @@ BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state 
 static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_pretokens block,
                                            uint32_t *ids) {
     uint8_t tail[32] = {0};
-    size_t tail_ends[BBPE_STAGE], begin = block.start;
+    size_t tail_ends[15], begin = block.start;
     const size_t count = block.count, n = block.n;
     for (block.count = 0; block.count < count && (begin & ~BBPE_CUT_PART) + 16 <= n;) begin = block.ends[block.count++];
     if (block.count > 0) ids = encode_inside(self, state, &block, ids);

@@ -2,8 +2,8 @@
  *
  * Where characters of three bytes and more stand, pretokens are first cut where the vocabulary proves that nothing merges
  * (cut_units.h): so the units of Chinese and Japanese, whose pretokens hardly ever repeat, are mostly single characters.
- * A unit of up to 15 bytes is looked up at once.  What no table knows is merged, units of up
- * to 24 bytes sixteen at a time where the processor can (bpe_lanes.h), or left to the model if that is no BPE (model.h).
+ * A unit of up to 15 bytes is looked up at once.  What no table knows is merged, units of up to 24 bytes sixteen at a time
+ * where the processor can (bpe_lanes.h), or left to the model if that is no BPE (model.h).
  *
  * A bbpe_encoder is shared by any number of threads and refers to its model and splitter; a bbpe_encode_state belongs
  * to one call at a time. */
