@@ -101,6 +101,8 @@ sanitize-encode:
 	build/encode/bpe fuzz 3000
 	$(CC) $(SANITIZE) tests/cut_driver.c $(ENCODE) -o build/encode/cut
 	build/encode/cut 3000
+	$(CC) $(SANITIZE) tests/stage_driver.c $(ENCODE) -o build/encode/stage
+	build/encode/stage 1000
 	$(CC) $(SANITIZE) tests/thread_driver.c $(ENCODE) -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
 	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words

@@ -62,6 +62,7 @@ bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, si
         for (size_t i = 0; i < count; i++) words[i / 2] |= (uint64_t)ids[i] << (32 * (i % 2));
     } else if (count <= BBPE_CACHE_SHORT_IDS && all >> BBPE_CACHE_PACKED_BITS == 0) {
         for (size_t i = 0; i < count; i++) words[i / 3] |= (uint64_t)ids[i] << (BBPE_CACHE_PACKED_BITS * (i % 3));
+        count |= BBPE_CACHE_PACKED;
     } else {
         count = BBPE_CACHE_MANY;
     }
@@ -80,7 +81,7 @@ size_t bbpe_cache_put_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
     memcpy(words, entry->ids, sizeof words);
     unpack(words[0], ids);
     unpack(words[1], ids + 3);
-    return (size_t)(words[1] >> 60);
+    return bbpe_cache_count(entry) & ~(unsigned)BBPE_CACHE_PACKED;
 }
 
 /* The top byte of the key of an entry that has the last ids of its neighbour, which no length gives it; below it stands

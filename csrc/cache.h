@@ -21,9 +21,10 @@ enum {
     BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
     BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
     BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the unit would be */
-    BBPE_CACHE_MANY = 15,      /* the number of ids in an entry whose ids are in a slot, */
-    BBPE_CACHE_BOTH = 14,      /* or whose first six are in it and others in its neighbour */
-    BBPE_CACHE_PENDING = 13,   /* or not yet known */
+    BBPE_CACHE_PACKED = 8,     /* beside the number of ids, 5 or 6, of an entry that has them packed */
+    BBPE_CACHE_MANY = 15,      /* in place of the number in an entry whose ids are in a slot, */
+    BBPE_CACHE_BOTH = 12,      /* or whose first six are in it and others in its neighbour */
+    BBPE_CACHE_PENDING = 11,   /* or not yet known */
     BBPE_CACHE_WAYS = 8,       /* entries of a group, those whose numbers differ in the last three bits */
     BBPE_CACHE_REST = 1,       /* in place of a slot's counts: it has the last ids of the other one */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
@@ -41,7 +42,8 @@ typedef struct {
 
 typedef struct {
     _Alignas(32) bbpe_cache_key key; /* zero: empty */
-    uint32_t ids[4];                 /* the number of ids stands in the four highest bits */
+    uint32_t ids[4];                 /* their number is the four highest bits, of which the first says that they are not
+                                      * here as they are */
 } bbpe_cache_entry;
 
 /* A unit of 16 to 47 bytes as its first, middle and last 16, which overlap and miss none; or a short key and zeros. */
@@ -165,6 +167,11 @@ BBPE_INLINE bbpe_cache_long_key bbpe_cache_widened(bbpe_cache_key key) {
 /* Two words that are handled as one. */
 typedef uint64_t bbpe_cache_words __attribute__((vector_size(16)));
 
+/* The number of ids of an entry, with BBPE_CACHE_PACKED, or what stands in place of it. */
+BBPE_INLINE unsigned bbpe_cache_count(const bbpe_cache_entry *entry) {
+    return entry->ids[3] >> BBPE_CACHE_ID_BITS;
+}
+
 /* Write the ids of an entry that has at most four, all four whatever their number; returns how many. */
 BBPE_INLINE size_t bbpe_cache_put(const bbpe_cache_entry *entry, uint32_t *ids) {
     const bbpe_cache_words counted = {UINT64_MAX, ((uint64_t)BBPE_CACHE_ID_MASK << 32) | UINT32_MAX};
@@ -178,7 +185,13 @@ BBPE_INLINE size_t bbpe_cache_put(const bbpe_cache_entry *entry, uint32_t *ids) 
 
 /* Whether an entry's ids stand in it as they are. */
 BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
-    return entry->ids[3] < (uint32_t)(BBPE_CACHE_FEW_IDS + 1) << BBPE_CACHE_ID_BITS;
+    return entry->ids[3] >> 31 == 0;
+}
+
+/* Whether it has 5 or 6 ids, packed. */
+BBPE_INLINE bool bbpe_cache_is_packed(const bbpe_cache_entry *entry) {
+    const uint32_t five = (uint32_t)(BBPE_CACHE_PACKED | 5) << BBPE_CACHE_ID_BITS;
+    return entry->ids[3] - five < (uint32_t)2 << BBPE_CACHE_ID_BITS;
 }
 
 /* The entry where a short unit is looked for first. */
@@ -242,11 +255,6 @@ BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, uint64
     const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
     BBPE_PREFETCH(slot);
     BBPE_PREFETCH(slot->ids + 2);
-}
-
-/* The number of ids of an entry, or BBPE_CACHE_MANY or BBPE_CACHE_BOTH. */
-BBPE_INLINE unsigned bbpe_cache_count(const bbpe_cache_entry *entry) {
-    return entry->ids[3] >> BBPE_CACHE_ID_BITS;
 }
 
 /* Write the 5 or 6 ids of an entry; returns how many. */

@@ -3,9 +3,6 @@
 
 #include "memory.h"
 
-/* What tells a part from a pretoken, as it stands in an end, in a key. */
-#define PART_FLAG(end) (((uint64_t)(end) & BBPE_CUT_PART) << (64 - 8 * sizeof(size_t)))
-
 enum { MOST_ROUNDED = 1 << 24 }; /* ids, 64 MiB */
 
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
@@ -18,6 +15,7 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
     self->has_cuts = model->tokens != NULL;
     if (model->bpe != NULL) self->merge_lanes = bbpe_lanes_select();
     bbpe_status status = BBPE_OK;
+    self->loops = bbpe_stage_select();
     self->cut = bbpe_cut_units_select();
     /* what may be a token as a whole is not cut */
     if (self->has_cuts)
@@ -75,42 +73,12 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
     return BBPE_OK;
 }
 
-/* All of a block's units: keys first and their entries prefetched, then ids.  Of the text 16 bytes can be read at each of
- * them; their ends may bear BBPE_CUT_PART if `has_parts`. */
-BBPE_INLINE uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
-                                   uint32_t *ids, bool has_parts) {
-    const uint8_t *const text = block->text;
-    const size_t *const last = block->ends + block->count, bits = has_parts ? ~BBPE_CUT_PART : SIZE_MAX;
-    size_t start = block->start;
-    const bbpe_hot_cache hot = state->hot; /* in registers, as what is written to the stage might be any of it */
-    bbpe_stage_unit units[BBPE_STAGE], *unit = units;
-#pragma GCC unroll 2
-    for (const size_t *end = block->ends; end < last; start = *end++, unit++) {
-        const size_t length = (*end - start) & bits;
-        const uint64_t flag = has_parts ? PART_FLAG(*end | start) : 0;
-        if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT))
-            bbpe_stage_put(unit, &hot, text + (start & bits), length, flag);
-        else
-            bbpe_stage_put_long(unit, &hot, text, start & bits, length, flag);
-    }
-    return bbpe_stage_emit(units, unit, self, state, text, ids);
-}
-
-/* Its two cases, each a function of its own, or the stage would not stay in registers: 540 instead of 630 MB/s. */
-static BBPE_NOINLINE uint32_t *encode_parts(const bbpe_encoder *self, bbpe_encode_state *state,
-                                            const bbpe_pretokens *block, uint32_t *ids) {
-    return encode_block(self, state, block, ids, true);
-}
-
-static BBPE_NOINLINE uint32_t *encode_plain(const bbpe_encoder *self, bbpe_encode_state *state,
-                                            const bbpe_pretokens *block, uint32_t *ids) {
-    return encode_block(self, state, block, ids, false);
-}
-
 /* Units behind the last of which 16 bytes may be read. */
 BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
                                     uint32_t *ids) {
-    return block->wide && self->has_wholes ? encode_parts(self, state, block, ids) : encode_plain(self, state, block, ids);
+    bbpe_stage stage;
+    self->loops->fill(&stage, &state->hot, block, block->wide && self->has_wholes);
+    return self->loops->emit(&stage, block->count, self, state, block->text, ids);
 }
 
 /* The last units of a text.  Those that begin within 15 bytes of its end, all of them short, are copied to where more

@@ -18,6 +18,8 @@
 #include "room.h"
 #include "split.h"
 
+struct bbpe_stage_loops; /* encode_stage.h */
+
 typedef struct {
     bbpe_model model;
     bbpe_bpe_match match; /* of BPE; not exact, and not used, when an id is too large for it */
@@ -25,6 +27,7 @@ typedef struct {
     bool has_cuts;        /* pretokens are cut into units, */
     bbpe_cut_units cut;   /* many at a time by this */
     bbpe_split_fill fill; /* NULL: the caller cuts the text */
+    const struct bbpe_stage_loops *loops;
     bbpe_scheme scheme;
     bool has_wholes;      /* whole pretokens can be tokens that merging does not make */
     bbpe_lanes_merge merge_lanes; /* or NULL: new units do not wait for each other */

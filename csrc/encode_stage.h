@@ -2,7 +2,10 @@
  *
  * While a key is made the memory of its entry is asked for; a block later it is there.  What is not at home is found, or
  * merged, or waits to be merged (encode_pending.c), and enters the cache at once: an entry is compared when it is read, so
- * it may have moved. */
+ * it may have moved.
+ *
+ * Two loops, one that fills the stage and one that empties it: one unit at a time (encode_stage.c), or eight keys at once
+ * (encode_stage_avx512.c). */
 #ifndef BBPE_ENCODE_STAGE_H
 #define BBPE_ENCODE_STAGE_H
 
@@ -10,32 +13,54 @@
 
 enum { BBPE_STAGE = 256 }; /* units: all of it stays in the L1 cache; 8 MB of English 11.2 ms, with 128 of them 12.0 */
 
-/* A unit, and where its entry may be; or one of more than 15 bytes: its place in the text << 6 | its length, with the flag of
- * a part, and its hash as a pretoken; of one of more than 47 bytes 63, and its length. */
+/* Units, and where their entries may be.  The key of one of more than 15 bytes: its place in the text << 6 | its length, with
+ * the flag of a part, and its hash as a pretoken; of one of more than 47 bytes 63, and its length. */
 typedef struct {
-    _Alignas(32) bbpe_cache_key key;
-    const bbpe_cache_entry *home;
-} bbpe_stage_unit;
+    _Alignas(64) bbpe_cache_key keys[BBPE_STAGE];
+    _Alignas(64) const bbpe_cache_entry *homes[BBPE_STAGE];
+} bbpe_stage;
 
 /* The home of what is not short: no key equals its. */
 extern BBPE_HIDDEN const bbpe_cache_entry bbpe_stage_nowhere;
 
-/* Put a short unit on its place of the stage, of which 16 bytes may be read. */
-BBPE_INLINE void bbpe_stage_put(bbpe_stage_unit *unit, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
-                                uint64_t flag) {
+/* Put a block's units on the stage.  Of the text 16 bytes can be read at each of them; their ends may bear BBPE_CUT_PART if
+ * `has_parts`. */
+typedef void (*bbpe_stage_fill)(bbpe_stage *self, const bbpe_hot_cache *hot, const bbpe_pretokens *block, bool has_parts);
+
+/* Write the ids of the first units on the stage, and return the place behind them. */
+typedef uint32_t *(*bbpe_stage_emit)(const bbpe_stage *self, size_t count, const bbpe_encoder *encoder,
+                                     bbpe_encode_state *state, const uint8_t *text, uint32_t *ids);
+
+struct bbpe_stage_loops {
+    bbpe_stage_fill fill;
+    bbpe_stage_emit emit;
+};
+
+/* Those that this processor runs, and those that every one does. */
+const struct bbpe_stage_loops *bbpe_stage_select(void);
+extern const struct bbpe_stage_loops bbpe_stage_scalar, bbpe_stage_avx512;
+
+/* Write the ids of unit i of the stage, which do not stand at its home as they are (encode_unit.c). */
+uint32_t *bbpe_encode_staged(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_stage *stage, size_t i,
+                             const uint8_t *text, uint32_t *ids);
+
+/* What tells a part from a pretoken, as it stands in an end, in a key. */
+#define BBPE_STAGE_FLAG(end) (((uint64_t)(end) & BBPE_CUT_PART) << (64 - 8 * sizeof(size_t)))
+
+BBPE_INLINE void bbpe_stage_put_short(bbpe_stage *self, size_t i, const bbpe_hot_cache *hot, const uint8_t *bytes, size_t n,
+                                      uint64_t flag) {
     const bbpe_cache_row *row = bbpe_cache_rows + n;
     bbpe_cache_words key, kept, salt;
     memcpy(&key, bytes, 16);
     memcpy(&kept, __builtin_assume_aligned(&row->kept, 16), 16);
     memcpy(&salt, __builtin_assume_aligned(&row->salt, 16), 16);
     key = (key & kept) ^ salt ^ (bbpe_cache_words){0, flag};
-    memcpy(&unit->key, &key, 16);
-    unit->home = bbpe_hot_cache_home(hot, bbpe_hash_salted(key[0], key[1]));
-    BBPE_PREFETCH(unit->home);
+    memcpy(self->keys + i, &key, 16);
+    self->homes[i] = bbpe_hot_cache_home(hot, bbpe_hash_salted(key[0], key[1]));
+    BBPE_PREFETCH(self->homes[i]);
 }
 
-/* Put a unit of more than 15 bytes on the stage, which begins at `start`. */
-BBPE_INLINE void bbpe_stage_put_long(bbpe_stage_unit *unit, const bbpe_hot_cache *hot, const uint8_t *text, size_t start,
+BBPE_INLINE void bbpe_stage_put_long(bbpe_stage *self, size_t i, const bbpe_hot_cache *hot, const uint8_t *text, size_t start,
                                      size_t n, uint64_t flag) {
     bbpe_cache_key place = {(uint64_t)start << 6 | 63, n};
     if (n <= BBPE_CACHE_LONG) {
@@ -44,11 +69,26 @@ BBPE_INLINE void bbpe_stage_put_long(bbpe_stage_unit *unit, const bbpe_hot_cache
         bbpe_hot_cache_prefetch_long(hot, place.hi);
     }
     place.lo |= flag;
-    *unit = (bbpe_stage_unit){place, &bbpe_stage_nowhere};
+    self->keys[i] = place;
+    self->homes[i] = &bbpe_stage_nowhere;
 }
 
-/* Write the ids of units on the stage, those before `last`, and return the place behind them (encode_unit.c). */
-uint32_t *bbpe_stage_emit(const bbpe_stage_unit *units, const bbpe_stage_unit *last, const bbpe_encoder *encoder,
-                          bbpe_encode_state *state, const uint8_t *text, uint32_t *ids);
+/* Put units [from, to) of a block on their places. */
+BBPE_INLINE void bbpe_stage_put(bbpe_stage *self, const bbpe_hot_cache *cache, const bbpe_pretokens *block, size_t from,
+                                size_t to, bool has_parts) {
+    const bbpe_hot_cache hot = *cache; /* in registers, as what is written to the stage might be any of it */
+    const uint8_t *const text = block->text;
+    const size_t *const ends = block->ends, bits = has_parts ? ~BBPE_CUT_PART : SIZE_MAX;
+    size_t start = from > 0 ? ends[from - 1] : block->start;
+#pragma GCC unroll 2
+    for (size_t i = from; i < to; start = ends[i++]) {
+        const size_t length = (ends[i] - start) & bits;
+        const uint64_t flag = has_parts ? BBPE_STAGE_FLAG(ends[i] | start) : 0;
+        if (BBPE_LIKELY(length <= BBPE_CACHE_SHORT))
+            bbpe_stage_put_short(self, i, &hot, text + (start & bits), length, flag);
+        else
+            bbpe_stage_put_long(self, i, &hot, text, start & bits, length, flag);
+    }
+}
 
 #endif

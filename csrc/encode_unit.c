@@ -50,8 +50,6 @@ static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, 
     return count;
 }
 
-const bbpe_cache_entry bbpe_stage_nowhere = {{0, 0}, {0, 0, 0, 0}};
-
 /* Note that a new unit has entered the hot table, and look at the last ones now and then: whether tokens that have not come
  * are worth having. */
 void bbpe_encode_note_new(const bbpe_encoder *self, bbpe_encode_state *state, size_t count) {
@@ -114,35 +112,21 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
     return end;
 }
 
-/* A unit of the stage whose ids do not stand at its home. */
-static BBPE_NOINLINE uint32_t *resolve(const bbpe_stage_unit *unit, const bbpe_encoder *encoder, bbpe_encode_state *state,
-                                       const uint8_t *text, uint32_t *ids) {
-    if (unit->home == &bbpe_stage_nowhere) {
-        const uint8_t *bytes = text + (unit->key.lo << 1 >> 7); /* without the flag */
-        const size_t n = unit->key.lo & 63;
-        const bool is_part = unit->key.lo >> 63;
+BBPE_NOINLINE uint32_t *bbpe_encode_staged(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_stage *stage,
+                                           size_t i, const uint8_t *text, uint32_t *ids) {
+    const bbpe_cache_key key = stage->keys[i];
+    const bbpe_cache_entry *home = stage->homes[i];
+    if (home == &bbpe_stage_nowhere) {
+        const uint8_t *bytes = text + (key.lo << 1 >> 7); /* without the flag */
+        const size_t n = key.lo & 63;
+        const bool is_part = key.lo >> 63;
         if (BBPE_UNLIKELY(n > BBPE_CACHE_LONG))
-            return is_part ? bbpe_encode_unit(encoder, state, bytes, unit->key.hi, true, ids)
-                           : bbpe_encode_pretoken(encoder, state, bytes, unit->key.hi, ids);
-        return is_part ? bbpe_encode_unit(encoder, state, bytes, n, true, ids)
-                       : encode_long(encoder, state, bytes, n, unit->key.hi, ids);
+            return is_part ? bbpe_encode_unit(self, state, bytes, key.hi, true, ids)
+                           : bbpe_encode_pretoken(self, state, bytes, key.hi, ids);
+        return is_part ? bbpe_encode_unit(self, state, bytes, n, true, ids) : encode_long(self, state, bytes, n, key.hi, ids);
     }
-    if (bbpe_cache_entry_has(unit->home, unit->key)) return bbpe_encode_many(encoder, state, unit->home, ids);
-    return encode_short(encoder, state, unit->key, ids);
-}
-
-/* Not in the loop that fills the stage, or its few values would not stay in registers: English 10.9 instead of 11.0 ms. */
-uint32_t *bbpe_stage_emit(const bbpe_stage_unit *units, const bbpe_stage_unit *last, const bbpe_encoder *encoder,
-                          bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
-#pragma GCC unroll 2
-    for (const bbpe_stage_unit *unit = units; unit < last; unit++) {
-        const bbpe_cache_entry *entry = unit->home;
-        if (BBPE_LIKELY(entry->key.lo == unit->key.lo && entry->key.hi == unit->key.hi && bbpe_cache_is_few(entry)))
-            ids += bbpe_cache_put(entry, ids);
-        else
-            ids = resolve(unit, encoder, state, text, ids);
-    }
-    return ids;
+    if (bbpe_cache_entry_has(home, key)) return bbpe_encode_many(self, state, home, ids);
+    return encode_short(self, state, key, ids);
 }
 
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,

@@ -41,8 +41,8 @@ static bool has_avx2(void) {
 }
 
 bool bbpe_split_has_avx512(void) {
-    return has_avx2() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi")
-           && __builtin_cpu_supports("avx512vbmi2");
+    return has_avx2() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+           && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
 }
 #endif
 

@@ -59,7 +59,8 @@ C_LAYERS = [
     | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
     {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut"}
     | {"encode", "encode_stage", "word_bpe"},
-    {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"},
+    {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"}
+    | {"encode_stage_avx512"},
     {"encode_batch", "encode_pending", "bpe_lanes_avx512", "cut_units_avx512"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
 ]
