@@ -79,8 +79,8 @@ static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state
     bbpe_cache_entry *found = bbpe_hot_cache_place(&state->hot, key, bbpe_cache_hash(key));
     if (found == NULL || found->key.hi == 0) return encode_new(self, state, found, key, ids);
     ids = bbpe_cache_is_few(found) ? ids + bbpe_cache_put(found, ids) : bbpe_encode_many(self, state, found, ids);
-    /* every other time, so that what is frequent stays at home */
-    if ((++state->strays & 1) == 0 && bbpe_cache_entry_has(found, key)) bbpe_hot_cache_lead_home(&state->hot, found);
+    /* now and then, so that what is frequent stays at home: every other time, English 9.9 instead of 9.5 ms */
+    if ((++state->strays & 7) == 0 && bbpe_cache_entry_has(found, key)) bbpe_hot_cache_lead_home(&state->hot, found);
     return ids;
 }
 
