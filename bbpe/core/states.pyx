@@ -18,6 +18,7 @@ from bbpe.core.id_room cimport drop_idle_room
 cdef enum:
     MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
     LEAST_ENTRIES = 1 << 12
+    ROOMY_ENTRIES = 1 << 19 # beyond that, fewer units away from home are worth no more
     MOST_SLOTS = 1 << 16    # of 128 bytes: 8 MiB
     ENTRIES_A_SLOT = 16
     ENTRY_WORTH = 16        # bytes of text for which there is one
@@ -35,13 +36,16 @@ cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
 
 cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming):
     """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
-    to encode it.  Those that have filled up grow."""
+    to encode it.  Those that have filled up grow, and so do those of a state that has had as much text before: two
+    threads then take 5.0 instead of 5.4 ms for 8 MB of English."""
     cdef size_t entries = LEAST_ENTRIES
     if state.seen + coming < GROWN_AT:
         return 0
     if state.is_grown and state.kept > state.hot.entry_count // 2:
         entries = min(<size_t>MOST_ENTRIES, GROWTH * state.hot.entry_count)
     while entries < MOST_ENTRIES and entries < coming // ENTRY_WORTH:
+        entries *= 2
+    if state.is_grown and state.seen >= coming and entries < ROOMY_ENTRIES and entries < 2 * coming // ENTRY_WORTH:
         entries *= 2
     return entries
 
