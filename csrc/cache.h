@@ -175,7 +175,7 @@ BBPE_INLINE unsigned bbpe_cache_count(const bbpe_cache_entry *entry) {
 /* Write the ids of an entry that has at most four, all four whatever their number; returns how many. */
 BBPE_INLINE size_t bbpe_cache_put(const bbpe_cache_entry *entry, uint32_t *ids) {
     const bbpe_cache_words counted = {UINT64_MAX, ((uint64_t)BBPE_CACHE_ID_MASK << 32) | UINT32_MAX};
-    const size_t count = entry->ids[BBPE_CACHE_FEW_IDS - 1] >> BBPE_CACHE_ID_BITS; /* read before anything is written */
+    const size_t count = bbpe_cache_count(entry); /* read before anything is written */
     bbpe_cache_words stored;
     memcpy(&stored, __builtin_assume_aligned(entry->ids, 16), sizeof stored);
     stored &= counted;

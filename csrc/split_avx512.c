@@ -53,6 +53,16 @@ BBPE_INLINE bbpe_lanes vector_has(bbpe_vector v, uint8_t bit) {
 
 #define vector_lookup vector_table
 
+BBPE_INLINE bbpe_vector vector_merge(bbpe_vector a, bbpe_lanes lanes, bbpe_vector b) {
+    return _mm512_mask_mov_epi8(a, lanes, b);
+}
+
+BBPE_INLINE bbpe_vector vector_of_page(bbpe_vector a, bbpe_lanes lanes, const uint8_t page[64], bbpe_vector v) {
+    return _mm512_mask_permutexvar_epi8(a, lanes, v, vector_load(page));
+}
+
+#define vector_page vector_of_page
+
 #define masks_write places_write
 #include "split_masks.h"
 

@@ -9,7 +9,9 @@
  * Includer: defines bbpe_vector, vector_load (64 bytes, unaligned), vector_eq and vector_in (inclusive range)
  * giving bbpe_lanes, a truth value a byte; lanes_and, lanes_or, lanes_but (a and not b) of these, and
  * lanes_bits, a bit a byte.  It may define vector_lookup, giving of 128 bytes those that the low seven bits of a vector's
- * bytes are the numbers of, and with it vector_has, whether a byte has a bit. */
+ * bytes are the numbers of, and with it vector_has, whether a byte has a bit; and vector_page, giving in some lanes of a
+ * vector, of 64 bytes, those that the low six bits are the numbers of, and with it vector_merge, one vector in some lanes of
+ * another. */
 #ifndef BBPE_SPLIT_MASKS_H
 #define BBPE_SPLIT_MASKS_H
 
@@ -233,7 +235,7 @@ BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, uns
     bbpe_masks m = masks_ascii(block.bytes, &high);
     if (!is_whole && left < 64) m.limit = (unsigned)left;
     if (high) { /* apart, so that without it whole classes are known to be empty */
-        masks_add_high(&m, high, block);
+        masks_add_high(&m, high, block, scheme);
         starts = masks_starts_from(&m, block, within, scheme);
         const uint64_t cjk = m.by[BBPE_CLASS_HAN_LETTER] | m.by[BBPE_CLASS_KANA_LETTER];
         *wide |= m.wide != 0;

@@ -11,9 +11,10 @@ import regex
 import unicodedata2
 
 BLOCK = 128
+#: those that a pattern mostly treats alike side by side, so that a block's are told from others by one comparison
 CLASSES = (
-    "UPPER LOWER CASELESS MARK NUMBER SPACE NEWLINE BLANK PUNCT OTHER "
-    "HAN_LETTER HAN_RARE HAN_NUMBER HAN_SYMBOL HAN_MARK KANA_LETTER KANA_MARK KANA_SYMBOL KANA_OTHER"
+    "UPPER LOWER CASELESS HAN_LETTER HAN_RARE KANA_LETTER MARK HAN_MARK KANA_MARK "
+    "PUNCT OTHER HAN_SYMBOL KANA_SYMBOL KANA_OTHER NUMBER HAN_NUMBER SPACE NEWLINE BLANK"
 ).split()
 INDEX = {name: index for index, name in enumerate(CLASSES)}
 #: Unicode's White_Space property; it is what `\s` means in every regex engine of the field.

@@ -398,3 +398,14 @@ def test_units_of_many_ids_beside_units_of_few(seed: int, limit: Callable[[int],
         tok.clear_cache()
         text = "".join(rng.choices(rng.sample(words, rng.randint(20, 90)), k=800))
         assert np.array_equal(tok.encode_to_numpy(text), ids[list(text.encode())])
+
+
+def test_a_text_that_comes_again_gets_larger_tables_once(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    tok, text = fresh(tok_of("gpt2")), " ".join(str(number * 7919) for number in range(12_000))
+    sizes = []
+    for _ in range(3):
+        tok.encode_to_numpy(text, threads=1)
+        sizes.append(tok.cache_info().tokenizer)
+    assert sizes[0] < sizes[1] == sizes[2]

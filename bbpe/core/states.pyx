@@ -21,13 +21,16 @@ cdef enum:
     ROOMY_ENTRIES = 1 << 19 # beyond that, fewer units away from home are worth no more
     MOST_SLOTS = 1 << 16    # of 128 bytes: 8 MiB
     ENTRIES_A_SLOT = 16
+    LEAST_ENTRIES_A_SLOT = 4 # in tables of few: words of 16 bytes and more are many in Armenian, few in English
+    FEW_SLOTS = 1 << 15
     ENTRY_WORTH = 16        # bytes of text for which there is one
     GROWTH = 4              # times as large, once they are half full
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
 cdef inline size_t slots_for(size_t entries) except 0:
-    return min(<size_t>MOST_SLOTS, entries // ENTRIES_A_SLOT)
+    cdef size_t few = min(<size_t>FEW_SLOTS, entries // LEAST_ENTRIES_A_SLOT)
+    return max(few, min(<size_t>MOST_SLOTS, entries // ENTRIES_A_SLOT))
 
 
 cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
