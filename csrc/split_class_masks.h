@@ -240,7 +240,7 @@ BBPE_INLINE uint64_t masks_look_up_page(bbpe_masks_pages *p, unsigned b, uint64_
 _Static_assert(BBPE_UCLASS_BLOCK == 128, "a block of the table is two pages");
 
 /* Classify by pages, of which a block mostly has one or two: those of its first and of its last character do not wait for
- * each other.  One character after another, Armenian and Coptic are split at 60 %, much Latin at 85 % of the speed. */
+ * each other.  One character after another, Armenian and Coptic are split at 60 %, much of Latin at 85 % of the speed. */
 BBPE_INLINE void masks_add_by_page(bbpe_masks *m, uint64_t easy, uint64_t three, bbpe_masks_block block,
                                    const bbpe_scheme scheme) {
     const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1), none = vector_load(masks_no_bytes);
@@ -263,7 +263,7 @@ BBPE_INLINE void masks_add_by_page(bbpe_masks *m, uint64_t easy, uint64_t three,
 }
 #endif
 
-/* Give each character that is not ASCII its class: the frequent letters in the vector, others by table. */
+/* Give each character that is not ASCII its class: the frequent letters in the vector, others by page or one by one. */
 BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block block, const bbpe_scheme scheme) {
     const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1);
     const bbpe_vector v2 = vector_load(block.bytes + 2);
@@ -285,12 +285,13 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
         if (first < m->limit) m->limit = first;
     }
     m->wide = three | hard;
-    (void)scheme;
 #ifdef vector_page
     if (__builtin_popcountll(easy) > 2) { /* fewer are found sooner one by one */
         masks_add_by_page(m, easy, three, block, scheme);
         easy = 0;
     }
+#else
+    (void)scheme;
 #endif
     if (easy | hard) masks_add_by_table(m, easy, hard, three, block);
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from caches import ROOM
 from hypothesis import HealthCheck, settings
 from published import PUBLISHED, RANK_FILES
 from small_published import make_bare
@@ -134,3 +135,12 @@ def tiktoken_of(real: Callable[[str], bbpe.Tokenizer]) -> Callable[[str], Any]:
         )
 
     return cache(make)
+
+
+@pytest.fixture
+def limit() -> Iterator[Callable[[int], None]]:
+    """`limit(n)` sets the limit of all caches; ample at first, as it was when the test is over."""
+    before = bbpe.train_from_iterator(["a"], 256).cache_info().limit
+    bbpe.set_cache_limit(ROOM)
+    yield bbpe.set_cache_limit
+    bbpe.set_cache_limit(before)

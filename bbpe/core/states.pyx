@@ -19,18 +19,16 @@ cdef enum:
     MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
     LEAST_ENTRIES = 1 << 12
     ROOMY_ENTRIES = 1 << 19 # beyond that, fewer units away from home are worth no more
-    MOST_SLOTS = 1 << 16    # of 128 bytes: 8 MiB
-    ENTRIES_A_SLOT = 16
-    LEAST_ENTRIES_A_SLOT = 4 # in tables of few: words of 16 bytes and more are many in Armenian, few in English
-    FEW_SLOTS = 1 << 15
+    ENTRIES_A_SLOT = 16     # of 128 bytes: up to 8 MiB
+    FEW_SLOTS = 1 << 15     # up to these, one for fewer entries: words of 16 bytes and more are many in Armenian,
+    FEW_ENTRIES_A_SLOT = 4  # few in English, which would take 3 % longer cold with as many beyond
     ENTRY_WORTH = 16        # bytes of text for which there is one
     GROWTH = 4              # times as large, once they are half full
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
 cdef inline size_t slots_for(size_t entries) except 0:
-    cdef size_t few = min(<size_t>FEW_SLOTS, entries // LEAST_ENTRIES_A_SLOT)
-    return max(few, min(<size_t>MOST_SLOTS, entries // ENTRIES_A_SLOT))
+    return max(min(<size_t>FEW_SLOTS, entries // FEW_ENTRIES_A_SLOT), entries // ENTRIES_A_SLOT)
 
 
 cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:

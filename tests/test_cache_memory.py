@@ -1,0 +1,170 @@
+"""The memory for what calls remember is counted, limited and given back."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import random
+import signal
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from caches import fresh, lines_ids, words
+from strings import adversarial_strings
+
+import bbpe
+from bbpe.patterns import get_pattern
+
+
+def test_caches_add_up_and_are_given_back(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    gc.collect()
+    before = tok_of("gpt2").cache_info().process
+    toks = [fresh(tok_of(pattern)) for pattern in ("gpt2", "cl100k", "o200k")]
+    assert [tok.cache_info().tokenizer for tok in toks] == [0, 0, 0]
+    for tok in toks:
+        tok.encode("some words in a row " * 20_000)
+    each = [tok.cache_info().tokenizer for tok in toks]
+    assert min(each) > 1 << 20
+    assert toks[0].cache_info().process == before + sum(each)
+    toks[1].clear_cache()
+    assert toks[1].cache_info().tokenizer == 0
+    assert toks[0].cache_info().process == before + each[0] + each[2]
+    toks[1].encode("some words in a row " * 20_000)
+    assert toks[1].cache_info().tokenizer == each[1]
+    del toks, tok
+    gc.collect()
+    assert tok_of("gpt2").cache_info().process == before
+
+
+def test_caches_grow_with_what_they_hold(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    """A long text takes large tables at once, short ones larger and larger; ids and the budget stay right."""
+    gc.collect()
+    tok, rng = fresh(tok_of("gpt2")), random.Random(79)
+    model = tok._encoder.encoder.model
+    before = tok.cache_info().process
+    known, sizes = [], [0]
+    for _ in range(60):
+        known += words(rng, 400, longest=9) + words(rng, 200, longest=47)
+        lines = known[-600:] + rng.choices(known, k=600)
+        assert tok.encode_to_numpy(b"\n".join([*lines, b""]), threads=1).tolist() == lines_ids(model, lines)
+        sizes.append(tok.cache_info().tokenizer)
+        assert tok.cache_info().process == before + sizes[-1]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 3
+    at_once = fresh(tok)
+    at_once.encode_to_numpy(b"\n".join(known * 4), threads=1)
+    assert at_once.cache_info().tokenizer >= sizes[-1]
+
+
+def test_a_text_that_comes_again_gets_larger_tables_once(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    tok, text = fresh(tok_of("gpt2")), " ".join(str(number * 7919) for number in range(12_000))
+    sizes = []
+    for _ in range(3):
+        tok.encode_to_numpy(text, threads=1)
+        sizes.append(tok.cache_info().tokenizer)
+    assert sizes[0] < sizes[1] == sizes[2]
+
+
+@pytest.mark.parametrize("room", [0, 64 << 20])
+def test_large_arrays_that_use_memory_again_are_nobody_elses(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None], room: int
+) -> None:
+    """Texts of more than 2^20 characters, arrays dropped in any order; what is kept never changes."""
+    limit(room)
+    tok, rng = fresh(tok_of("gpt2")), random.Random(83)
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
+    for step in range(24):
+        text = " ".join(rng.choices(["some", "words", "in", "a", "row"], k=rng.randrange(300_000, 900_000)))
+        ids = tok.encode_to_numpy(text, threads=rng.choice([1, 2]))
+        assert ids.dtype == np.uint32
+        assert ids.flags.writeable
+        assert not any(np.shares_memory(ids, other) for other, _ in kept)
+        assert tok.decode(ids[:1000]) == text[: len(tok.decode(ids[:1000]))]
+        ids[rng.randrange(len(ids))] = step  # it is the caller's
+        kept.append((ids, ids.copy()))
+        del ids
+        while len(kept) > rng.choice([0, 1, 3]):
+            ids, copy = kept.pop(rng.randrange(len(kept)))
+            assert np.array_equal(ids, copy)
+            del ids, copy
+    tok.clear_cache()
+    assert all(np.array_equal(ids, copy) for ids, copy in kept)
+
+
+def test_the_limit_holds(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
+    gc.collect()
+    before = tok_of("gpt2").cache_info().process
+    text = "some words in a row " * 20_000
+    for room in (0, 1 << 20, 30 << 20, 64 << 20):
+        limit(before + room)
+        toks = [fresh(tok_of("gpt2")) for _ in range(3)]
+        assert len({tuple(tok.encode(text)) for tok in toks}) == 1
+        info = toks[0].cache_info()
+        assert info.process <= info.limit == before + room
+        del toks
+        gc.collect()
+    limit(0)
+    toks = [fresh(tok_of("gpt2"))]
+    toks[0].encode(text)
+    assert toks[0].cache_info().tokenizer == 0
+    with pytest.raises(ValueError, match="-1"):
+        limit(-1)
+
+
+def test_a_pickle_holds_no_cache(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = fresh(tok_of("cl100k"))
+    size = len(pickle.dumps(tok))
+    ids = tok.encode("some words and 文字 in a row " * 20_000)
+    assert len(pickle.dumps(tok)) == size
+    again = pickle.loads(pickle.dumps(tok))
+    assert again.cache_info().tokenizer == 0
+    assert again.encode("some words and 文字 in a row " * 20_000) == ids
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork_while_a_thread_encodes(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = fresh(tok_of("cl100k"))
+    text = "".join(adversarial_strings(300, seed=77)) * 4
+    expected = fresh(tok).encode(text)
+    stop, begun = threading.Event(), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            tok.encode(text)
+            begun.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    try:
+        for _ in range(5):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
+                signal.alarm(30)  # rather than wait for a lock for ever
+                os._exit(0 if tok.encode(text) == expected and tok.encode_batch([text] * 3)[2] == expected else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_changed_pattern_shares_nothing(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """Two tokenizers of one vocabulary, in turns."""
+    one = fresh(tok_of("gpt2"))
+    other = bbpe.Tokenizer(replace(one.spec, pattern=get_pattern("cl100k")))
+    texts = adversarial_strings(60, seed=78)
+    expected = [(fresh(one).encode(text), fresh(other).encode(text)) for text in texts]
+    assert [(one.encode(text), other.encode(text)) for text in texts] == expected
