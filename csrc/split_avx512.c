@@ -20,6 +20,8 @@ BBPE_INLINE bbpe_lanes vector_eq(bbpe_vector v, uint8_t byte) {
 
 BBPE_INLINE bbpe_lanes vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
     if (first == 0x80 && last == 0xFF) return _mm512_movepi8_mask(v);
+    if (last == 0xFF) return _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)first));
+    if (first == last) return vector_eq(v, first);
     return _mm512_cmple_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8((char)first)),
                                   _mm512_set1_epi8((char)(last - first)));
 }

@@ -144,8 +144,8 @@ BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1,
     const bbpe_lanes katakana = lanes_but(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
     const bbpe_lanes kana = lanes_and(e3, lanes_or(hiragana, lanes_or(middle, katakana)));
     const bbpe_lanes hangul = lanes_or(
-        lanes_and(vector_eq(v, 0xEA), vector_in(v1, 0xB0, 0xBF)),
-        lanes_or(vector_in(v, 0xEB, 0xEC), lanes_and(vector_eq(v, 0xED), vector_in(v1, 0x80, 0x9D))));
+        lanes_and(vector_eq(v, 0xEA), vector_in(v1, 0xB0, 0xFF)),
+        lanes_or(vector_in(v, 0xEB, 0xEC), lanes_but(vector_eq(v, 0xED), vector_in(v1, 0x9E, 0xFF))));
     /* U+3001-3003, 3008-3011, 3014-301F; U+FF01-FF0F, FF1A-FF20; U+30FB */
     const bbpe_lanes marks = lanes_and(
         vector_eq(v1, 0x80),
@@ -199,13 +199,6 @@ BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard,
     for (int k = 0; k < BBPE_UCLASS_COUNT; k++) m->by[k] |= by[k];
 }
 
-/* The first byte of a character that goes on behind the block. */
-BBPE_INLINE uint64_t masks_beyond(bbpe_vector v) {
-    const uint64_t last = (uint64_t)1 << 63, two = lanes_bits(vector_in(v, 0xC2, 0xFF)) & last;
-    const uint64_t three = lanes_bits(vector_in(v, 0xE0, 0xFF)) & (last | last >> 1);
-    return two | three | (lanes_bits(vector_in(v, 0xF0, 0xFF)) & last >> 2);
-}
-
 #ifdef vector_page
 static const uint8_t masks_no_bytes[64];
 
@@ -244,7 +237,7 @@ _Static_assert(BBPE_UCLASS_BLOCK == 128, "a block of the table is two pages");
 BBPE_INLINE void masks_add_by_page(bbpe_masks *m, uint64_t easy, uint64_t three, bbpe_masks_block block,
                                    const bbpe_scheme scheme) {
     const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1), none = vector_load(masks_no_bytes);
-    const bbpe_lanes is_three = vector_in(v, 0xE0, 0xEF);
+    const bbpe_lanes is_three = vector_in(v, 0xE0, 0xFF); /* among the easy ones */
     bbpe_masks_pages p = {v, vector_merge(none, is_three, v1), vector_merge(v1, is_three, vector_load(block.bytes + 2)), none};
     uint64_t left = easy & ~masks_look_up_page(&p, (unsigned)__builtin_ctzll(easy), three, block.bytes);
     left &= ~masks_look_up_page(&p, 63 - (unsigned)__builtin_clzll(easy), three, block.bytes);
@@ -267,17 +260,21 @@ BBPE_INLINE void masks_add_by_page(bbpe_masks *m, uint64_t easy, uint64_t three,
 BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block block, const bbpe_scheme scheme) {
     const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1);
     const bbpe_vector v2 = vector_load(block.bytes + 2);
-    const uint64_t tail = lanes_bits(vector_in(v, 0x80, 0xBF)), two = lanes_bits(vector_in(v, 0xC2, 0xDF)) & tail >> 1;
+    const uint64_t four = lanes_bits(vector_in(v, 0xF0, 0xFF)), from_three = lanes_bits(vector_in(v, 0xE0, 0xFF));
+    const uint64_t from_two = lanes_bits(vector_in(v, 0xC2, 0xFF)), tail = high & ~lanes_bits(vector_in(v, 0xC0, 0xFF));
     /* not overlong, no surrogate */
-    const bbpe_lanes odd = lanes_or(lanes_and(vector_eq(v, 0xE0), vector_in(v1, 0x80, 0x9F)),
-                                    lanes_and(vector_eq(v, 0xED), vector_in(v1, 0xA0, 0xBF)));
-    const uint64_t three = lanes_bits(lanes_but(vector_in(v, 0xE0, 0xEF), odd)) & tail >> 1 & tail >> 2;
+    const bbpe_lanes odd = lanes_or(lanes_but(vector_eq(v, 0xE0), vector_in(v1, 0xA0, 0xFF)),
+                                    lanes_and(vector_eq(v, 0xED), vector_in(v1, 0xA0, 0xFF)));
+    const uint64_t two = from_two & ~from_three & tail >> 1;
+    const uint64_t three = from_three & ~four & ~lanes_bits(odd) & tail >> 1 & tail >> 2;
     uint64_t known = 0;
     /* asking first gains 10 % where scripts of other leads are many, and telling what is likely 3 % of Chinese */
-    if (BBPE_LIKELY((three & lanes_bits(vector_in(v, 0xE3, 0xEF))) != 0)) known |= masks_add_cjk(m, v, v1, v2, three);
+    if (BBPE_LIKELY((three & lanes_bits(vector_in(v, 0xE3, 0xFF))) != 0)) known |= masks_add_cjk(m, v, v1, v2, three);
     if (two) known |= masks_add_european(m, v, v1, two);
     m->tails = (two | three) << 1 | three << 2;
-    const uint64_t beyond = masks_beyond(v);
+    /* where a character begins that goes on behind the block */
+    const uint64_t last = (uint64_t)1 << 63;
+    const uint64_t beyond = (from_two & last) | (from_three & (last | last >> 1)) | (four & last >> 2);
     uint64_t easy = (two | three) & ~known, hard = high & ~(two | three | m->tails);
     if (beyond) {
         const unsigned first = (unsigned)__builtin_ctzll(beyond);

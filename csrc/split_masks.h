@@ -69,7 +69,7 @@ BBPE_INLINE uint64_t masks_number_starts(bbpe_masks *m, uint64_t numbers, uint64
 BBPE_INLINE uint64_t masks_blank_starts(const bbpe_masks *m, uint64_t white, uint64_t solid, uint64_t lines,
                                         const bbpe_scheme scheme) {
     uint64_t starts = white & ~(white << 1 & ~(lines << 1)), last = white & solid >> 1;
-    if (m->tails) /* the first byte of a last character of two or three bytes */
+    if (white & m->tails) /* the first byte of a last character of two or three bytes */
         last = white & ~m->tails
                & ((solid >> 1) | (m->tails >> 1 & ((solid >> 2 & ~(m->tails >> 2)) | (solid >> 3 & m->tails >> 2))));
     if (!scheme.newline) return starts | (last & ~lines);
@@ -134,8 +134,8 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
     uint64_t word_starts = words & ~(words << 1) & ~(space << 1);
     if (scheme.prefix != BBPE_SET(SPACE)) {
         uint64_t prefix = rest_starts | (m->by[BBPE_CLASS_BLANK] & in);
-        if (m->tails)
-            for (int k = 0; k < 3; k++) prefix |= prefix << 1 & m->tails & rest;
+        const uint64_t tails = m->tails & rest;
+        prefix |= masks_flood(prefix << 1 & tails, tails);
         word_starts &= ~(prefix << 1);
     }
     if (scheme.cased) word_starts |= masks_case_starts(m, words, scheme);
