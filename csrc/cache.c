@@ -33,6 +33,7 @@ void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t 
     self->entry_mask = (entry_count - 1) * sizeof *entries;
     self->slots = slots;
     self->slot_mask = slot_count - 1;
+    self->slots_taken = 0;
 }
 
 bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots) {
@@ -213,6 +214,7 @@ void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *ke
     }
     /* either may have had its last ids in the other one */
     if (more > 0 || is_pair(slot) || is_pair(next)) next->counts = 0;
+    self->slots_taken += more > 0 ? 2 : 1;
     memcpy(slot->words, key->words, sizeof slot->words);
     memcpy(slot->ids, ids, first * sizeof *ids);
     slot->counts = key->length << 8 | (uint32_t)count;
@@ -223,7 +225,7 @@ void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *ke
     next->counts = BBPE_CACHE_REST;
 }
 
-void bbpe_hot_cache_take(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
+static void take_entries(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
     uint32_t ids[BBPE_CACHE_PAIR_IDS];
     for (const bbpe_cache_entry *entry = from->entries; entry < from->entries + from->entry_count; entry++) {
         if (entry->key.hi == 0 || is_rest(entry)) continue;
@@ -232,6 +234,10 @@ void bbpe_hot_cache_take(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
         if (count > 0) bbpe_hot_cache_add(self, entry->key, ids, count);
         else if (!is_both) add_entry(self, entry);
     }
+}
+
+static void take_slots(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
+    uint32_t ids[BBPE_CACHE_PAIR_IDS];
     for (const bbpe_cache_slot *slot = from->slots; slot <= from->slots + from->slot_mask; slot++) {
         if (slot->counts <= BBPE_CACHE_REST) continue;
         bbpe_cache_long_key key;
@@ -240,6 +246,21 @@ void bbpe_hot_cache_take(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
         const size_t count = bbpe_hot_cache_put_long(from, slot, ids);
         bbpe_hot_cache_add_long(self, &key, bbpe_cache_long_hash(&key), ids, count);
     }
+}
+
+void bbpe_hot_cache_take(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
+    take_entries(self, from);
+    take_slots(self, from);
+}
+
+bool bbpe_hot_cache_grow_slots(bbpe_hot_cache *self, size_t slots) {
+    const bbpe_hot_cache before = *self;
+    bbpe_cache_slot *new_slots = bbpe_memory_table(slots, sizeof *new_slots);
+    if (new_slots == NULL) return false;
+    bbpe_hot_cache_use(self, before.entries, before.entry_count, new_slots, slots);
+    take_slots(self, &before);
+    bbpe_memory_table_free(before.slots);
+    return true;
 }
 
 size_t bbpe_shared_cache_bytes(size_t slots) {
