@@ -46,8 +46,8 @@ def test_caches_add_up_and_are_given_back(
 def test_caches_grow_with_what_they_hold(
     tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
 ) -> None:
-    """A long text takes large tables at once, and more slots once it has filled them, short ones larger and larger; ids and
-    the budget stay right."""
+    """A long text takes large tables at once, and more slots once it has filled them, short ones larger and larger;
+    ids and the budget stay right."""
     gc.collect()
     tok, rng = fresh(tok_of("gpt2")), random.Random(79)
     model = tok._encoder.encoder.model
@@ -83,8 +83,8 @@ def test_a_text_that_comes_again_gets_larger_tables_for_a_while(
 def test_words_that_are_long_get_more_room(
     is_tight: bool, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
 ) -> None:
-    """20,000 words of 25 bytes take 2.5 MB: what tables have at first is not enough, but where no more may be taken it stays
-    so."""
+    """20,000 words of 25 bytes take 2.5 MB: what tables have at first is not enough, but where no more may be taken
+    it stays so."""
     gc.collect()
     tok, text = fresh(tok_of("gpt2")), " ".join(f"{number * 7919:024d}" for number in range(20_000))
     before, expected, sizes = tok.cache_info().process, tok.encode(text), []
