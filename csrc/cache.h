@@ -75,7 +75,7 @@ typedef struct {
     size_t entry_count;
     bbpe_cache_slot *slots;
     size_t slot_mask;
-    size_t slots_taken; /* so often since there are so many slots */
+    size_t slots_taken; /* since there are so many; one that is taken again counts again */
 } bbpe_hot_cache;
 
 typedef struct {
@@ -108,7 +108,8 @@ bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slo
 void bbpe_hot_cache_free(bbpe_hot_cache *self);
 /* Put what another one remembers into this one. */
 void bbpe_hot_cache_take(bbpe_hot_cache *self, const bbpe_hot_cache *from);
-/* Go over to so many slots with what the present ones have; false without memory, and nothing changes. */
+/* Go over to so many slots with what the present ones have, while entries stay where they are; false without memory, and
+ * nothing changes. */
 bool bbpe_hot_cache_grow_slots(bbpe_hot_cache *self, size_t slots);
 size_t bbpe_hot_cache_bytes(size_t entries, size_t slots);
 /* With one owner; NULL without memory. */

@@ -41,6 +41,7 @@ void bbpe_encode_state_init(bbpe_encode_state *self) {
 
 bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {
     bbpe_hot_cache hot;
+    if (self->is_grown && entries == self->hot.entry_count) return bbpe_hot_cache_grow_slots(&self->hot, slots);
     if (bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return false;
     bbpe_hot_cache_take(&hot, &self->hot);
     if (self->is_grown) bbpe_hot_cache_free(&self->hot);

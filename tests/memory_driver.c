@@ -101,6 +101,7 @@ static bbpe_status encode_with(const bbpe_model *model, const bbpe_scheme *schem
     if (!status) {
         bbpe_encode_state_init(&state);
         bbpe_encode_state_grow(&state, 64, 16);
+        bbpe_encode_state_grow(&state, 64, 32);
         state.shared = bbpe_shared_cache_new(16);
         status = encode_text(&encoder, &state, hash);
         if (!status) status = encode_batch(&encoder, &state, hash);

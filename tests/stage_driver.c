@@ -124,6 +124,7 @@ static void check_ids(const struct bbpe_stage_loops *loops, const pooled *pool) 
         const size_t count = make_text(pool, text, ends);
         check_text(&encoder, used, text, ends, count);
         if (k == TEXTS / 2 && !bbpe_encode_state_grow(used, 1024, 64)) must(BBPE_NO_MEMORY);
+        if (k == TEXTS * 3 / 4 && !bbpe_encode_state_grow(used, 1024, 256)) must(BBPE_NO_MEMORY);
     }
     bbpe_encode_state_free(used);
     bbpe_encoder_free(&encoder);

@@ -13,7 +13,6 @@ cdef extern from "cache.h" nogil:
     bint bbpe_cache_budget_take(bbpe_cache_budget *self, uint64_t bytes)
     void bbpe_cache_budget_give(bbpe_cache_budget *self, uint64_t bytes)
     size_t bbpe_hot_cache_bytes(size_t entries, size_t slots)
-    bint bbpe_hot_cache_grow_slots(bbpe_hot_cache *self, size_t slots)
     bbpe_shared_cache *bbpe_shared_cache_new(size_t slots)
     void bbpe_shared_cache_hold(bbpe_shared_cache *self)
     bint bbpe_shared_cache_drop(bbpe_shared_cache *self)

@@ -6,8 +6,8 @@ from threading import Lock
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_cache cimport (
     BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP,
-    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_hot_cache_grow_slots,
-    bbpe_shared_cache_bytes, bbpe_shared_cache_drop, bbpe_shared_cache_hold, bbpe_shared_cache_new,
+    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_shared_cache_bytes,
+    bbpe_shared_cache_drop, bbpe_shared_cache_hold, bbpe_shared_cache_new,
 )
 from bbpe.core.c_encode cimport (
     bbpe_encode_state, bbpe_encode_state_free, bbpe_encode_state_grow, bbpe_encode_state_init,
@@ -24,28 +24,30 @@ cdef enum:
     FEW_SLOTS = 1 << 15     # up to these, one for fewer entries: words of 16 bytes and more are many in Armenian,
     FEW_ENTRIES_A_SLOT = 4  # few in English, which would take 3 % longer cold with as many beyond
     ENTRY_WORTH = 16        # bytes of text for which there is one
-    GROWTH = 4              # times as large, once they are half full
+    GROWTH = 4              # times as large: entries that are half full, slots of which a quarter was taken
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
-cdef inline size_t slot_count(const bbpe_encode_state *state) noexcept:
-    return state.hot.slot_mask + 1
 
-
-cdef inline size_t slots_for(const bbpe_encode_state *state, size_t entries) except 0:
-    cdef size_t slots = max(min(<size_t>FEW_SLOTS, entries // FEW_ENTRIES_A_SLOT), entries // ENTRIES_A_SLOT)
-    return max(slots, slot_count(state))
+cdef size_t slots_for(const bbpe_encode_state *state, size_t entries) except 0:
+    """How many slots there are to be beside so many entries.  Those of which a quarter was taken grow: at a half, some are
+    taken anew when a text comes again, and they would grow as late as in its third pass.  Multilingual text of 8 MB, which
+    has many long words, then takes 15.8 instead of 16.4 ms when it comes again."""
+    cdef size_t slots = state.hot.slot_mask + 1
+    if state.hot.slots_taken > slots // 4:
+        slots = max(slots, min(<size_t>MOST_SLOTS, GROWTH * slots))
+    return max(slots, min(<size_t>FEW_SLOTS, entries // FEW_ENTRIES_A_SLOT), entries // ENTRIES_A_SLOT)
 
 
 cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
-    return bbpe_hot_cache_bytes(state.hot.entry_count, slot_count(state)) if state.is_grown else 0
+    return bbpe_hot_cache_bytes(state.hot.entry_count, state.hot.slot_mask + 1) if state.is_grown else 0
 
 
 cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming):
     """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
     to encode it.  Those that have filled up grow, and so do those of a state that has had as much text before: two
     threads then take 5.0 instead of 5.4 ms for 8 MB of English."""
-    cdef size_t entries = LEAST_ENTRIES
+    cdef size_t entries = state.hot.entry_count if state.is_grown else LEAST_ENTRIES
     if state.seen + coming < GROWN_AT:
         return 0
     if state.is_grown and state.kept > state.hot.entry_count // 2:
@@ -55,16 +57,6 @@ cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming):
     if state.is_grown and state.seen >= coming and entries < ROOMY_ENTRIES and entries < 2 * coming // ENTRY_WORTH:
         entries *= 2
     return entries
-
-
-cdef void grow_slots(bbpe_encode_state *state) noexcept:
-    """Give a state more slots, if the budget has room, once a quarter was taken: at a half some are taken anew when a text
-    comes again, and that would grow them as late as in its third pass.  Multilingual text of 8 MB, which has many long
-    words, takes 15.8 instead of 16.4 ms when it comes again."""
-    cdef size_t slots = min(<size_t>MOST_SLOTS, GROWTH * slot_count(state))
-    cdef uint64_t more = bbpe_hot_cache_bytes(0, slots) - bbpe_hot_cache_bytes(0, slot_count(state))
-    if more > 0 and bbpe_cache_budget_take(&BUDGET, more) and not bbpe_hot_cache_grow_slots(&state.hot, slots):
-        bbpe_cache_budget_give(&BUDGET, more)
 
 
 cdef class States:
@@ -95,10 +87,8 @@ cdef class States:
                 raise MemoryError("bbpe could not allocate memory")
             bbpe_encode_state_init(state)
             state.generation = BBPE_ATOMIC_LOAD(&self.generation)
-        if state.is_grown and state.hot.slots_taken > slot_count(state) // 4:
-            grow_slots(state)
         entries = entries_for(state, coming)
-        if state.hot.entry_count < entries:
+        if entries > state.hot.entry_count or (entries > 0 and slots_for(state, entries) > state.hot.slot_mask + 1):
             self._grow(state, entries)
         elif state.is_grown and state.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
             self._share(state)
@@ -118,13 +108,17 @@ cdef class States:
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1:
         """Give a state larger tables, as far as the budget has room; more than half of it if no other tables are there."""
         cdef uint64_t size, before = hot_bytes(state)
+        cdef size_t slots
         cdef bint is_modest, was_grown = state.is_grown
-        while entries >= LEAST_ENTRIES and entries > state.hot.entry_count:
-            size = bbpe_hot_cache_bytes(entries, slots_for(state, entries))
+        while entries >= LEAST_ENTRIES and entries >= state.hot.entry_count:
+            slots = slots_for(state, entries)
+            size = bbpe_hot_cache_bytes(entries, slots)
+            if size == before:
+                break
             is_modest = 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == before
             # what it had goes as soon as it is moved
             if is_modest and bbpe_cache_budget_take(&BUDGET, size - before):
-                if bbpe_encode_state_grow(state, entries, slots_for(state, entries)):
+                if bbpe_encode_state_grow(state, entries, slots):
                     if not was_grown:
                         BBPE_ATOMIC_ADD(&self.grown, 1)
                     break
