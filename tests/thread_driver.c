@@ -237,7 +237,8 @@ static void *encode(void *argument) {
         const sample *text = all->samples + below(&self->random, TEXTS);
         const size_t entries = 2 * state->hot.entry_count;
         if (below(&self->random, TURNS) == 0) bbpe_encode_state_grow(state, entries, entries / 4);
-        if (below(&self->random, TURNS) == 0) bbpe_encode_state_grow(state, state->hot.entry_count, 2 * (state->hot.slot_mask + 1));
+        const size_t slots = 2 * (state->hot.slot_mask + 1);
+        if (below(&self->random, TURNS) == 0) bbpe_encode_state_grow(state, state->hot.entry_count, slots);
         check(all, state, text, text->points != NULL && below(&self->random, 2));
         if (below(&self->random, 16) == 0) check_batch(all, state, &self->random);
     }
