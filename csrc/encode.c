@@ -130,7 +130,6 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
                              uint32_t *ids, size_t *count) {
     size_t ends[BBPE_STAGE], start = 0;
     uint32_t *out = ids;
-    state->seen += n;
     while (start < n && state->status == BBPE_OK) {
         const bbpe_pretokens block = split_next(self, text, start, n, ends);
         out = bbpe_encode_pretokens(self, state, &block, out);
@@ -153,7 +152,6 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
         *count += (size_t)(bbpe_encode_pending(self, state, out) - ids);
         start = end;
     }
-    state->seen += start;
     return state->status;
 }
 
@@ -180,7 +178,6 @@ bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state
     const size_t n = pretokens ? (size_t)given[pretokens - 1] : 0;
     uint32_t *out = ids;
     state->status = BBPE_OK;
-    state->seen += n;
     for (size_t i = 0; i < pretokens && state->status == BBPE_OK;) {
         bbpe_pretokens block = {text, n, start, ends, 0, false};
         for (; i < pretokens && block.count < BBPE_STAGE; i++)

@@ -69,7 +69,7 @@ typedef struct {
     uint32_t *ids;       /* where a caller may have ids written; bbpe_encode_state_reserve */
     size_t ids_capacity;
     bbpe_room early;     /* ids whose place is not yet known, when threads encode parts of what a call has */
-    uint64_t seen;       /* bytes of text so far */
+    uint64_t seen;       /* the owner's: how much text it was lent for so far */
     uint64_t strays;     /* units found away from home */
     uint64_t kept;       /* short units that entered `hot` since it is so large */
     uint64_t tokens;     /* of the last of these those that are one token */

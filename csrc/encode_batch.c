@@ -52,7 +52,6 @@ static uint32_t *encode_joined(const bbpe_encoder *self, bbpe_encode_state *stat
     size_t ends[BBPE_STAGE], start = 0;
     bbpe_pretokens block = {state->window, texts->used + BEHIND, 0, ends, 0, false};
     state->text_ends = text_ends;
-    state->seen += texts->used;
     memset(state->window + texts->used, 0, BEHIND); /* no answer depends on these, but they are read */
     for (size_t i = 0; i < texts->count && state->status == BBPE_OK; i++) {
         while (start < texts->ends[i]) {

@@ -92,6 +92,7 @@ cdef class States:
             self._grow(state, entries)
         elif state.is_grown and state.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
             self._share(state)
+        state.seen += coming
         return state
 
     cdef int give_back(self, bbpe_encode_state *state, size_t place=0) except -1:
