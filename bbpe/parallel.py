@@ -10,6 +10,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from threading import Thread
 from typing import TypeVar
 
+from .core.cpu import cpu_here, leave_cpu, yield_cpu
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -82,15 +84,18 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseExce
 
     `work` raises nothing. `stop` gets what interrupts this thread, Ctrl-C while it waits too, and has the others end
     soon: they are waited for even then, as they use what the caller may free. They are started as `Thread.start` does
-    it, but for its waiting until they run, which took 200 us each.
+    it, but for its waiting until they run, which took 200 us each, and none stays behind this thread on its processor:
+    Linux has often put it there, and two threads then took as long as one, 6.1 instead of 3.1 ms for 8 MB of English.
 
     >>> squares = [0, 0, 0]
     >>> together(lambda number: squares.__setitem__(number, number**2), 3, print)
     >>> squares
     [0, 1, 4]
     """
+    here = cpu_here()
 
     def run(number: int, ended: LockType) -> None:
+        leave_cpu(here)
         try:
             work(number)
         finally:
@@ -103,6 +108,7 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseExce
             ended.acquire()
             start_new_thread(run, (number, ended))
             others.append(ended)
+            yield_cpu()
         work(0)
     except BaseException as error:
         stop(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import mmap
 import os
 import statistics
 import subprocess
@@ -134,7 +133,6 @@ class Runner:
         request = {"job": case.job, "library": library, "text": str(text), "options": options}
         command = [sys.executable, "-m", "benchmarks.once", json.dumps(request)]
         environment = {**os.environ, **thread_limits(case.options["threads"])}
-        touch_free_memory()
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=self.timeout, env=environment
@@ -146,19 +144,6 @@ class Runner:
             return {"failed": last[0]}
         run: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return run
-
-
-def touch_free_memory(size: int = 512 << 20) -> None:
-    """Take so much free memory, touch it and give it back, so that the process that comes next finds it there.
-
-    A virtual machine gives large pages that nobody has to its host a few seconds after they were freed, and getting one
-    back takes it 4.6 instead of 0.1 ms (measured on one with free page reporting).  How much of that a process meets
-    depends on what ran before it, and a cold pass of 8 MB took 30 ms or 85.
-    """
-    with mmap.mmap(-1, size) as memory:
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            memory.madvise(mmap.MADV_HUGEPAGE)
-        memory[:: mmap.PAGESIZE] = bytes(size // mmap.PAGESIZE)
 
 
 def thread_limits(threads: str) -> dict[str, str]:

@@ -45,7 +45,7 @@ LAYERS = [
 ]
 C_LAYERS = [
     {"common"},
-    {"pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"}
+    {"cpu", "pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"}
     | {"places_avx512"},
     {"memory"},
     {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}

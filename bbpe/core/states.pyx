@@ -18,12 +18,13 @@ from bbpe.core.id_room cimport drop_idle_room
 cdef enum:
     MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
     LEAST_ENTRIES = 1 << 12
-    ROOMY_ENTRIES = 1 << 19 # beyond that, fewer units away from home are worth no more
+    ROOMY_ENTRIES = 1 << 19 # up to these, one for fewer bytes of text: what fills up less finds units at once
     MOST_SLOTS = 1 << 17    # of 128 bytes: 16 MiB, which slots come to that fill up
     ENTRIES_A_SLOT = 16     # at first
     FEW_SLOTS = 1 << 15     # up to these, one for fewer entries: words of 16 bytes and more are many in Armenian,
     FEW_ENTRIES_A_SLOT = 4  # few in English, which would take 3 % longer cold with as many beyond
     ENTRY_WORTH = 16        # bytes of text for which there is one
+    ROOMY_ENTRY_WORTH = 8
     GROWTH = 4              # times as large: entries that are half full, slots of which a quarter was taken
     SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
@@ -45,16 +46,13 @@ cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
 
 cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming):
     """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
-    to encode it.  Those that have filled up grow, and so do those of a state that has had as much text before: two
-    threads then take 5.0 instead of 5.4 ms for 8 MB of English."""
+    to encode it.  Those that have filled up grow.  Others do not when a text comes again: it would take twice as long."""
     cdef size_t entries = state.hot.entry_count if state.is_grown else LEAST_ENTRIES
     if state.seen + coming < GROWN_AT:
         return 0
     if state.is_grown and state.kept > state.hot.entry_count // 2:
         entries = min(<size_t>MOST_ENTRIES, GROWTH * state.hot.entry_count)
-    while entries < MOST_ENTRIES and entries < coming // ENTRY_WORTH:
-        entries *= 2
-    if state.is_grown and state.seen >= coming and entries < ROOMY_ENTRIES and entries < 2 * coming // ENTRY_WORTH:
+    while entries < MOST_ENTRIES and entries < coming // (ROOMY_ENTRY_WORTH if entries < ROOMY_ENTRIES else ENTRY_WORTH):
         entries *= 2
     return entries
 
