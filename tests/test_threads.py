@@ -230,11 +230,12 @@ def test_each_thread_takes_what_stands_together_and_then_what_others_left() -> N
     assert [tasks.take(0) for _ in range(10)] == list(range(10))
     assert tasks.take(0) == 31  # the last of the longest run
     assert [tasks.take(2) for _ in range(10)] == list(range(21, 31))
-    left = [tasks.take(worker) for worker in (2, 2, 1, 0, 1, 2, 0, 0)]
-    assert left == [20, 19, 13, 18, 14, 17, 16, 15]
-    assert [tasks.take(0), tasks.take(2), tasks.take(1)] == [32, 53, 42]  # a round goes on behind the last one
-    rest = {tasks.take(number % 3) for number in range(100 - 35)}
-    assert rest == set(range(32, 100)) - {32, 53, 42}
+    assert [tasks.take(worker) for worker in (2, 2, 1, 0, 1)] == [20, 19, 13, 18, 14]
+    # three tasks of one thread are left: others go on to the next round, behind the last one
+    assert [tasks.take(worker) for worker in (2, 0, 0)] == [53, 32, 33]
+    assert [tasks.take(1) for _ in range(4)] == [15, 16, 17, 42]
+    rest = {tasks.take(number % 3) for number in range(100 - 36)}
+    assert rest == set(range(32, 100)) - {32, 33, 42, 53}
     assert [tasks.take(worker) for worker in range(3)] == [None] * 3
 
 
@@ -250,6 +251,15 @@ def test_the_error_of_a_part_is_the_one_that_is_raised(failing: int, threads: in
 
     with pytest.raises(MemoryError, match=f"part {failing}"):
         _fill(Parts([4] * 30, 30, threads), seconds)
+
+
+def test_every_task_is_taken_when_threads_are_more_than_the_last_ones() -> None:
+    for count in (3, 4, 33, 34, 65):
+        for first in range(3):
+            tasks = Tasks(count, count, 3)
+            taken = [tasks.take((first + number // 40) % 3) for number in range(count)]
+            assert set(taken) == set(range(count))
+            assert [tasks.take(worker) for worker in range(3)] == [None] * 3
 
 
 def test_parts_arrive_in_any_order() -> None:
