@@ -96,6 +96,7 @@ size_t bbpe_cut_units_scalar(const bbpe_cut_points *cuts, bbpe_cutting *cutting,
 bbpe_cut_units bbpe_cut_units_select(void) {
 #ifdef BBPE_HAS_X86
     if (bbpe_split_has_avx512()) return bbpe_cut_units_avx512;
+    if (bbpe_split_has_avx2()) return bbpe_cut_units_avx2;
 #endif
     return bbpe_cut_units_scalar;
 }

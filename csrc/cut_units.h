@@ -43,6 +43,7 @@ bbpe_cut_units bbpe_cut_units_select(void);
 
 /* Those that it chooses from. */
 size_t bbpe_cut_units_scalar(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends, size_t limit);
+size_t bbpe_cut_units_avx2(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends, size_t limit);
 size_t bbpe_cut_units_avx512(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends, size_t limit);
 
 #endif

@@ -38,7 +38,9 @@ struct bbpe_stage_loops {
 
 /* Those that this processor runs, and those that every one does. */
 const struct bbpe_stage_loops *bbpe_stage_select(void);
-extern const struct bbpe_stage_loops bbpe_stage_scalar, bbpe_stage_avx512;
+extern const struct bbpe_stage_loops bbpe_stage_scalar, bbpe_stage_avx2, bbpe_stage_avx512;
+uint32_t *bbpe_stage_emit_avx2(const bbpe_stage *self, size_t count, const bbpe_encoder *encoder, bbpe_encode_state *state,
+                               const uint8_t *text, uint32_t *ids);
 
 /* Write the ids of unit i of the stage, which do not stand at its home as they are (encode_unit.c). */
 uint32_t *bbpe_encode_staged(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_stage *stage, size_t i,

@@ -15,6 +15,7 @@
 #ifndef BBPE_SPLIT_MASKS_H
 #define BBPE_SPLIT_MASKS_H
 
+#include "places.h"
 #include "split_class_masks.h"
 
 enum {
@@ -160,19 +161,6 @@ BBPE_INLINE bool masks_know(const bbpe_scheme scheme) {
            && (scheme.apart == 0 || (scheme.apart == BBPE_SET_N && !scheme.end_first && !scheme.han_run));
 }
 
-#ifndef masks_write
-/* Write the places of the bits, eight at a time: the branches are then foreseeable. */
-BBPE_INLINE size_t masks_write(uint64_t starts, size_t start, size_t *ends) {
-    const unsigned count = (unsigned)__builtin_popcountll(starts);
-    for (unsigned k = 0; k < count; k += 8)
-        for (unsigned j = 0; j < 8; j++) {
-            *ends++ = start + (unsigned)__builtin_ctzll(starts | (uint64_t)1 << 63); /* a place behind the last is any */
-            starts &= starts - 1;
-        }
-    return count;
-}
-#endif
-
 /* How far a block reaches that ends within a word in whose midst no word ends so far; or 0.  `within`: it begins within
  * such a word. */
 BBPE_INLINE unsigned masks_reach(const bbpe_masks *m, uint64_t starts, bool within, const bbpe_scheme scheme) {
@@ -201,7 +189,7 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
                 starts |= (bbpe_scheme_joins(scheme.joins, text[start + k - 1], text[start + k]) ^ 1) << k;
         }
         if (starts) {
-            count += masks_write(starts, start, ends + count);
+            count += places_write(starts, start, ends + count);
             start += 63 - (unsigned)__builtin_clzll(starts);
         } else {
             ends[count++] = start = masks_step(text, start, n, wide, scheme);
@@ -277,8 +265,8 @@ BBPE_INLINE size_t masks_fill_both(const uint8_t *text, size_t start, size_t n, 
         const uint64_t first = masks_starts_of_ascii(text, start, n, scheme);
         const uint64_t second = masks_starts_of_ascii(text, next, n, scheme);
         if (first == 0 || second == 0) return count;
-        count += masks_write(first, start, ends + count);
-        more += masks_write(second, next, behind + more);
+        count += places_write(first, start, ends + count);
+        more += places_write(second, next, behind + more);
         start += 63 - (unsigned)__builtin_clzll(first);
         next += 63 - (unsigned)__builtin_clzll(second);
     }
@@ -311,7 +299,7 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
             unsigned reach = 0;
             const uint64_t starts = masks_block_starts(block, open < start, &reach, wide, scheme);
             if (BBPE_LIKELY(starts)) {
-                count += masks_write(starts, start, ends + count);
+                count += places_write(starts, start, ends + count);
                 open = start + 63 - (unsigned)__builtin_clzll(starts);
             }
             if (starts || reach) {

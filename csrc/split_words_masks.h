@@ -40,7 +40,7 @@ BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n,
     size_t count = 0;
     while (start < n && limit - count >= 64) {
         if (n - start < 64) {
-            count += masks_write(masks_words_end(text + start, n - start, scheme.words), start, ends + count);
+            count += places_write(masks_words_end(text + start, n - start, scheme.words), start, ends + count);
             *wide |= bbpe_utf8_has_wide(text + start, n - start);
             ends[count++] = n;
             return count;
@@ -48,7 +48,7 @@ BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n,
         const uint64_t starts = masks_words(text + start, scheme.words);
         *wide |= masks_has_wide(text + start);
         if (BBPE_LIKELY(starts)) {
-            count += masks_write(starts, start, ends + count);
+            count += places_write(starts, start, ends + count);
             start += 63 - (unsigned)__builtin_clzll(starts);
         } else {
             ends[count++] = start = masks_step(text, start, n, wide, scheme);

@@ -30,6 +30,8 @@ size_t bbpe_transcode_scalar(const void *text, unsigned kind, size_t start, size
 #define BBPE_TRANSCODE_X86 1
 size_t bbpe_transcode_sse2(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                            size_t room);
+size_t bbpe_transcode_avx2(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
+                           size_t room);
 size_t bbpe_transcode_avx512(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                              size_t room);
 #endif

@@ -46,7 +46,7 @@ LAYERS = [
 C_LAYERS = [
     {"common"},
     {"cpu", "pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"}
-    | {"places_avx512"},
+    | {"places", "vector_avx2", "vector_avx512", "vector_neon"},
     {"memory"},
     {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
     | {"offsets", "bert"}
@@ -60,9 +60,9 @@ C_LAYERS = [
     {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut"}
     | {"encode", "encode_stage", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"}
-    | {"encode_stage_avx512"},
-    {"encode_batch", "encode_pending", "bpe_lanes_avx512", "cut_units_avx512"},
-    {"transcode_scalar", "transcode_sse2", "transcode_avx512"},
+    | {"encode_stage_avx2", "encode_stage_avx512", "cut_units_blocks"},
+    {"encode_batch", "encode_pending", "bpe_lanes_avx512", "cut_units_avx2", "cut_units_avx512"},
+    {"transcode_scalar", "transcode_sse2", "transcode_avx2", "transcode_avx512"},
 ]
 
 
