@@ -70,8 +70,9 @@ static const uint8_t masks_kinds[128] = {
 /* clang-format on */
 
 /* The classes of ASCII; `high` are the other bytes.  By one lookup, a bit a class: a third of the instructions that comparing
- * takes. */
-BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
+ * takes.  All letters may be held for small ones if not `cased`. */
+BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *high) {
+    (void)cased;
     const bbpe_vector v = vector_load(text), kinds = vector_lookup(masks_kinds, v);
     const uint64_t letters = lanes_bits(vector_has(kinds, BBPE_KIND_LETTER)), lower = lanes_bits(vector_has(v, 'a' ^ 'A'));
     bbpe_masks m = {{0}, 0, 0, lanes_bits(vector_eq(v, '\n')), 0, 0, 64};
@@ -94,15 +95,15 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
     return m;
 }
 #else
-/* The classes of ASCII; `high` are the other bytes. */
-BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, uint64_t *high) {
+/* The classes of ASCII; `high` are the other bytes.  All letters are held for small ones if not `cased`. */
+BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *high) {
     const bbpe_vector v = vector_load(text);
     const bbpe_lanes line_end = vector_eq(v, '\n'), newline = lanes_or(line_end, vector_eq(v, '\r'));
     bbpe_masks m = {{0}, 0, 0, lanes_bits(line_end), 0, 0, 64};
     m.quote = lanes_bits(vector_eq(v, '\''));
     m.slash = lanes_bits(vector_eq(v, '/'));
-    m.by[BBPE_CLASS_UPPER] = lanes_bits(vector_in(v, 'A', 'Z'));
-    m.by[BBPE_CLASS_LOWER] = lanes_bits(vector_in(v, 'a', 'z'));
+    if (cased) m.by[BBPE_CLASS_UPPER] = lanes_bits(vector_in(v, 'A', 'Z'));
+    m.by[BBPE_CLASS_LOWER] = lanes_bits(vector_in(cased ? v : vector_with(v, 'a' ^ 'A'), 'a', 'z'));
     m.by[BBPE_CLASS_NUMBER] = lanes_bits(vector_in(v, '0', '9'));
     m.by[BBPE_CLASS_SPACE] = lanes_bits(vector_eq(v, ' '));
     m.by[BBPE_CLASS_NEWLINE] = lanes_bits(newline);

@@ -220,7 +220,7 @@ BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, uns
     const size_t left = block.n - block.start;
     const bool is_whole = left >= BBPE_MASKS_READ;
     uint64_t starts, high;
-    bbpe_masks m = masks_ascii(block.bytes, &high);
+    bbpe_masks m = masks_ascii(block.bytes, scheme.cased, &high);
     if (!is_whole && left < 64) m.limit = (unsigned)left;
     if (high) { /* apart, so that without it whole classes are known to be empty */
         masks_add_high(&m, high, block, scheme);
@@ -239,7 +239,7 @@ BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, uns
 /* The first blank before a letter in a block of ASCII, where a pretoken begins in each scheme that the algebra knows; or 0. */
 BBPE_INLINE unsigned masks_blank_before_word(const uint8_t *text) {
     uint64_t high;
-    const bbpe_masks m = masks_ascii(text, &high);
+    const bbpe_masks m = masks_ascii(text, false, &high);
     const uint64_t letters = m.by[BBPE_CLASS_UPPER] | m.by[BBPE_CLASS_LOWER];
     const uint64_t blanks = m.by[BBPE_CLASS_SPACE] & letters >> 1 & ~(uint64_t)1;
     return blanks && !high ? (unsigned)__builtin_ctzll(blanks) : 0;
@@ -248,7 +248,7 @@ BBPE_INLINE unsigned masks_blank_before_word(const uint8_t *text) {
 /* The starts in a whole block behind its first byte, or 0 if it is not ASCII. */
 BBPE_INLINE uint64_t masks_starts_of_ascii(const uint8_t *text, size_t start, size_t n, const bbpe_scheme scheme) {
     uint64_t high;
-    bbpe_masks m = masks_ascii(text + start, &high);
+    bbpe_masks m = masks_ascii(text + start, scheme.cased, &high);
     return high ? 0 : masks_starts(&m, text, start, n, scheme) & ~(uint64_t)1;
 }
 

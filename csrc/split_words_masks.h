@@ -1,6 +1,6 @@
 /* Parts of a text before rules are applied (split_words.h), 64 bytes at a time.
  *
- * Includer: is split_masks.h, whose primitives and masks_write these are made of. */
+ * Includer: is split_masks.h, whose primitives and places_write these are made of. */
 #ifndef BBPE_SPLIT_WORDS_MASKS_H
 #define BBPE_SPLIT_WORDS_MASKS_H
 

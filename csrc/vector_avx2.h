@@ -16,6 +16,11 @@ BBPE_INLINE bbpe_vector vector_load(const uint8_t *p) {
     return (bbpe_vector){_mm256_loadu_si256((const void *)p), _mm256_loadu_si256((const void *)(p + 32))};
 }
 
+BBPE_INLINE bbpe_vector vector_with(bbpe_vector v, uint8_t bits) {
+    const __m256i all = _mm256_set1_epi8((char)bits);
+    return (bbpe_vector){_mm256_or_si256(v.low, all), _mm256_or_si256(v.high, all)};
+}
+
 BBPE_INLINE bbpe_lanes vector_eq(bbpe_vector v, uint8_t byte) {
     const __m256i same = _mm256_set1_epi8((char)byte);
     return (bbpe_vector){_mm256_cmpeq_epi8(v.low, same), _mm256_cmpeq_epi8(v.high, same)};
@@ -67,5 +72,14 @@ BBPE_INLINE bbpe_vector vector_look_up(const uint8_t page[64], bbpe_vector v) {
         quarters[k] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(page + 16 * k)));
     return (bbpe_vector){page_half(quarters, v.low), page_half(quarters, v.high)};
 }
+
+BBPE_INLINE bbpe_vector vector_of_page(bbpe_vector a, bbpe_lanes lanes, const uint8_t page[64], bbpe_vector v) {
+    return vector_merge(a, lanes, vector_look_up(page, v));
+}
+
+#define vector_page vector_of_page
+
+/* 64 of no bits: without setting one first the places of English take a fifth fewer instructions. */
+#define vector_place _tzcnt_u64
 
 #endif

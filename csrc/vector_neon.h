@@ -19,6 +19,11 @@ typedef bbpe_vector bbpe_lanes;
     for (int k = 0; k < 4; k++) r.val[k] = (expression);                                                 \
     return r
 
+BBPE_INLINE bbpe_vector vector_with(bbpe_vector v, uint8_t bits) {
+    const uint8x16_t all = vdupq_n_u8(bits);
+    BBPE_EACH(vorrq_u8(v.val[k], all));
+}
+
 BBPE_INLINE bbpe_lanes vector_eq(bbpe_vector v, uint8_t byte) {
     const uint8x16_t same = vdupq_n_u8(byte);
     BBPE_EACH(vceqq_u8(v.val[k], same));
