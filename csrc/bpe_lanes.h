@@ -24,5 +24,7 @@ bbpe_lanes_merge bbpe_lanes_select(void);
 /* What it selects. */
 void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
                        size_t *counts);
+void bbpe_lanes_avx2(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
+                     size_t *counts);
 
 #endif
