@@ -1,6 +1,7 @@
-/* Up to sixteen units of up to 24 bytes merged at once, each in a lane of vectors.  Merging one after the other waits for
- * branches that nothing foretells, and for memory in turn; here nothing branches, and all wait together: 100 instead of
- * 177 ns a unit of multilingual text, 126 instead of 230 of English.  The ids are those of bbpe_bpe_merge_short. */
+/* Up to sixteen units of up to 24 bytes merged at once, with AVX-512 each in a lane of vectors.  Merging one after the other
+ * waits for branches that nothing foretells, and for memory in turn; here nothing branches, and all wait together: 100
+ * instead of 177 ns a unit of multilingual text, 126 instead of 230 of English; with AVX2 (Zen 3) 107 instead of 164, and
+ * 115 instead of 167.  The ids are those of bbpe_bpe_merge_short. */
 #ifndef BBPE_BPE_LANES_H
 #define BBPE_BPE_LANES_H
 

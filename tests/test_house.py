@@ -61,7 +61,7 @@ C_LAYERS = [
     | {"encode", "encode_stage", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"}
     | {"encode_stage_avx2", "encode_stage_avx512", "cut_units_blocks"},
-    {"encode_batch", "encode_pending", "bpe_lanes_avx512", "cut_units_avx2", "cut_units_avx512"},
+    {"encode_batch", "encode_pending", "bpe_lanes_avx2", "bpe_lanes_avx512", "cut_units_avx2", "cut_units_avx512"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx2", "transcode_avx512"},
 ]
 
