@@ -28,9 +28,6 @@ static uint32_t *emit(const bbpe_stage *self, size_t count, const bbpe_encoder *
 }
 
 const struct bbpe_stage_loops bbpe_stage_scalar = {fill, emit};
-#ifdef BBPE_HAS_X86
-const struct bbpe_stage_loops bbpe_stage_avx2 = {fill, bbpe_stage_emit_avx2};
-#endif
 
 const struct bbpe_stage_loops *bbpe_stage_select(void) {
 #ifdef BBPE_HAS_X86

@@ -4,8 +4,8 @@
  * merged, or waits to be merged (encode_pending.c), and enters the cache at once: an entry is compared when it is read, so
  * it may have moved.
  *
- * Two loops, one that fills the stage and one that empties it: one unit at a time (encode_stage.c), or eight keys at once
- * (encode_stage_avx512.c). */
+ * Two loops, one that fills the stage and one that empties it: one unit at a time (encode_stage.c), or four or eight
+ * keys at once (encode_stage_avx2.c, encode_stage_avx512.c). */
 #ifndef BBPE_ENCODE_STAGE_H
 #define BBPE_ENCODE_STAGE_H
 
