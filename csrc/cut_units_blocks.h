@@ -94,7 +94,7 @@ BBPE_INLINE uint64_t between_of(const bbpe_cutting *self, const cut_block *block
 /* Of the borders in `between` those where a unit ends. */
 BBPE_INLINE uint64_t parted(const bbpe_cut_points *cuts, const cut_block *block, uint64_t between) {
     const bbpe_cut_characters left = block->left, right = block->right;
-    const uint64_t threes = between & left.three & right.three, unsure = threes & sieve(cuts, block->bytes);
+    const uint64_t threes = between & left.three & right.three, unsure = threes ? threes & sieve(cuts, block->bytes) : 0;
     const uint64_t left_wide = left.three | left.four, right_wide = right.three | right.four;
     const uint64_t others = between & ((left_wide & (right_wide | right.one)) | (left.one & right_wide)) & ~threes;
     uint64_t bits = threes & ~unsure;
