@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "bpe_lanes.h"
+#include "split.h"
 #include "bpe_match.h"
 
 enum { LETTERS = 4, MOST_TOKENS = 40, LONGEST_TOKEN = 12, LONGEST_TEXT = 160, SLICE = 100000 };
@@ -22,7 +23,8 @@ typedef struct {
     bbpe_bpe_work work;
     uint64_t random, texts, failed, unmade, out_of_order;
     /* texts that wait to be merged together, and their ids */
-    bbpe_lanes_merge merge_lanes;
+    bbpe_lanes_merge merge_lanes[2];
+    size_t merge_lanes_count;
     bbpe_lanes_unit units[BBPE_LANES];
     uint32_t unit_ids[BBPE_LANES][BBPE_LANES_BYTES];
     size_t unit_counts[BBPE_LANES], unit_count;
@@ -55,23 +57,27 @@ static void check_dropout(driver *self, const uint8_t *text, size_t n, const uin
     }
 }
 
-static void check_lanes(driver *self) {
+static void check_lanes_by(driver *self, bbpe_lanes_merge merge_lanes) {
     uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES], *rows[BBPE_LANES];
     size_t counts[BBPE_LANES];
     for (size_t i = 0; i < BBPE_LANES; i++) rows[i] = ids[i];
-    self->merge_lanes(&self->model, self->units, self->unit_count, rows, counts);
+    merge_lanes(&self->model, self->units, self->unit_count, rows, counts);
     for (size_t i = 0; i < self->unit_count; i++) {
         const size_t count = self->unit_counts[i];
         if (counts[i] == count && memcmp(ids[i], self->unit_ids[i], count * sizeof **ids) == 0) continue;
         if (self->failed++ < 3) fprintf(stderr, "of %zu together differs: \"%.*s\"\n", self->unit_count,
                                         (int)self->units[i].n, self->units[i].bytes);
     }
+}
+
+static void check_lanes(driver *self) {
+    for (size_t i = 0; i < self->merge_lanes_count; i++) check_lanes_by(self, self->merge_lanes[i]);
     self->unit_count = 0;
 }
 
 /* Have a text wait, of which some number are merged together, most often sixteen. */
 static void put_lane(driver *self, const uint8_t *text, size_t n, const uint32_t *ids, size_t count) {
-    if (self->merge_lanes == NULL || n == 0 || n > BBPE_LANES_BYTES) return;
+    if (self->merge_lanes_count == 0 || n == 0 || n > BBPE_LANES_BYTES) return;
     bbpe_lanes_unit *unit = self->units + self->unit_count;
     memset(unit->bytes, (int)next_random(self, 256), sizeof unit->bytes); /* what is behind it may be anything */
     memcpy(unit->bytes, text, n);
@@ -365,8 +371,11 @@ static void time_cases(driver *self, double megabytes) {
 int main(int argc, char **argv) {
     static driver self = {.random = 0x9E3779B97F4A7C15u};
     const char *what = argc > 1 ? argv[1] : "";
-    self.merge_lanes = bbpe_lanes_select();
-    if (self.merge_lanes == NULL) puts("this processor merges no units together: that is not looked at");
+#ifdef BBPE_HAS_X86
+    if (bbpe_split_has_avx2()) self.merge_lanes[self.merge_lanes_count++] = bbpe_lanes_avx2;
+    if (bbpe_split_has_avx512()) self.merge_lanes[self.merge_lanes_count++] = bbpe_lanes_avx512;
+#endif
+    printf("%zu of 2 ways to merge units together: the others this processor lacks\n", self.merge_lanes_count);
     if (strcmp(what, "fuzz") == 0 && argc == 3) {
         fuzz(&self, atol(argv[2]));
     } else if ((strcmp(what, "compare") == 0 && argc == 5) || (strcmp(what, "time") == 0 && argc == 4)) {
