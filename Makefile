@@ -85,7 +85,7 @@ coverage: $(VENV)/tested
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
 # sanitizers, and NEON in an emulator
-SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/neon/split_driver.c $(wildcard csrc/split*.c)
+SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/neon/split_driver.c $(wildcard csrc/split*.c csrc/vector*.c)
 ROUNDS = 50000
 sanitize-split:
 	mkdir -p build/split
