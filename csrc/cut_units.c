@@ -2,6 +2,10 @@
 
 #include "split.h"
 
+#ifdef BBPE_HAS_X86
+#include "target.h"
+#endif
+
 /* The character at text[i..n), length 0 if it is not well-formed as far as cutting cares; `*next` is where another one may
  * begin. */
 static bbpe_character character_at(const uint8_t *text, size_t i, size_t n, size_t *next) {
@@ -96,7 +100,7 @@ size_t bbpe_cut_units_scalar(const bbpe_cut_points *cuts, bbpe_cutting *cutting,
 bbpe_cut_units bbpe_cut_units_select(void) {
 #ifdef BBPE_HAS_X86
     if (bbpe_split_has_avx512()) return bbpe_cut_units_avx512;
-    if (bbpe_split_has_avx2()) return bbpe_cut_units_avx2;
+    if (bbpe_target_has_avx2()) return bbpe_cut_units_avx2;
 #endif
     return bbpe_cut_units_scalar;
 }

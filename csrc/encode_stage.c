@@ -1,6 +1,10 @@
 /* One unit at a time. */
 #include "encode_stage.h"
 
+#ifdef BBPE_HAS_X86
+#include "target.h"
+#endif
+
 const bbpe_cache_entry bbpe_stage_nowhere = {{0, 0}, {0, 0, 0, 0}};
 
 /* The two cases each a loop of their own: with both in one, 540 instead of 630 MB/s. */
@@ -32,7 +36,7 @@ const struct bbpe_stage_loops bbpe_stage_scalar = {fill, emit};
 const struct bbpe_stage_loops *bbpe_stage_select(void) {
 #ifdef BBPE_HAS_X86
     if (bbpe_split_has_avx512()) return &bbpe_stage_avx512;
-    if (bbpe_split_has_avx2()) return &bbpe_stage_avx2;
+    if (bbpe_target_has_avx2()) return &bbpe_stage_avx2;
 #endif
     return &bbpe_stage_scalar;
 }

@@ -39,6 +39,7 @@ struct bbpe_stage_loops {
 /* Those that this processor runs, and those that every one does. */
 const struct bbpe_stage_loops *bbpe_stage_select(void);
 extern const struct bbpe_stage_loops bbpe_stage_scalar, bbpe_stage_avx2, bbpe_stage_avx512;
+/* The second loop of the last two. */
 uint32_t *bbpe_stage_emit_avx2(const bbpe_stage *self, size_t count, const bbpe_encoder *encoder, bbpe_encode_state *state,
                                const uint8_t *text, uint32_t *ids);
 

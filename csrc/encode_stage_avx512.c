@@ -1,4 +1,4 @@
-/* Eight keys at once; units that are not short, and those near the end of a text, one at a time. */
+/* Eight keys at once; units that are not short, and those near the end of a text, one at a time.  Ids by AVX2. */
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "target.h"
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")

@@ -1,6 +1,10 @@
 /* The scheme table, and the choice of an instruction set. */
 #include "split.h"
 
+#ifdef BBPE_HAS_X86
+#include "target.h"
+#endif
+
 const bbpe_scheme *bbpe_split_row(size_t index, const char **name) {
 #define BBPE_ROW(row, ...) BBPE_SCHEME(__VA_ARGS__),
 #define BBPE_ROW_NAME(row, ...) #row,
@@ -36,12 +40,8 @@ static bool joins_all(const bbpe_scheme *scheme) {
 }
 
 #ifdef BBPE_HAS_X86
-bool bbpe_split_has_avx2(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
-}
-
 bool bbpe_split_has_avx512(void) {
-    return bbpe_split_has_avx2() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+    return bbpe_target_has_avx2() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
            && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
 }
 #endif
@@ -51,7 +51,7 @@ bbpe_split_fill bbpe_split_select(const bbpe_scheme *scheme, bbpe_isa isa) {
     if (isa == BBPE_ISA_AUTO && joins_all(scheme)) return fill_whole;
 #ifdef BBPE_HAS_X86
     if (bbpe_split_has_avx512() && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX512)) return bbpe_split_avx512(row);
-    if (bbpe_split_has_avx2() && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX2)) return bbpe_split_avx2(row);
+    if (bbpe_target_has_avx2() && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX2)) return bbpe_split_avx2(row);
 #endif
 #ifdef BBPE_HAS_NEON
     if (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_NEON) return bbpe_split_neon(row);

@@ -38,8 +38,7 @@ const char *bbpe_split_unicode_version(void);
 bbpe_split_fill bbpe_split_scalar(size_t row);
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define BBPE_HAS_X86 1
-/* Whether this machine has what split_avx2.c and split_avx512.c ask for. */
-bool bbpe_split_has_avx2(void);
+/* Whether this machine has what split_avx512.c asks for. */
 bool bbpe_split_has_avx512(void);
 bbpe_split_fill bbpe_split_avx2(size_t row);
 bbpe_split_fill bbpe_split_avx512(size_t row);

@@ -8,8 +8,9 @@
  *
  * Includer: defines bbpe_vector, vector_load (64 bytes, unaligned), vector_eq and vector_in (inclusive range)
  * giving bbpe_lanes, a truth value a byte; lanes_and, lanes_or, lanes_but (a and not b) of these, and
- * lanes_bits, a bit a byte.  It may define vector_lookup, giving of 128 bytes those that the low seven bits of a vector's
- * bytes are the numbers of, and with it vector_has, whether a byte has a bit; and vector_page, giving in some lanes of a
+ * lanes_bits, a bit a byte; and vector_with, a vector whose bytes have some bits besides.  It may define what places.h
+ * asks for; vector_lookup, giving of 128 bytes those that the low seven bits of a vector's
+ * bytes are the numbers of, in place of vector_with, and vector_has, whether a byte has a bit; and vector_page, giving in some lanes of a
  * vector, of 64 bytes, those that the low six bits are the numbers of, and with it vector_merge, one vector in some lanes of
  * another. */
 #ifndef BBPE_SPLIT_MASKS_H

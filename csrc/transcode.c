@@ -2,9 +2,7 @@
 #include "transcode.h"
 
 #ifdef BBPE_TRANSCODE_X86
-static bool has_avx2(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
-}
+#include "target.h"
 
 static bool has_avx512(void) {
     return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
@@ -18,7 +16,7 @@ size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t
                            size_t room) {
 #ifdef BBPE_TRANSCODE_X86
     if (BBPE_LIKELY(has_avx512())) return bbpe_transcode_avx512(text, kind, start, n, next, out, room);
-    if (BBPE_LIKELY(has_avx2())) return bbpe_transcode_avx2(text, kind, start, n, next, out, room);
+    if (BBPE_LIKELY(bbpe_target_has_avx2())) return bbpe_transcode_avx2(text, kind, start, n, next, out, room);
     return bbpe_transcode_sse2(text, kind, start, n, next, out, room);
 #else
     return bbpe_transcode_scalar(text, kind, start, n, next, out, room);
@@ -32,7 +30,7 @@ bbpe_transcode bbpe_transcode_variant(size_t index, const char **name) {
     *name = "sse2";
     if (index == 1) return bbpe_transcode_sse2;
     *name = "avx2";
-    if (index == 2 && has_avx2()) return bbpe_transcode_avx2;
+    if (index == 2 && bbpe_target_has_avx2()) return bbpe_transcode_avx2;
     *name = "avx512";
     if (index == 3 && has_avx512()) return bbpe_transcode_avx512;
 #endif

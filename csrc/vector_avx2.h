@@ -87,7 +87,7 @@ BBPE_INLINE bbpe_vector vector_of_page(bbpe_vector a, bbpe_lanes lanes, const ui
 
 #define vector_page vector_of_page
 
-/* 64 of no bits: without setting one first the places of English take a fifth fewer instructions. */
+/* 64 of no bits: without setting one first, splitting English takes 5 to 7 % fewer instructions. */
 #define vector_place _tzcnt_u64
 
 #endif

@@ -15,6 +15,10 @@
 #include "split.h"
 #include "bpe_match.h"
 
+#ifdef BBPE_HAS_X86
+#include "target.h"
+#endif
+
 enum { LETTERS = 4, MOST_TOKENS = 40, LONGEST_TOKEN = 12, LONGEST_TEXT = 160, SLICE = 100000 };
 
 typedef struct {
@@ -372,7 +376,7 @@ int main(int argc, char **argv) {
     static driver self = {.random = 0x9E3779B97F4A7C15u};
     const char *what = argc > 1 ? argv[1] : "";
 #ifdef BBPE_HAS_X86
-    if (bbpe_split_has_avx2()) self.merge_lanes[self.merge_lanes_count++] = bbpe_lanes_avx2;
+    if (bbpe_target_has_avx2()) self.merge_lanes[self.merge_lanes_count++] = bbpe_lanes_avx2;
     if (bbpe_split_has_avx512()) self.merge_lanes[self.merge_lanes_count++] = bbpe_lanes_avx512;
 #endif
     printf("%zu of 2 ways to merge units together: the others this processor lacks\n", self.merge_lanes_count);

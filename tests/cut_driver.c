@@ -13,6 +13,10 @@
 #include "memory.h"
 #include "split.h"
 
+#ifdef BBPE_HAS_X86
+#include "target.h"
+#endif
+
 enum { MOST_TOKENS = 60, LONGEST_TEXT = 700, MOST_ENDS = 256, LEAST_LIMIT = 64 };
 
 static const char *const CHARACTERS[] = {"a", "b", " ", "\xC3\xA9", "\xC3\xA8", "\xE4\xB8\xAD", "\xE4\xB8\xAE",
@@ -150,7 +154,7 @@ static size_t all_ways(bbpe_cut_units ways[3]) {
     size_t count = 0;
     ways[count++] = bbpe_cut_units_scalar;
 #ifdef BBPE_HAS_X86
-    if (bbpe_split_has_avx2()) ways[count++] = bbpe_cut_units_avx2;
+    if (bbpe_target_has_avx2()) ways[count++] = bbpe_cut_units_avx2;
     if (bbpe_split_has_avx512()) ways[count++] = bbpe_cut_units_avx512;
 #endif
     return count;

@@ -10,6 +10,10 @@
 #include "encode_stage.h"
 #include "random_below.h"
 
+#ifdef BBPE_HAS_X86
+#include "target.h"
+#endif
+
 enum { MOST_BYTES = 16384, POOL = 1500, LONGEST = 70, PRETOKENS = 900, TEXTS = 8 };
 
 static uint64_t units, ids_seen, failed;
@@ -136,7 +140,7 @@ static size_t fast_loops(const struct bbpe_stage_loops *fast[2]) {
     size_t count = 0;
     (void)fast;
 #ifdef BBPE_HAS_X86
-    if (bbpe_split_has_avx2()) fast[count++] = &bbpe_stage_avx2;
+    if (bbpe_target_has_avx2()) fast[count++] = &bbpe_stage_avx2;
     if (bbpe_split_has_avx512()) fast[count++] = &bbpe_stage_avx512;
 #endif
     return count;
