@@ -10,7 +10,7 @@ enum {
     WINDOW = 1 << 15, /* bytes of texts: they stay in the L2 cache beside the tables */
     BEHIND = 16,      /* what may be read behind the last text, or overwritten by transcoding */
     MOST_TEXTS = 256, /* in a window */
-    LEAST_ENDS = 64,  /* what splitting asks for */
+    LEAST_ENDS = 256, /* for which splitting takes two stretches in turn */
 };
 
 /* Texts side by side in the window, which end there. */

@@ -11,7 +11,7 @@
 typedef enum { BBPE_ISA_AUTO, BBPE_ISA_SCALAR, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON } bbpe_isa;
 
 /* Write the ends of the next pretokens of text[start..n) to ends[0..limit), limit >= 64; return how many:
- * at least one unless start == n.  Fewer than 64 places may be left unused; those behind the last end may be
+ * at least one unless start == n.  Fewer than 256 places may be left unused; those behind the last end may be
  * overwritten.  A pretoken never depends on anything before `start`.  `*wide` is set if they have characters of three
  * bytes or more (bbpe_utf8_has_wide), and may be if they have malformed bytes or the pretoken behind them has. */
 typedef size_t (*bbpe_split_fill)(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n,

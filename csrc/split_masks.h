@@ -285,8 +285,10 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
     uint8_t copy[BBPE_MASKS_READ];
     if (scheme.joins != NULL) return masks_fill_joined(text, start, n, ends, limit, wide, scheme);
     if (scheme.words != BBPE_WORDS_NONE) return masks_fill_words(text, start, n, ends, limit, wide, scheme);
-    while (masks_know(scheme) && limit - count >= BBPE_MASKS_BOTH && n - start >= 2 * BBPE_MASKS_STRETCH + 128) {
-        const size_t found = masks_fill_both(text, start, n, ends + count, limit - count, scheme);
+    while (masks_know(scheme) && n - start >= 2 * BBPE_MASKS_STRETCH + 128) {
+        const bool is_roomy = limit - count >= BBPE_MASKS_BOTH;
+        if (!is_roomy && count > 0) return count; /* the rest would be split one block after another */
+        const size_t found = is_roomy ? masks_fill_both(text, start, n, ends + count, limit - count, scheme) : 0;
         if (found == 0) break;
         count += found;
         open = start = ends[count - 1];
