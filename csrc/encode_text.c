@@ -4,7 +4,7 @@
 #include "transcode.h"
 
 enum {
-    WINDOW = 1 << 15, /* bytes of a text at a time as UTF-8: they stay in the L2 cache beside the tables */
+    WINDOW = 1 << 16, /* bytes of a text at a time as UTF-8: they stay in the L2 cache */
     LOOK_BACK = 1 << 10, /* how far before the end of a window a cut is looked for first */
     LEAST_ROOM = 16,  /* what transcoding asks for */
     NEAR = 1024,      /* units: a text hardly ever has to be looked at further to be cut */
