@@ -18,7 +18,7 @@ enum {
     BEHIND = 4 * WIDTH, /* cells behind the last one that are read or written */
     BYTES = BBPE_LANES * (BBPE_LANES_BYTES + 1), /* with one for the border behind each unit */
     CELLS = 1 + BYTES + BEHIND,
-    AHEAD = 12,
+    AHEAD = 12,  /* pairs whose slots are fetched before they are compared: 1 to 4 % of merging */
     BORDER = (1 << BBPE_MERGE_TABLE_BITS) - 1, /* no symbol */
 };
 
@@ -112,7 +112,7 @@ BBPE_INLINE void look_up(const lookups *self, size_t count, const bbpe_merge_tab
     const uint64_t below = ((uint64_t)2 << BBPE_MERGE_TABLE_BITS) - 1; /* slots are no more */
     for (size_t i = 0; i < count; i++) {
         const uint64_t pair = self->pairs[i];
-        BBPE_PREFETCH(table->slots + (self->pairs[i + AHEAD] & below));
+        BBPE_PREFETCH(table->slots + (self->pairs[i + AHEAD] & table->mask)); /* or any of them behind the last pair */
         const uint32_t made = bbpe_merge_table_find_at(table, pair & ~below, (size_t)(pair & below));
         const uint32_t cell = (uint32_t)self->cells[i];
         pairs[cell] = (made << PLACE | cell) | (0u - (uint32_t)(made == BBPE_MERGE_TABLE_NONE));
