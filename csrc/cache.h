@@ -236,9 +236,9 @@ BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache
         const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
         const bbpe_cache_slot *other = self->slots + ((hash & self->slot_mask) ^ 1);
         if (bbpe_cache_slot_has(slot, key)) return slot;
-        if (slot->counts == 0) return NULL;
+        if (slot->counts == 0) return NULL; /* no unit has had to go further; the neighbour would be waited for */
         if (bbpe_cache_slot_has(other, key)) return other;
-        if (other->counts == 0) return NULL; /* no unit has had to go further */
+        if (other->counts == 0) return NULL;
     }
     return NULL;
 }

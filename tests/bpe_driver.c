@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base64.h"
 #include "bpe_lanes.h"
 #include "split.h"
 #include "bpe_match.h"
@@ -97,9 +98,8 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
     void *heap_ids = bbpe_memory_new(n, sizeof(uint32_t)), *ids = bbpe_memory_new(n, sizeof(uint32_t));
     if (!text || !heap_ids || !ids) must(BBPE_NO_MEMORY);
     memcpy(text, bytes, n);
-    size_t heap_count, count;
+    size_t heap_count, count = 0;
     must(bbpe_bpe_merge_long(&self->model, &self->work, text, n, 1, heap_ids, &heap_count));
-    count = 0;
     if (n > 0) must(bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, &count));
     self->texts++;
     bool is_same = count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
@@ -262,13 +262,6 @@ static uint8_t *read_file(const char *path, size_t *n) {
     return bytes;
 }
 
-/* The value of a base64 digit, 64 for what is none. */
-static uint32_t digit(uint8_t c) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (uint32_t)(at - digits) : 64;
-}
-
 /* A model by rank; lines are the base64 of a token, a blank, its id. */
 static void load(driver *self, const char *path) {
     size_t size;
@@ -277,15 +270,11 @@ static void load(driver *self, const char *path) {
         size_t most = 0;
         for (uint8_t *p = file; *p != 0; p++) {
             uint8_t token[512];
-            size_t n = 0;
-            uint32_t bits = 0, held = 0;
-            for (; *p != ' '; p++) {
-                if (digit(*p) == 64) continue;
-                held = held << 6 | digit(*p);
-                bits += 6;
-                if (bits >= 8) token[n++] = (uint8_t)(held >> (bits -= 8));
-            }
-            const size_t id = strtoul((char *)p, (char **)&p, 10);
+            const char *blank = strchr((char *)p, ' ');
+            if (blank == NULL) exit(2);
+            const size_t n = bbpe_base64_decode(p, (size_t)(blank - (char *)p), token);
+            const size_t id = strtoul(blank, (char **)&p, 10);
+            if (n == BBPE_BASE64_NONE) exit(2);
             if (id >= most) most = id + 1;
             if (pass == 1) must(bbpe_bpe_add_token(&self->model, (uint32_t)id, token, n));
         }
@@ -306,7 +295,7 @@ static const char *const CASES[] = {"one letter", "blanks", "newlines", "random 
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
 static void fill(driver *self, uint8_t *text, size_t n, int kind) {
-    static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i++)
         switch (kind) {
         case 0: text[i] = 'a'; break;
@@ -314,7 +303,7 @@ static void fill(driver *self, uint8_t *text, size_t n, int kind) {
         case 2: text[i] = '\n'; break;
         case 3: text[i] = (uint8_t)('a' + next_random(self, 26)); break;
         case 4: text[i] = (uint8_t)next_random(self, 256); break;
-        case 5: text[i] = (uint8_t)base64[next_random(self, 64)]; break;
+        case 5: text[i] = (uint8_t)digits[next_random(self, 64)]; break;
         case 6: text[i] = (uint8_t)('0' + next_random(self, 10)); break;
         default: text[i] = (uint8_t)"abrakadabra"[i % 11];
         }
@@ -356,7 +345,7 @@ static void time_cases(driver *self, double megabytes) {
     printf("  made in %.1f ms\n", made);
     for (int kind = 0; kind < CASE_COUNT && text && ids; kind++) {
         fill(self, text, n, kind);
-        double best = 1e30, heap;
+        double best = 1e30;
         for (int k = 0; k < 5; k++) {
             const double start = now();
             must(bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, &count));
@@ -364,7 +353,7 @@ static void time_cases(driver *self, double megabytes) {
         }
         const double start = now();
         must(bbpe_bpe_merge_long(&self->model, &self->work, text, n, 1, ids, &heap_count));
-        heap = now() - start;
+        const double heap = now() - start;
         printf("  %-16s match %7.2f ms/MB   heap %7.1f   %zu tokens%s\n", CASES[kind], best / megabytes,
                heap / megabytes, count, count == heap_count ? "" : " DIFFER");
     }
@@ -388,10 +377,8 @@ int main(int argc, char **argv) {
         make_match(&self);
         printf("%s: made in %.1f ms, %.1f MB\n", argv[2], now() - start,
                ((double)self.match.trie.slot_count * 8 + (double)self.model.id_count * 36) / 1e6);
-        if (argc == 5)
-            compare(&self, argv[3], strtoul(argv[4], NULL, 10));
-        else
-            time_cases(&self, atof(argv[3]));
+        if (argc == 5) compare(&self, argv[3], strtoul(argv[4], NULL, 10));
+        else time_cases(&self, atof(argv[3]));
         free_model(&self);
     } else {
         fputs("usage: bpe_driver fuzz ROUNDS | compare VOCAB TEXT BYTES | time VOCAB MEGABYTES\n", stderr);
