@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -95,24 +95,23 @@ class TextEncoder:
             return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
         if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
-        spans = self._spans(text, threads)
-        parts = Parts([most_ids(text, end - start) for start, end in spans], _length(text), thread_count(threads))
-        return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker))
+        cuts = self._cuts(text, threads)
+        parts = Parts(most_ids(text, 1) * cuts, _length(text), thread_count(threads))
+        return parts.ids(lambda worker: self.encoder.encode_parts(text, cuts, parts, worker))
 
     def in_parts(
         self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
     ) -> Ids:
         """Return the ids of a long text whose beginning is what `first` makes of it, without a copy of the rest."""
-        spans = self._spans(text, threads)
-        head = first(text[: spans[0][1]])
-        spans[0] = (0, len(head))
-        most = [most_ids(head, len(head)), *(most_ids(text, end - start) for start, end in spans[1:])]
-        parts = Parts(most, len(text), thread_count(threads))
-        return parts.ids(lambda worker: self.encoder.encode_parts(text, spans, parts, worker, head))
+        cuts = self._cuts(text, threads)
+        head = first(text[: cuts[1]])
+        most = most_ids(head, len(head)) + most_ids(text, 1) * (cuts[1:] - cuts[1])
+        parts = Parts(np.concatenate([cuts[:1], most]), len(text), thread_count(threads))
+        return parts.ids(lambda worker: self.encoder.encode_parts(text, cuts, parts, worker, head))
 
-    def _spans(self, text: Text, threads: int | None) -> list[tuple[int, int]]:
-        """Cut a long text into what threads encode one by one."""
-        return list(pairwise(self.encoder.cuts(text, _chunk(_length(text), threads)).tolist()))
+    def _cuts(self, text: Text, threads: int | None) -> npt.NDArray[np.int64]:
+        """Return where a long text is cut into parts for threads."""
+        return self.encoder.cuts(text, _chunk(_length(text), threads))
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return how many ids a text has, without memory for them."""
@@ -124,10 +123,10 @@ class TextEncoder:
             return sum(len(self.encoder.encode_given(*batch)) for batch in batches)
         if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.count(text)
-        spans = self._spans(text, threads)
-        tasks = Tasks(len(spans), _length(text), thread_count(threads))
+        cuts = self._cuts(text, threads)
+        tasks = Tasks(len(cuts) - 1, _length(text), thread_count(threads))
         counts: list[int] = []
-        tasks.run(lambda worker: counts.append(self.encoder.count_parts(text, spans, tasks, worker)))
+        tasks.run(lambda worker: counts.append(self.encoder.count_parts(text, cuts, tasks, worker)))
         return sum(counts)
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
@@ -159,12 +158,12 @@ class TextEncoder:
             found = imap(lambda text: self.count(text, matcher, threads=1), texts, batch.threads)
             return np.fromiter(found, np.int64, len(texts))
         counts = np.zeros(len(texts), dtype=np.int64)
-        groups = batch.groups()
-        tasks = Tasks(len(groups), batch.length, batch.threads)
+        marks = batch.marks()
+        tasks = Tasks(len(marks) - 1, batch.length, batch.threads)
 
         def work(worker: int) -> None:
-            while (number := tasks.take(worker)) is not None:
-                self.encoder.count_rows(texts, *groups[number], counts, tasks.share, worker)
+            while (taken := tasks.take(worker)) is not None:
+                self.encoder.count_rows(texts, marks[taken.start], marks[taken.stop], counts, tasks.share, worker)
 
         tasks.run(work)
         return counts
@@ -190,13 +189,14 @@ class TextEncoder:
         batch = _Batch(texts, threads)
         if batch.threads == 1:
             return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length)
-        groups = batch.groups()
-        tasks = Tasks(len(groups), batch.length, batch.threads)
-        found: list[list[list[int]]] = [[]] * len(groups)
+        marks = batch.marks()
+        tasks = Tasks(len(marks) - 1, batch.length, batch.threads)
+        found: list[list[list[int]]] = [[]] * (len(marks) - 1)
 
         def work(worker: int) -> None:
-            while (number := tasks.take(worker)) is not None:
-                found[number] = self.encoder.encode_lists(texts, *groups[number], rules, tasks.share, worker)
+            while (taken := tasks.take(worker)) is not None:
+                span = marks[taken.start], marks[taken.stop]
+                found[taken.start] = self.encoder.encode_lists(texts, *span, rules, tasks.share, worker)
 
         tasks.run(work)
         return list(chain.from_iterable(found))
@@ -206,10 +206,10 @@ class TextEncoder:
         batch = _Batch(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, batch.threads))
-        groups = batch.groups()
+        marks = batch.marks()
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        parts = Parts(batch.most_of(groups), batch.length, batch.threads)
-        ids = parts.ids(lambda worker: self.encoder.encode_row_parts(texts, groups, offsets[1:], parts, worker))
+        parts = Parts(batch.bounds(marks), batch.length, batch.threads)
+        ids = parts.ids(lambda worker: self.encoder.encode_row_parts(texts, marks, offsets[1:], parts, worker))
         np.cumsum(offsets, out=offsets)
         return Ragged(ids, offsets)
 
@@ -281,18 +281,17 @@ class _Batch:
         self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
         self._ends = np.empty(0, np.int64)
 
-    def groups(self) -> list[tuple[int, int]]:
-        """Return the texts that threads encode one group after the other."""
+    def marks(self) -> npt.NDArray[np.int64]:
+        """Return which text each part of the batch begins with, and how many texts there are: int64[n + 1]."""
         self._ends = np.empty(len(self._texts), np.int64)
         extent(self._texts, self._ends)
         chunk = _chunk(self._most, self.threads)
         marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
-        return list(pairwise(sorted({0, *marks.tolist(), len(self._ends)})))
+        return np.unique(np.concatenate([[0], marks, [len(self._ends)]]))
 
-    def most_of(self, groups: list[tuple[int, int]]) -> list[int]:
-        """Return how many ids each group has at most."""
-        most: list[int] = np.diff(self._ends[[end - 1 for _, end in groups]], prepend=0).tolist()
-        return most
+    def bounds(self, marks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return how many ids the texts before each mark have at most: int64[n + 1]."""
+        return np.concatenate([[0], self._ends[marks[1:] - 1]])
 
 
 def _length(text: Text) -> int:

@@ -7,11 +7,16 @@
 
 #include "common.h"
 
-/* The number of the processor that this thread runs on, or -1. */
-int bbpe_cpu_here(void);
+/* The processor that a thread runs on, -1 where nobody knows, and those that it may run on, as the system has them. */
+typedef struct {
+    int cpu;
+    uint8_t allowed[128];
+} bbpe_cpu_place;
+
+bbpe_cpu_place bbpe_cpu_here(void);
 /* Let those run first that wait for this thread's processor. */
 void bbpe_cpu_yield(void);
-/* Have this thread go on on another one of its processors, if it is on that one and may run on others. */
-void bbpe_cpu_leave(int cpu);
+/* Have this thread run where the one at that place may, but on another processor if there is one. */
+void bbpe_cpu_beside(const bbpe_cpu_place *place);
 
 #endif

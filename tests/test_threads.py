@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -20,8 +21,9 @@ from split_cases import SCHEMES
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe import encoding, tokenizer
+from bbpe import encoding, parallel, tokenizer
 from bbpe.core.id_room import IdRoom
+from bbpe.parallel import together
 from bbpe.parts import Encoded, Parts, Tasks
 
 Text = str | bytes
@@ -196,19 +198,25 @@ class _Early:
     def copy(self, start: int, count: int, room: IdRoom, to: int) -> None:
         np.frombuffer(room, np.uint32)[to : to + count] = self.ids[start : start + count]
 
-    def add(self, number: int) -> None:
+    def add(self, taken: range) -> None:
+        ids = [number for number in taken for _ in range(number % 4)]
         if len(self.ids) > 20:
-            self._parts.copy(lambda: not self.waiting or self._parts.place(number) is not None)
-        place = self._parts.place(number)
+            self._parts.copy(lambda: not self.waiting or self._parts.place(taken) is not None)
+        place = self._parts.place(taken)
         if place is None:
             if not self.waiting:
                 self.ids.clear()
-            self._parts.add(number, number % 4, self, len(self.ids))
-            self.ids += [number] * (number % 4)
+            self._parts.add(taken, len(ids), self, len(self.ids))
+            self.ids += ids
         else:
-            np.frombuffer(self._parts.room, np.uint32)[place : place + number % 4] = number
-            self._parts.add(number, number % 4)
+            np.frombuffer(self._parts.room, np.uint32)[place : place + len(ids)] = ids
+            self._parts.add(taken, len(ids))
         self._parts.copy(lambda: True)
+
+
+def _parts(most: int, count: int, threads: int) -> Parts:
+    """So many parts, each with so many ids at most."""
+    return Parts(most * np.arange(count + 1), count, threads)
 
 
 def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint32]:
@@ -216,9 +224,9 @@ def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint3
 
     def work(worker: int) -> None:
         early = _Early(parts)
-        while (number := parts.take(worker)) is not None:
-            time.sleep(seconds(number))
-            early.add(number)
+        while (taken := parts.take(worker)) is not None:
+            time.sleep(sum(map(seconds, taken)))
+            early.add(taken)
         parts.finish()
 
     return parts.ids(work)
@@ -226,17 +234,28 @@ def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint3
 
 def test_each_thread_takes_what_stands_together_and_then_what_others_left() -> None:
     tasks = Tasks(100, 100, 3)
-    assert [tasks.take(1) for _ in range(3)] == [10, 11, 12]
-    assert [tasks.take(0) for _ in range(10)] == list(range(10))
-    assert tasks.take(0) == 31  # the last of the longest run
-    assert [tasks.take(2) for _ in range(10)] == list(range(21, 31))
-    assert [tasks.take(worker) for worker in (2, 2, 1, 0, 1)] == [20, 19, 13, 18, 14]
-    # three tasks of one thread are left: others go on to the next round, behind the last one
-    assert [tasks.take(worker) for worker in (2, 0, 0)] == [53, 32, 33]
-    assert [tasks.take(1) for _ in range(4)] == [15, 16, 17, 42]
-    rest = {tasks.take(number % 3) for number in range(100 - 36)}
-    assert rest == set(range(32, 100)) - {32, 33, 42, 53}
+    # a third of what is left of its run, 10 to 20
+    assert [tasks.take(1) for _ in range(2)] == [range(10, 14), range(14, 17)]
+    assert [tasks.take(0) for _ in range(5)] == [range(4), range(4, 6), range(6, 8), range(8, 9), range(9, 10)]
+    assert tasks.take(0) == range(31, 32)  # the last of the longest run
+    assert [tasks.take(2) for _ in range(4)] == [range(21, 25), range(25, 27), range(27, 29), range(29, 30)]
+    assert tasks.take(2) == range(30, 31)
+    assert [tasks.take(worker) for worker in (2, 1)] == [range(20, 21), range(17, 18)]
+    # two tasks of one thread are left: others go on to the next round, behind the last one
+    assert [tasks.take(worker) for worker in (2, 0)] == [range(53, 57), range(32, 36)]
+    assert [tasks.take(1) for _ in range(2)] == [range(18, 19), range(19, 20)]
+    rest = list(_all_taken(tasks, 3))
+    assert sorted(rest) == sorted(set(range(32, 100)) - set(range(53, 57)) - set(range(32, 36)))
     assert [tasks.take(worker) for worker in range(3)] == [None] * 3
+
+
+def _all_taken(tasks: Tasks, threads: int, stay: int = 1) -> Iterator[int]:
+    """What threads take in turn, `stay` times each, until there is nothing left."""
+    for turn in itertools.count():
+        taken = tasks.take(turn // stay % threads)
+        if taken is None:
+            return
+        yield from taken
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -250,16 +269,15 @@ def test_the_error_of_a_part_is_the_one_that_is_raised(failing: int, threads: in
         return 0.002 * (number % 3)
 
     with pytest.raises(MemoryError, match=f"part {failing}"):
-        _fill(Parts([4] * 30, 30, threads), seconds)
+        _fill(_parts(4, 30, threads), seconds)
 
 
-def test_every_task_is_taken_when_threads_are_more_than_the_last_ones() -> None:
-    for count in (3, 4, 33, 34, 65):
-        for first in range(3):
-            tasks = Tasks(count, count, 3)
-            taken = [tasks.take((first + number // 40) % 3) for number in range(count)]
-            assert set(taken) == set(range(count))
-            assert [tasks.take(worker) for worker in range(3)] == [None] * 3
+@pytest.mark.parametrize("stay", [1, 3, 40])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 33, 34, 65, 1_000])
+def test_every_task_is_taken_once(count: int, stay: int) -> None:
+    for threads in (1, 2, 3, 64):
+        taken = _all_taken(Tasks(count, count, threads), max(1, min(threads, count)), stay)
+        assert sorted(taken) == list(range(count))
 
 
 def test_parts_arrive_in_any_order() -> None:
@@ -267,13 +285,13 @@ def test_parts_arrive_in_any_order() -> None:
     waits = [rng.random() / 500 for _ in range(200)]
     expected = [number for number in range(200) for _ in range(number % 4)]
     for threads in (1, 2, 5, 64):
-        assert _fill(Parts([3] * 200, 200, threads), waits.__getitem__).tolist() == expected
-    assert _fill(Parts([], 0, 2), waits.__getitem__).tolist() == []
+        assert _fill(_parts(3, 200, threads), waits.__getitem__).tolist() == expected
+    assert _fill(_parts(3, 0, 2), waits.__getitem__).tolist() == []
 
 
 def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
     caller = threading.get_ident()
-    parts = Parts([4] * 1_000, 1_000, 3)
+    parts = _parts(4, 1_000, 3)
 
     def seconds(number: int) -> float:
         if number > 10 and threading.get_ident() == caller:
@@ -287,7 +305,7 @@ def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
 
 def test_ctrl_c_while_the_others_are_waited_for() -> None:
     """It is raised, and not before they have ended."""
-    parts, ended = Parts([1] * 3, 3, 3), []
+    parts, ended = _parts(1, 3, 3), []
 
     def work(worker: int) -> None:
         if worker == 0:
@@ -313,7 +331,7 @@ def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], mon
         raise AssertionError("a pool for a short text")
 
     monkeypatch.setattr("bbpe.parallel.ThreadPoolExecutor", refuse)
-    monkeypatch.setattr("bbpe.parallel.start_new_thread", refuse)
+    monkeypatch.setattr("bbpe.parallel._helper", refuse)
     for pattern in ("gpt2", "whitespace"):
         tok = tok_of(pattern)
         for text in ("", "some twenty letters.", "中文" * 1_000, b"bytes"):
@@ -397,3 +415,40 @@ def test_the_first_calls_of_all_threads_come_at_once() -> None:
 
             order = random.Random(turn).sample(range(len(FIRST_CALLS)), len(FIRST_CALLS))
             assert all(pool.map(work, order)), turn
+
+
+def test_threads_wait_for_the_next_call_and_no_more_than_there_are_cores() -> None:
+    def idents(threads: int) -> set[int]:
+        found: list[int] = []
+        together(lambda number: found.append(threading.get_ident()), threads, print)
+        assert len(found) == threads
+        return set(found)
+
+    first = idents(2)
+    assert idents(2) == first
+    before = threading.active_count()
+    assert len(idents(64)) <= 64
+    assert len(parallel._IDLE) <= parallel.thread_count(None)
+    assert threading.active_count() == before
+
+
+def test_a_thread_keeps_nothing_of_what_it_has_done() -> None:
+    class Kept:
+        pass
+
+    kept = Kept()
+    gone = weakref.ref(kept)
+    together(lambda number, kept=kept: None, 2, print)  # type: ignore[misc]
+    del kept
+    assert gone() is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    together(lambda number: None, 3, print)
+    child = os.fork()
+    if child == 0:
+        found: list[int] = []
+        together(found.append, 3, print)
+        os._exit(0 if sorted(found) == [0, 1, 2] else 1)
+    assert os.waitpid(child, 0)[1] == 0

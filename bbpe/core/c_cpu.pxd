@@ -1,4 +1,6 @@
 cdef extern from "cpu.h" nogil:
-    int bbpe_cpu_here()
+    ctypedef struct bbpe_cpu_place:
+        int cpu
+    bbpe_cpu_place bbpe_cpu_here()
     void bbpe_cpu_yield()
-    void bbpe_cpu_leave(int cpu)
+    void bbpe_cpu_beside(const bbpe_cpu_place *place)

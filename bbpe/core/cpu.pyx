@@ -1,19 +1,27 @@
 """Where threads run (csrc/cpu.h)."""
-from bbpe.core.c_cpu cimport bbpe_cpu_here, bbpe_cpu_leave, bbpe_cpu_yield
+from bbpe.core.c_cpu cimport bbpe_cpu_beside, bbpe_cpu_here, bbpe_cpu_place, bbpe_cpu_yield
 
 
-def cpu_here():
-    """The number of the processor that this thread runs on, -1 where nobody knows."""
-    return bbpe_cpu_here()
+cdef class Place:
+    """Where the thread runs that makes one, and where it may run."""
+
+    cdef bbpe_cpu_place c
+
+    def __cinit__(self):
+        self.c = bbpe_cpu_here()
+
+    @property
+    def cpu(self):
+        """The number of the processor, -1 where nobody knows."""
+        return self.c.cpu
+
+    def beside(self):
+        """Have the thread that calls this run where the one of this place may, but on another processor if there is one."""
+        with nogil:
+            bbpe_cpu_beside(&self.c)
 
 
 def yield_cpu():
     """Let threads that wait for this one's processor run first."""
     with nogil:
         bbpe_cpu_yield()
-
-
-def leave_cpu(int cpu):
-    """Have this thread go on on another processor, if it is on that one and may run on others."""
-    with nogil:
-        bbpe_cpu_leave(cpu)

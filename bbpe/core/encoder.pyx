@@ -194,8 +194,8 @@ cdef class Encoder:
             self.states.give_back(state)
             text_close(&view)
 
-    def count_parts(self, text, list spans not None, tasks, size_t worker):
-        """How many ids units spans[k] of a text have for all k to be taken of `tasks`."""
+    def count_parts(self, text, const int64_t[::1] cuts not None, tasks, size_t worker):
+        """How many ids units cuts[k] to cuts[k + 1] of a text have for all k to be taken of `tasks`."""
         cdef text_view view
         cdef bbpe_status status
         cdef size_t start, end, count, total = 0
@@ -203,8 +203,8 @@ cdef class Encoder:
         text_open(&view, text)
         state = self.states.borrow(tasks.share, worker)
         try:
-            while (number := tasks.take(worker)) is not None:
-                start, end = spans[number]
+            while (taken := tasks.take(worker)) is not None:
+                start, end = cuts[taken.start], cuts[taken.stop]
                 with nogil:
                     status = bbpe_encode_count(&self.c, state, view.text, start, end, <size_t>-1, False, &count)
                 check(status)
@@ -278,39 +278,44 @@ cdef class Encoder:
             text_close(&view)
         return np.array(places, dtype=np.int64)
 
-    def encode_parts(self, text, list spans not None, parts, size_t worker, first=None):
-        """Encode units spans[k] of a text, or of `first` those of part 0 if it is there, for each k to be taken of
+    def encode_parts(self, text, const int64_t[::1] cuts not None, parts, size_t worker, first=None):
+        """Encode units cuts[k] to cuts[k + 1] of a text, or `first` as part 0 if it is there, for each k to be taken of
         `parts`."""
         cdef text_view view, head
-        cdef bbpe_encode_text units
-        cdef bbpe_status status
-        cdef size_t start, end, count = 0
+        cdef bbpe_status status = BBPE_OK
+        cdef size_t start, end, count, total
+        cdef bint has_head = first is not None
         cdef PartIds ids = PartIds(parts, self.states, worker)
         cdef uint32_t *to
         text_open(&view, text)
-        text_open(&head, text if first is None else first)
+        text_open(&head, first if has_head else text)
         try:
             while ids.take():
-                start, end = spans[ids.number]
-                units = view.text if ids.number else head.text
+                start, end = cuts[ids.first], cuts[ids.stop]
                 to = ids.memory()
+                count = total = 0
                 with nogil:
-                    status = bbpe_encode_range(&self.c, ids.state, units, start, end, to, &count)
+                    if has_head and ids.first == 0:
+                        status = bbpe_encode_range(&self.c, ids.state, head.text, 0, head.length, to, &total)
+                        start = cuts[1]
+                    if status == BBPE_OK and start < end:
+                        status = bbpe_encode_range(&self.c, ids.state, view.text, start, end, to + total, &count)
                 check(status)
-                ids.add(count)
+                ids.add(total + count)
         finally:
             text_close(&head)
             text_close(&view)
 
-    def encode_row_parts(self, list texts not None, list groups not None, int64_t[::1] lengths not None, parts,
-                         size_t worker):
-        """Encode the texts of groups[k] for each k to be taken of `parts`; the numbers of their ids go to `lengths`."""
+    def encode_row_parts(self, list texts not None, const int64_t[::1] marks not None, int64_t[::1] lengths not None,
+                         parts, size_t worker):
+        """Encode texts[marks[k]:marks[k + 1]] for each k to be taken of `parts`; the numbers of their ids go to
+        `lengths`."""
         cdef size_t counts[GROUP]
         cdef size_t start, end, count, i, total
         cdef PartIds ids = PartIds(parts, self.states, worker)
         cdef uint32_t *to
         while ids.take():
-            start, end = groups[ids.number]
+            start, end = marks[ids.first], marks[ids.stop]
             to = ids.memory()
             total = 0
             while start < end:

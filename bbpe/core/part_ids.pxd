@@ -1,4 +1,4 @@
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
 from bbpe.core.c_encode cimport bbpe_encode_state
 from bbpe.core.states cimport States
@@ -8,8 +8,9 @@ cdef class PartIds:
     cdef bbpe_encode_state *state
     cdef readonly set waiting
     cdef States states
-    cdef object parts
-    cdef size_t worker, number, most, needed
+    cdef object parts, taken
+    cdef const int64_t[::1] bounds
+    cdef size_t worker, first, stop, most, needed
     cdef Py_ssize_t start
     cdef bint is_placed
 

@@ -1,6 +1,6 @@
 """Ids of parts of a work on their way to the room that all threads fill (`bbpe.parts`)."""
 cimport cython
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 
 from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK
@@ -17,6 +17,7 @@ cdef class PartIds:
 
     def __cinit__(self, parts not None, States states not None, size_t worker):
         self.parts, self.states, self.worker, self.waiting = parts, states, worker, set()
+        self.bounds = parts.bounds
         self.state = states.borrow(parts.share, worker)
 
     def __dealloc__(self):
@@ -24,23 +25,24 @@ cdef class PartIds:
             self.states.give_back(self.state, self.worker)
 
     cdef bint take(self) except -1:
-        """Take the next part; False, once all parts have their places, when there is none."""
-        number = self.parts.take(self.worker)
-        if number is None:
+        """Take the next parts; False, once all parts have their places, when there are none."""
+        self.taken = self.parts.take(self.worker)
+        if self.taken is None:
             self.parts.finish()
             return False
-        self.number, self.most = number, self.parts.most[number]
+        self.first, self.stop = self.taken.start, self.taken.stop
+        self.most = self.bounds[self.stop] - self.bounds[self.first]
         self.needed = self.most + BBPE_ENCODE_SLACK
         return True
 
     cdef uint32_t *memory(self) except NULL:
-        """Where the part's ids are to be written."""
+        """Where the ids of these parts are to be written."""
         cdef IdRoom room = self.parts.room
         self.start = self._find()
         if self.start < 0:
             self.parts.copy(self.may_begin)
             self.start = self._find()
-        place = self.parts.place(self.number)
+        place = self.parts.place(self.taken)
         self.is_placed = place is not None
         if self.is_placed:
             return room.ids + <size_t>place
@@ -50,7 +52,7 @@ cdef class PartIds:
         return <uint32_t *>self.state.early.start + self.start
 
     cdef Py_ssize_t _find(self) except -2:
-        """The first place in the memory where there is room for the part, or -1; 0 if nothing waits, so that it may move."""
+        """The first place in the memory where there is room for them, or -1; 0 if nothing waits, so that it may move."""
         cdef size_t at = 0, start, end, room = self.state.early.size // sizeof(uint32_t)
         for start, end in self.parts.waiting(self):
             if at + self.needed <= start:
@@ -59,15 +61,15 @@ cdef class PartIds:
         return at if at == 0 or at + self.needed <= room else -1
 
     def may_begin(self):
-        """Whether there is memory for the part, or its place."""
-        return self._find() >= 0 or self.parts.place(self.number) is not None
+        """Whether there is memory for these parts, or their place."""
+        return self._find() >= 0 or self.parts.place(self.taken) is not None
 
     cdef int add(self, size_t count) except -1:
-        """The part has been encoded to so many ids."""
+        """They have been encoded to so many ids."""
         if self.is_placed:
-            self.parts.add(self.number, count)
+            self.parts.add(self.taken, count)
         else:
-            self.parts.add(self.number, count, self, self.start)
+            self.parts.add(self.taken, count, self, self.start)
         self.parts.copy(at_once)
         return 0
 
