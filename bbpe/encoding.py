@@ -276,15 +276,12 @@ class _Batch:
     """How much the texts of a batch are, in characters or bytes, and what encodes them."""
 
     def __init__(self, texts: list[Text], threads: int | None) -> None:
-        self._texts = texts
-        self.length, self._most = extent(texts)
+        self._ends = np.empty(len(texts), np.int64)
+        self.length, self._most = extent(texts, self._ends)
         self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
-        self._ends = np.empty(0, np.int64)
 
     def marks(self) -> npt.NDArray[np.int64]:
         """Return which text each part of the batch begins with, and how many texts there are: int64[n + 1]."""
-        self._ends = np.empty(len(self._texts), np.int64)
-        extent(self._texts, self._ends)
         chunk = _chunk(self._most, self.threads)
         marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
         return np.unique(np.concatenate([[0], marks, [len(self._ends)]]))

@@ -65,6 +65,7 @@ bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, si
         for (size_t i = 0; i < count; i++) words[i / 3] |= (uint64_t)ids[i] << (BBPE_CACHE_PACKED_BITS * (i % 3));
         count |= BBPE_CACHE_PACKED;
     } else {
+        words[0] = count;
         count = BBPE_CACHE_MANY;
     }
     words[1] |= (uint64_t)count << 60;

@@ -22,7 +22,7 @@ enum {
     BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
     BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the unit would be */
     BBPE_CACHE_PACKED = 8,     /* beside the number of ids, 5 or 6, of an entry that has them packed */
-    BBPE_CACHE_MANY = 15,      /* in place of the number in an entry whose ids are in a slot, */
+    BBPE_CACHE_MANY = 15,      /* in place of the number in an entry whose ids are in a slot, the first id their number, */
     BBPE_CACHE_BOTH = 12,      /* or whose first six are in it and others in its neighbour */
     BBPE_CACHE_PENDING = 11,   /* or not yet known */
     BBPE_CACHE_WAYS = 8,       /* entries of a group, those whose numbers differ in the last three bits */

@@ -79,7 +79,9 @@ BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state 
                                     uint32_t *ids) {
     bbpe_stage stage;
     self->loops->fill(&stage, &state->hot, block, block->wide && self->has_wholes);
-    return self->loops->emit(&stage, block->count, self, state, block->text, ids);
+    ids = self->loops->emit(&stage, block->count, self, state, block->text, ids);
+    bbpe_encode_late(self, state);
+    return ids;
 }
 
 /* The last units of a text.  Those that begin within 15 bytes of its end, all of them short, are copied to where more

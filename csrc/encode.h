@@ -56,6 +56,22 @@ typedef struct {
     bbpe_pending_place places[BBPE_PENDING_PLACES];
 } bbpe_pending;
 
+enum { BBPE_LATE_UNITS = 16 };
+
+/* A short unit whose ids are in a slot that was asked for, how many they are, and where they go. */
+typedef struct {
+    bbpe_cache_key key;
+    uint64_t hash; /* of the slot */
+    uint32_t *ids;
+    size_t count;
+} bbpe_late_unit;
+
+/* Those of one stage at most, and none when units that wait have theirs: the other ids may move then. */
+typedef struct {
+    size_t count;
+    bbpe_late_unit units[BBPE_LATE_UNITS];
+} bbpe_late;
+
 enum { BBPE_ENCODE_FIRST_ENTRIES = 64, BBPE_ENCODE_FIRST_SLOTS = 16 };
 
 typedef struct {
@@ -76,6 +92,7 @@ typedef struct {
     size_t seeded;       /* tokens of the vocabulary that were looked at for `hot` */
     uint64_t generation; /* the owner's mark */
     bbpe_pending pending;
+    bbpe_late late;
     uint32_t **text_ends; /* of texts that are encoded as one: what is told where the ids of the next one end */
     bool is_grown;       /* `hot` is memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
@@ -169,6 +186,8 @@ uint32_t *bbpe_encode_unit(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* The same of a short unit whose ids do not stand in its entry as they are. */
 uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
                            uint32_t *ids);
+/* Write the ids of the late units. */
+void bbpe_encode_late(const bbpe_encoder *self, bbpe_encode_state *state);
 /* A pretoken of any length and content: cut into units where it may be. */
 uint32_t *bbpe_encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                uint32_t *ids);

@@ -162,6 +162,7 @@ uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state
     bbpe_pending *pending = &state->pending;
     unit_ids ids;
     if (BBPE_LIKELY(pending->place_count == 0)) return end;
+    bbpe_encode_late(self, state);
     encode_units(self, state, &ids);
     if (state->status == BBPE_OK) {
         for (size_t i = 0; i < pending->unit_count; i++) settle(self, state, i, ids.ids[i], ids.counts[i]);

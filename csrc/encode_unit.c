@@ -107,6 +107,7 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
     end = bbpe_encode_pretoken(self, state, bytes, n, ids);
     /* its ids are not known while a unit of it waits; if it was not cut, it is there by now */
     const bool is_known = state->status == BBPE_OK && state->pending.waited == waiting && end > ids;
+    bbpe_encode_late(self, state);
     if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
         bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
     return end;
@@ -129,6 +130,39 @@ BBPE_NOINLINE uint32_t *bbpe_encode_staged(const bbpe_encoder *self, bbpe_encode
     return encode_short(self, state, key, ids);
 }
 
+/* The ids of one of the late units, its count of them and no more, as those behind it are there. */
+static void put_late(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_late_unit *late) {
+    const bbpe_cache_long_key widened = bbpe_cache_widened(late->key);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, late->hash);
+    if (BBPE_LIKELY(slot != NULL)) {
+        bbpe_hot_cache_put_long(&state->hot, slot, late->ids);
+        return;
+    }
+    uint32_t ids[BBPE_CACHE_LONG_IDS + BBPE_ENCODE_SLACK];
+    const bbpe_cache_unit unit = bbpe_cache_unit_of(late->key);
+    const size_t count = encode_shared(self, state, &widened, late->hash, unit.bytes, unit.n, unit.is_part, ids);
+    if (count != late->count) return; /* for want of memory, and the call fails */
+    bbpe_hot_cache_add_long(&state->hot, &widened, late->hash, ids, count);
+    memcpy(late->ids, ids, count * sizeof *ids);
+}
+
+void bbpe_encode_late(const bbpe_encoder *self, bbpe_encode_state *state) {
+    for (size_t i = 0; i < state->late.count; i++) put_late(self, state, state->late.units + i);
+    state->late.count = 0;
+}
+
+/* A unit whose ids are in a slot: it is asked for, and its ids follow when some more such units have come, as waiting for
+ * each one takes 50 ns. */
+static uint32_t *encode_later(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
+                              uint32_t *ids) {
+    const bbpe_cache_long_key widened = bbpe_cache_widened(entry->key);
+    const bbpe_late_unit late = {entry->key, bbpe_cache_long_hash(&widened), ids, entry->ids[0]};
+    bbpe_hot_cache_prefetch_long(&state->hot, late.hash);
+    state->late.units[state->late.count++] = late;
+    if (state->late.count == BBPE_LATE_UNITS) bbpe_encode_late(self, state);
+    return ids + late.count;
+}
+
 BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
                                          const bbpe_cache_entry *entry, uint32_t *ids) {
     const unsigned marked = bbpe_cache_count(entry);
@@ -140,14 +174,7 @@ BBPE_NOINLINE uint32_t *bbpe_encode_many(const bbpe_encoder *self, bbpe_encode_s
         return encode_new(self, state, state->hot.entries + (entry - state->hot.entries), entry->key, ids);
     }
     if (marked != BBPE_CACHE_MANY) return ids + bbpe_cache_put_packed(entry, ids);
-    const bbpe_cache_long_key widened = bbpe_cache_widened(entry->key);
-    const uint64_t hash = bbpe_cache_long_hash(&widened);
-    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &widened, hash);
-    if (slot != NULL) return ids + bbpe_hot_cache_put_long(&state->hot, slot, ids);
-    const bbpe_cache_unit unit = bbpe_cache_unit_of(entry->key);
-    const size_t count = encode_shared(self, state, &widened, hash, unit.bytes, unit.n, unit.is_part, ids);
-    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &widened, hash, ids, count);
-    return ids + count;
+    return encode_later(self, state, entry, ids);
 }
 
 static uint32_t *encode_long_unit(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,

@@ -13,16 +13,14 @@ cpdef size_t most_ids(text, size_t length):
     return length
 
 
-def extent(list texts not None, int64_t[::1] ends=None):
+def extent(list texts not None, int64_t[::1] ends not None):
     """How long texts are together, in characters or bytes, and how many ids they have at most.
 
-    What the latter is for all texts up to each one goes to `ends`, int64[n], if that is given.  `TypeError` on what is no
-    text.
+    What the latter is for all texts up to each one goes to `ends`, int64[n].  `TypeError` on what is no text.
     """
     cdef Py_ssize_t i, n = len(texts)
     cdef int64_t length = 0, most = 0, own
-    cdef bint is_listed = ends is not None
-    if is_listed and ends.shape[0] != n:
+    if ends.shape[0] != n:
         raise ValueError(f"{ends.shape[0]} places for the ends of {n} texts")
     for i in range(n):
         text = text_at(texts, i)
@@ -32,6 +30,5 @@ def extent(list texts not None, int64_t[::1] ends=None):
             raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None
         most += most_ids(text, own)
         length += own
-        if is_listed:
-            ends[i] = most
+        ends[i] = most
     return length, most
