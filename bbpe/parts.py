@@ -68,7 +68,7 @@ class Tasks:
                 self._begin_round()
             if own:
                 run = own.popleft()
-                count = -(-len(run) // _TAKEN)
+                count = -(-len(run) // _TAKEN) if self._threads > 1 else len(run)
                 if run[count:]:
                     own.appendleft(run[count:])
                 return run[:count]
