@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from strings import adversarial_strings, byte_soups
 
@@ -123,13 +124,13 @@ def test_a_batch_whose_texts_become_longer(
     tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by another thread, once there is room for the ids of those that were there."""
-    texts, groups = ["text", "text"], encoding._Batch.groups
+    texts, marks = ["text", "text"], encoding._Batch.marks
 
-    def replacing(batch: encoding._Batch) -> list[tuple[int, int]]:
-        found = groups(batch)
+    def replacing(batch: encoding._Batch) -> npt.NDArray[np.int64]:
+        found = marks(batch)
         texts[1] = "longer"
         return found
 
-    monkeypatch.setattr(encoding._Batch, "groups", replacing)
+    monkeypatch.setattr(encoding._Batch, "marks", replacing)
     with pytest.raises(RuntimeError, match="changed while it was encoded"):
         tok_of("gpt2").encode_batch_to_numpy(texts)
