@@ -97,17 +97,31 @@ class _Helper:
     def _live(self) -> None:
         while True:
             self._given.acquire()
-            if self._work is None:
-                return
-            self._work()
-            self._work = None  # what it refers to may be freed now
+            work, self._work = self._work, None
+            if work is not None:
+                work()
+            ends, work = work is None, None  # what it refers to may be freed now
             self.busy.release()
+            if ends:
+                return
 
 
-#: Threads that wait for work; a forked child has none of them.
+#: Threads that wait for work.
 _IDLE = deque[_Helper]()
+
+
+def _end_idle() -> None:
+    """End the threads that wait for work, and return when they have: Python warns where one is there at a fork."""
+    while _IDLE:
+        helper = _helper()
+        helper.give(None)
+        with helper.busy:
+            pass
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_IDLE.clear)
+    # those that come between are not in the child
+    os.register_at_fork(before=_end_idle, after_in_child=_IDLE.clear)
 
 
 def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseException], None]) -> None:

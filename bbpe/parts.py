@@ -30,7 +30,7 @@ class Tasks:
     thread's caches need what those of others have. When each took the next task of all, two threads took 19.8, not
     14.4 ms for 8 MB of many languages. A thread takes several at once, and fewer towards the end of its run. Who has
     none left goes on to the next round while no other thread is far behind, and else takes the last one of the longest
-    run, which its caches do not know: 2, not 6 of 124 parts of English.
+    run, which its caches do not know.
     """
 
     def __init__(self, count: int, length: int, threads: int) -> None:

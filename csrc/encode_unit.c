@@ -107,7 +107,7 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
     end = bbpe_encode_pretoken(self, state, bytes, n, ids);
     /* its ids are not known while a unit of it waits; if it was not cut, it is there by now */
     const bool is_known = state->status == BBPE_OK && state->pending.waited == waiting && end > ids;
-    bbpe_encode_late(self, state);
+    bbpe_encode_late(self, state); /* it may have late units, and its ids are read */
     if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
         bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
     return end;
