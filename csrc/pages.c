@@ -1,5 +1,5 @@
 #if defined(__linux__)
-#define _GNU_SOURCE /* madvise, mremap */
+#define _GNU_SOURCE /* madvise */
 #include <sys/mman.h>
 #endif
 
@@ -15,8 +15,8 @@ void bbpe_pages_free(void *memory, size_t size) {
     (void)munmap(memory, size);
 }
 
-bool bbpe_pages_extend(void *memory, size_t before, size_t after) {
-    return mremap(memory, before, after, 0) == memory;
+void bbpe_pages_empty(void *memory, size_t size) {
+    (void)madvise(memory, size, MADV_DONTNEED);
 }
 #else
 void *bbpe_pages_new(size_t size) {
@@ -29,11 +29,9 @@ void bbpe_pages_free(void *memory, size_t size) {
     (void)size;
 }
 
-bool bbpe_pages_extend(void *memory, size_t before, size_t after) {
+void bbpe_pages_empty(void *memory, size_t size) {
     (void)memory;
-    (void)before;
-    (void)after;
-    return false;
+    (void)size;
 }
 #endif
 

@@ -15,9 +15,8 @@
 void *bbpe_pages_new(size_t size);
 /* Give back pages, all that were handed out together or a part of them. */
 void bbpe_pages_free(void *memory, size_t size);
-/* Have pages that are `before` bytes go on to `after`, where nothing else has come to lie behind them; the new ones are
- * zeroed, and all stay where they are.  False if not. */
-bool bbpe_pages_extend(void *memory, size_t before, size_t after);
+/* Have pages take no memory until they are touched again, and then be zeroed. */
+void bbpe_pages_empty(void *memory, size_t size);
 
 /* Smaller outputs come from memory that the process has used before. */
 #define BBPE_PAGES_WORTH BBPE_PAGES_HUGE

@@ -321,7 +321,7 @@ static bbpe_status find_substrings(uint64_t *hash) {
 /* Sizes that grow and shrink; what is kept of one is where it was, and all of the next can be written. */
 static bbpe_status fill_rooms(uint64_t *hash) {
     static const size_t sizes[] = {5000, 100, 9 << 20, 4096, 3 << 20, 1};
-    bbpe_room self = {NULL, 0, false};
+    bbpe_room self = {NULL, 0, 0, false};
     bbpe_status status = BBPE_OK;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
         if (!bbpe_room_open(&self, sizes[i])) status = BBPE_NO_MEMORY;

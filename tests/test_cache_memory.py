@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import os
 import pickle
 import random
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from caches import fresh, lines_ids, words
 from strings import adversarial_strings
 
 import bbpe
+from bbpe.budget import resident_bytes
 from bbpe.patterns import get_pattern
 
 
@@ -125,6 +128,39 @@ def test_large_arrays_that_use_memory_again_are_nobody_elses(
             del ids, copy
     tok.clear_cache()
     assert all(np.array_equal(ids, copy) for ids, copy in kept)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' memory is left to the allocator")
+def test_the_memory_of_a_large_array_serves_the_next_one_whatever_comes_between(
+    tok_of: Callable[[str], bbpe.Tokenizer],
+) -> None:
+    tok, line = fresh(tok_of("gpt2")), "some words in a row\n"
+    tok.clear_cache()
+    tok.encode_to_numpy(120_000 * line, threads=1)
+    ids = tok.encode_to_numpy(100_000 * line, threads=1)
+    where = ids.ctypes.data
+    del ids
+    others = [mmap.mmap(-1, size << 20) for size in (1, 2, 4, 8, 16)]
+    for lines in (110_000, 90_000, 125_000):
+        ids = tok.encode_to_numpy(lines * line, threads=2)
+        assert ids.ctypes.data == where
+        del ids
+    for other in others:
+        other.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' memory is left to the allocator")
+def test_a_large_array_takes_no_more_memory_than_its_ids(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """Though they are in a room that more ids were in before them."""
+    tok, line = fresh(tok_of("gpt2")), "a b c d\n"
+    tok.clear_cache()
+    many = tok.encode_to_numpy(1_000_000 * line, threads=1)
+    full, size = resident_bytes(), many.nbytes
+    where = many.ctypes.data
+    del many
+    few = tok.encode_to_numpy(150_000 * line, threads=1)
+    assert few.ctypes.data == where
+    assert full - resident_bytes() > size - few.nbytes - (8 << 20)
 
 
 def test_the_limit_holds(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:

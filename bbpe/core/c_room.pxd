@@ -2,6 +2,7 @@ cdef extern from "room.h" nogil:
     ctypedef struct bbpe_room:
         void *start
         size_t size
+        size_t kept
 
     bint bbpe_room_open(bbpe_room *self, size_t size)
     void bbpe_room_trim(bbpe_room *self, size_t size)

@@ -8,6 +8,7 @@ cdef class IdRoom:
     cdef bbpe_room *room
     cdef object array
     cdef size_t count
+    cdef bint is_taken
 
 
 cdef int drop_idle_room() except -1

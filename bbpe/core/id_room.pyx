@@ -42,7 +42,8 @@ cdef class IdRoom:
         cdef void *nothing = NULL
         if self.room == NULL:
             return
-        if self.room.size > BBPE_ATOMIC_LOAD(&BUDGET.limit) or not BBPE_ATOMIC_SWAP(&IDLE, &nothing, self.room):
+        if not (self.is_taken and self.room.kept <= BBPE_ATOMIC_LOAD(&BUDGET.limit)
+                and BBPE_ATOMIC_SWAP(&IDLE, &nothing, self.room)):
             free_room(self.room)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
@@ -55,7 +56,7 @@ cdef class IdRoom:
             array.resize(count, refcheck=False)
             return array
         bbpe_room_trim(self.room, count * sizeof(uint32_t))
-        self.count = count
+        self.count, self.is_taken = count, True
         return np.frombuffer(self, dtype=np.uint32) if count else np.empty(0, dtype=np.uint32)
 
 
