@@ -6,8 +6,9 @@
 
 A corpus is a text file, one compressed with xz, the name of one beside the checkout, or a worst case by its name.
 An option with several values, and several jobs, corpora or libraries, mean every combination.  Prints for every
-combination the median of each library and its cost over the first one's; a library whose answer is not the expected
-one is shown without a ratio.  Exits with 1 when answers differ.
+combination the median of each library and its cost over the first one's, and, where other work disturbed some runs
+(`benchmarks.pace`), the median of the others; a library whose answer is not the expected one is shown without a ratio.
+Exits with 1 when answers differ.
 
 Jobs and their options (all have size, passes, clock=wall|cpu and threads; a process with threads=1
 stays on one CPU):
@@ -50,7 +51,7 @@ def run(cases: list[Case], libraries: list[str], runner: Runner, json_path: Path
         results = runner.compare(each, libraries)
         if not results:
             raise SystemExit(f"{each.job} is done by {', '.join(JOBS[each.job].libraries)} only")
-        print(table(each, results), flush=True)
+        print(table(each, results, runner.best_pace), flush=True)
         rows += [as_json(each, result) for result in results]
         if json_path is not None:
             content = {"versions": versions(libraries), "rows": rows}

@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.free_memory import touch_elsewhere
 from benchmarks.jobs import CLOCKS, JOBS, Measured, digest
 from benchmarks.jobs.memory import resident
+from benchmarks.pace import pace
 from benchmarks.peers import NotSupported
 
 
@@ -25,23 +26,27 @@ def run(request: dict[str, Any]) -> dict[str, object]:
     """Run the job; with `passes`, the last pass is what counts, so 1 is a cold run and 3 a warm one."""
     name, library, options = request["job"], request["library"], request["options"]
     clock = CLOCKS[options["clock"]]
-    if options["threads"] == "1":
+    threads = int(options["threads"])
+    if threads == 1:
         pin()
     text = Path(request["text"]).read_bytes()
     timed = JOBS[name].libraries[library](library, text, options)
-    cost, busy, answer = 0.0, 0.0, None
+    cost, busy, before, answer = 0.0, 0.0, 0.0, None
     touch_elsewhere()
     for _ in range(int(options["passes"])):
         answer = None  # an earlier answer is freed outside the clock
+        before = pace(threads)
         gc.collect()
         start, wall, cpu = clock(), time.perf_counter(), time.process_time()
         answer = timed()
         cost = clock() - start
         busy = (time.process_time() - cpu) / (time.perf_counter() - wall)
+    slowest = max(before, pace(threads))
     measured = answer if isinstance(answer, Measured) else Measured(cost, answer)
     peak_mb = resident("VmHWM") / 1e6
     answered = digest(name, measured.answer)
-    return {"cost": measured.cost, "answer": answered, "peak_mb": peak_mb, "busy": busy, **measured.extra}
+    conditions = {"peak_mb": peak_mb, "busy": busy, "pace": slowest}
+    return {"cost": measured.cost, "answer": answered, **conditions, **measured.extra}
 
 
 def main() -> int:

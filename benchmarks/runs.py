@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -40,6 +41,8 @@ class Result:
     size: int
     costs: list[float] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
+    #: how fast the machine was around each run, in seconds (`benchmarks.pace`)
+    paces: list[float] = field(default_factory=list)
     peak_mb: float = 0.0
     #: CPU seconds a second of the run that had least of them
     busy: float = float("inf")
@@ -58,6 +61,7 @@ class Result:
             return
         self.costs.append(run.pop("cost"))
         self.answers.append(run.pop("answer"))
+        self.paces.append(run.pop("pace"))
         self.peak_mb = max(self.peak_mb, run.pop("peak_mb"))
         self.busy = min(self.busy, run.pop("busy"))
         self.extra = {name: max(value, self.extra.get(name, value)) for name, value in run.items()}
@@ -87,6 +91,8 @@ class Runner:
         self._folder = Path(self._temporary.name)
         #: the texts that were read: bytes and SHA-256 by name and size
         self.texts: dict[str, dict[str, object]] = {}
+        #: the best pace of all runs so far
+        self.best_pace = float("inf")
 
     def __enter__(self) -> Runner:
         return self
@@ -106,6 +112,7 @@ class Runner:
         for _ in range(self.repeat):
             for library in self._still_running(results):
                 results[library].add(self._run(case, library, text))
+        self.best_pace = min([self.best_pace, *chain.from_iterable(result.paces for result in results.values())])
         mark(list(results.values()))
         return list(results.values())
 

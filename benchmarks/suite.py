@@ -36,7 +36,7 @@ def run(areas: tuple[Area, ...], runner: Runner, *, size: str, seconds: float) -
                 record["left_out"].append(name_of(area, case))
                 continue
             results = runner.compare(case, list(area.libraries))
-            print(table(case, results), flush=True)
+            print(table(case, results, runner.best_pace), flush=True)
             # digests of answers have been compared; `right` is what became of that
             rows += [{**as_json(case, result), "answers": len(set(result.answers))} for result in results]
         record["areas"].append({"title": area.title, "note": area.note, "job": area.job, "rows": rows})

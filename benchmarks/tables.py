@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import statistics
+
 from benchmarks.jobs import JOBS
+from benchmarks.pace import undisturbed
 from benchmarks.runs import Case, Result
 
 #: A run on one CPU that had it for less than this share of its time was disturbed by other work.
 DISTURBED = 0.95
 
 
-def table(case: Case, results: list[Result]) -> str:
-    """A line a library: its median, how far its runs lie apart, and how many times its cost the first one's is."""
+def table(case: Case, results: list[Result], best_pace: float) -> str:
+    """A line a library: its median, how far its runs lie apart, and how many times its cost the first one's is.
+
+    Behind those, the median of the runs that were not disturbed if others were.
+    """
     unit = JOBS[case.job].unit
     options = " ".join(f"{name}={value}" for name, value in case.options.items())
     first = results[0]
@@ -26,6 +32,9 @@ def table(case: Case, results: list[Result]) -> str:
         extra = "".join(f", {name} {value:.1f}" for name, value in result.extra.items())
         if result.busy < DISTURBED:
             extra += f", had the CPU {result.busy:.0%} of the time"
+        quiet = undisturbed(result.costs, result.paces, best_pace)
+        if 0 < len(quiet) < len(result.costs):
+            extra += f"; {unit.figure(statistics.median(quiet), result.size):.2f} in {len(quiet)} undisturbed"
         if result.failed:
             extra += f", then {result.failed}"
         lines.append(
