@@ -284,7 +284,10 @@ class _Batch:
         """Return which text each part of the batch begins with, and how many texts there are: int64[n + 1]."""
         chunk = _chunk(self._most, self.threads)
         marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
-        return np.unique(np.concatenate([[0], marks, [len(self._ends)]]))
+        marks = np.concatenate([[0], marks, [len(self._ends)]])
+        # not by numpy.unique, the first call of which imports modules for 10 ms
+        differ = np.concatenate([[True], marks[1:] > marks[:-1]])
+        return np.compress(differ, marks)
 
     def bounds(self, marks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return how many ids the texts before each mark have at most: int64[n + 1]."""

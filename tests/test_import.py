@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,8 +19,32 @@ sys.stdout.write(str(time.process_time() - start))
 """
 
 
-def fresh(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+#: Each first call, and what it imported.
+FIRST_CALLS = """
+import sys
+import bbpe
+tok = bbpe.load(sys.argv[1])
+text = "some words in a row, " * 60_000
+texts = [text, text[:50], "", text]
+calls = {
+    "encode": lambda: tok.encode(text),
+    "encode_to_numpy": lambda: tok.encode_to_numpy(text, threads=2),
+    "encode_batch": lambda: tok.encode_batch(texts, threads=2),
+    "encode_batch_to_numpy": lambda: tok.encode_batch_to_numpy(texts, threads=2),
+    "count_tokens_batch": lambda: tok.count_tokens_batch(texts, threads=2),
+    "decode": lambda: tok.decode(ids),
+    "decode_batch": lambda: tok.decode_batch([ids, ids[:9]], threads=2),
+}
+for name, call in calls.items():
+    before = set(sys.modules)
+    ids = call()
+    print(name, *sys.modules.keys() - before)
+    ids = tok.encode(text)
+"""
+
+
+def fresh(code: str, *args: str) -> str:
+    return subprocess.run([sys.executable, "-c", code, *args], check=True, capture_output=True, text=True).stdout
 
 
 def test_importing_is_quick() -> None:
@@ -37,6 +62,15 @@ def test_loading_leaves_training_alone() -> None:
     rooms = set(fresh(code).split())
     assert "bbpe.tokenizer" in rooms
     assert not rooms & {"bbpe.training", "bbpe.counting", "bbpe.tally", "bbpe.compat.classic"}
+
+
+def test_first_calls_import_nothing(tmp_path: Path) -> None:
+    """Not even parts of numpy that it imports when they are asked for, for 10 ms."""
+    path = tmp_path / "tokenizer.json"
+    bbpe.train_from_iterator(["some words in a row"], 270, pattern="cl100k").save(path)
+    called = [line.split() for line in fresh(FIRST_CALLS, str(path)).splitlines()]
+    assert len(called) == 7
+    assert [line for line in called if len(line) > 1] == []
 
 
 @pytest.mark.parametrize("name", bbpe.__all__)
