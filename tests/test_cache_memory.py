@@ -130,7 +130,6 @@ def test_large_arrays_that_use_memory_again_are_nobody_elses(
     assert all(np.array_equal(ids, copy) for ids, copy in kept)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems' memory is left to the allocator")
 def test_the_memory_of_a_large_array_serves_the_next_one_whatever_comes_between(
     tok_of: Callable[[str], bbpe.Tokenizer],
 ) -> None:
@@ -141,7 +140,7 @@ def test_the_memory_of_a_large_array_serves_the_next_one_whatever_comes_between(
     where = ids.ctypes.data
     del ids
     others = [mmap.mmap(-1, size << 20) for size in (1, 2, 4, 8, 16)]
-    for lines in (110_000, 90_000, 125_000):
+    for lines in (110_000, 90_000, 120_000):
         ids = tok.encode_to_numpy(lines * line, threads=2)
         assert ids.ctypes.data == where
         del ids
@@ -149,7 +148,7 @@ def test_the_memory_of_a_large_array_serves_the_next_one_whatever_comes_between(
         other.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems' memory is left to the allocator")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a room is the allocator's, which gives back nothing")
 def test_a_large_array_takes_no_more_memory_than_its_ids(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     """Though they are in a room that more ids were in before them."""
     tok, line = fresh(tok_of("gpt2")), "a b c d\n"
