@@ -140,7 +140,8 @@ def test_the_memory_of_a_large_array_serves_the_next_one_whatever_comes_between(
     where = ids.ctypes.data
     del ids
     others = [mmap.mmap(-1, size << 20) for size in (1, 2, 4, 8, 16)]
-    for lines in (110_000, 90_000, 120_000):
+    longer = [125_000] if sys.platform == "linux" else []  # where addresses cost nothing, there are more than asked for
+    for lines in (110_000, 90_000, 120_000, *longer):
         ids = tok.encode_to_numpy(lines * line, threads=2)
         assert ids.ctypes.data == where
         del ids
