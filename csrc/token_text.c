@@ -163,7 +163,7 @@ static bool append_block(
 static bool append_tail(
     writer *self, const bbpe_token_bytes *table, const bbpe_id_array *ids, size_t at, unsigned unit) {
     for (; at < ids->count; at++) {
-        uint32_t id;
+        uint32_t id = UINT32_MAX; /* of an array of no known type: refused below */
         size_t length, tail = 0;
         bbpe_id_array_load(ids, at, 1, &id);
         const uint8_t *bytes = bbpe_token_bytes_get(table, id, &length);
