@@ -95,6 +95,9 @@ sanitize-split:
 # merging, and the encoder with its caches: four threads under ThreadSanitizer, one under the others
 ENCODE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc $(wildcard csrc/*.c) -lm
 SECONDS = 10
+# threads that share what they encode
+PARTS = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/parts_driver.c \
+	$(addprefix csrc/,monitor.c tasks.c parts.c room.c memory.c pages.c) -pthread
 sanitize-encode:
 	mkdir -p build/encode
 	$(CC) $(SANITIZE) tests/bpe_driver.c $(ENCODE) -o build/encode/bpe
@@ -107,6 +110,8 @@ sanitize-encode:
 	build/encode/one 1 $(SECONDS)
 	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words
 	build/encode/words 2000
+	$(CC) $(SANITIZE) $(PARTS) -o build/encode/parts
+	build/encode/parts 8 2000
 
 # learning merges, with several thresholds, and adding up the counts of threads
 COUNT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/count_driver.c \
@@ -132,6 +137,8 @@ sanitize-threads:
 	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
 	$(CC) -fsanitize=thread -g -O1 $(COUNT) -o build/encode/count
 	TSAN_OPTIONS=halt_on_error=1 build/encode/count 4 300
+	$(CC) -fsanitize=thread -g -O1 $(PARTS) -o build/encode/parts_threads
+	TSAN_OPTIONS=halt_on_error=1 build/encode/parts_threads 8 2000
 
 # the leaves under the sanitizers, compiled once for the drivers that follow; the fuzzer is told where they go
 LEAF = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc

@@ -14,10 +14,11 @@ from .core.batch import extent, most_ids
 from .core.charsmap import SentencePieceNormalizer
 from .core.encoder import SHORT_TEXT, Encoder
 from .core.model import Model
+from .core.parts import Parts
+from .core.tasks import Tasks
 from .core.word_bpe import WordBPE
 from .normalize import Text, text_bytes
-from .parallel import imap, thread_count
-from .parts import Parts, Tasks
+from .parallel import imap, run, thread_count
 from .patterns import Pattern
 from .ragged import Ragged
 from .scheme import Scheme
@@ -96,8 +97,9 @@ class TextEncoder:
         if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
         cuts = self._cuts(text, threads)
-        parts = Parts(most_ids(text, 1) * cuts, _length(text), thread_count(threads))
-        return parts.ids(lambda worker: self.encoder.encode_parts(text, cuts, parts, worker))
+        parts = Parts(cuts, _length(text), thread_count(threads), most_ids(text, 1))
+        run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker))
+        return parts.taken()
 
     def in_parts(
         self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
@@ -107,7 +109,8 @@ class TextEncoder:
         head = first(text[: cuts[1]])
         most = most_ids(head, len(head)) + most_ids(text, 1) * (cuts[1:] - cuts[1])
         parts = Parts(np.concatenate([cuts[:1], most]), len(text), thread_count(threads))
-        return parts.ids(lambda worker: self.encoder.encode_parts(text, cuts, parts, worker, head))
+        run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker, head))
+        return parts.taken()
 
     def _cuts(self, text: Text, threads: int | None) -> npt.NDArray[np.int64]:
         """Return where a long text is cut into parts for threads."""
@@ -126,7 +129,7 @@ class TextEncoder:
         cuts = self._cuts(text, threads)
         tasks = Tasks(len(cuts) - 1, _length(text), thread_count(threads))
         counts: list[int] = []
-        tasks.run(lambda worker: counts.append(self.encoder.count_parts(text, cuts, tasks, worker)))
+        run(tasks, lambda worker: counts.append(self.encoder.count_parts(text, cuts, tasks, worker)))
         return sum(counts)
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
@@ -165,7 +168,7 @@ class TextEncoder:
             while (taken := tasks.take(worker)) is not None:
                 self.encoder.count_rows(texts, marks[taken.start], marks[taken.stop], counts, tasks.share, worker)
 
-        tasks.run(work)
+        run(tasks, work)
         return counts
 
     def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
@@ -198,7 +201,7 @@ class TextEncoder:
                 span = marks[taken.start], marks[taken.stop]
                 found[taken.start] = self.encoder.encode_lists(texts, *span, rules, tasks.share, worker)
 
-        tasks.run(work)
+        run(tasks, work)
         return list(chain.from_iterable(found))
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
@@ -209,9 +212,9 @@ class TextEncoder:
         marks = batch.marks()
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         parts = Parts(batch.bounds(marks), batch.length, batch.threads)
-        ids = parts.ids(lambda worker: self.encoder.encode_row_parts(texts, marks, offsets[1:], parts, worker))
+        run(parts.tasks, lambda worker: self.encoder.encode_row_parts(texts, marks, offsets[1:], parts, worker))
         np.cumsum(offsets, out=offsets)
-        return Ragged(ids, offsets)
+        return Ragged(parts.taken(), offsets)
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
         """Yield the ids of the joined chunks."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -11,7 +10,9 @@ from functools import partial
 from threading import Thread
 from typing import TypeVar
 
-from .core.cpu import Place, hand_over, yield_cpu
+from .core.cpu import Place, yield_cpu
+from .core.helper import Helper
+from .core.tasks import Tasks
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -80,34 +81,8 @@ def submit_all(
             future.cancel()
 
 
-class _Helper:
-    """A thread that does what it is given, and then waits for more: one that is there already begins 0.1 ms sooner."""
-
-    def __init__(self) -> None:
-        self._given, self.busy = allocate_lock(), allocate_lock()
-        self._given.acquire()
-        self._work: Callable[[], None] | None = None
-        start_new_thread(self._live, ())
-
-    def give(self, work: Callable[[], None] | None) -> None:
-        """Have something done, which raises nothing, while `busy` is locked; None ends the thread."""
-        self._work = work
-        hand_over(self.busy, self._given)
-
-    def _live(self) -> None:
-        while True:
-            self._given.acquire()
-            work, self._work = self._work, None
-            if work is not None:
-                work()
-            ends, work = work is None, None  # what it refers to may be freed now
-            self.busy.release()
-            if ends:
-                return
-
-
 #: Threads that wait for work.
-_IDLE = deque[_Helper]()
+_IDLE = deque[Helper]()
 
 
 def _end_idle() -> None:
@@ -115,8 +90,7 @@ def _end_idle() -> None:
     while _IDLE:
         helper = _helper()
         helper.give(None)
-        with helper.busy:
-            pass
+        helper.wait()
 
 
 if hasattr(os, "register_at_fork"):
@@ -144,7 +118,7 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseExce
         here.beside()
         work(number)
 
-    helpers: list[_Helper] = []
+    helpers: list[Helper] = []
     try:
         for number in range(1, threads):
             helpers.append(_helper())
@@ -154,27 +128,52 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseExce
     except BaseException as error:
         stop(error)
     for helper in helpers:
-        while helper.busy.locked():
+        while True:
             try:
-                with helper.busy:
-                    pass
+                helper.wait()
+                break
             except BaseException as error:
                 stop(error)
         _dismiss(helper)
 
 
-def _helper() -> _Helper:
+def _helper() -> Helper:
     try:
         return _IDLE.pop()
     except IndexError:
-        return _Helper()
+        return Helper()
 
 
-def _dismiss(helper: _Helper) -> None:
+def _dismiss(helper: Helper) -> None:
     if len(_IDLE) < thread_count(None):
         _IDLE.append(helper)
     else:
         helper.give(None)
+
+
+def run(tasks: Tasks, work: Callable[[int], None]) -> None:
+    """Have `work(0)` done by this thread and `work(1)`, ... by others, each of which takes tasks until there are none.
+
+    The first error ends all of them and is raised.
+    """
+    errors: list[BaseException] = []
+
+    def fail(error: BaseException) -> None:
+        errors.append(error)
+        tasks.stop()
+
+    def attempt(worker: int) -> None:
+        try:
+            work(worker)
+        except BaseException as error:
+            fail(error)
+
+    together(attempt, tasks.threads, fail)
+    try:
+        if errors:
+            raise errors[0]
+    finally:
+        errors.clear()  # an error refers to this frame
 
 
 def apart(work: Callable[[], Result], *, abandon: bool = False) -> Result:

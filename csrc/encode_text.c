@@ -7,7 +7,7 @@ enum {
     WINDOW = 1 << 16, /* bytes of a text at a time as UTF-8: they stay in the L2 cache */
     LOOK_BACK = 1 << 10, /* how far before the end of a window a cut is looked for first */
     LEAST_ROOM = 16,  /* what transcoding asks for */
-    NEAR = 1024,      /* units: a text hardly ever has to be looked at further to be cut */
+    NEAR = 128,       /* units: a text seldom has to be looked at further to be cut */
 };
 
 /* Where the text so far, window[0..n), may be cut; 0 when nowhere. */

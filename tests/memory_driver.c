@@ -15,6 +15,7 @@
 #include "encode.h"
 #include "memory.h"
 #include "memory_samples.h"
+#include "parts.h"
 #include "rank_file.h"
 #include "room.h"
 #include "substrings.h"
@@ -336,6 +337,31 @@ static bbpe_status fill_rooms(uint64_t *hash) {
     return status;
 }
 
+/* The ids of three parts, of which the last one waits for the second. */
+static bbpe_status place_parts(uint64_t *hash) {
+    static const int64_t bounds[] = {0, 2, 4, 6};
+    static const size_t order[] = {0, 2, 1};
+    uint32_t ids[10], *to;
+    bbpe_room room = {NULL, 0, 0, false};
+    bbpe_tasks tasks = {0};
+    bbpe_parts self = {.tasks = &tasks, .bounds = bounds, .a_unit = 1, .ids = ids, .slack = 4};
+    bbpe_status status = bbpe_tasks_init(&tasks, 3, 3, 1);
+    if (!status) status = bbpe_parts_init(&self);
+    if (!status) bbpe_parts_join(&self, 0, &room);
+    for (size_t i = 0; i < 3 && !status; i++) {
+        bbpe_part_job job = {.parts = {order[i], order[i] + 1}, .most = 2};
+        status = bbpe_parts_begin(&self, 0, &job, &to);
+        if (status) break;
+        to[0] = to[1] = (uint32_t)order[i];
+        bbpe_parts_add(&self, 0, &job, 2);
+    }
+    if (!status) mix(hash, ids, 6 * sizeof *ids);
+    bbpe_parts_free(&self);
+    bbpe_tasks_free(&tasks);
+    bbpe_room_close(&room);
+    return status;
+}
+
 /* -- all of it ------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -345,7 +371,7 @@ static const struct {
     {"ranks", encode_ranks}, {"merges", encode_merges}, {"unigram", encode_unigram}, {"wordpiece", encode_wordpiece},
     {"words", encode_words},
     {"decode", decode}, {"load", load_ranks}, {"count", count}, {"train", train}, {"substrings", find_substrings},
-    {"room", fill_rooms},
+    {"room", fill_rooms}, {"parts", place_parts},
 };
 
 static void fail_each(size_t journey) {

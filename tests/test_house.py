@@ -18,7 +18,7 @@ LAYERS = [
     {"vocab", "rules", "models"},
     {"spec", "unicode_forms"},
     {"compressed"},
-    {"specials", "corpus", "parallel", "parts", "ragged", "splitting", "streaming", "files", "atomic"}
+    {"specials", "corpus", "parallel", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
     {"aligning", "word_symbols"},
@@ -49,11 +49,11 @@ C_LAYERS = [
     | {"places", "vector_avx2", "vector_avx512", "vector_neon"},
     {"memory"},
     {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
-    | {"offsets", "bert"}
+    | {"offsets", "bert", "monitor"}
     | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
-    {"count_sum", "steps"}
+    {"count_sum", "steps", "tasks"}
     | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
-    {"split_token", "split", "cut_units", "transcode_loop", "token_text", "train_find", "train_merge"}
+    {"parts", "split_token", "split", "cut_units", "transcode_loop", "token_text", "train_find", "train_merge"}
     | {"bpe_merge", "bpe_lanes", "bpe_match", "bpe_settle"}
     | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
     | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
@@ -61,7 +61,8 @@ C_LAYERS = [
     | {"encode", "encode_stage", "word_bpe"},
     {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"}
     | {"encode_stage_avx2", "encode_stage_avx512", "cut_units_blocks"},
-    {"encode_batch", "encode_pending", "bpe_lanes_avx2", "bpe_lanes_avx512", "cut_units_avx2", "cut_units_avx512"},
+    {"encode_batch", "encode_parts", "encode_pending", "bpe_lanes_avx2", "bpe_lanes_avx512"}
+    | {"cut_units_avx2", "cut_units_avx512"},
     {"transcode_scalar", "transcode_sse2", "transcode_avx2", "transcode_avx512"},
 ]
 

@@ -10,59 +10,52 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+import bbpe
 from bbpe import parallel
-from bbpe.core.id_room import IdRoom
-from bbpe.parallel import together
-from bbpe.parts import Encoded, Parts, Tasks
+from bbpe.core.encoder import Encoder
+from bbpe.core.parts import Parts
+from bbpe.core.tasks import Tasks
+from bbpe.parallel import run, together
 
 
-class _Early:
-    """What one worker has of parts that are early: each part's number, as often as it has ids."""
+class _Text:
+    """A text in parts, of which some have many ids and others few, and what encodes it."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.waiting, self._parts = set[Encoded](), parts
-        self.ids: list[int] = []
+    def __init__(self, tok: bbpe.Tokenizer, parts: int) -> None:
+        rng = random.Random(97)
+        self.encoder: Encoder = tok._encoder.encoder
+        rows = ["".join(rng.choices(("ab ", "中é", " the"), k=rng.choice((0, 1, 300)))) + "\n\n" for _ in range(parts)]
+        self.text = "".join(rows)
+        # where it may be cut anyhow
+        self.cuts = self.encoder.cuts(self.text, max(1, len(self.text) // parts))
+        self.count = len(self.cuts) - 1
+        self.ids = tok.encode(self.text)
 
-    def copy(self, start: int, count: int, room: IdRoom, to: int) -> None:
-        np.frombuffer(room, np.uint32)[to : to + count] = self.ids[start : start + count]
+    def parts(self, threads: int) -> Parts:
+        return Parts(self.cuts, len(self.text), threads, 3)
 
-    def add(self, taken: range) -> None:
-        ids = [number for number in taken for _ in range(number % 4)]
-        if len(self.ids) > 20:
-            self._parts.copy(lambda: not self.waiting or self._parts.place(taken) is not None)
-        place = self._parts.place(taken)
-        if place is None:
-            if not self.waiting:
-                self.ids.clear()
-            self._parts.add(taken, len(ids), self, len(self.ids))
-            self.ids += ids
-        else:
-            np.frombuffer(self._parts.room, np.uint32)[place : place + len(ids)] = ids
-            self._parts.add(taken, len(ids))
-        self._parts.copy(lambda: True)
+    def encode(self, threads: int, before: Callable[[int], None]) -> npt.NDArray[np.uint32]:
+        """Have each worker do something before it takes any part."""
+        parts = self.parts(threads)
 
+        def work(worker: int) -> None:
+            before(worker)
+            self.encoder.encode_parts(self.text, self.cuts, parts, worker)
 
-def _parts(most: int, count: int, threads: int) -> Parts:
-    """So many parts, each with so many ids at most."""
-    return Parts(most * np.arange(count + 1), count, threads)
+        run(parts.tasks, work)
+        return parts.taken()
 
 
-def _fill(parts: Parts, seconds: Callable[[int], float]) -> npt.NDArray[np.uint32]:
-    """Have part k write k for k % 4 ids after so many seconds."""
-
-    def work(worker: int) -> None:
-        early = _Early(parts)
-        while (taken := parts.take(worker)) is not None:
-            time.sleep(sum(map(seconds, taken)))
-            early.add(taken)
-        parts.finish()
-
-    return parts.ids(work)
+@pytest.fixture
+def text_of(tok_of: Callable[[str], bbpe.Tokenizer]) -> Callable[[int], _Text]:
+    """`text_of(9)`: a text in about so many parts."""
+    return lambda parts: _Text(tok_of("gpt2"), parts)
 
 
 def test_each_thread_takes_what_stands_together_and_then_what_others_left() -> None:
@@ -93,16 +86,40 @@ def _all_taken(tasks: Tasks, threads: int, stay: int = 1) -> Iterator[int]:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("failing", [0, 1, 7, 29])
-def test_the_error_of_a_part_is_the_one_that_is_raised(failing: int, threads: int) -> None:
-    """Others wait for the part that failed, or would for those that were never begun: nobody hangs, or hides it."""
+def test_the_error_of_a_task_is_the_one_that_is_raised(failing: int, threads: int) -> None:
+    tasks = Tasks(30, 30, threads)
 
-    def seconds(number: int) -> float:
-        if number == failing:
-            raise MemoryError(f"part {number}")
-        return 0.002 * (number % 3)
+    def work(worker: int) -> None:
+        while (taken := tasks.take(worker)) is not None:
+            for number in taken:
+                if number == failing:
+                    raise MemoryError(f"task {number}")
+                time.sleep(0.002 * (number % 3))
 
-    with pytest.raises(MemoryError, match=f"part {failing}"):
-        _fill(_parts(4, 30, threads), seconds)
+    with pytest.raises(MemoryError, match=f"task {failing}"):
+        run(tasks, work)
+    assert tasks.take(0) is None
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_nobody_waits_for_parts_of_a_thread_that_has_failed(threads: int, text_of: Callable[[int], _Text]) -> None:
+    text = text_of(40)
+    for failing in range(threads):
+        parts, has_taken = text.parts(threads), threading.Event()
+
+        def work(
+            worker: int, parts: Parts = parts, failing: int = failing, has_taken: threading.Event = has_taken
+        ) -> None:
+            if worker == failing:
+                assert parts.tasks.take(worker) is not None
+                has_taken.set()
+                time.sleep(0.05)  # others come to their end meanwhile
+                raise MemoryError("taken, and not done")
+            has_taken.wait()
+            text.encoder.encode_parts(text.text, text.cuts, parts, worker)
+
+        with pytest.raises(MemoryError, match="taken, and not done"):
+            run(parts.tasks, work)
 
 
 @pytest.mark.parametrize("stay", [1, 3, 40])
@@ -113,32 +130,70 @@ def test_every_task_is_taken_once(count: int, stay: int) -> None:
         assert sorted(taken) == list(range(count))
 
 
-def test_parts_arrive_in_any_order() -> None:
-    rng = random.Random(97)
-    waits = [rng.random() / 500 for _ in range(200)]
-    expected = [number for number in range(200) for _ in range(number % 4)]
+@pytest.mark.parametrize("parts", [1, 2, 33, 200])
+def test_parts_arrive_in_any_order(parts: int, text_of: Callable[[int], _Text]) -> None:
+    text, rng = text_of(parts), random.Random(98)
+    waits = [rng.random() / 500 for _ in range(64)]
     for threads in (1, 2, 5, 64):
-        assert _fill(_parts(3, 200, threads), waits.__getitem__).tolist() == expected
-    assert _fill(_parts(3, 0, 2), waits.__getitem__).tolist() == []
+        assert text.encode(threads, lambda worker: time.sleep(waits[worker])).tolist() == text.ids
+        # all that the other threads have waits for the first part
+        assert text.encode(threads, lambda worker: time.sleep(0.02 * (worker == 0))).tolist() == text.ids
+
+
+def test_no_parts() -> None:
+    parts = Parts(np.zeros(1, np.int64), 0, 3)
+    assert parts.tasks.threads == 1
+    assert parts.tasks.take(0) is None
+    assert parts.taken().tolist() == []
+
+
+def test_what_has_no_such_worker_or_threads() -> None:
+    with pytest.raises(IndexError, match="worker 2 of 2"):
+        Tasks(3, 3, 2).take(2)
+    with pytest.raises(ValueError, match="threads is 0; expected at least 1"):
+        Tasks(3, 3, 0)
 
 
 def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
     caller = threading.get_ident()
-    parts = _parts(4, 1_000, 3)
+    tasks = Tasks(1_000, 1_000, 3)
 
-    def seconds(number: int) -> float:
-        if number > 10 and threading.get_ident() == caller:
-            raise KeyboardInterrupt
-        return 0.001
+    def work(worker: int) -> None:
+        while (taken := tasks.take(worker)) is not None:
+            if taken.start > 10 and threading.get_ident() == caller:
+                raise KeyboardInterrupt
+            time.sleep(0.001)
 
     with pytest.raises(KeyboardInterrupt):
-        _fill(parts, seconds)
-    assert parts.take(0) is None
+        run(tasks, work)
+    assert tasks.take(0) is None
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX signals")
+def test_signals_are_heard_between_parts(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """Encoding takes 20 ms and more, and is all C; the handler finds parts that nobody has taken."""
+    text = "ab cd\n" * 3_000_000
+    encoder = tok_of("gpt2")._encoder.encoder
+    cuts = encoder.cuts(text, len(text) // 500)
+    parts, left = Parts(cuts, len(text), 2), list[range]()
+
+    def hear(number: int, frame: object) -> None:
+        while (taken := parts.tasks.take(1)) is not None:
+            left.append(taken)
+        parts.tasks.stop()
+
+    before = signal.signal(signal.SIGALRM, hear)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002)
+        encoder.encode_parts(text, cuts, parts, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert left
 
 
 def test_ctrl_c_while_the_others_are_waited_for() -> None:
     """It is raised, and not before they have ended."""
-    parts, ended = _parts(1, 3, 3), []
+    tasks, ended = Tasks(3, 3, 3), []
 
     def work(worker: int) -> None:
         if worker == 0:
@@ -149,14 +204,20 @@ def test_ctrl_c_while_the_others_are_waited_for() -> None:
         time.sleep(0.5 / worker)
         ended.append(worker)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    with _interrupts(), pytest.raises(KeyboardInterrupt):
+        run(tasks, work)
+    assert sorted(ended) == [1, 2]
+    assert tasks.take(0) is None
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, which a shell's background jobs ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt):
-            parts.ids(work)
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
-    assert sorted(ended) == [1, 2]
-    assert parts.take(0) is None
 
 
 def test_threads_wait_for_the_next_call_and_no_more_than_there_are_cores() -> None:

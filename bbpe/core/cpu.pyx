@@ -21,12 +21,6 @@ cdef class Place:
             bbpe_cpu_beside(&self.c)
 
 
-def hand_over(busy, given):
-    """Lock `busy` and unlock `given`, with no signal in between: Ctrl-C comes before both or after both."""
-    busy.acquire()
-    given.release()
-
-
 def yield_cpu():
     """Let threads that wait for this one's processor run first."""
     with nogil:

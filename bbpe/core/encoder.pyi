@@ -5,11 +5,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..normalize import Buffer, Text
-from ..parts import Parts, Tasks
 from .charsmap import SentencePieceNormalizer
 from .model import Model
+from .parts import Parts
 from .split import Splitter
 from .states import States
+from .tasks import Tasks
 
 _Method = TypeVar("_Method", bound=Callable[..., list[int]])
 

@@ -14,16 +14,20 @@ from bbpe.core.c_encode cimport (
     bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encode_texts, bbpe_encoder,
     bbpe_encoder_free, bbpe_encoder_init,
 )
+from bbpe.core.c_encode_parts cimport bbpe_encode_cut_text, bbpe_encode_cuts, bbpe_encode_next_parts
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_parts cimport bbpe_part_job, bbpe_parts_add, bbpe_parts_begin, bbpe_parts_take
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
+from bbpe.core.c_tasks cimport bbpe_span, bbpe_tasks_take
 from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_free, normal_room
 from bbpe.core.id_room cimport IdRoom
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.model cimport Model
-from bbpe.core.part_ids cimport PartIds
+from bbpe.core.parts cimport Parts
 from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
+from bbpe.core.tasks cimport Tasks, heed_signals
 from bbpe.core.text_view cimport (
     GROUP, group_close, group_list, group_open, text_close, text_group, text_open, text_view,
 )
@@ -194,21 +198,23 @@ cdef class Encoder:
             self.states.give_back(state)
             text_close(&view)
 
-    def count_parts(self, text, const int64_t[::1] cuts not None, tasks, size_t worker):
+    def count_parts(self, text, const int64_t[::1] cuts not None, Tasks tasks not None, size_t worker):
         """How many ids units cuts[k] to cuts[k + 1] of a text have for all k to be taken of `tasks`."""
         cdef text_view view
-        cdef bbpe_status status
-        cdef size_t start, end, count, total = 0
+        cdef bbpe_status status = BBPE_OK
+        cdef bbpe_span taken
+        cdef size_t count, total = 0
         cdef bbpe_encode_state *state
         text_open(&view, text)
         state = self.states.borrow(tasks.share, worker)
         try:
-            while (taken := tasks.take(worker)) is not None:
-                start, end = cuts[taken.start], cuts[taken.stop]
-                with nogil:
-                    status = bbpe_encode_count(&self.c, state, view.text, start, end, <size_t>-1, False, &count)
-                check(status)
-                total += count
+            with nogil:
+                while status == BBPE_OK and bbpe_tasks_take(&tasks.c, worker, &taken):
+                    status = bbpe_encode_count(
+                        &self.c, state, view.text, cuts[taken.start], cuts[taken.stop], <size_t>-1, False, &count)
+                    total += count
+                    heed_signals(worker)
+            check(status)
             return total
         finally:
             self.states.give_back(state, worker)
@@ -257,75 +263,75 @@ cdef class Encoder:
         """Where a text may be cut into parts of `chunk` units and more that encode as the whole: int64[n + 1] from 0."""
         cdef text_view view
         cdef bbpe_encode_state *state
-        cdef size_t at, cut
-        places = [0]
+        cdef int64_t[::1] places
+        cdef size_t count
         if self.splitter is None:
             raise ValueError("this encoder has no splitter that could tell where to cut")
+        if chunk == 0:
+            raise ValueError("chunk is 0; expected at least 1")
         text_open(&view, text)
-        state = self.states.borrow(0)
         try:
-            at = chunk
-            while view.length > chunk and at < view.length - chunk // 2:
-                with nogil:
-                    cut = bbpe_encode_cut(&self.c, state, view.text, at, view.length, chunk)
-                if cut != BBPE_SPLIT_NO_CUT:
-                    places.append(cut)
-                    at = cut
-                at += chunk
-            places.append(view.length)
-        finally:
+            cuts = np.empty(view.length // chunk + 2, dtype=np.int64)
+            places = cuts
+            state = self.states.borrow(0)
+            with nogil:
+                count = bbpe_encode_cuts(&self.c, state, view.text, view.length, chunk, &places[0])
             self.states.give_back(state)
+            return cuts[: count + 1]
+        finally:
             text_close(&view)
-        return np.array(places, dtype=np.int64)
 
-    def encode_parts(self, text, const int64_t[::1] cuts not None, parts, size_t worker, first=None):
+    def encode_parts(self, text, const int64_t[::1] cuts not None, Parts parts not None, size_t worker, first=None):
         """Encode units cuts[k] to cuts[k + 1] of a text, or `first` as part 0 if it is there, for each k to be taken of
         `parts`."""
         cdef text_view view, head
+        cdef bbpe_encode_cut_text cut
         cdef bbpe_status status = BBPE_OK
-        cdef size_t start, end, count, total
-        cdef bint has_head = first is not None
-        cdef PartIds ids = PartIds(parts, self.states, worker)
-        cdef uint32_t *to
+        cdef bbpe_encode_state *state = parts.join(self.states, worker)
         text_open(&view, text)
-        text_open(&head, first if has_head else text)
+        text_open(&head, text if first is None else first)
         try:
-            while ids.take():
-                start, end = cuts[ids.first], cuts[ids.stop]
-                to = ids.memory()
-                count = total = 0
-                with nogil:
-                    if has_head and ids.first == 0:
-                        status = bbpe_encode_range(&self.c, ids.state, head.text, 0, head.length, to, &total)
-                        start = cuts[1]
-                    if status == BBPE_OK and start < end:
-                        status = bbpe_encode_range(&self.c, ids.state, view.text, start, end, to + total, &count)
-                check(status)
-                ids.add(total + count)
+            cut.text, cut.head, cut.head_length, cut.has_head = view.text, head.text, head.length, first is not None
+            cut.cuts = &cuts[0]
+            with nogil:
+                while bbpe_encode_next_parts(&self.c, state, &cut, &parts.c, worker, &status):
+                    heed_signals(worker)
+            check(status)
         finally:
             text_close(&head)
             text_close(&view)
 
     def encode_row_parts(self, list texts not None, const int64_t[::1] marks not None, int64_t[::1] lengths not None,
-                         parts, size_t worker):
+                         Parts parts not None, size_t worker):
         """Encode texts[marks[k]:marks[k + 1]] for each k to be taken of `parts`; the numbers of their ids go to
         `lengths`."""
         cdef size_t counts[GROUP]
         cdef size_t start, end, count, i, total
-        cdef PartIds ids = PartIds(parts, self.states, worker)
-        cdef uint32_t *to
-        while ids.take():
-            start, end = marks[ids.first], marks[ids.stop]
-            to = ids.memory()
-            total = 0
+        cdef bbpe_status status
+        cdef bbpe_part_job job
+        cdef bbpe_encode_state *state = parts.join(self.states, worker)
+        cdef uint32_t *ids
+        cdef bint is_more
+        while True:
+            with nogil:
+                is_more = bbpe_parts_take(&parts.c, worker, &job)
+                if is_more:
+                    status = bbpe_parts_begin(&parts.c, worker, &job, &ids)
+            if not is_more:
+                return
+            check(status)
+            if ids == NULL:
+                return
+            start, end, total = marks[job.parts.start], marks[job.parts.stop], 0
             while start < end:
-                count = self._encode_group(
-                    texts, start, end, ids.state, to + total, ids.most - total, counts, None, NULL)
+                count = self._encode_group(texts, start, end, state, ids + total, job.most - total, counts, None, NULL)
                 for i in range(count):
                     lengths[start + i] = counts[i]
                     total += counts[i]
                 start += count
-            ids.add(total)
+            with nogil:
+                bbpe_parts_add(&parts.c, worker, &job, total)
+                heed_signals(worker)
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules, size_t share,
                      size_t worker=0):

@@ -1,0 +1,61 @@
+"""The ids of parts of texts, which threads encode, one behind another (csrc/parts.h)."""
+from libc.stdint cimport int64_t
+
+from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK, bbpe_encode_state
+from bbpe.core.c_parts cimport bbpe_parts_free, bbpe_parts_init, bbpe_parts_join
+from bbpe.core.c_tasks cimport BBPE_TASKS_ROUND
+from bbpe.core.id_room cimport IdRoom
+from bbpe.core.states cimport States
+from bbpe.core.status cimport check
+from bbpe.core.tasks cimport Tasks
+
+cdef enum:
+    ROUND_IDS = 1 << 25  # that those of a round may have
+
+
+cdef class Parts:
+    """Parts of texts of `length` characters or bytes together, a task for each, and room for the ids of all of them.
+
+    Part k is units bounds[k] to bounds[k + 1] of them, int64[n + 1] from 0, each of which has at most `a_unit` ids.
+    """
+
+    def __cinit__(self, const int64_t[::1] bounds not None, size_t length, size_t threads, size_t a_unit=1):
+        cdef size_t count = bounds.shape[0] - 1
+        cdef size_t most = a_unit * bounds[count], average = max(1, most // max(<size_t>1, count))
+        self.bounds, self.lent = bounds, []
+        self.tasks = Tasks(count, length, threads, min(<size_t>BBPE_TASKS_ROUND, ROUND_IDS // average))
+        self.room = IdRoom(most)
+        self.c.tasks, self.c.bounds, self.c.ids = &self.tasks.c, &bounds[0], self.room.ids
+        self.c.a_unit, self.c.slack = a_unit, BBPE_ENCODE_SLACK
+        check(bbpe_parts_init(&self.c))
+
+    def __dealloc__(self):
+        bbpe_parts_free(&self.c)
+
+    cdef bbpe_encode_state *join(self, States states, size_t worker) except NULL:
+        """A state for a worker, in whose memory ids wait until all have ended."""
+        loan = _Loan(states, self.tasks.share, worker)
+        bbpe_parts_join(&self.c, worker, &loan.state.early)
+        self.lent.append(loan)
+        return loan.state
+
+    def taken(self):
+        """The ids of all parts, once all workers have ended: uint32[n]."""
+        self.lent.clear()
+        return self.room.taken(self.c.end)
+
+
+cdef class _Loan:
+    """A state that is given back when nobody needs it."""
+
+    cdef bbpe_encode_state *state
+    cdef States states
+    cdef size_t worker
+
+    def __cinit__(self, States states not None, size_t coming, size_t worker):
+        self.states, self.worker = states, worker
+        self.state = states.borrow(coming, worker)
+
+    def __dealloc__(self):
+        if self.state != NULL:
+            self.states.give_back(self.state, self.worker)

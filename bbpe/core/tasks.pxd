@@ -1,0 +1,9 @@
+from bbpe.core.c_tasks cimport bbpe_tasks
+
+
+cdef class Tasks:
+    cdef bbpe_tasks c
+    cdef readonly size_t share
+
+
+cdef int heed_signals(size_t worker) except -1 nogil

@@ -1,0 +1,47 @@
+"""Work in tasks that threads take (csrc/tasks.h)."""
+from cpython.exc cimport PyErr_CheckSignals
+
+from bbpe.core.c_tasks cimport (
+    BBPE_TASKS_ROUND, bbpe_span, bbpe_tasks_free, bbpe_tasks_init, bbpe_tasks_stop, bbpe_tasks_take,
+)
+from bbpe.core.status cimport check
+
+
+cdef class Tasks:
+    """Tasks 0 to `count`, on texts of `length` characters or bytes together, which so many threads take, in rounds.
+
+    `share` is how much of the texts each thread is going to have.
+    """
+
+    def __cinit__(self, size_t count, size_t length, size_t threads, size_t most_a_round=BBPE_TASKS_ROUND):
+        if threads == 0:
+            raise ValueError("threads is 0; expected at least 1")
+        check(bbpe_tasks_init(&self.c, count, most_a_round, threads))
+        self.share = length // threads
+
+    def __dealloc__(self):
+        bbpe_tasks_free(&self.c)
+
+    @property
+    def threads(self):
+        """How many threads there is work for."""
+        return self.c.threads
+
+    def take(self, size_t worker):
+        """The numbers of tasks that nobody has taken, one behind another, as a range, or None."""
+        cdef bbpe_span taken
+        if worker >= self.c.threads:
+            raise IndexError(f"worker {worker} of {self.c.threads}")
+        return range(taken.start, taken.stop) if bbpe_tasks_take(&self.c, worker, &taken) else None
+
+    def stop(self):
+        """Have nobody take any more, or wait for others: one has failed."""
+        bbpe_tasks_stop(&self.c)
+
+
+cdef int heed_signals(size_t worker) except -1 nogil:
+    """Between tasks: Python's handlers of signals run in the thread that is called, which is the first one."""
+    if worker == 0:
+        with gil:
+            PyErr_CheckSignals()
+    return 0
