@@ -138,13 +138,13 @@ void bbpe_parts_add(bbpe_parts *self, size_t thread, const bbpe_part_job *job, s
     /* what has no ids waits for nothing */
     part->copied = job->is_placed ? count : 0;
     if (part->copied < count) put_in_memory(self, job->parts.start);
+    if (self->turn == job->parts.start) bbpe_monitor_notify(&self->tasks->monitor);
     while (self->turn < self->tasks->count && self->parts[self->turn].stop > 0) {
         part = &self->parts[self->turn];
         if (part->copied < part->count) put_in_line(self, self->turn);
         self->end += part->count;
         self->turn = part->stop;
     }
-    bbpe_monitor_notify(&self->tasks->monitor);
     while (copy_piece(self)) {}
     bbpe_monitor_unlock(&self->tasks->monitor);
 }
