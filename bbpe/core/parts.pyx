@@ -21,7 +21,7 @@ cdef class Parts:
 
     def __cinit__(self, const int64_t[::1] bounds not None, size_t length, size_t threads, size_t a_unit=1):
         cdef size_t count = bounds.shape[0] - 1
-        cdef size_t most = a_unit * bounds[count], average = max(1, most // max(<size_t>1, count))
+        cdef size_t most = a_unit * <size_t>bounds[count], average = max(<size_t>1, most // max(<size_t>1, count))
         self.bounds, self.lent = bounds, []
         self.tasks = Tasks(count, length, threads, min(<size_t>BBPE_TASKS_ROUND, ROUND_IDS // average))
         self.room = IdRoom(most)
