@@ -285,6 +285,8 @@ class _Batch:
 
     def marks(self) -> npt.NDArray[np.int64]:
         """Return which text each part of the batch begins with, and how many texts there are: int64[n + 1]."""
+        if self.threads == 1:  # which takes all at once
+            return np.array([0, len(self._ends)][: 1 + len(self._ends)])
         chunk = _chunk(self._most, self.threads)
         marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
         marks = np.concatenate([[0], marks, [len(self._ends)]])

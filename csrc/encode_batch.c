@@ -7,7 +7,7 @@
 #include "transcode.h"
 
 enum {
-    WINDOW = 1 << 15, /* bytes of texts: they stay in the L2 cache beside the tables */
+    WINDOW = 1 << 16, /* bytes of texts: they stay in the L2 cache beside the tables; half as many take 1 % longer */
     BEHIND = 16,      /* what may be read behind the last text, or overwritten by transcoding */
     MOST_TEXTS = 256, /* in a window */
     LEAST_ENDS = 256, /* for which splitting takes two stretches in turn */

@@ -177,18 +177,33 @@ def test_signals_are_heard_between_parts(tok_of: Callable[[str], bbpe.Tokenizer]
     cuts = encoder.cuts(text, len(text) // 500)
     parts, left = Parts(cuts, len(text), 2), list[range]()
 
-    def hear(number: int, frame: object) -> None:
+    def hear() -> None:
         while (taken := parts.tasks.take(1)) is not None:
             left.append(taken)
         parts.tasks.stop()
 
-    before = signal.signal(signal.SIGALRM, hear)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.002)
+    with _alarm(hear, 0.002):
         encoder.encode_parts(text, cuts, parts, 0)
+    assert left
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX signals")
+@pytest.mark.parametrize("method", ["lists", "rows"])
+def test_signals_are_heard_between_texts(method: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    texts: list[str | bytes] = ["ab cd\n" * 1_000] * 40_000
+    with _alarm(texts.clear, 0.02), pytest.raises(RuntimeError, match="of a batch is gone"):
+        getattr(tok_of("gpt2")._encoder, method)(texts, threads=1)
+
+
+@contextmanager
+def _alarm(hear: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Have that called by a signal in so many seconds."""
+    before = signal.signal(signal.SIGALRM, lambda number, frame: hear())
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert left
 
 
 def test_ctrl_c_while_the_others_are_waited_for() -> None:

@@ -1,4 +1,5 @@
 """Text -> ids (csrc/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -331,7 +332,6 @@ cdef class Encoder:
                 start += count
             with nogil:
                 bbpe_parts_add(&parts.c, worker, &job, total)
-                heed_signals(worker)
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules, size_t share,
                      size_t worker=0):
@@ -362,7 +362,7 @@ cdef class Encoder:
     ) except 0:
         """Encode the next texts of a batch under one release of the GIL; returns how many.
 
-        Their ids, at most so many, go to `ids`, or if that is NULL to the state's memory.
+        Their ids, at most so many, go to `ids`, or if that is NULL to the state's memory.  Then signals are heard.
         """
         cdef text_group group
         cdef bbpe_status status
@@ -383,6 +383,7 @@ cdef class Encoder:
                 status = bbpe_encode_texts(
                     &self.c, state, group.texts, group.lengths, group.count, ids, counts)
             check(status)
+            PyErr_CheckSignals()
             return group.count
         finally:
             group_close(&group)
