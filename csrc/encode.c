@@ -3,7 +3,10 @@
 
 #include "memory.h"
 
-enum { MOST_ROUNDED = 1 << 24 }; /* ids, 64 MiB */
+enum {
+    MOST_ROUNDED = 1 << 24, /* ids, 64 MiB */
+    PIN = 1 << 15           /* bytes: there is hardly room for so many among what was freed */
+};
 
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill) {
@@ -57,8 +60,15 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
     bbpe_model_scratch_free(&self->scratch);
     bbpe_memory_free(self->window);
     bbpe_memory_free(self->ids);
+    bbpe_memory_free(self->pin);
     bbpe_room_close(&self->early);
     memset(self, 0, sizeof *self);
+}
+
+void bbpe_encode_state_pin(bbpe_encode_state *self, bool serves) {
+    void *const before = self->pin;
+    self->pin = serves ? bbpe_memory_new(PIN, 1) : NULL; /* without memory there is none */
+    bbpe_memory_free(before);
 }
 
 bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {

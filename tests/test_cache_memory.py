@@ -6,13 +6,16 @@ import gc
 import mmap
 import os
 import pickle
+import platform
 import random
 import signal
+import subprocess
 import sys
 import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -161,6 +164,37 @@ def test_a_large_array_takes_no_more_memory_than_its_ids(tok_of: Callable[[str],
     few = tok.encode_to_numpy(150_000 * line, threads=1)
     assert few.ctypes.data == where
     assert full - resident_bytes() > size - few.nbytes - (8 << 20)
+
+
+# pages that the third batch of lists has to have anew, with such a limit; the second one may still grow tables
+LISTS = """
+import resource, sys
+import bbpe
+
+tok = bbpe.train_from_iterator(["ab cd"], 260, pattern="gpt2")
+texts = ["a b c d " * 100] * 5_000
+bbpe.set_cache_limit(int(sys.argv[1]))
+for _ in range(3):
+    rows = None
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    rows = tok.encode_batch(texts, threads=1)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="says what glibc's allocator does")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="has another allocator")
+def test_the_memory_of_lists_serves_the_next_ones() -> None:
+    # glibc gives back all that is free at the end of its memory, unless something stands there
+    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1]), "MALLOC_TRIM_THRESHOLD_": "131072"}
+
+    def faults(limit: int) -> int:
+        command = [sys.executable, "-c", LISTS, str(limit)]
+        return int(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+
+    pages = 5_000 * 800 * 8 // 4096
+    assert faults(0) > pages // 2
+    assert faults(64 << 20) < pages // 20
 
 
 def test_the_limit_holds(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:

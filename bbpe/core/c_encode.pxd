@@ -33,6 +33,7 @@ cdef extern from "encode.h" nogil:
     void bbpe_encode_state_init(bbpe_encode_state *self)
     bint bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)
     void bbpe_encode_state_free(bbpe_encode_state *self)
+    void bbpe_encode_state_pin(bbpe_encode_state *self, bint serves)
     bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count)
     bbpe_status bbpe_encode_range(
         const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start, size_t end,

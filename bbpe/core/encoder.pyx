@@ -8,12 +8,14 @@ from functools import wraps
 
 import numpy as np
 
+from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_bpe cimport bbpe_bpe_dropout
+from bbpe.core.c_cache cimport BBPE_ATOMIC_LOAD
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_count, bbpe_encode_cut, bbpe_encode_dropout, bbpe_encode_given,
-    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encode_texts, bbpe_encoder,
-    bbpe_encoder_free, bbpe_encoder_init,
+    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_pin, bbpe_encode_state_reserve, bbpe_encode_text,
+    bbpe_encode_texts, bbpe_encoder, bbpe_encoder_free, bbpe_encoder_init,
 )
 from bbpe.core.c_encode_parts cimport bbpe_encode_cut_text, bbpe_encode_cuts, bbpe_encode_next_parts
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
@@ -339,7 +341,7 @@ cdef class Encoder:
         cdef bbpe_encode_state *state = self.states.borrow(share, worker)
         cdef normal_room room
         cdef size_t counts[GROUP]
-        cdef size_t count
+        cdef size_t count, i, total = 0
         memset(&room, 0, sizeof(room))
         rows = []
         try:
@@ -347,6 +349,9 @@ cdef class Encoder:
                 count = self._encode_group(texts, start, end, state, NULL, 0, counts, rules, &room)
                 self.ints.add_lists(rows, state.ids, counts, count)
                 start += count
+                for i in range(count):
+                    total += counts[i]
+            bbpe_encode_state_pin(state, total * sizeof(void *) <= BBPE_ATOMIC_LOAD(&BUDGET.limit))
         finally:
             self.states.give_back(state, worker)
             normal_free(&room)
