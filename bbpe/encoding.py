@@ -191,7 +191,7 @@ class TextEncoder:
         """Return the ids of what each text becomes by `rules`, without special tokens; a regex splits nothing here."""
         batch = _Batch(texts, threads)
         if batch.threads == 1:
-            return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length)
+            return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length, is_all=True)
         marks = batch.marks()
         tasks = Tasks(len(marks) - 1, batch.length, batch.threads)
         found: list[list[list[int]]] = [[]] * (len(marks) - 1)

@@ -7,7 +7,8 @@
 enum { PIECE = 1 << 16 }; /* ids that are copied at once: while others wait for the last of them, they copy too */
 
 bbpe_status bbpe_parts_init(bbpe_parts *self) {
-    const size_t count = self->tasks->count, threads = self->tasks->threads, a_run = (self->tasks->round + threads - 1) / threads;
+    const size_t count = self->tasks->count, threads = self->tasks->threads;
+    const size_t a_run = (self->tasks->round + threads - 1) / threads;
     self->roomy = count ? (self->a_unit * (size_t)self->bounds[count] + count - 1) / count * a_run : 0;
     self->first_copy = self->last_copy = NONE;
     self->parts = bbpe_memory_zeroed(count, sizeof *self->parts);

@@ -147,9 +147,16 @@ def test_no_parts() -> None:
     assert parts.taken().tolist() == []
 
 
-def test_what_has_no_such_worker_or_threads() -> None:
+def test_what_has_no_such_worker_or_threads(text_of: Callable[[int], _Text]) -> None:
+    text = text_of(9)
     with pytest.raises(IndexError, match="worker 2 of 2"):
         Tasks(3, 3, 2).take(2)
+    with pytest.raises(IndexError, match="worker 2 of 2"):
+        text.encoder.encode_parts(text.text, text.cuts, text.parts(2), 2)
+    with pytest.raises(IndexError, match="worker 2 of 2"):
+        text.encoder.count_parts(text.text, text.cuts, text.parts(2).tasks, 2)
+    with pytest.raises(ValueError, match="bounds is empty"):
+        Parts(np.zeros(0, np.int64), 0, 1)
     with pytest.raises(ValueError, match="threads is 0; expected at least 1"):
         Tasks(3, 3, 0)
 
@@ -188,7 +195,7 @@ def test_signals_are_heard_between_parts(tok_of: Callable[[str], bbpe.Tokenizer]
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX signals")
-@pytest.mark.parametrize("method", ["lists", "rows"])
+@pytest.mark.parametrize("method", ["lists", "rows", "counts"])
 def test_signals_are_heard_between_texts(method: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     texts: list[str | bytes] = ["ab cd\n" * 1_000] * 40_000
     with _alarm(texts.clear, 0.02), pytest.raises(RuntimeError, match="of a batch is gone"):

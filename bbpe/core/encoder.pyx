@@ -208,6 +208,7 @@ cdef class Encoder:
         cdef bbpe_span taken
         cdef size_t count, total = 0
         cdef bbpe_encode_state *state
+        tasks.check_worker(worker)
         text_open(&view, text)
         state = self.states.borrow(tasks.share, worker)
         try:
@@ -225,7 +226,7 @@ cdef class Encoder:
 
     def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
                    size_t worker):
-        """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is that of all (`bbpe.parts`)."""
+        """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is `Tasks.share`."""
         cdef text_group group
         cdef bbpe_status status
         cdef bbpe_encode_state *state
@@ -243,6 +244,7 @@ cdef class Encoder:
                 finally:
                     group_close(&group)
                 check(status)
+                PyErr_CheckSignals()
                 start += group.count
         finally:
             self.states.give_back(state, worker)
@@ -336,8 +338,11 @@ cdef class Encoder:
                 bbpe_parts_add(&parts.c, worker, &job, total)
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules, size_t share,
-                     size_t worker=0):
-        """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int; `share` as above."""
+                     size_t worker=0, bint is_all=False):
+        """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int; `share` as above.
+
+        If that is all of a batch, their memory serves the next one, up to the limit of caches: of lists that several calls
+        make nobody here knows how many there are."""
         cdef bbpe_encode_state *state = self.states.borrow(share, worker)
         cdef normal_room room
         cdef size_t counts[GROUP]
@@ -351,7 +356,7 @@ cdef class Encoder:
                 start += count
                 for i in range(count):
                     total += counts[i]
-            bbpe_encode_state_pin(state, total * sizeof(void *) <= BBPE_ATOMIC_LOAD(&BUDGET.limit))
+            bbpe_encode_state_pin(state, is_all and total * sizeof(void *) <= BBPE_ATOMIC_LOAD(&BUDGET.limit))
         finally:
             self.states.give_back(state, worker)
             normal_free(&room)

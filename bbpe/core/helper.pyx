@@ -66,6 +66,7 @@ cdef class Helper:
             if work is not None:
                 work()
             ends, work = work is None, None  # what it refers to may be freed now
+            # before the lock is free: whoever has it then may give the next work at once
             BBPE_ATOMIC_RELEASE(&self.is_busy, 0)
             PyThread_release_lock(self.free)
             if ends:

@@ -20,8 +20,12 @@ cdef class Parts:
     """
 
     def __cinit__(self, const int64_t[::1] bounds not None, size_t length, size_t threads, size_t a_unit=1):
-        cdef size_t count = bounds.shape[0] - 1
-        cdef size_t most = a_unit * <size_t>bounds[count], average = max(<size_t>1, most // max(<size_t>1, count))
+        cdef size_t count, most, average
+        if bounds.shape[0] == 0:
+            raise ValueError("bounds is empty; expected the end of each part behind a 0")
+        count = bounds.shape[0] - 1
+        most = a_unit * <size_t>bounds[count]
+        average = max(<size_t>1, most // max(<size_t>1, count))
         self.bounds, self.lent = bounds, []
         self.tasks = Tasks(count, length, threads, min(<size_t>BBPE_TASKS_ROUND, ROUND_IDS // average))
         self.room = IdRoom(most)
@@ -34,6 +38,7 @@ cdef class Parts:
 
     cdef bbpe_encode_state *join(self, States states, size_t worker) except NULL:
         """A state for a worker, in whose memory ids wait until all have ended."""
+        self.tasks.check_worker(worker)
         loan = _Loan(states, self.tasks.share, worker)
         bbpe_parts_join(&self.c, worker, &loan.state.early)
         self.lent.append(loan)

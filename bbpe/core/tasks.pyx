@@ -13,10 +13,10 @@ cdef class Tasks:
     `share` is how much of the texts each thread is going to have.
     """
 
-    def __cinit__(self, size_t count, size_t length, size_t threads, size_t most_a_round=BBPE_TASKS_ROUND):
+    def __cinit__(self, size_t count, size_t length, size_t threads, size_t a_round=BBPE_TASKS_ROUND):
         if threads == 0:
             raise ValueError("threads is 0; expected at least 1")
-        check(bbpe_tasks_init(&self.c, count, most_a_round, threads))
+        check(bbpe_tasks_init(&self.c, count, a_round, threads))
         self.share = length // threads
 
     def __dealloc__(self):
@@ -30,9 +30,13 @@ cdef class Tasks:
     def take(self, size_t worker):
         """The numbers of tasks that nobody has taken, one behind another, as a range, or None."""
         cdef bbpe_span taken
+        self.check_worker(worker)
+        return range(taken.start, taken.stop) if bbpe_tasks_take(&self.c, worker, &taken) else None
+
+    cdef int check_worker(self, size_t worker) except -1:
         if worker >= self.c.threads:
             raise IndexError(f"worker {worker} of {self.c.threads}")
-        return range(taken.start, taken.stop) if bbpe_tasks_take(&self.c, worker, &taken) else None
+        return 0
 
     def stop(self):
         """Have nobody take any more, or wait for others: one has failed."""
