@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import cached_property
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from . import formats
 from .core.ids import TokenBytes
 from .errors import SpecialTokenError
+from .fingerprint import fingerprint
+from .first_use import FirstUse
 from .normalize import bytes_to_alphabet
 from .spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
 from .specials import END_OF_TEXT
@@ -128,10 +129,10 @@ class Identity:
         """Tokens that always match, and their ids."""
         return dict(self.spec.added_tokens)
 
-    @cached_property
-    def special_tokens_set(self) -> set[str]:
+    @FirstUse
+    def special_tokens_set(self) -> frozenset[str]:
         """The special tokens."""
-        return set(self.spec.special_tokens)
+        return frozenset(self.spec.special_tokens)
 
     def is_special_token(self, token_id: int) -> bool:
         """Say whether an id is that of a special token."""
@@ -158,16 +159,16 @@ class Identity:
         """Tokens and their ranks; `VocabularyError` when rank mode would not give the same ids."""
         return formats.ranks_of(self.spec)
 
-    @cached_property
+    @FirstUse
     def fingerprint(self) -> str:
-        """64 hex digits over ids and bytes, special and added tokens and the pattern."""
-        return self.spec.fingerprint()
+        """64 hex digits over everything that can change an id or a text: tokens, merges, rules, template, decoding."""
+        return fingerprint(self.spec)
 
-    @cached_property
+    @FirstUse
     def _special_ids(self) -> frozenset[int]:
         return frozenset(self.spec.special_tokens.values())
 
-    @cached_property
+    @FirstUse
     def _ids_by_token(self) -> dict[bytes, int]:
         ids = {token: token_id for token_id, token in other_tokens(self.spec).items()}
         ids.update({token: token_id for token_id, token in self.spec.vocab.items()})
@@ -176,10 +177,20 @@ class Identity:
         return ids
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and self.fingerprint == other.fingerprint
+        if not isinstance(other, Identity):
+            return NotImplemented
+        if self is other:
+            return True
+        return self.spec.special_tokens == other.spec.special_tokens and self.fingerprint == other.fingerprint
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def __reduce__(self) -> tuple[type[Identity], tuple[TokenizerSpec]]:
         return type(self), (self.spec,)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import index
+from typing import SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
     """The ids of many texts: row i is `ids[offsets[i]:offsets[i + 1]]`.
 
-    `ids`: uint32[total]; `offsets`: int64[rows + 1], starting with 0.
+    `ids`: uint32[total]; `offsets`: int64[rows + 1], starting with 0.  Two are equal when all rows are; a slice is a
+    `Ragged` that shares the memory of the ids.
 
     >>> ragged = Ragged.from_rows([np.array([1, 2], np.uint32), np.array([], np.uint32)])
     >>> len(ragged), ragged.offsets.tolist(), ragged[0].tolist()
@@ -43,11 +46,34 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> npt.NDArray[np.uint32]:
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ragged):
+            return NotImplemented
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.ids, other.ids)
+
+    # arrays can be changed
+    __hash__ = None  # type: ignore[assignment]
+
+    @overload
+    def __getitem__(self, row: SupportsIndex) -> npt.NDArray[np.uint32]: ...
+    @overload
+    def __getitem__(self, row: slice) -> Ragged: ...
+    def __getitem__(self, row: SupportsIndex | slice) -> npt.NDArray[np.uint32] | Ragged:
+        if isinstance(row, slice):
+            return self._slice(row)
+        row = index(row)
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         row %= len(self)
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
+
+    def _slice(self, rows: slice) -> Ragged:
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            return Ragged.from_rows(self[row] for row in range(start, stop, step))
+        stop = max(start, stop)
+        first = self.offsets[start]
+        return Ragged(self.ids[first : self.offsets[stop]], self.offsets[start : stop + 1] - first)
 
     def __iter__(self) -> Iterator[npt.NDArray[np.uint32]]:
         return (self[row] for row in range(len(self)))

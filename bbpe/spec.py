@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any
 
 from .core.token_table import MAX_ID
 from .errors import VocabularyError
@@ -61,40 +62,20 @@ class TokenizerSpec:
     model: WordPiece | Unigram | None = None
 
     def __post_init__(self) -> None:
-        """Keep the vocabulary as one that nobody can write to."""
+        """Keep mappings as ones that nobody can write to."""
         if not isinstance(self.vocab, Vocab):
             object.__setattr__(self, "vocab", Vocab(self.vocab))
+        for name in ("special_tokens", "added_tokens", "token_options", "files"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def vocab_size(self) -> int:
         """The highest id plus one."""
         return 1 + max((*self.vocab, *_byte_ids(self), *self.special_tokens.values(), *self.added_tokens.values()))
 
-    def fingerprint(self) -> str:
-        """SHA-256 over ids and bytes, special and added tokens, the pattern and rules, as 64 hex digits.
-
-        The file format, the order and mode of merges, the template and the name do not count.
-        """
-        digest = hashlib.sha256(b"bbpe spec 1\n")
-        for token_id, token in sorted(self.vocab.items()):
-            digest.update(b"%d %d " % (token_id, len(token)) + token)
-        for label, tokens in (("special", self.special_tokens), ("added", self.added_tokens)):
-            for token_id, text in sorted((token_id, text) for text, token_id in tokens.items()):
-                encoded = text.encode("utf-8", "surrogatepass")
-                digest.update(b"%s %d %d " % (label.encode(), token_id, len(encoded)) + encoded)
-        for step in self.pattern.steps:
-            digest.update(b"step %d " % len(step) + step.encode("utf-8", "surrogatepass"))
-        digest.update(b"drops" if self.pattern.drops_gaps else b"keeps")
-        if self.rules != TextRules():
-            digest.update(repr(self.rules).encode("utf-8", "surrogatepass"))
-        if self.characters is not None:
-            digest.update(self.characters.identity())
-        if self.model is not None:
-            digest.update(self.model.identity())
-        if self.token_options:
-            options = sorted(self.token_options.items(), key=lambda item: item[0])
-            digest.update(repr(options).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+    def __reduce__(self) -> tuple[type[TokenizerSpec], tuple[Any, ...]]:
+        values = (getattr(self, row.name) for row in fields(self))
+        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
 
 def make_spec(

@@ -309,6 +309,10 @@ class Tokenizer(Measures):
         >>> tok.as_tiktoken().encode("<|endoftext|>", disallowed_special=())[:3]
         [27, 91, 68]
         """
+        return self._tiktoken
+
+    @FirstUse
+    def _tiktoken(self) -> Encoding:
         from .compat.tiktoken import Encoding
 
         return Encoding(self)

@@ -16,6 +16,7 @@ from vocabularies import MERGES, byte_level, document, sequence, small_spec, spl
 import bbpe
 from bbpe import formats
 from bbpe.cli import main
+from bbpe.fingerprint import fingerprint
 from bbpe.formats import tokenizer_json
 from bbpe.near_patterns import PROBES, nearest
 from bbpe.patterns import PATTERNS, get_pattern
@@ -169,7 +170,7 @@ def test_names_for_files(bare: Path, call: Call, monkeypatch: pytest.MonkeyPatch
     put(bare / "b/small.tiktoken")
     monkeypatch.setenv("BBPE_VOCABS", str(bare / "b"))
     assert call("convert", "small", bare / "x.json", "--verify")[0] == 0
-    assert formats.load(bare / "x.json").fingerprint() == bbpe.get_encoding("small").fingerprint
+    assert fingerprint(formats.load(bare / "x.json")) == bbpe.get_encoding("small").fingerprint
     facts = json.loads(call("inspect", "small", "--json")[1])
     assert (facts["name"], facts["format"], facts["pattern"]) == ("small", None, "llama3")
     assert facts["fingerprint"] == bbpe.get_encoding("small").fingerprint
@@ -259,7 +260,7 @@ def test_inspect_everything(tmp_path: Path, call: Call) -> None:
         "unicode": "16.0.0",
         "special_tokens": {"<s>": 280},
         "added_tokens": {"<think>": 281},
-        "fingerprint": spec.fingerprint(),
+        "fingerprint": fingerprint(spec),
     }
     assert facts == expected
     text = call("inspect", path)[1]

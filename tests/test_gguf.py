@@ -16,6 +16,7 @@ from vocabularies import MERGES, keys, merge_lines, small_spec, vocab_of
 import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
+from bbpe.fingerprint import fingerprint
 from bbpe.formats.gguf_bpe import _PRE, _WRITTEN
 from bbpe.patterns import PATTERNS, get_pattern
 from bbpe.rules import Template
@@ -51,7 +52,8 @@ def test_what_is_read(tmp_path: Path, order: str, version: int) -> None:
         special_tokens={"<|endoftext|>": 267},
         added_tokens={"<tool>": 268},
     )
-    assert spec.fingerprint() == expected.fingerprint()
+    assert spec.template is not None
+    assert fingerprint(replace(spec, template=None)) == fingerprint(expected)
     assert (spec.merges, spec.whole_pretokens, spec.name) == (expected.merges, False, "x")
     assert formats.load(path, special_tokens={"<s>": 300}).special_tokens == {"<s>": 300}
 
@@ -184,7 +186,7 @@ def test_round_trip(tmp_path: Path, pattern: str, whole: bool) -> None:
     path = tmp_path / "x.gguf"
     formats.dump(spec, path)
     again = formats.load(path)
-    assert again.fingerprint() == spec.fingerprint()
+    assert fingerprint(again) == fingerprint(spec)
     assert again.merges == spec.merges
     assert {file.name for file in tmp_path.iterdir()} == {"x.gguf"}
 
@@ -229,7 +231,7 @@ def test_files_that_the_gguf_package_writes(tmp_path: Path) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    assert formats.load(path).fingerprint() == formats.load(write(tmp_path / "y", vocabulary())).fingerprint()
+    assert fingerprint(formats.load(path)) == fingerprint(formats.load(write(tmp_path / "y", vocabulary())))
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
@@ -255,7 +257,7 @@ def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], tmp_pat
     spec = replace(formats.load(vocab_path(name)), token_options={})  # which a GGUF file does not hold
     formats.dump(spec, tmp_path / "x.gguf")
     again = formats.load(tmp_path / "x.gguf")
-    assert again.fingerprint() == spec.fingerprint()
+    assert fingerprint(again) == fingerprint(spec)
     assert formats.merges_of(again) == formats.merges_of(spec)
     text = " don't  123 中文\r\n\u0301é 🫨" * 20
     assert bbpe.Tokenizer(again).encode(text) == bbpe.Tokenizer(spec).encode(text)

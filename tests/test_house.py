@@ -21,7 +21,7 @@ LAYERS = [
     {"specials", "corpus", "parallel", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
-    {"aligning", "word_symbols"},
+    {"aligning", "word_symbols", "fingerprint"},
     {"formats"},
     {"encoding", "sources", "counts", "unigram_training"},
     {"words"},

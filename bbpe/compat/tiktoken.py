@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import index
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..encoding import TextEncoder
 from ..errors import TokenIdError, VocabularyError
+from ..first_use import FirstUse
 from ..normalize import Text
 from ..pipeline import RuleEncoder
 from ..ragged import Ragged
@@ -190,7 +191,7 @@ class Encoding:
         """The id of `<|endoftext|>`; `KeyError` without one."""
         return self._special_tokens["<|endoftext|>"]
 
-    @cached_property
+    @property
     def special_tokens_set(self) -> set[str]:
         """The special tokens."""
         return set(self._special_tokens)
@@ -207,12 +208,12 @@ class Encoding:
 
     # -- what its users reach for all the same ---------------------------------------------------------
 
-    @cached_property
+    @FirstUse
     def _mergeable_ranks(self) -> dict[bytes, int]:
         """Tokens and ranks; `VocabularyError` when ranks would give other ids."""
         return self._tokenizer.ranks
 
-    @cached_property
+    @FirstUse
     def _pat_str(self) -> str:
         """The regex; `VocabularyError` where the pattern is a chain of several."""
         steps = self._tokenizer.spec.pattern.steps
@@ -238,7 +239,7 @@ class Encoding:
             raise TypeError(f"_encode_bytes takes bytes, not {type(text).__name__}")
         return self._unstable.encode_bytes(text)
 
-    @cached_property
+    @FirstUse
     def _unstable(self) -> Unstable:
         return Unstable(self._tokenizer)
 

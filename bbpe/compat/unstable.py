@@ -7,11 +7,11 @@ The last pretoken of such a text is not settled.  Source: tiktoken's `encode_wit
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
 from ..encoding import TextEncoder
+from ..first_use import FirstUse
 from ..normalize import text_bytes
 from ..specials import Matcher
 
@@ -28,17 +28,17 @@ class Unstable:
         self._tokenizer = tokenizer
         self._engine: TextEncoder = tokenizer._encoder
 
-    @cached_property
+    @FirstUse
     def _model(self) -> BPE:
         model = self._engine.encoder.model
         assert isinstance(model, BPE), "only tokenizers of bytes have this view"
         return model
 
-    @cached_property
+    @FirstUse
     def _ids(self) -> dict[bytes, int]:
         return {token: token_id for token_id, token in self._tokenizer.spec.vocab.items()}
 
-    @cached_property
+    @FirstUse
     def _sorted(self) -> list[bytes]:
         return self._tokenizer.token_byte_values()
 

@@ -1,0 +1,85 @@
+"""One digest over everything in a spec that can change an id or a text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .characters import CharacterModel, is_single
+from .core.bpe import BPE
+from .rules import Template
+from .spec import TextRules, TokenizerSpec
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+
+def fingerprint(spec: TokenizerSpec) -> str:
+    """Return the SHA-256 of what a tokenizer does, as 64 hex digits.
+
+    It covers ids and bytes of all tokens, the merges that happen, the look-up of whole pretokens, options of tokens,
+    normalizers, splits, model, template and decoding.  The name, the file format and files that are carried along do
+    not count, and neither do merges that never happen, so a list of merges and the ranks that give the same ids are
+    equal.
+
+    >>> from bbpe.patterns import get_pattern
+    >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc"}
+    >>> ab_first = ((97, 98, 256), (98, 99, 257))
+    >>> one, other = (TokenizerSpec(vocab, merges, get_pattern("gpt2")) for merges in (ab_first, ab_first[::-1]))
+    >>> fingerprint(one) == fingerprint(other)
+    False
+    """
+    digest = hashlib.sha256(b"bbpe spec 2\n")
+    _add_vocab(digest, spec.vocab)
+    for label, tokens in (("special", spec.special_tokens), ("added", spec.added_tokens)):
+        for token_id, text in sorted((token_id, text) for text, token_id in tokens.items()):
+            _add(digest, f"{label} {token_id}", text.encode("utf-8", "surrogatepass"))
+    for step in spec.pattern.steps:
+        _add(digest, "step", step.encode("utf-8", "surrogatepass"))
+    digest.update(b"drops" if spec.pattern.drops_gaps else b"keeps")
+    options = sorted(spec.token_options.items(), key=lambda item: item[0])
+    rules = repr((spec.rules if spec.rules != TextRules() else None, options, _template(spec)))
+    _add(digest, "rules", rules.encode("utf-8", "surrogatepass"))
+    _add(digest, "characters", b"" if spec.characters is None else spec.characters.identity())
+    _add(digest, "model", b"" if spec.model is None else spec.model.identity())
+    if spec.model is None:
+        _add_merges(digest, spec)
+    return digest.hexdigest()
+
+
+def _template(spec: TokenizerSpec) -> Template | None:
+    """Return the template; one that adds nothing to a text and knows no pairs is none."""
+    return None if spec.template == Template((("A", 0),)) else spec.template
+
+
+def _add(digest: _Hash, label: str, data: bytes) -> None:
+    digest.update(f"{label} {len(data)} ".encode() + data)
+
+
+def _add_vocab(digest: _Hash, vocab: Mapping[int, bytes]) -> None:
+    rows = sorted(vocab.items())
+    digest.update(np.array([token_id for token_id, _ in rows], "<i8").tobytes())
+    digest.update(np.array([len(token) for _, token in rows], "<i8").tobytes())
+    digest.update(b"".join(token for _, token in rows))
+
+
+def _add_merges(digest: _Hash, spec: TokenizerSpec) -> None:
+    merges, unmade = _live_merges(spec)
+    whole = spec.whole_pretokens and bool(unmade)
+    _add(digest, f"merges {whole}", np.array(list(merges), "<i8").tobytes())
+
+
+def _live_merges(spec: TokenizerSpec) -> tuple[Iterable[tuple[int, int, int]], bool]:
+    """Return the merges that happen, in order, and whether there are tokens that none makes."""
+    if spec.characters is None:
+        merges, unmade = BPE(spec.vocab, spec.merges).live_merges()
+        return merges, bool(unmade)
+    listed = spec.merges or ()
+    if spec.characters.marks_words:
+        return listed, True
+    several = [token_id for token_id, token in spec.vocab.items() if not is_single(token)]
+    live = CharacterModel(spec.vocab, spec.characters, several).live_merges(listed)
+    return live, len({made for _, _, made in live}) < len(several)

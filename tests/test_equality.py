@@ -1,0 +1,201 @@
+"""Equality, hash and fingerprint: equal tokenizers give the same ids and texts, and nothing of one can be changed."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import pickle
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+from bbpe.fingerprint import fingerprint
+from bbpe.models import WordPiece
+from bbpe.patterns import get_pattern
+from bbpe.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
+from bbpe.spec import TextRules, TokenizerSpec
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+VOCAB = {**BYTES, 256: b"ab", 257: b"bc", 258: b"xyz"}
+MERGES = [(b"a", b"b"), (b"b", b"c")]
+
+
+def of_merges(*merges: tuple[bytes, bytes]) -> bbpe.Tokenizer:
+    return bbpe.Tokenizer.from_merges(VOCAB, merges, pattern="gpt2")
+
+
+def of_ranks(vocab: dict[int, bytes] = VOCAB) -> bbpe.Tokenizer:
+    return bbpe.Tokenizer.from_ranks({token: rank for rank, token in vocab.items()}, pattern="gpt2")
+
+
+def test_the_order_of_merges_counts() -> None:
+    one, other = of_merges(*MERGES), of_merges(*reversed(MERGES))
+    assert one.encode("abc") != other.encode("abc")
+    assert one != other
+    assert one.fingerprint != other.fingerprint
+    cached = functools.lru_cache(lambda tok: tok.encode("abc"))
+    assert (cached(one), cached(other)) == (one.encode("abc"), other.encode("abc"))
+
+
+def test_the_mode_counts_where_it_changes_ids() -> None:
+    by_rank, by_list = of_ranks(), of_merges(*MERGES)
+    assert (by_rank.encode("xyz"), by_list.encode("xyz")) == ([258], [120, 121, 122])
+    assert by_rank != by_list
+    without = {token_id: token for token_id, token in VOCAB.items() if token_id != 258}
+    assert of_ranks(without) == bbpe.Tokenizer.from_merges(without, MERGES, pattern="gpt2")
+
+
+def test_a_merge_that_never_happens_does_not_count() -> None:
+    vocab = {**BYTES, 256: b"ab", 257: b"abc"}
+    listed = [(b"a", b"b"), (b"ab", b"c")]
+    one = bbpe.Tokenizer.from_merges(vocab, listed, pattern="gpt2")
+    dead = bbpe.Tokenizer.from_merges({**vocab}, [*listed, (b"ab", b"c")], pattern="gpt2")
+    assert one == dead
+
+
+BASE = bbpe.Tokenizer.from_merges(VOCAB, MERGES, pattern="gpt2", special_tokens={"<s>": 300}).spec
+WORDS = TokenizerSpec(
+    {0: b"[UNK]", 1: b"see", 2: b"##s"}, None, get_pattern("gpt2"), {}, {}, model=WordPiece(0)
+)
+CHARACTERS = replace(
+    BASE, vocab={256: b"a", 257: b"b", 258: b"ab"}, merges=((256, 257, 258),), characters=Characters((), 300)
+)
+CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
+    (BASE, {"template": Template(((300, 0), ("A", 0)))}),
+    (BASE, {"template": Template((("A", 1),))}),
+    (BASE, {"template": Template((("A", 0),), (("A", 0), (300, 0), ("B", 1)))}),
+    (BASE, {"token_options": {"<s>": TokenOptions(lstrip=True)}}),
+    (BASE, {"token_options": {"<s>": TokenOptions(single_word=True)}}),
+    (BASE, {"rules": TextRules((Lowercase(),))}),
+    (BASE, {"rules": TextRules(prefix=Prefix(" "))}),
+    (BASE, {"rules": TextRules(pre_tokenizers=(Split("a", "Isolated"),))}),
+    (BASE, {"rules": TextRules(strip_blanks=1)}),
+    (BASE, {"whole_pretokens": True}),
+    (BASE, {"merges": ()}),
+    (BASE, {"added_tokens": {"<t>": 301}}),
+    (BASE, {"special_tokens": {}, "added_tokens": {"<s>": 300}}),
+    (WORDS, {"model": WordPiece(0, "@@")}),
+    (WORDS, {"model": WordPiece(0, cleanup=False)}),
+    (WORDS, {"model": WordPiece(0, max_characters=2)}),
+    (CHARACTERS, {"merges": ()}),
+    (CHARACTERS, {"characters": Characters((), 300, True)}),
+    (CHARACTERS, {"characters": Characters((), 300, marks_blanks=True)}),
+]
+
+
+@pytest.mark.parametrize(("spec", "change"), CHANGES, ids=lambda part: "-".join(part) if isinstance(part, dict) else "")
+def test_everything_that_changes_ids_or_texts_counts(spec: TokenizerSpec, change: dict[str, Any]) -> None:
+    changed = replace(spec, **change)
+    assert fingerprint(changed) != fingerprint(spec)
+    one, other = bbpe.Tokenizer(spec), bbpe.Tokenizer(changed)
+    assert one != other
+    assert len({one, other}) == 2
+
+
+def test_what_changes_neither_does_not_count() -> None:
+    for change in ({"name": "x"}, {"files": {"chat_template.jinja": b"x"}}, {"template": Template((("A", 0),))}):
+        assert fingerprint(replace(BASE, **change)) == fingerprint(BASE)
+
+
+def test_nothing_that_a_tokenizer_hands_out_changes_it() -> None:
+    tok = bbpe.train_from_iterator(["see my eyes"], 260, special_tokens=["<s>"])
+    before = (tok.special_tokens, tok.encode("EVIL", allowed_special="all"), tok.fingerprint)
+    assert isinstance(tok.special_tokens_set, frozenset)
+    tok.special_tokens["EVIL"] = 5
+    tok.as_tiktoken().special_tokens_set.add("EVIL")
+    for name in ("special_tokens", "added_tokens", "token_options", "files"):
+        with pytest.raises(TypeError):
+            getattr(tok.spec, name)["EVIL"] = 5
+    assert (tok.special_tokens, tok.encode("EVIL", allowed_special="all"), tok.fingerprint) == before
+    assert tok == bbpe.train_from_iterator(["see my eyes"], 260, special_tokens=["<s>"])
+
+
+def test_a_spec_does_not_follow_the_mappings_it_was_made_of() -> None:
+    specials = {"<s>": 300}
+    spec = replace(BASE, special_tokens=specials)
+    specials["<t>"] = 301
+    assert spec.special_tokens == {"<s>": 300}
+    assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+def test_a_copy_is_the_object_itself() -> None:
+    tok = of_merges(*MERGES)
+    assert copy.copy(tok) is copy.deepcopy(tok) is copy.deepcopy([tok])[0] is tok
+    assert tok.as_tiktoken() is tok.as_tiktoken()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    "use",
+    [
+        hash,
+        lambda tok: tok.special_tokens_set,
+        lambda tok: tok.is_special_token(5),
+        lambda tok: tok.token_to_id(b"a"),
+        lambda tok: tok.as_tiktoken()._pat_str,
+        lambda tok: tok.spec.pattern.scheme,
+    ],
+)
+def test_a_child_forked_while_an_attribute_is_made_makes_its_own(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock of the class, which a forked child finds taken for ever, would hang the child here."""
+    entered, leave = threading.Event(), threading.Event()
+    make = fingerprint
+
+    def slow(spec: TokenizerSpec) -> str:
+        if threading.current_thread() is not threading.main_thread():
+            entered.set()
+            leave.wait(60)
+        return make(spec)
+
+    monkeypatch.setattr("bbpe.identity.fingerprint", slow)
+    busy, other = of_merges(*MERGES), of_merges(*MERGES[:1])
+    thread = threading.Thread(target=hash, args=(busy,))
+    thread.start()
+    assert entered.wait(60)
+    child = os.fork()
+    if not child:
+        try:
+            use(other)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    for _ in range(600):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        leave.wait(0.05)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        status = -1
+    leave.set()
+    thread.join()
+    assert status == 0
+
+
+def test_ragged_rows() -> None:
+    rows = [[1, 2], [], [3], [4, 5, 6]]
+    one, other = (bbpe.Ragged.from_rows(np.array(row, np.uint32) for row in rows) for _ in range(2))
+    assert one == other
+    assert one != bbpe.Ragged.from_rows(np.array(row, np.uint32) for row in rows[:3])
+    # the same ids in other rows
+    assert one != bbpe.Ragged.from_rows(np.array(row, np.uint32) for row in [[1, 2, 3], [], [], [4, 5, 6]])
+    assert one != rows
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+    parts = [slice(0, 2), slice(1, None), slice(None), slice(2, 1), slice(-2, None), slice(None, None, 2)]
+    for part in (*parts, slice(None, None, -1)):
+        found = one[part]
+        assert isinstance(found, bbpe.Ragged)
+        assert [row.tolist() for row in found] == rows[part]
+        assert found.offsets[0] == 0
+    assert one[np.int64(2)].tolist() == [3]
+    assert pickle.loads(pickle.dumps(one)) == one
+    with pytest.raises(IndexError, match="row 4 of 4"):
+        one[4]
