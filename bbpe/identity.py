@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import NoReturn, Self
 
@@ -22,16 +21,6 @@ class Identity:
     spec: TokenizerSpec
     _tokens: TokenBytes
     _token_bytes: TokenBytes  # as they are written into a text
-
-    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
-        """Write the tokenizer to a file, atomically.
-
-        `format`: "huggingface" (tokenizer.json, or a folder with it and what lay beside it when it was loaded),
-        "tiktoken", "gpt2" (a folder with vocab.json and merges.txt), "vocab_txt" or "sentencepiece"; by default the
-        suffix of the path says which.  Raises `VocabularyError` when the
-        format cannot hold this tokenizer.
-        """
-        formats.dump(self.spec, path, format=format)
 
     def id_to_token(self, token_id: int) -> bytes:
         """Return the bytes of an id, special tokens too; `TokenIdError` when no token has it."""

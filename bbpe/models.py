@@ -31,9 +31,9 @@ class Unigram:
 
     `scores`: by id, for each id of the vocabulary; those of ids that are no token of text do not matter.  A character
     without a token scores 10 less than the lowest of all.  `is_float`: sums are those of SentencePiece, rounded to
-    float32 from the beginning of a text, and the tokens of bytes and special tokens are no text; else they are those of
-    HF's `tokenizers`, doubles, and such tokens are found as they are written.  `user_defined`: ids of tokens that score
-    by their length, as SentencePiece has it.
+    float32 from the beginning of a text, and the tokens of bytes are no text; else they are those of HF's `tokenizers`,
+    doubles, and the tokens of bytes are found as they are written.  `user_defined`: ids of tokens that score by their
+    length, as SentencePiece has it.
     """
 
     scores: tuple[float, ...]
@@ -42,4 +42,8 @@ class Unigram:
 
     def identity(self) -> bytes:
         """Return what ids depend on, for the fingerprint."""
-        return b"Unigram " + repr((self.is_float, self.user_defined)).encode() + array("d", self.scores).tobytes()
+        scores = list(self.scores)
+        for token_id in self.user_defined:
+            scores[token_id] = 0.0
+        kind = "f" if self.is_float else "d"
+        return b"Unigram " + repr((self.is_float, self.user_defined)).encode() + array(kind, scores).tobytes()

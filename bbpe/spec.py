@@ -96,8 +96,9 @@ def make_spec(
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
-    A special or added token may stand in `vocab` too, under the same id; it is no ordinary token then, unless merges
-    of characters make it or it is a single one.  With a `model` there are no merges.
+    A special or added token may be in `vocab` too, under the same id.  It is no ordinary token then, unless merges of
+    characters make it, it is a single character, or it is a word of a WordPiece model, which finds the word wherever
+    the token was not matched.  With a `model` there are no merges.
 
     Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single
     byte without a token, and a merge whose parts or result have no id; `TypeError` on ids that are no int,
@@ -115,6 +116,7 @@ def make_spec(
         if model is None:
             _check_bytes(ordinary)
         else:
+            ordinary = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
             _check_model(model, merges, ordinary, {**added, **special})
     else:
         ordinary = Vocab(vocab)

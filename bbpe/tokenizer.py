@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
 from .rules import Characters
+from .saving import Part, save
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
 from .ways import UnigramWays
@@ -296,6 +297,43 @@ class Tokenizer(Measures):
         0
         """
         self._encoder.encoder.states.clear()
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002
+        drop: Collection[Part] = (),
+    ) -> None:
+        """Write the tokenizer to a file or folder: all of it, or nothing.
+
+        What was written is read back and compared before it takes the place of anything, so `bbpe.load(path)` gives an
+        equal tokenizer.  Only a rank file is read with `pattern=`.
+
+        Args:
+            path: The file, or the folder.  Its suffix says the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
+                (BERT's vocab.txt), `.codes`; any other name is a folder, which gets a tokenizer.json and what was
+                beside it when it was loaded.
+            format: The format, where the name does not say it: "huggingface", "tiktoken", "gpt2" (a folder with
+                vocab.json and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
+            drop: What to leave out on purpose, where the format has no place for it: "special_tokens" (added tokens
+                and the template too), "template", "pattern".
+
+        Raises:
+            VocabularyError: The format cannot hold this tokenizer; the message names what it would lose.
+            ValueError: There is no such format.
+            OSError: The file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<s>"])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     tok.save(folder + "/tok-1.5")
+            ...     bbpe.load(folder + "/tok-1.5") == tok
+            True
+
+        """
+        save(self, path, format=format, drop=drop)
 
     # -- views ---------------------------------------------------------------------------------------
 

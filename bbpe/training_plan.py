@@ -9,8 +9,10 @@ from typing import Any, Literal, TypeAlias
 from .budget import parse_bytes, resident_bytes, shown
 from .core.train import TIE_RULES, merge_memory
 from .errors import MemoryLimitError
+from .normalize import alphabet_to_bytes
+from .rules import BLANK, BYTE_KEYS
 from .spec import MAX_ID
-from .unigram_training import UnigramOptions
+from .unigram_training import UnigramOptions, check_unigram
 from .word_training import WordPlan, word_plan
 
 TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
@@ -93,6 +95,9 @@ def plan_of(
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     if model.name == "unigram" and (min_frequency != 1 or tie_break != "ids"):
         raise ValueError(f'min_frequency and tie_break are for model="bpe", not {model.name!r}')
+    check_special_texts(special_tokens, model)
+    if model.name == "unigram":
+        check_unigram(vocab_size, special_tokens, **model.unigram)
     if tie_break not in TIE_RULES:
         raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
     longest = NO_LIMIT if max_token_length is None else min(max_token_length, NO_LIMIT)
@@ -100,6 +105,32 @@ def plan_of(
     return Plan(
         vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample, model
     )
+
+
+def check_special_texts(special_tokens: Sequence[str], model: ModelOptions) -> None:
+    """Refuse special tokens that no file could tell from ordinary ones.  Raises `ValueError` naming the token."""
+    is_of_bytes = model.name == "bpe" and model.least == 256
+    for text in special_tokens:
+        if not isinstance(text, str):
+            continue  # the options of counting say so
+        if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
+            problem = "holds half a surrogate pair; expected Unicode text"
+        elif is_of_bytes and _reads_as_bytes(text):
+            problem = f"is how files write {alphabet_to_bytes(text)!r}; expected a longer text, such as '<|a|>'"
+        elif model.name == "unigram" and (text == BLANK or text in BYTE_KEYS):
+            problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
+        else:
+            continue
+        raise ValueError(f"special_tokens: {text!r} {problem}")
+
+
+def _reads_as_bytes(text: str) -> bool:
+    """Whether files write this text for bytes that may become a token."""
+    try:
+        data = alphabet_to_bytes(text)
+        return len(data) == 1 or (not text.isascii() and bool(data.decode("utf-8")))
+    except ValueError:
+        return False
 
 
 def words_of(

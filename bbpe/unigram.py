@@ -62,14 +62,14 @@ def piece_scores(model: Unigram, pieces: Mapping[int, bytes]) -> tuple[npt.NDArr
 
 
 def _literals(spec: TokenizerSpec, model: Unigram) -> dict[int, bytes]:
-    """Return the ids of tokens of bytes and special tokens, which HF's `tokenizers` finds in texts like any other."""
+    """Return the ids of tokens of bytes as they are written, which HF's `tokenizers` finds in texts like any other.
+
+    Special and added tokens are found by their own policy alone, so that no text from outside can bring them in.
+    """
     assert spec.characters is not None
-    written = dict(zip(spec.characters.byte_ids, BYTE_KEYS, strict=False))
-    written.update({token_id: text for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())})
     known = set(spec.vocab.values())
-    marks = spec.characters.marks_blanks
-    texts = {token_id: (text.replace(BLANK, " ") if marks else text).encode() for token_id, text in written.items()}
     return {
-        token_id: text for token_id, text in texts.items()
-        if token_id < len(model.scores) and token_id not in spec.vocab and text not in known
-    }  # fmt: skip
+        token_id: key.encode()
+        for token_id, key in zip(spec.characters.byte_ids, BYTE_KEYS, strict=False)
+        if token_id < len(model.scores) and key.encode() not in known
+    }

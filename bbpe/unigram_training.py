@@ -70,6 +70,29 @@ class Vocabulary:
     scores: list[float]
 
 
+def check_unigram(
+    vocab_size: int,
+    special_tokens: Sequence[str],
+    *,
+    user_defined_symbols: Sequence[str] = (),
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    **_: object,
+) -> None:
+    """Check options of `train_unigram` before anything is read.  Raises `ValueError` naming the first that is wrong."""
+    fixed = ["<unk>", *special_tokens, *user_defined_symbols]
+    double = next((text for text in fixed if fixed.count(text) > 1 or not text), None)
+    if double == "<unk>":
+        raise ValueError("'<unk>' is always the first token of a Unigram model; leave it out of special_tokens")
+    if double is not None:
+        raise ValueError(f"{double!r} is empty or given twice in special_tokens and user_defined_symbols")
+    if not 0 < character_coverage <= 1:
+        raise ValueError(f"character_coverage is {character_coverage}; expected more than 0, up to 1")
+    first = len(fixed) + (256 if byte_fallback else 0)
+    if vocab_size <= first:
+        raise ValueError(f"vocab_size is {vocab_size}; expected more than {first}, the tokens that are no text")
+
+
 def train_unigram(
     words: Rows,
     vocab_size: int,
@@ -91,13 +114,10 @@ def train_unigram(
     """
     fixed = ["<unk>", *special_tokens, *user_defined_symbols]
     first = len(fixed) + (256 if byte_fallback else 0)
-    double = next((text for text in fixed if fixed.count(text) > 1 or not text), None)
-    if double is not None:
-        raise ValueError(f"{double!r} is empty or stands twice among special tokens and symbols; expected each once")
-    if not 0 < character_coverage <= 1:
-        raise ValueError(f"character_coverage is {character_coverage}; expected more than 0, up to 1")
-    if vocab_size <= first:
-        raise ValueError(f"vocab_size is {vocab_size}; expected more than {first}, the tokens that are no text")
+    check_unigram(
+        vocab_size, special_tokens, user_defined_symbols=user_defined_symbols, character_coverage=character_coverage,
+        byte_fallback=byte_fallback,
+    )  # fmt: skip
     found = learn(
         words, vocab_size - first, kinds=kinds, coverage=character_coverage, longest=max_token_length,
         needs_blank=byte_fallback, taken=frozenset(text.encode() for text in user_defined_symbols),

@@ -95,6 +95,10 @@ def word_plan(
         raise ValueError("BPE of characters needs end_of_word, such as '</w>', to tell words apart again")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
+    single = next((text for text in special_tokens if _is_symbol(text, end_of_word)), None)
+    if not is_pieces and single is not None:
+        problem = "is one symbol of words in files; expected a longer text, such as '<|a|>'"
+        raise ValueError(f"special_tokens: {single!r} {problem}")
     unknown = unk_token if unk_token is not None else "[UNK]" if is_pieces else "<unk>"
     specials = tuple(special_tokens)
     return WordPlan(
@@ -109,6 +113,10 @@ def word_plan(
         "pmi" if score == "pmi" or (is_pieces and score is None) else "frequency",
         max_alphabet,
     )
+
+
+def _is_symbol(text: object, end: str | None) -> bool:
+    return isinstance(text, str) and 1 in (len(text), len(text.removesuffix(end or "")))
 
 
 def words_of(plan: WordPlan, counts: Iterable[tuple[bytes, int]]) -> dict[str, int]:

@@ -19,26 +19,31 @@ from bbpe.spec import make_spec
 
 def test_format_by_suffix(tmp_path: Path) -> None:
     spec = small_spec()
-    for name, expected in (("a.json", "huggingface"), ("b.tiktoken", "tiktoken"), ("c", "gpt2")):
+    for name, expected in (("a.json", "huggingface"), ("b.tiktoken", "tiktoken"), ("c", "huggingface")):
         formats.dump(spec, tmp_path / name)
         assert formats.sniff(tmp_path / name) == expected
-    formats.dump(spec, tmp_path / "c", "huggingface")
-    assert formats.sniff(tmp_path / "c") == "huggingface"
-    for path, format_name in (("a.bin", None), ("a.json", "runes")):
-        with pytest.raises(VocabularyError, match="huggingface, tiktoken, gpt2, vocab_txt"):
-            formats.dump(spec, tmp_path / path, format_name)
+    formats.dump(spec, tmp_path / "d", "gpt2")
+    assert formats.sniff(tmp_path / "d") == "gpt2"
+    for name in ("tok-1.5", "model.v2", "a.bin"):  # the names of folders
+        formats.dump(spec, tmp_path / name)
+        assert [entry.name for entry in (tmp_path / name).iterdir()] == ["tokenizer.json"]
+    for name, near in (("runes", ""), ("hf", "huggingface"), ("tiktokn", "tiktoken"), ("spm", "sentencepiece")):
+        with pytest.raises(ValueError, match=rf"format is '{name}'; expected one of 'huggingface', .*{near}") as caught:
+            formats.dump(spec, tmp_path / "a.json", name)
+        assert ("did you mean" in str(caught.value)) == bool(near)
 
 
 def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
     whole = make_spec({**vocab_of(), 300: b"zebra"}, None, pattern=get_pattern("gpt2"), whole_pretokens=True)
     with pytest.raises(VocabularyError, match=r"only as whole pretokens, such as b'zebra'.*\.tiktoken"):
-        formats.dump(whole, tmp_path / "folder")
+        formats.dump(whole, tmp_path / "folder", "gpt2")
     with pytest.raises(VocabularyError, match=r"a\.tiktoken: merging by rank differs"):
         formats.dump(make_spec(vocab_of(), MERGES[::-1], pattern=get_pattern("gpt2")), tmp_path / "a.tiktoken")
-    for text, path in (("the", "a.json"), ("é", "a.json"), ("<é>", "folder"), ("<\ud800>", "a.json")):
+    rows = (("the", "huggingface"), ("é", "huggingface"), ("<é>", "gpt2"), ("<\ud800>", "huggingface"))
+    for text, name in rows:
         spec = small_spec(special_tokens={text: 300})
         with pytest.raises(VocabularyError, match="special token"):
-            formats.dump(spec, tmp_path / path)
+            formats.dump(spec, tmp_path / "a", name)
     with pytest.raises(VocabularyError, match="line break"):
         formats.dump(small_spec(special_tokens={"<\n>": 300}), tmp_path / "folder", "vocab_txt")
     assert not list(tmp_path.iterdir())

@@ -38,7 +38,7 @@ LAYERS = [
     {"word_training"},
     {"training_plan"},
     # a tokenizer and the views of it know each other, and one of these trains
-    {"tokenizer", "training", "encodings", "download", "verify", "compat"}
+    {"tokenizer", "saving", "training", "encodings", "download", "verify", "compat"}
     | {"extending", "pruning"},
     {"views"},
     {"cli", "__main__", "__init__"},

@@ -272,9 +272,9 @@ def test_what_a_model_cannot_say_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="symbols are not characters"):
         byte_level.save(tmp_path / "a.model")
     tok = bbpe.load(written(tmp_path, model_of({"a": -1.0, "b": -2.0, "ab": -3.0})))
-    for target in ("a.tiktoken", "pair"):
+    for target, name in (("a.tiktoken", None), ("pair", "gpt2")):
         with pytest.raises(VocabularyError, match="holds no normalizer"):
-            tok.save(tmp_path / target)
+            tok.save(tmp_path / target, format=name)
 
 
 def test_pairs_of_bytes_that_tokens_join() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import pickle
 import random
@@ -282,8 +283,17 @@ def test_a_model_as_tokenizer_json(tmp_path: Path) -> None:
     judge = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for text in [TEXT, *adversarial_strings(200, seed=10, tokens=list(tok.spec.vocab.values()))]:
         assert bbpe.load(tmp_path / "tokenizer.json").encode(text) == judge.encode(text).ids, text
+    again = bbpe.load(tmp_path / "tokenizer.json")
+    assert again == tok
+    again.save(tmp_path / "b.model")
+    assert bbpe.load(tmp_path / "b.model") == tok
+    # a file of another library does not say how scores are summed up, so they are doubles
+    document = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
+    del document["model"]["bbpe"]
+    (tmp_path / "other.json").write_text(json.dumps(document), "utf-8")
     with pytest.raises(VocabularyError, match="HF's tokenizers"):
-        bbpe.load(tmp_path / "tokenizer.json").save(tmp_path / "b.model")
+        bbpe.load(tmp_path / "other.json").save(tmp_path / "c.model")
+    assert not (tmp_path / "c.model").exists()
 
 
 @pytest.mark.long

@@ -6,9 +6,12 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import bbpe
+from bbpe.formats import FORMATS
 from bbpe.published import ALIASES, PUBLISHED
+from bbpe.saving import Part
 from bbpe.tokenizer import Tokenizer
 
 
@@ -38,6 +41,13 @@ def add_tokenizer(parser: ArgumentParser) -> None:
     what = "the tokenizer: a file, a folder, or a published name"
     parser.add_argument("-t", "--tokenizer", required=True, metavar="PATH", help=what)
     add_pattern(parser)
+
+
+def add_format(parser: ArgumentParser) -> None:
+    """Add the format of a tokenizer that is written, and what to leave out of it."""
+    parser.add_argument("--format", choices=tuple(FORMATS), help="(default: by the name of the output)")
+    dropped = "what to leave out where the format has no place for it; may be given repeatedly"
+    parser.add_argument("--drop", action="append", default=[], choices=get_args(Part), help=dropped)
 
 
 def add_pattern(parser: ArgumentParser) -> None:

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bbpe import corpus, formats
-from bbpe.spec import TokenizerSpec
+from bbpe.saving import proven
 from bbpe.tokenizer import Tokenizer
 from bbpe.verify import Difference, differences, hard_texts
 
-from .command import Command, add_pattern, load_named
+from .command import Command, add_format, add_pattern, load_named
 from .streams import open_chunks, say, say_json
 
 _SHOWN = 10
-# what the file itself does not say
-_WITHOUT_PATTERN = ("tiktoken", "gpt2", "vocab_txt")
+# whose readers are told the pattern
+_WITHOUT_PATTERN = ("tiktoken",)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("source", metavar="A", help="the tokenizer: a file, a folder, or a published name")
     parser.add_argument("target", metavar="B", help="the file or folder to write")
     add_pattern(parser)
-    parser.add_argument("--format", choices=sorted(formats.FORMATS), help="the format of B (default: by its suffix)")
-    verify = "read B again and compare its ids with those of A: on the tokens, on pairs of them, and on these texts"
+    add_format(parser)
+    verify = "compare the ids of B with those of A before writing it: of tokens, of pairs of these, and of these texts"
     parser.add_argument("--verify", nargs="*", metavar="CORPUS", help=verify)
     parser.add_argument("--json", action="store_true", help="write one JSON object")
 
@@ -36,25 +34,22 @@ def _run(args: Namespace) -> int:
     tokenizer = load_named(args.source, args.pattern)
     target = Path(args.target)
     chosen = args.format or formats.format_of(target)
+    files, again = proven(tokenizer, target, format=chosen, drop=args.drop)
     report: dict[str, object] = {"source": args.source, "target": args.target, "format": chosen}
     report["pattern"] = str(tokenizer.spec.pattern)
     if args.verify is not None:
-        found = _verify(tokenizer, target.name, chosen, args.verify, report)
+        found = _verify(tokenizer, again, args.verify, report)
         if found:
             _report(args, report, found)
             return 1
-    tokenizer.save(target, format=chosen)
+    formats.put(files, target)
     _report(args, report, [])
     return 0
 
 
-def _verify(tokenizer: Tokenizer, name: str, chosen: str, names: list[str], report: dict[str, object]) -> list[str]:
-    """Write B to a temporary place, read it again, and return what differs."""
-    with TemporaryDirectory() as folder:
-        place = Path(folder, name or "folder")
-        tokenizer.save(place, format=chosen)
-        again = Tokenizer(_again(tokenizer.spec, place, chosen))
-    found = [] if again == tokenizer else [_changed(tokenizer, again)]
+def _verify(tokenizer: Tokenizer, again: Tokenizer, names: list[str], report: dict[str, object]) -> list[str]:
+    """Return where the ids of A and of what was read back of B differ."""
+    found: list[str] = []
     count = size = 0
     for label, texts in chain((("the tokens", hard_texts(tokenizer)),), _corpus(names)):
         seen = _Counter(texts)
@@ -65,15 +60,6 @@ def _verify(tokenizer: Tokenizer, name: str, chosen: str, names: list[str], repo
         count, size = count + seen.count, size + seen.size
     report |= {"texts": count, "bytes": size}
     return found
-
-
-def _again(spec: TokenizerSpec, place: Path, chosen: str) -> TokenizerSpec:
-    """Read what was written; what the format has no place for, readers are told."""
-    if chosen not in _WITHOUT_PATTERN:
-        return formats.load(place)
-    special, added = spec.special_tokens, spec.added_tokens
-    read = formats.load(place, pattern=spec.pattern, special_tokens={**added, **special})
-    return replace(read, special_tokens=special, added_tokens=added)
 
 
 def _corpus(names: list[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -92,17 +78,6 @@ class _Counter:
         for text in self._texts:
             self.count, self.size = self.count + 1, self.size + len(text)
             yield text
-
-
-def _changed(left: Tokenizer, right: Tokenizer) -> str:
-    """Say what of two tokenizers with other fingerprints is different."""
-    parts = {
-        "ordinary tokens": left.spec.vocab == right.spec.vocab,
-        "special tokens": left.special_tokens == right.special_tokens,
-        "added tokens": left.added_tokens == right.added_tokens,
-        "pattern": left.spec.pattern == right.spec.pattern,
-    }
-    return f"B has other {', '.join(part for part, same in parts.items() if not same) or 'properties'} than A"
 
 
 def _described(difference: Difference) -> str:
@@ -126,7 +101,7 @@ def _report(args: Namespace, report: dict[str, object], found: list[str]) -> Non
         say(f"{args.target}: the same ids for {report['texts']} texts, {report['bytes']} bytes")
     else:
         say(args.target)
-    if not found and report["format"] in _WITHOUT_PATTERN:
+    if not found and (report["format"] in _WITHOUT_PATTERN or "pattern" in args.drop):
         say(f"{args.target} holds no pattern; readers of unknown vocabularies must be told: {report['pattern']}")
 
 

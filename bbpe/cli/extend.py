@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 import bbpe
-from bbpe import formats
+from bbpe.saving import proven
 
-from .command import Command, add_tokenizer, load_tokenizer, positive
+from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
 from .counting import add_counting, add_progress, check_folder, counting_options, progress_of
 from .streams import say, say_json
 
@@ -19,7 +18,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_tokenizer(parser)
     parser.add_argument("--add", type=positive, default=10_000, metavar="N", help="new tokens (default: 10000)")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
-    parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
+    add_format(parser)
     parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
     parser.add_argument("--max-token-length", type=positive, metavar="N", help="longest new token, in bytes")
     parser.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
@@ -32,8 +31,8 @@ def _run(args: Namespace) -> int:
     if bool(args.files) == (args.counts is not None):
         raise ValueError("expected either files to learn from or --counts")
     check_folder(args.output, "the tokenizer")
-    output_format = args.format or formats.format_of(Path(args.output))
     tokenizer = load_tokenizer(args)
+    proven(tokenizer, args.output, format=args.format, drop=args.drop)
     source = args.files
     if args.counts is not None:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
@@ -42,7 +41,7 @@ def _run(args: Namespace) -> int:
         tie_break=args.tie_break, document=args.document, text_field=args.text_field, progress=progress_of(args),
         **counting_options(args),
     )  # fmt: skip
-    extended.save(args.output, format=output_format)
+    extended.save(args.output, format=args.format, drop=args.drop)
     added = len(extended) - len(tokenizer)
     if args.json:
         say_json({"output": args.output, "vocab_size": extended.vocab_size, "added": added,

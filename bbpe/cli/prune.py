@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 import numpy as np
 
 import bbpe
-from bbpe import formats
 from bbpe.files import write_atomic
+from bbpe.saving import proven
 
-from .command import Command, add_tokenizer, load_tokenizer, positive
+from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
 from .counting import check_folder
 from .streams import say, say_json
 
@@ -20,7 +19,7 @@ from .streams import say, say_json
 def _add_arguments(parser: ArgumentParser) -> None:
     add_tokenizer(parser)
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
-    parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
+    add_format(parser)
     parser.add_argument("--map", metavar="PATH", help="where to save new ids by old ones, a .npy file (-1: dropped)")
     parser.add_argument("--keep", type=positive, metavar="N", help="tokens to keep in all; the last merges go")
     parser.add_argument("--used-in", nargs="+", metavar="FILE", help="keep only what these texts use")
@@ -39,8 +38,8 @@ def _run(args: Namespace) -> int:
     for path, what in ((args.output, "the tokenizer"), (args.map, "the map")):
         if path is not None:
             check_folder(path, what)
-    output_format = args.format or formats.format_of(Path(args.output))
     tokenizer = load_tokenizer(args)
+    proven(tokenizer, args.output, format=args.format, drop=args.drop)
     source = args.used_in
     if args.counts is not None:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
@@ -48,7 +47,7 @@ def _run(args: Namespace) -> int:
         tokenizer, args.keep, used_in=source, min_count=args.min_count, threads=args.threads,
         text_field=args.text_field,
     )  # fmt: skip
-    pruned.save(args.output, format=output_format)
+    pruned.save(args.output, format=args.format, drop=args.drop)
     if args.map is not None:
         buffer = io.BytesIO()
         np.save(buffer, new_ids)

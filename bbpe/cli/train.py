@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from pathlib import Path
 from typing import Any
 
 import bbpe
-from bbpe import formats
+from bbpe.core.count import PretokenTable
+from bbpe.counts import PretokenCounts
+from bbpe.saving import proven
 from bbpe.tokenizer import Tokenizer
 
-from .command import Command, positive
+from .command import Command, add_format, positive
 from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
 from .streams import STDIN, say, say_json
 
@@ -24,7 +25,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--counts", metavar="PATH", help="train on counts that `bbpe count` saved, instead of files")
     parser.add_argument("--vocab-size", type=positive, required=True, metavar="N", help="tokens in all")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
-    parser.add_argument("--format", choices=tuple(formats.FORMATS), help="(default: by the name of the output)")
+    add_format(parser)
     default = "default: that of the counts, or gpt2; of unigram none, but letters are apart from all else"
     parser.add_argument("--pattern", help=f"split pattern, a name or a regex ({default})")
     parser.add_argument("--model", choices=("bpe", "wordpiece", "unigram"), default="bpe", help="(default: bpe)")
@@ -48,12 +49,14 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
+    _check_sources(args)
     check_folder(args.output, "the tokenizer")
-    output_format = args.format or formats.format_of(Path(args.output))
+    counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
+    proven(_prototype(args, counts), args.output, format=args.format, drop=args.drop)
     started = time.perf_counter()
-    tokenizer = _train(args)
+    tokenizer = _train(args, counts)
     seconds = time.perf_counter() - started
-    tokenizer.save(args.output, format=output_format)
+    tokenizer.save(args.output, format=args.format, drop=args.drop)
     facts = {
         "output": args.output,
         "vocab_size": tokenizer.vocab_size,
@@ -68,7 +71,30 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-def _train(args: Namespace) -> Tokenizer:
+def _prototype(args: Namespace, counts: PretokenCounts | None) -> Tokenizer:
+    """Return what the options make of one line, which the output can hold if it can hold what they make of a corpus."""
+    options = _options(args) | {"progress": False}
+    if counts is not None:
+        line = PretokenTable()
+        for pretoken in (b"low", b" lower", b" lowest"):
+            line.add(pretoken, 2)
+        few = PretokenCounts.of_table(line, counts.kind)
+        return bbpe.train_from_counts(few, args.vocab_size, **options, **_counts_options(args))
+    return bbpe.train_from_iterator(["low lower lowest"], args.vocab_size, **options, **_text_options(args))
+
+
+def _train(args: Namespace, counts: PretokenCounts | None) -> Tokenizer:
+    options = _options(args)
+    if counts is not None:
+        options |= _counts_options(args) | {"max_memory": args.max_memory}
+        return bbpe.train_from_counts(counts, args.vocab_size, **options)
+    options |= _text_options(args) | {"document": args.document, **counting_options(args)}
+    if STDIN not in args.files:
+        return bbpe.train(args.files, args.vocab_size, text_field=args.text_field, **options)
+    return bbpe.train_from_iterator(stdin_texts(args.document), args.vocab_size, **options)
+
+
+def _options(args: Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {
         "min_frequency": args.min_frequency,
         "max_token_length": args.max_token_length,
@@ -76,31 +102,29 @@ def _train(args: Namespace) -> Tokenizer:
         "pad_vocab_to": args.pad_vocab_to,
         "progress": progress_of(args),
     }
-    options |= {name: getattr(args, name) for name in _UNIGRAM_OPTIONS if getattr(args, name) is not None}
-    if args.counts is not None:
-        if args.files:
-            raise ValueError("--counts does not go with files to count")
-        if args.model == "wordpiece" or any(getattr(args, name) is not None for name in _WORD_OPTIONS[1:]):
-            raise ValueError("--counts does not go with --model wordpiece and the options of words; expected files")
-        counts = bbpe.load_counts(args.counts, pattern=args.pattern)
-        specials = args.special_token or None
-        return bbpe.train_from_counts(
-            counts, args.vocab_size, special_tokens=specials, max_memory=args.max_memory, model=args.model, **options
-        )
-    options |= {
-        **{name: getattr(args, name) for name in _WORD_OPTIONS},
-        "pattern": args.pattern,
-        "special_tokens": args.special_token,
-        "document": args.document,
-        **counting_options(args),
-    }
-    if not args.files:
+    return options | {name: getattr(args, name) for name in _UNIGRAM_OPTIONS if getattr(args, name) is not None}
+
+
+def _counts_options(args: Namespace) -> dict[str, Any]:
+    return {"model": args.model, "special_tokens": args.special_token or None}
+
+
+def _text_options(args: Namespace) -> dict[str, Any]:
+    words = {name: getattr(args, name) for name in _WORD_OPTIONS}
+    return {**words, "pattern": args.pattern, "special_tokens": args.special_token}
+
+
+def _check_sources(args: Namespace) -> None:
+    """Raise `ValueError` where files, standard input and counts do not go together."""
+    if args.counts is not None and args.files:
+        raise ValueError("--counts does not go with files to count")
+    words = args.model == "wordpiece" or any(getattr(args, name) is not None for name in _WORD_OPTIONS[1:])
+    if args.counts is not None and words:
+        raise ValueError("--counts does not go with --model wordpiece and the options of words; expected files")
+    if args.counts is None and not args.files:
         raise ValueError("there is nothing to train on; expected files, - (standard input) or --counts")
-    if STDIN not in args.files:
-        return bbpe.train(args.files, args.vocab_size, text_field=args.text_field, **options)
-    if len(args.files) > 1:
+    if STDIN in args.files and len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
-    return bbpe.train_from_iterator(stdin_texts(args.document), args.vocab_size, **options)
 
 
 COMMAND = Command("train", "Train a tokenizer on text files.", _add_arguments, _run)

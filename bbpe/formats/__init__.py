@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
 from ..errors import VocabularyError
-from ..files import StrPath
+from ..files import StrPath, write_atomic, write_folder_atomic
 from ..models import Unigram, WordPiece
 from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
@@ -18,7 +19,8 @@ from .ranks import merges_of, ranks_of
 from .reading import about
 from .rows import FORMATS, Format
 
-__all__ = ["FORMATS", "Format", "dump", "format_of", "keys_of_characters", "load", "merges_of", "ranks_of", "sniff"]
+__all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "keys_of_characters", "load", "merges_of", "put"]
+__all__ += ["ranks_of", "sniff", "written"]
 
 
 # What is known and not read, by how it begins.
@@ -102,35 +104,52 @@ def load(
     return spec
 
 
-def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
-    """Write a spec in a format, or in the one that the path's suffix says.
+def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002
+    """Return the files that hold a spec in a format, in one folder: their paths and bytes.
 
-    `.json` is "huggingface", or "tekken" for one with "tekken" in its name, `.tiktoken` is "tiktoken", `.gguf` is
-    "gguf", `.model` is "sentencepiece", `.txt` is "wordpiece" and `.codes` is "codes"; a folder, or a path without a
-    suffix, is "gpt2".
+    `format` is by default the one that the path's name says: `.json` is "huggingface", or "tekken" for one with
+    "tekken" in its name, `.tiktoken` is "tiktoken", `.gguf` is "gguf", `.model` is "sentencepiece", `.txt` is
+    "wordpiece" and `.codes` is "codes"; any other path is a folder with a tokenizer.json.
 
-    Raises `VocabularyError` on an unknown format or suffix, and when the format cannot hold the spec;
-    `OSError` when the file cannot be written.
+    Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
     """
     given = Path(path)
-    if format is None:
-        format = format_of(given)  # noqa: A001
-    if format not in FORMATS:
-        raise VocabularyError(f"unknown format {format!r}; expected one of: {', '.join(FORMATS)}", path=path)
-    row = FORMATS[format]
-    if format not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
+    chosen = checked_format(format) or format_of(given)
+    row = FORMATS[chosen]
+    if chosen not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
         raise VocabularyError(
             f"{row.description} holds no normalizer, prefix, options of special tokens or characters, which this "
             "tokenizer has; write tokenizer.json",
             path=path,
         )
-    if spec.model is not None and format not in _HOLD_MODELS[type(spec.model)]:
+    if spec.model is not None and chosen not in _HOLD_MODELS[type(spec.model)]:
         kind = type(spec.model).__name__
         raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
     if given.is_dir() and len(row.names[0]) == 1:
         given = given / row.names[0][0]  # a folder that is not there yet is made by the formats that have one
     with about(given):
-        row.dump(spec, given)
+        return row.written(spec, given)
+
+
+def put(files: Mapping[Path, bytes], path: StrPath) -> None:
+    """Write what `written` returned for a path: all files or none; a folder is made where the path is one.
+
+    Raises `OSError` naming the file that cannot be written.
+    """
+    target = Path(path)
+    if target in files and len(files) == 1:
+        write_atomic(target, files[target])
+        return
+    folder = target.parent if target in files else target
+    write_folder_atomic(folder, {file.name: data for file, data in files.items()})
+
+
+def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
+    """Write a spec in a format, as `written` returns it; what comes back is not compared.
+
+    Raises as `written` does, and `OSError` when a file cannot be written.
+    """
+    put(written(spec, path, format), path)
 
 
 def _check_holes(spec: TokenizerSpec, path: Path) -> None:
@@ -162,21 +181,39 @@ def _missing(path: Path, row: Format) -> int | None:
     return None
 
 
+#: What people call a format elsewhere.
+_CALLED = {
+    "hf": "huggingface", "json": "huggingface", "tokenizer.json": "huggingface", "tokenizers": "huggingface",
+    "transformers": "huggingface", "bert": "wordpiece", "vocab.txt": "wordpiece", "spm": "sentencepiece",
+    "model": "sentencepiece", "vocab.json": "gpt2", "llama.cpp": "gguf", "ggml": "gguf", "mistral": "tekken",
+    "ranks": "tiktoken", "bpe": "gpt2", "subword-nmt": "codes",
+}  # fmt: skip
+
+
+def checked_format(name: str | None) -> str | None:
+    """Return the name of a format; `ValueError` with the nearest one when there is none of this name."""
+    if name is None or name in FORMATS:
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"format must be a str or None, not {type(name).__name__}")
+    near = [_CALLED[name.lower()]] if name.lower() in _CALLED else get_close_matches(name, FORMATS, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"format is {name!r}; expected one of {', '.join(map(repr, FORMATS))}{hint}")
+
+
+_BY_SUFFIX = {
+    ".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf", ".model": "sentencepiece", ".txt": "wordpiece",
+    ".codes": "codes",
+}  # fmt: skip
+
+
 def format_of(path: Path) -> str:
-    """Return the name of the format that a path's suffix says; `VocabularyError` when it says none."""
-    if path.is_dir() or not path.suffix:
-        return "gpt2"
+    """Return the name of the format that a path is written in; a folder, there or not, gets a tokenizer.json."""
+    if path.is_dir():
+        return "huggingface"
     if path.suffix == ".json" and "tekken" in path.name:
         return "tekken"
-    by_suffix = {".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf", ".model": "sentencepiece"}
-    by_suffix |= {".txt": "wordpiece", ".codes": "codes"}
-    if path.suffix not in by_suffix:
-        raise VocabularyError(
-            f"suffix {path.suffix!r} says no format; expected {', '.join(by_suffix)}, a folder, "
-            f"or format= one of: {', '.join(FORMATS)}",
-            path=path,
-        )
-    return by_suffix[path.suffix]
+    return _BY_SUFFIX.get(path.suffix, "huggingface")
 
 
 def _refuse(found: str, path: Path) -> NoReturn:

@@ -13,9 +13,10 @@ Format: `learn_bpe.py` and `apply_bpe.py` of subword-nmt, `simple_tokenizer.py` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_atomic
+from ..files import StrPath
 from ..normalize import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
@@ -64,8 +65,8 @@ def _bytes_of(pair: tuple[str, str]) -> tuple[bytes, bytes]:
         raise VocabularyError(f"{error}; expected GPT-2's letters for bytes", place=place) from None
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write subword-nmt's codes: merges alone, no ids, rules or special tokens.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return subword-nmt's codes: merges alone, no ids, rules or special tokens.
 
     Raises `VocabularyError` on a spec that is no BPE of characters with `</w>`.
     """
@@ -78,7 +79,7 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     broken = next((row for row in rows if len(row.split()) != 2), None)
     if broken is not None:
         raise VocabularyError(f"merge {broken!r} holds white space, which codes cannot", path=path)
-    write_atomic(path, ("#version: 0.2\n" + "".join(rows)).encode())
+    return {path: ("#version: 0.2\n" + "".join(rows)).encode()}
 
 
 def _pairs(lines: Iterable[str], path: StrPath) -> Iterable[tuple[str, str]]:

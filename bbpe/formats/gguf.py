@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import VocabularyError
-from ..files import StrPath, read_bytes, write_atomic
+from ..files import StrPath, read_bytes
 from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
 from ..specials import END_OF_TEXT
@@ -53,8 +53,8 @@ def load(
     return read_byte_level(fields, path, pattern=pattern, special_tokens=given, name=name)
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write a GGUF file of a vocabulary alone, as llama.cpp's converter does with `--vocab-only`.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return a GGUF file of a vocabulary alone, as llama.cpp's converter does with `--vocab-only`.
 
     Ids without a token get an unused one, `[PADn]`.
 
@@ -73,7 +73,7 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     else:
         model = written_pieces(spec, path)
         data = _written(spec, model.pieces, BPE if model.is_bpe else UNIGRAM, "default", partial(_write_model, model))
-    write_atomic(path, data)
+    return {path: data}
 
 
 def _write_model(model: PieceModel, writer: Any) -> None:

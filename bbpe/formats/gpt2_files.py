@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_folder_atomic
+from ..files import StrPath
 from ..patterns import Pattern
 from ..spec import TokenizerSpec
-from .keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .keys import check_ids, config_beside, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_json, shown
 from .rows import FORMATS
 
@@ -65,17 +65,19 @@ def load_files(
     )
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write `vocab.json` and `merges.txt` into a folder, special tokens as plain keys.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return `vocab.json` and `merges.txt` in a folder, special tokens as plain keys.
 
-    The format has no place for the pattern: readers must be told.
+    A `tokenizer_config.json` beside them says that the pattern is GPT-2's, where it is and the folder has no such file.
+    The format has no place for another pattern: readers must be told.
 
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or a special token reads
     like an ordinary one.
     """
     merges = merges_text(spec, file_merges(spec, path=path))
     vocab = json.dumps(keys_of(spec, path=path), ensure_ascii=False, separators=(",", ":"))
-    write_folder_atomic(path, dict(zip(NAMES[0], (vocab.encode(), merges.encode()), strict=True)))
+    vocab_name, merges_name = NAMES[0]
+    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_beside(spec, path)}
 
 
 def find(path: StrPath, names: Sequence[tuple[str, ...]]) -> tuple[Path, Path]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..normalize import alphabet_to_bytes, alphabet_to_tokens, bytes_to_alphabet
-from ..patterns import Pattern
+from ..patterns import PATTERNS, Pattern
 from ..spec import TokenizerSpec, make_spec
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import live_merges
-from .reading import about, read_text, shown
+from .reading import about, read_json, read_text, shown
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,8 @@ def spec_of_files(
     known = None
     if pattern is None or given is None or name is None:
         known = recognise(rank_text(ordinary))
+    if pattern is None and known is None:
+        pattern = pattern_beside(Path(path).with_name(CONFIG))
     if given is None:
         given = plain or ({} if known is None else dict(known.special_tokens))
     else:
@@ -153,11 +157,36 @@ def spec_of_files(
         )
 
 
+#: The file that names the class of a folder's tokenizer, for HF's `transformers`.
+CONFIG = "tokenizer_config.json"
+_CLASS = "tokenizer_class"
+#: The split patterns of classes that read a vocabulary and merges.
+_PATTERN_OF_CLASS = {"GPT2Tokenizer": "gpt2", "GPT2TokenizerFast": "gpt2"}
+
+
+def pattern_beside(config: Path) -> str | None:
+    """Return the pattern of the class that a `tokenizer_config.json` names; `None` when it says none that is known."""
+    found = read_json(config) if config.is_file() else None
+    name = found.get(_CLASS) if isinstance(found, dict) else None
+    return _PATTERN_OF_CLASS.get(name) if isinstance(name, str) else None
+
+
+def config_beside(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
+    """Return the `tokenizer_config.json` for a folder of a vocabulary and merges: the one that is there, or a new one.
+
+    There is none for a pattern other than GPT-2's.
+    """
+    if spec.pattern != PATTERNS["gpt2"]:
+        return {}
+    config = folder / CONFIG
+    return {config: config.read_bytes() if config.is_file() else json.dumps({_CLASS: "GPT2Tokenizer"}).encode()}
+
+
 def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
     used = {key for left, right in merges.pairs for key in (left, right, left + right)}
     unused = {key: token_id for key, token_id in keys.items() if key not in used}
     return {
-        key: token_id for key, token_id in unused.items() if (key.isascii() and len(key) > 1) or not _in_alphabet(key)
+        key: token_id for key, token_id in unused.items() if (key.isascii() and len(key) > 1) or not in_alphabet(key)
     }
 
 
@@ -174,7 +203,8 @@ def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None =
         raise VocabularyError(problem, path=path, place=place)
 
 
-def _in_alphabet(key: str) -> bool:
+def in_alphabet(key: str) -> bool:
+    """Whether a text is the key of bytes too."""
     try:
         alphabet_to_bytes(key)
     except ValueError:
@@ -192,7 +222,7 @@ def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict
     keys = {bytes_to_alphabet(token): token_id for token_id, token in spec.vocab.items()}
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         taken = keys.setdefault(text, token_id) != token_id
-        if taken or (not marked and not text.isascii() and _in_alphabet(text)):
+        if taken or (not marked and not text.isascii() and in_alphabet(text)):
             problem = f"special token {text!r} (id {token_id}) reads like the bytes {alphabet_to_bytes(text)!r} there"
             raise VocabularyError(f"{problem}; expected a text that is no key of bytes", path=path)
         if not well_formed(text):

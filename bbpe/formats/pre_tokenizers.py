@@ -204,8 +204,9 @@ def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
     if spec.model is not None and spec.characters is None and pattern == PATTERNS["none"]:
         return ()
     if spec.characters is not None:
-        marked = spec.characters.marks_blanks and spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),)
-        if marked:
+        # marks that a normalizer has put in leave Metaspace its prefix and its cuts
+        is_needed = spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),) or prefix is not None
+        if spec.characters.marks_blanks and (is_needed or pattern == AT_BLANKS):
             scheme: PrependScheme = "never" if prefix is None else "first" if prefix.first else "always"
             return (Metaspace(scheme, pattern == AT_BLANKS),)
         if pattern == PATTERNS["none"]:

@@ -1,7 +1,8 @@
 """One row for each format: what its files are called, how they begin, and the module that reads and writes them.
 
-A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec` and `dump(spec, path) -> None`.  It
-is imported when a file is of its format: importing all of them took two fifths of what a first load imports.
+A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec` and
+`written(spec, path) -> dict[Path, bytes]`.  It is imported when a file is of its format: importing all of them took two
+fifths of what a first load imports.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 from ..files import StrPath
@@ -47,9 +49,10 @@ class Format:
         found: TokenizerSpec = self.module.load(path, pattern=pattern, special_tokens=special_tokens, name=name)
         return found
 
-    def dump(self, spec: TokenizerSpec, path: StrPath) -> None:
-        """Write a spec in this format."""
-        self.module.dump(spec, path)
+    def written(self, spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+        """Return the files that hold a spec in this format, in one folder: their paths and bytes."""
+        found: dict[Path, bytes] = self.module.written(spec, path)
+        return found
 
 
 _JSON_KEYS = rb"version|truncation|padding|added_tokens|pre_tokenizer|normalizer|post_processor|decoder|model"

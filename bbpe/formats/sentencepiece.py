@@ -6,10 +6,11 @@ The file says nothing of BOS and EOS around a text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import VocabularyError
-from ..files import StrPath, read_bytes, write_atomic
+from ..files import StrPath, read_bytes
 from ..patterns import Pattern
 from ..spec import TokenizerSpec
 from .known import check_special_tokens
@@ -97,8 +98,8 @@ def _check(model: Any) -> None:
         raise VocabularyError("a table of the denormalizer is not supported", place="denormalizer_spec")
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write a SentencePiece model of the type BPE or Unigram.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return a SentencePiece model of the type BPE or Unigram.
 
     Raises `VocabularyError` on what such a model cannot say: symbols that are bytes, splits, rules of other kinds,
     holes between ids, merges that are not all those that the pieces allow, sums of scores that are not SentencePiece's.
@@ -118,4 +119,4 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
             model.trainer_spec.unk_id, model.trainer_spec.unk_piece = token_id, text
     for field, text in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):
         setattr(model.trainer_spec, f"{field}_id", spec.special_tokens.get(text, -1))
-    write_atomic(path, model.SerializeToString())
+    return {path: model.SerializeToString()}

@@ -12,10 +12,11 @@ import json
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import PatternError, VocabularyError
-from ..files import StrPath, write_atomic
+from ..files import StrPath
 from ..patterns import Pattern, get_pattern
 from ..spec import MAX_ID, TokenizerSpec, make_spec
 from .keys import well_formed
@@ -74,8 +75,8 @@ def load(
         )
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write a `tekken.json` that `mistral-common` reads to the same ids.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return a `tekken.json` that `mistral-common` reads to the same ids.
 
     Raises `VocabularyError` when the spec has added tokens, special tokens that are not the first ids, or
     ordinary ones that are not the ids behind them beginning with the 256 bytes in order; when ranks would
@@ -108,7 +109,7 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
             for text, token_id in sorted(spec.special_tokens.items(), key=lambda item: item[1])
         ],
     }
-    write_atomic(path, json.dumps(document, ensure_ascii=False).encode())
+    return {path: json.dumps(document, ensure_ascii=False).encode()}
 
 
 def _sizes(config: Fields, rows: int) -> tuple[str, int, int]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_atomic
+from ..files import StrPath
 from ..patterns import Pattern
 from ..spec import MAX_ID, TokenizerSpec, make_spec
 from ..vocab import Vocab
@@ -54,14 +55,14 @@ def load(
         )
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write the ordinary tokens of a spec as a rank file.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return the rank file of the ordinary tokens of a spec.
 
     The format has no place for the pattern and the special tokens: readers must be told.
 
     Raises `VocabularyError` when merging by rank would give other ids than the spec's merges.
     """
-    write_atomic(path, rank_text({token_id: token for token, token_id in ranks_of(spec).items()}))
+    return {path: rank_text({token_id: token for token, token_id in ranks_of(spec).items()})}
 
 
 def _read(data: bytes, path: StrPath) -> tuple[Mapping[int, bytes], bool]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_atomic, write_folder_atomic
+from ..files import StrPath
 from ..models import Unigram, WordPiece
 from ..normalize import bytes_to_alphabet
 from ..patterns import PATTERNS, Pattern, get_pattern
@@ -22,13 +22,13 @@ from ..spec import TextRules, TokenizerSpec, make_spec
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
 from .character_keys import key_of, keys_of_characters, read_keys
 from .decoders import Decoder, read_decoder, write_decoder
-from .keys import MergeKeys, check_ids, keys_of, merge_keys, merged_bytes, tokens_of
+from .keys import MergeKeys, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
 from .known import check_special_tokens
 from .normalizers import read_normalizers, write_normalizers
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
-from .reading import Fields, about, read_json, shown
+from .reading import Fields, about, read_file, read_json, shown
 from .rows import FORMATS
 from .unigram import read_unigram, write_unigram
 from .wordpiece import read_wordpiece, write_wordpiece
@@ -95,8 +95,8 @@ def load(
         )
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write a `tokenizer.json` that HF's `tokenizers` reads to the same ids, and what was carried along beside it.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return a `tokenizer.json` that HF's `tokenizers` reads to the same ids, and what was carried along beside it.
 
     A path that does not end in `.json` is a folder.
 
@@ -104,15 +104,9 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     special token reads like an ordinary one, or it has no component that does what the spec says.
     """
     data = json.dumps(_document(spec, path), ensure_ascii=False).encode()
-    given = Path(path)
-    if given.suffix == ".json":
-        folder, files = given.parent, {given.name: data}
-    else:
-        folder, files = given, {NAMES[0][0]: data}
-    if given.suffix == ".json" and (given.name != NAMES[0][0] or not spec.files):
-        write_atomic(given, data)
-    else:
-        write_folder_atomic(folder, {**spec.files, **files})
+    target = path if path.suffix == ".json" else path / NAMES[0][0]
+    carried = spec.files if target.name == NAMES[0][0] else {}
+    return {**{target.with_name(name): file for name, file in carried.items()}, target: data}
 
 
 def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
@@ -182,7 +176,20 @@ def _unknown_token(spec: TokenizerSpec, path: StrPath) -> str | None:
 def _beside(path: Path) -> dict[str, bytes]:
     if path.name != NAMES[0][0]:
         return {}
-    return {name: path.with_name(name).read_bytes() for name in BESIDE if path.with_name(name).is_file()}
+    return {name: read_file(_within(path.with_name(name))) for name in BESIDE if path.with_name(name).is_file()}
+
+
+def _within(path: Path) -> Path:
+    """Return a path; `VocabularyError` when it is a link out of its folder, as what it leads to would be saved too.
+
+    A snapshot in the cache of `huggingface_hub` has links to the files of its repository.
+    """
+    folder, target = path.parent.resolve(), path.resolve()
+    folders = [folder, folder.parents[1] / "blobs"] if folder.parent.name == "snapshots" else [folder]
+    if target.parent not in folders:
+        problem = f"it is a link to {target}, out of its folder, and would be saved with the tokenizer"
+        raise VocabularyError(f"{problem}; replace the link by the file that it should be, or remove it", path=path)
+    return path
 
 
 class _Model(NamedTuple):
@@ -251,6 +258,8 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
         model.refuse(f"{shown(unknown)} is a part of one; expected that what is unknown merges with nothing", "merges")
     characters = Characters((), unknown_id, fuse, marks, end, prefix=prefix, cleanup=decoder.cleanup)
     alone = {text for text in both if len(text.removeprefix(prefix).removesuffix(end)) == 1 or len(text) == 1}
+    if marks:  # no text has a blank where its tokens are looked for
+        alone = {text for text in alone if " " not in text}
     left_out = both - merges.using(both) - alone
     tokens, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
@@ -349,7 +358,7 @@ def _shared(model: Fields, keys: Mapping[str, int], specials: Mapping[str, int])
 
 def _check_apart(model: Fields, both: set[str], merges: MergeKeys) -> None:
     """Refuse special tokens that are ordinary tokens at the same time."""
-    ordinary = sorted({text for text in both if len(text.encode("utf-8", "replace")) == 1} | merges.using(both))
+    ordinary = sorted({text for text in both if len(text) == 1 and in_alphabet(text)} | merges.using(both))
     if ordinary:
         raise VocabularyError(
             f"{ordinary[0]!r} is an added token and an ordinary one that merges use; expected one of the two",

@@ -38,6 +38,7 @@ def read_unigram(
             problem = f"token {row[0]!r} has id {token_id} here and {specials[row[0]]} in added_tokens"
             model.refuse(problem, f"vocab[{token_id}]")
         scores.append(float(row[1]))
+    is_float, user_defined = _read_own(model, len(scores))
     model.done()
     if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
@@ -55,11 +56,34 @@ def read_unigram(
     )
     if byte_fallback and marks_blanks and b" " not in tokens.values():
         model.refuse("byte_fallback is true and U+2581 alone is no token, which is not supported", "vocab")
-    return {keys[key]: token for key, token in tokens.items()}, Unigram(tuple(scores), False), characters
+    unigram = Unigram(tuple(scores), is_float, user_defined)
+    return {keys[key]: token for key, token in tokens.items()}, unigram, characters
+
+
+#: A field of the model that HF's `tokenizers` passes over; it says what the others cannot.
+_OWN = "bbpe"
+_FLOAT = "float32"
+
+
+def _read_own(model: Fields, size: int) -> tuple[bool, tuple[int, ...]]:
+    """Return whether scores are summed up as SentencePiece does, and which tokens score by their length."""
+    if _OWN not in model:
+        return False, ()
+    own = Fields(model.take(_OWN), path=model.path, place=model.at(_OWN))
+    own.only("sums", _FLOAT)
+    user_defined = own.take_type("user_defined", list, [])
+    wrong = next((item for item in user_defined if type(item) is not int or not 0 <= item < size), None)
+    if wrong is not None:
+        own.refuse(f"found {shown(wrong)}; expected the id of a token", "user_defined")
+    own.done()
+    return True, tuple(user_defined)
 
 
 def write_unigram(spec: TokenizerSpec, model: Unigram) -> dict[str, Any]:
-    """Return the model as HF's `tokenizers` reads it, with the scores that SentencePiece gives user-defined tokens."""
+    """Return the model as HF's `tokenizers` reads it, with the scores that SentencePiece gives user-defined tokens.
+
+    That library sums up scores as doubles; how this model does it is in a field of our own, which it passes over.
+    """
     assert spec.characters is not None
     scores = list(model.scores)
     if model.is_float:
@@ -67,9 +91,11 @@ def write_unigram(spec: TokenizerSpec, model: Unigram) -> dict[str, Any]:
         for token_id, score in zip(spec.vocab, found.tolist(), strict=True):
             scores[token_id] = score
     keys = {token_id: key for key, token_id in keys_of_characters(spec).items()}
+    own = {_OWN: {"sums": _FLOAT, "user_defined": list(model.user_defined)}} if model.is_float else {}
     return {
         "type": "Unigram",
         "unk_id": spec.characters.unknown,
         "vocab": [[keys[token_id], scores[token_id]] for token_id in range(len(scores))],
         "byte_fallback": bool(spec.characters.byte_ids),
+        **own,
     }

@@ -7,13 +7,14 @@ holes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_folder_atomic
+from ..files import StrPath
 from ..patterns import Pattern
 from ..spec import TokenizerSpec
 from .gpt2_files import find
-from .keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .keys import check_ids, config_beside, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_text
 from .rows import FORMATS
 
@@ -59,10 +60,8 @@ def load_files(
     )
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write `vocab.txt` and `merges.txt` into a folder, special tokens as plain keys.
-
-    The format has no place for the pattern: readers must be told.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return `vocab.txt` and `merges.txt` in a folder, special tokens as plain keys, and the pattern as `vocab.json`.
 
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or a special token reads
     like an ordinary one or holds a line break.
@@ -74,7 +73,8 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
         problem = f"special token {broken!r} holds a line break; expected one line for each token"
         raise VocabularyError(problem, path=path)
     vocab = "".join(f"{key} {token_id}\n" for key, token_id in keys.items())
-    write_folder_atomic(path, dict(zip(NAMES[0], (vocab.encode(), merges.encode()), strict=True)))
+    vocab_name, merges_name = NAMES[0]
+    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_beside(spec, path)}
 
 
 def _parse(path: StrPath) -> dict[str, int]:

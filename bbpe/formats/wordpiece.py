@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_atomic, write_folder_atomic
+from ..files import StrPath
 from ..models import WordPiece
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import BertNormalizer, BertPreTokenizer, bert_template
@@ -64,8 +64,8 @@ def load(
         )
 
 
-def dump(spec: TokenizerSpec, path: StrPath) -> None:
-    """Write a `vocab.txt`, and into a folder with it the `tokenizer_config.json` that says BERT's rules.
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return a `vocab.txt`, and into a folder with it the `tokenizer_config.json` that says BERT's rules.
 
     Raises `VocabularyError` when the spec is no WordPiece with BERT's rules, ids have a hole, or a token a line break.
     """
@@ -88,11 +88,7 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     if broken is not None:
         raise VocabularyError(f"token {broken!r} holds a line break; expected one line for each token", path=path)
     data = "".join(f"{key}\n" for key in keys).encode()
-    given = Path(path)
-    if given.suffix:
-        write_atomic(given, data)
-    else:
-        write_folder_atomic(given, {NAMES[0][0]: data, _BESIDE: _config(bert)})
+    return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _BESIDE: _config(bert)}
 
 
 def _read(path: Path) -> dict[str, int]:
@@ -160,12 +156,22 @@ def read_wordpiece(fields: Fields, specials: Mapping[str, int], *, cleanup: bool
 
 
 def write_wordpiece(spec: TokenizerSpec, model: WordPiece) -> dict[str, Any]:
-    """Return the field `model` of a `tokenizer.json`."""
+    """Return the field `model` of a `tokenizer.json`.
+
+    Tokens that are no words are left to `added_tokens`, where HF's `tokenizers` gives them the next ids: in the
+    vocabulary they would be words too.
+    """
     keys = keys_of_text(spec)
+    words = {key: token_id for key, token_id in keys.items() if token_id in spec.vocab}
+    added = [token_id for key, token_id in keys.items() if key in spec.special_tokens or key in spec.added_tokens]
+    others = [token_id for token_id in added if token_id not in spec.vocab]
+    first = max(len(words), 1 + max((token_id for token_id in added if token_id in spec.vocab), default=-1))
+    if others != list(range(first, first + len(others))):
+        words = keys  # or they would get other ids
     return {
         "type": "WordPiece",
-        "unk_token": next(key for key, token_id in keys.items() if token_id == model.unknown),
+        "unk_token": next(key for key, token_id in words.items() if token_id == model.unknown),
         "continuing_subword_prefix": model.prefix,
         "max_input_chars_per_word": model.max_characters,
-        "vocab": keys,
+        "vocab": words,
     }
