@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PatternError,
         SpecialTokenError,
         TokenIdError,
+        TokenNotFoundError,
         VocabularyError,
     )
     from .extending import extend
@@ -46,6 +47,7 @@ __all__ = [
     "StreamDecoder",
     "Summary",
     "TokenIdError",
+    "TokenNotFoundError",
     "Tokenizer",
     "VocabularyError",
     "count",
@@ -74,7 +76,8 @@ _ROOMS = {
     ".counts": "PretokenCounts Summary load_counts",
     ".encoding": "CacheInfo",
     ".encodings": "encoding_for_model get_encoding",
-    ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError VocabularyError",
+    ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "
+    "VocabularyError",
     ".extending": "extend",
     ".pruning": "prune",
     ".ragged": "Ragged",

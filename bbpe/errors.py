@@ -64,3 +64,11 @@ class SpecialTokenError(BBPEError, ValueError):
 
 class TokenIdError(BBPEError, ValueError):
     """An id is negative, too large, or a hole in the vocabulary."""
+
+
+class TokenNotFoundError(TokenIdError, KeyError):
+    """A vocabulary has no such token; a `KeyError` too, as of any other look-up."""
+
+    def __str__(self) -> str:
+        # a KeyError would show the message as a quoted string
+        return str(self.args[0]) if self.args else ""

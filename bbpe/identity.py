@@ -7,10 +7,11 @@ from typing import NoReturn, Self
 
 from . import formats
 from .core.ids import TokenBytes
-from .errors import SpecialTokenError
+from .errors import SpecialTokenError, TokenNotFoundError
 from .fingerprint import fingerprint
 from .first_use import FirstUse
-from .normalize import bytes_to_alphabet
+from .named_tokens import named_tokens
+from .normalize import alphabet_to_bytes, bytes_to_alphabet
 from .spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
 from .specials import END_OF_TEXT
 
@@ -27,23 +28,52 @@ class Identity:
         return self._tokens.token(token_id)
 
     def token_to_id(self, token: bytes | str) -> int:
-        """Return the id of a token, given as bytes or text; a special token goes before an ordinary one.
+        """Return the id of a token; a special token goes before an ordinary one.
 
-        Raises `KeyError` when there is no such token.
+        Args:
+            token: The token as `get_vocab` or `tokenize` writes it, or its text, or its bytes.  What can be read in
+                several ways is read in the first of these.
+
+        Raises:
+            TokenNotFoundError: There is no such token; it is a `TokenIdError` and a `KeyError`.
+            TypeError: It is neither str nor bytes.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a cat"], vocab_size=259)
+            >>> [tok.token_to_id(token) for token in (*tok.tokenize("a cat"), " cat", b" cat")]
+            [64, 258, 258, 258]
+
         """
         if isinstance(token, str):
-            token = token.encode("utf-8", "surrogatepass")
-        return self._ids_by_token[token]
+            found = self._ids_by_key.get(token)
+            found = found if found is not None else self._id_of(_bytes_of_key(token))
+            found = found if found is not None else self._id_of(token.encode("utf-8", "surrogatepass"))
+        elif isinstance(token, bytes | bytearray | memoryview):
+            found = self._id_of(bytes(token))
+        else:
+            raise TypeError(f"a token is str or bytes, not {type(token).__name__}")
+        return self._not_found(token) if found is None else found
+
+    def _id_of(self, token: bytes | None) -> int | None:
+        return None if token is None else self._ids_by_token.get(token)
+
+    def _not_found(self, token: object) -> NoReturn:
+        shown = repr(token) if len(repr(token)) <= 60 else f"{repr(token)[:60]}..."
+        expected = "a token as get_vocab() writes it, its text or its bytes"
+        raise TokenNotFoundError(f"no token is {shown}; expected {expected}; `encode` takes any text")
 
     # tiktoken's names
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of one token, special ones too: `token_to_id` by tiktoken's name.
+        """Return the id of one token, given as text or bytes, special ones too; errors as in `token_to_id`.
 
         >>> bbpe.train_from_iterator(["low"], vocab_size=257).encode_single_token("lo")
         256
         """
-        return self.token_to_id(text_or_bytes)
+        is_text = isinstance(text_or_bytes, str)
+        token = text_or_bytes.encode("utf-8", "surrogatepass") if isinstance(text_or_bytes, str) else text_or_bytes
+        found = self._ids_by_token.get(token) if is_text or isinstance(token, bytes) else self.token_to_id(token)
+        return self._not_found(text_or_bytes) if found is None else found
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of an id: `id_to_token` by tiktoken's name.
@@ -136,6 +166,54 @@ class Identity:
         raise SpecialTokenError(f"this tokenizer has no end-of-text token; expected one of {', '.join(END_OF_TEXT)}")
 
     @property
+    def pad_token(self) -> str | None:
+        """The token that fills rows up, as the files that were loaded name it; `None` when they name none."""
+        return self._named.get("pad")
+
+    @property
+    def pad_token_id(self) -> int | None:
+        """The id of `pad_token`; `None` when there is none."""
+        return self._id_of_named("pad")
+
+    @property
+    def bos_token(self) -> str | None:
+        """The token that begins a text, as the files name it; `None` when they name none."""
+        return self._named.get("bos")
+
+    @property
+    def bos_token_id(self) -> int | None:
+        """The id of `bos_token`; `None` when there is none."""
+        return self._id_of_named("bos")
+
+    @property
+    def eos_token(self) -> str | None:
+        """The token that ends a text, as the files name it; `None` when they name none."""
+        return self._named.get("eos")
+
+    @property
+    def eos_token_id(self) -> int | None:
+        """The id of `eos_token`; `None` when there is none."""
+        return self._id_of_named("eos")
+
+    @property
+    def unk_token(self) -> str | None:
+        """The token of what is unknown, as the files or the model name it; `None` when there is none."""
+        return self._named.get("unk")
+
+    @property
+    def unk_token_id(self) -> int | None:
+        """The id of `unk_token`; `None` when there is none."""
+        return self._id_of_named("unk")
+
+    @FirstUse
+    def _named(self) -> dict[str, str]:
+        return named_tokens(self.spec)
+
+    def _id_of_named(self, use: str) -> int | None:
+        text = self._named.get(use)
+        return None if text is None else self._ids_by_token.get(text.encode("utf-8", "surrogatepass"))
+
+    @property
     def merges(self) -> list[tuple[bytes, bytes]]:
         """The merges in order of priority; in rank mode, merges that give the same ids; none but in BPE."""
         if self.spec.model is not None:
@@ -156,6 +234,10 @@ class Identity:
     @FirstUse
     def _special_ids(self) -> frozenset[int]:
         return frozenset(self.spec.special_tokens.values())
+
+    @FirstUse
+    def _ids_by_key(self) -> dict[str, int]:
+        return self.get_vocab()
 
     @FirstUse
     def _ids_by_token(self) -> dict[bytes, int]:
@@ -195,3 +277,10 @@ class Identity:
             return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {type(self.spec.model).__name__}>"
         mode = "ranks" if self.spec.merges is None else f"{len(self.spec.merges)} merges"
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {mode}, pattern {self.pattern}>"
+
+
+def _bytes_of_key(key: str) -> bytes | None:
+    try:
+        return alphabet_to_bytes(key)
+    except ValueError:
+        return None

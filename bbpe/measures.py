@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from .core.offsets import map_spans
-from .decoding import Decoding, Ids
+from .decoding import Decoding, Ids, checked_ids
 from .encoding import TextEncoder, id_dtype
 from .errors import SpecialTokenError
 from .located import check_places, located
@@ -17,7 +17,7 @@ from .normalize import Text, text_bytes
 from .pipeline import RuleEncoder
 from .ragged import Ragged
 from .specials import Matcher, Selection, SpecialTokens
-from .stream_decoder import StreamDecoder
+from .stream_decoder import StreamDecoder, UnknownIds
 from .streaming import complete_characters
 
 #: What offsets count: characters (the indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript's, Java's).
@@ -25,6 +25,8 @@ Unit: TypeAlias = Literal["char", "byte", "utf16"]
 Side: TypeAlias = Literal["left", "right"]
 _T = TypeVar("_T", bound=Text)
 
+# tokens of a text, and ids of a row
+_MOST = 2**62
 # a text is cut from the left in a stretch at its end, of so many characters for each token at first
 _LOOK_BACK = 16
 
@@ -182,11 +184,17 @@ class Measures(Decoding):
         >>> tok.decode_with_offsets(tok.encode("low é"))
         ('low é', [0, 3, 4, 4])
         """
-        data = self._token_bytes.join(ids)
-        text = data.decode("utf-8", "strict")
-        spans = self._token_bytes.spans(np.asarray(ids, dtype=np.uint32))
+        kept = checked_ids(ids)
+        text = self._token_bytes.join(kept).decode("utf-8", "strict")
+        spans = self._token_bytes.spans(np.asarray(kept, dtype=np.uint32))
         map_spans(text, spans, "char")
-        return text, spans[:, 0].tolist()
+        places = spans[:, 0]
+        if self._edges is None or not len(kept):
+            return text, places.tolist()
+        begun = self._edges.begun(text, kept)
+        places[1:] += len(begun) - len(text)
+        trimmed = self._edges.trimmed(text, kept)
+        return trimmed, np.clip(places - self._edges.leading_blanks(kept), 0, len(trimmed)).tolist()
 
     def encode_padded(
         self,
@@ -206,9 +214,9 @@ class Measures(Decoding):
 
         Rows of more than `max_length` ids are cut at their end, those of `add_special_tokens` being kept.  m is the
         length of the longest row, or the next multiple of `pad_to_multiple_of`; the rest of a row, at the `side`
-        named, is `pad_id`, by default the end-of-text token.
+        named, is `pad_id`, by default `pad_token`, which the files of the tokenizer name, else the end-of-text token.
 
-        Raises `SpecialTokenError` without a `pad_id` where there is no end-of-text token, otherwise as `encode_batch`.
+        Raises `SpecialTokenError` without a `pad_id` where there is neither, otherwise as `encode_batch`.
 
         >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
         >>> ids, mask = tok.encode_padded(["low", "lower"], pad_id=0)
@@ -261,22 +269,35 @@ class Measures(Decoding):
                 return False
         return True
 
-    def stream_decoder(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> StreamDecoder:
+    def stream_decoder(
+        self, *, errors: str = "replace", skip_special_tokens: bool = False, unknown_ids: UnknownIds = "raise"
+    ) -> StreamDecoder:
         """Return what decodes ids one at a time, as a model generates them: `StreamDecoder`; options as in `decode`.
 
         >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
         >>> "".join(map(tok.stream_decoder().push, tok.encode("lower")))
         'lower'
         """
+        if unknown_ids not in get_args(UnknownIds):
+            raise ValueError(f"unknown_ids is {unknown_ids!r}; expected {', '.join(map(repr, get_args(UnknownIds)))}")
         skipped = self._special_ids if skip_special_tokens else frozenset()
-        return StreamDecoder(self.id_to_token, errors, self.spec.rules.strip_blanks, skipped)
+        return StreamDecoder(
+            self._token_bytes, self._edges, errors=errors, skipped=skipped, unknown_ids=unknown_ids
+        )
 
     def _padding(self) -> int:
+        declared = self.pad_token
+        if declared is not None and self.pad_token_id is None:
+            raise SpecialTokenError(
+                f"the files of this tokenizer name {declared!r} as pad_token, which no token is; expected pad_id"
+            )
+        if self.pad_token_id is not None:
+            return self.pad_token_id
         try:
             return self.eot_token
         except SpecialTokenError:
             raise SpecialTokenError(
-                "this tokenizer has no end-of-text token to pad with; expected pad_id"
+                "this tokenizer has no pad_token and no end-of-text token to pad with; expected pad_id"
             ) from None
 
 
@@ -284,13 +305,21 @@ def as_batch(texts: Iterable[Text]) -> list[Text]:
     """Return texts as a list; `TypeError` on one text."""
     if isinstance(texts, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a batch is an iterable of texts, not one {type(texts).__name__}")
-    return texts if isinstance(texts, list) else list(texts)
+    if isinstance(texts, list):
+        return texts
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"a batch is an iterable of texts, not {type(texts).__name__}")
+    # a column of Arrow yields objects of its own
+    to_list = getattr(texts, "to_pylist", None)
+    return list(texts if to_list is None else to_list())
 
 
 def _checked_limit(n: int, name: str = "n", least: int = 0) -> int:
-    if n < least:
-        raise ValueError(f"{name} is {n}; expected at least {least}")
-    return n - least
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise TypeError(f"{name} must be an int, not {type(n).__name__}")
+    if not least <= n <= _MOST:
+        raise ValueError(f"{name} is {n}; expected at least {least} and at most {_MOST}")
+    return int(n) - least
 
 
 def _cut_rows(rows: Ragged, limit: int) -> Ragged:

@@ -22,6 +22,8 @@ Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 #: The mark that vocabularies of characters write for a blank.
 BLANK = "\u2581"
+#: More blanks than any text begins with.
+ALL_BLANKS = (1 << 31) - 1
 #: What files write for the tokens that stand for bytes, in their order.
 BYTE_KEYS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
@@ -259,6 +261,8 @@ class Characters:
     word but the first has this before it, as tokens have that go on with one; of two that merge the second loses it.
     Decoding takes it away, and where words have no end puts a blank before all other tokens but the first, with
     `cleanup` as `WordPiece` does.  `are_bytes`: the characters of words with an end are bytes.
+
+    `unknown_text`: what decoding writes for the unknown token, where that is not the token itself.
     """
 
     byte_ids: tuple[int, ...] = ()
@@ -269,6 +273,7 @@ class Characters:
     are_bytes: bool = field(default=False, repr=False)
     prefix: str = field(default="", repr=False)
     cleanup: bool = field(default=False, repr=False)
+    unknown_text: str | None = field(default=None, repr=False)
 
     @property
     def marks_words(self) -> bool:
@@ -280,4 +285,5 @@ class Characters:
         rest: tuple[object, ...] = (self.end_of_word, self.are_bytes)
         if self.prefix:
             rest = (*rest, self.prefix, self.cleanup)
-        return repr(self).encode() + (repr(rest).encode() if self.marks_words else b"")
+        shown = repr((self, rest if self.marks_words else (), self.unknown_text))
+        return shown.encode("utf-8", "surrogatepass")

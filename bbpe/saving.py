@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +30,11 @@ _SHARED = {
 }  # fmt: skip
 _ALL = {
     **_SHARED, "vocab": "ordinary tokens", "characters": "the rules of characters", "model": "the model",
-    "merges": "merges", "whole_pretokens": "the look-up of whole pretokens",
+}  # fmt: skip
+#: The part that leaves a field of a spec out.
+_DROPPED: dict[str, Part] = {
+    "special_tokens": "special_tokens", "added_tokens": "special_tokens", "token_options": "special_tokens",
+    "pattern": "pattern", "template": "template",
 }  # fmt: skip
 # words of several scripts, white space, digits, and characters that normal forms change
 _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u0e17\u0e22 \U0001f600\u200d\u2581<x> b"
@@ -75,13 +79,18 @@ def proven(
     except (BBPEError, ImportError) as error:
         problem = getattr(error, "problem", error)
         raise _refused(chosen, path, f"what would be written cannot be read: {problem}") from error
+    if chosen == "gguf" and kept.spec.characters is not None and again.spec.characters is not None:
+        # readers of GGUF have a text of their own for what is unknown
+        text = again.spec.characters.unknown_text
+        kept = type(kept)(replace(kept.spec, characters=replace(kept.spec.characters, unknown_text=text)))
     if chosen in _WITHOUT_IDS:
-        is_equal, compared = _without_ids(kept.spec) == _without_ids(again.spec), _SHARED
+        is_equal, compared = _without_ids(kept.spec) == _without_ids(again.spec), tuple(_SHARED)
     else:
-        is_equal, compared = kept == again, _ALL
+        is_equal, compared = kept == again, tuple(_ALL)
     if not is_equal:
-        changed = ", ".join(_differences(kept.spec, again.spec, compared))
-        raise _refused(chosen, path, f"it would lose or change {changed or 'its merges'}")
+        names = [name for name in compared if getattr(kept.spec, name) != getattr(again.spec, name)]
+        changed = ", ".join(_described(kept.spec, again.spec, name) for name in names)
+        raise _refused(chosen, path, f"it would lose or change {changed or 'merges'}", names)
     if chosen not in _WITHOUT_IDS and _probed(kept) != _probed(again):
         raise _refused(chosen, path, "a probe of all bytes and special tokens would get other ids or another text")
     return files, again
@@ -107,12 +116,14 @@ def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, An
         return formats.load(Path(folder, path.name) if path in files else Path(folder), **options)
 
 
-def _refused(chosen: str, path: str | os.PathLike[str], problem: str) -> VocabularyError:
-    row = formats.FORMATS[chosen]
-    way_out = "leave out what it cannot hold with drop="
-    if chosen != "huggingface":
-        way_out = f"write tokenizer.json, or {way_out}"
-    return VocabularyError(f"{row.description} cannot hold this tokenizer: {problem}; {way_out}", path=path)
+def _refused(chosen: str, path: str | os.PathLike[str], problem: str, names: Sequence[str] = ()) -> VocabularyError:
+    row, parts = formats.FORMATS[chosen], sorted({_DROPPED[name] for name in names if name in _DROPPED})
+    ways_out = [] if chosen == "huggingface" else ["write tokenizer.json"]
+    if parts and all(name in _DROPPED for name in names):
+        options = " ".join(f"--drop {part}" for part in parts)
+        ways_out.append(f"leave it out on purpose with drop={parts} ({options} on the command line)")
+    expected = f"; {', or '.join(ways_out)}" if ways_out else ""
+    return VocabularyError(f"{row.description} cannot hold this tokenizer: {problem}{expected}", path=path)
 
 
 def _without_ids(spec: TokenizerSpec) -> tuple[object, ...]:
@@ -124,16 +135,13 @@ def _without_ids(spec: TokenizerSpec) -> tuple[object, ...]:
     return pairs, texts, spec.token_options, spec.pattern, spec.rules, spec.template
 
 
-def _differences(ours: TokenizerSpec, theirs: TokenizerSpec, compared: Mapping[str, str]) -> Iterator[str]:
-    """Yield what differs between two specs, with examples of tokens."""
-    for name, what in compared.items():
-        mine, found = getattr(ours, name), getattr(theirs, name)
-        if mine == found:
-            continue
-        keys = [key for key in mine if found.get(key) != mine[key]] if isinstance(mine, Mapping) else []
-        shown = ", ".join(repr(mine[key] if name == "vocab" else key) for key in keys[:_SHOWN])
-        more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-        yield f"{what} ({shown}{more})" if shown else what
+def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
+    """Return what a field is called that differs between two specs, with examples of tokens."""
+    mine, found = getattr(ours, name), getattr(theirs, name)
+    keys = [key for key in mine if found.get(key) != mine[key]] if isinstance(mine, Mapping) else []
+    shown = ", ".join(repr(mine[key] if name == "vocab" else key) for key in keys[:_SHOWN])
+    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+    return f"{_ALL[name]} ({shown}{more})" if shown else _ALL[name]
 
 
 def _probed(tokenizer: Tokenizer) -> list[object]:

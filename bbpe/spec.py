@@ -23,7 +23,7 @@ class TextRules:
     """What happens to a text around splitting.
 
     `normalizers`, then, for each piece between special tokens, `prefix`; `pre_tokenizers`, when there are any, cut in
-    place of the pattern.  Decoding takes `strip_blanks` blanks away from the beginning of a text.
+    place of the pattern.  Decoding takes up to `strip_blanks` blanks away from the beginning of a text.
     """
 
     normalizers: tuple[Normalizer, ...] = ()
@@ -225,25 +225,43 @@ _CLEANUP = (
 )
 
 
-def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
-    """Return the ids and bytes of `spec.vocab` and of other tokens as they are written into a text."""
-    vocab, others = spec.vocab, other_tokens(spec)
-    if isinstance(spec.model, WordPiece):
-        model, prefix = spec.model, spec.model.prefix.encode()
+def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[int, bytes]] | None:
+    """Return the ids and bytes of `spec.vocab` and of other tokens as they are written into a text.
+
+    `None` where these are the tokens themselves.
+    """
+    vocab, others, characters = spec.vocab, other_tokens(spec), spec.characters
+    words = _words_of(spec)
+    if words is not None:
+        prefix, cleanup = words
         return (
-            {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in vocab.items()},
-            {token_id: _word_part(token, prefix, model.cleanup) for token_id, token in others.items()},
+            {token_id: _word_part(token, prefix, cleanup) for token_id, token in vocab.items()},
+            {token_id: _word_part(token, prefix, cleanup) for token_id, token in others.items()},
         )
-    if spec.characters is not None and spec.characters.marks_words:
-        characters, prefix = spec.characters, spec.characters.prefix.encode()
-        if not characters.end_of_word:
-            return (
-                {token_id: _word_part(token, prefix, characters.cleanup) for token_id, token in vocab.items()},
-                {token_id: _word_part(token, prefix, characters.cleanup) for token_id, token in others.items()},
-            )
-        end = characters.end_of_word.encode()
+    if characters is not None and characters.end_of_word:
+        prefix, end = characters.prefix.encode(), characters.end_of_word.encode()
         return {token_id: _ended(token, prefix, end) for token_id, token in vocab.items()}, others
-    return vocab, others
+    if characters is not None and characters.unknown_text is not None and characters.unknown in others:
+        return vocab, {**others, characters.unknown: characters.unknown_text.encode()}
+    return None
+
+
+def first_tokens(spec: TokenizerSpec) -> dict[int, bytes] | None:
+    """Return all tokens as they are written at the beginning of a text; `None` where that is as within it."""
+    words = _words_of(spec)
+    if words is None:
+        return None
+    return {token_id: _clean(token, words[1]) for token_id, token in (*spec.vocab.items(), *other_tokens(spec).items())}
+
+
+def _words_of(spec: TokenizerSpec) -> tuple[bytes, bool] | None:
+    """Return the prefix of what continues a word, and whether text is cleaned up; `None` where no blank is put in."""
+    if isinstance(spec.model, WordPiece):
+        return spec.model.prefix.encode(), spec.model.cleanup
+    characters = spec.characters
+    if characters is not None and characters.prefix and not characters.end_of_word:
+        return characters.prefix.encode(), characters.cleanup
+    return None
 
 
 def _ended(token: bytes, prefix: bytes, end: bytes) -> bytes:
@@ -252,7 +270,10 @@ def _ended(token: bytes, prefix: bytes, end: bytes) -> bytes:
 
 
 def _word_part(token: bytes, prefix: bytes, cleanup: bool) -> bytes:
-    part = token[len(prefix) :] if prefix and token.startswith(prefix) else b" " + token
+    return _clean(token[len(prefix) :] if prefix and token.startswith(prefix) else b" " + token, cleanup)
+
+
+def _clean(part: bytes, cleanup: bool) -> bytes:
     if cleanup:
         for found, written in _CLEANUP:
             part = part.replace(found.encode(), written.encode())

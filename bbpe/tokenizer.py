@@ -16,12 +16,10 @@ from .core.ids import TokenBytes
 from .encoding import CacheInfo, TextEncoder, id_dtype
 from .first_use import FirstUse
 from .measures import Measures, as_batch
-from .models import WordPiece
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
-from .rules import Characters
 from .saving import Part, save
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
@@ -43,12 +41,13 @@ class Tokenizer(Measures):
     """
 
     def __init__(self, spec: TokenizerSpec) -> None:
+        if not isinstance(spec, TokenizerSpec):
+            raise TypeError(
+                f"a Tokenizer is made of a TokenizerSpec, not {type(spec).__name__}; bbpe.load, bbpe.train, "
+                "Tokenizer.from_merges and Tokenizer.from_ranks make one"
+            )
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
-        characters = Characters() if spec.characters is None else spec.characters
-        ends_words = bool(characters.end_of_word)
-        begins_words = isinstance(spec.model, WordPiece) or (bool(characters.prefix) and not ends_words)
-        self.__dict__["_blanks"] = (max(spec.rules.strip_blanks, int(begins_words)), int(ends_words))
 
     _around: tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -63,7 +62,7 @@ class Tokenizer(Measures):
     @FirstUse
     def _token_bytes(self) -> TokenBytes:
         written = decoded_tokens(self.spec)
-        return self._tokens if written[0] is self.spec.vocab else TokenBytes(*written)
+        return self._tokens if written is None else TokenBytes(*written)
 
     @FirstUse
     def _specials(self) -> SpecialTokens:

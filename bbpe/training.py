@@ -199,6 +199,9 @@ def train_from_counts(
     >>> train_from_counts({"low": 5, " lower": 2}, 257).merges
     [(b'l', b'o')]
     """
+    if model not in _LEARNERS:
+        hint = "; WordPiece learns from texts: use train" if str(model) == "wordpiece" else ""
+        raise ValueError(f"model is {model!r}; counts train 'bpe' or 'unigram'{hint}")
     if isinstance(counts, PretokenCounts):
         given = counts
         if pattern is not None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from difflib import get_close_matches
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from .budget import parse_bytes, resident_bytes, shown
 from .core.train import TIE_RULES, merge_memory
@@ -20,6 +23,13 @@ TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
 ModelName: TypeAlias = Literal["bpe", "wordpiece", "unigram"]
 
 NO_LIMIT = 2**32 - 1
+#: The names of options, for the nearest one to a name that is none.
+_OPTIONS = (
+    "alphabet", "byte_fallback", "character_coverage", "checkpoint", "document", "end_of_word", "executor", "lowercase",
+    "max_alphabet", "max_memory", "max_pretoken_bytes", "max_token_length", "min_frequency", "model", "pad_vocab_to",
+    "pattern", "progress", "sample", "score", "special_tokens", "text_field", "threads", "tie_break", "unk_token",
+    "user_defined_symbols", "vocab_size",
+)  # fmt: skip
 #: How unique pretokens grow with text, at the slowest: as this power of it.
 _SLOWEST = 0.6
 
@@ -54,15 +64,21 @@ class Plan:
         return self.vocab_size - 256 - len(self.special_tokens)
 
 
+def _check_model(model: object) -> None:
+    if model not in get_args(ModelName):
+        raise ValueError(f"model is {model!r}; expected 'bpe', 'wordpiece' or 'unigram'")
+
+
 def model_options(model: str, words: WordPlan | None, threads: int | None, unigram: UnigramOptions) -> ModelOptions:
     """Return what is trained where words are not."""
     unknown = [name for name in unigram if name not in UnigramOptions.__annotations__]
     if unknown:
-        raise TypeError(f"unexpected argument {unknown[0]!r}")
+        near = get_close_matches(unknown[0], _OPTIONS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"unexpected argument {unknown[0]!r}{hint}")
+    _check_model(model)
     if model != "unigram" and unigram:
         raise ValueError(f'{", ".join(unigram)} given; expected with model="unigram" alone')
-    if model not in ("bpe", "unigram", "wordpiece"):
-        raise ValueError(f"model is {model!r}; expected 'bpe', 'wordpiece' or 'unigram'")
     return ModelOptions(model, 256 if words is None and model == "bpe" else 1, threads, unigram)
 
 
@@ -85,7 +101,7 @@ def plan_of(
         ("max_token_length", NO_LIMIT if max_token_length is None else max_token_length, 1),
         ("pad_vocab_to", pad_vocab_to, 1),
     ):
-        if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise TypeError(f"{name} must be an int, not {type(value).__name__}")
         if value < lowest:
             counted = name == "vocab_size" and model.least == 256
@@ -103,16 +119,17 @@ def plan_of(
     longest = NO_LIMIT if max_token_length is None else min(max_token_length, NO_LIMIT)
     memory = None if max_memory is None else parse_bytes(max_memory)
     return Plan(
-        vocab_size, tuple(special_tokens), min_frequency, longest, tie_break, pad_vocab_to, memory, sample, model
-    )
+        int(vocab_size), tuple(special_tokens), int(min_frequency), int(longest), tie_break, int(pad_vocab_to), memory,
+        sample, model,
+    )  # fmt: skip
 
 
 def check_special_texts(special_tokens: Sequence[str], model: ModelOptions) -> None:
     """Refuse special tokens that no file could tell from ordinary ones.  Raises `ValueError` naming the token."""
     is_of_bytes = model.name == "bpe" and model.least == 256
-    for text in special_tokens:
+    for text in special_tokens if isinstance(special_tokens, list | tuple) else ():
         if not isinstance(text, str):
-            continue  # the options of counting say so
+            continue  # the options of counting name it
         if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
             problem = "holds half a surrogate pair; expected Unicode text"
         elif is_of_bytes and _reads_as_bytes(text):
@@ -137,6 +154,7 @@ def words_of(
     model: str, alphabet: str | None, vocab_size: int, *, unused: tuple[bool, ...], **options: Any
 ) -> WordPlan | None:
     """Return the plan of a training on words of characters; `None` for BPE of bytes."""
+    _check_model(model)
     if alphabet not in (None, "bytes", "chars"):
         raise ValueError(f"alphabet is {alphabet!r}; expected 'bytes' or 'chars'")
     if model == "wordpiece" and alphabet == "bytes":

@@ -83,8 +83,6 @@ def word_plan(
 ) -> WordPlan:
     """Check arguments before anything is read.  Raises `ValueError` naming the first that does not fit."""
     is_pieces = model == "wordpiece"
-    if model not in ("bpe", "wordpiece"):
-        raise ValueError(f"model is {model!r}; expected 'bpe' or 'wordpiece'")
     if is_pieces and end_of_word is not None:
         raise ValueError(f"end_of_word is {end_of_word!r}; WordPiece marks what continues a word, with '##'")
     if not is_pieces and score not in (None, "frequency"):

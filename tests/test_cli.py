@@ -297,7 +297,7 @@ def test_inspect(call: Call, tokenizer: bbpe.Tokenizer, tokenizer_path: Path, tm
     assert facts["fingerprint"] == tokenizer.fingerprint
     _, out, _ = call("inspect", tokenizer_path)
     assert b"<|endoftext|>" in out
-    tokenizer.save(tmp_path / "x.tiktoken")
+    tokenizer.save(tmp_path / "x.tiktoken", drop=["special_tokens"])
     status, _, errors = call("inspect", tmp_path / "x.tiktoken")
     assert status == 1
     assert "pattern" in errors
@@ -311,6 +311,7 @@ def test_train_with_every_option(call: Call, tmp_path: Path) -> None:
         (tmp_path / "corpus" / name).write_bytes(TEXT * 5)
     output = tmp_path / "out"
     arguments = ["--vocab-size", 310, "--output", output, "--format", "gpt2", "--pattern", "cl100k", "--quiet"]
+    arguments += ["--drop", "pattern"]
     arguments += ["--special-token", "<|endoftext|>", "--special-token", "<pad>", "--min-frequency", 2]
     arguments += ["--max-token-length", 5, "--tie-break", "bytes", "--document", "line", "--threads", 1]
     status, out, errors = call("train", tmp_path / "corpus", *arguments)
@@ -340,7 +341,7 @@ def test_train_with_every_option(call: Call, tmp_path: Path) -> None:
         (["text.txt", "--vocab-size", 300, "-o", "x.json", "--pattern", "gtp2"], "gtp2"),
         (["text.txt", "--vocab-size", 300, "-o", "x.json", "--pattern", "(["], "(["),
         (["text.txt", "--vocab-size", 300, "-o", "none/x.json"], "none"),
-        (["text.txt", "--vocab-size", 300, "-o", "x.bin"], "x.bin"),
+        (["text.txt", "--vocab-size", 300, "-o", "x.codes"], "x.codes"),
         (["-", "text.txt", "--vocab-size", 300, "-o", "x.json"], "standard input"),
         (["empty.txt", "--vocab-size", 300, "-o", "x.json"], "no text"),
     ],

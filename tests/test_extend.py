@@ -138,7 +138,7 @@ def test_others_load_them(request, tmp_path, name):
         ids = tok.encode(text, allowed_special="all")
         assert peer.encode(text, add_special_tokens=False).ids == ids
         assert other.encode(text, allowed_special="all") == ids
-    tok.save(tmp_path / "x.tiktoken")
+    tok.save(tmp_path / "x.tiktoken", drop=["special_tokens"])
     ranks = bbpe.load(tmp_path / "x.tiktoken", pattern="cl100k", special_tokens=tok.special_tokens)
     assert all(ranks.encode(text) == tok.encode(text) for text in TEXTS)
 

@@ -26,6 +26,7 @@ LAYERS = [
     {"encoding", "sources", "counts", "unigram_training"},
     {"words"},
     {"pipeline"},
+    {"edges", "named_tokens"},
     {"identity", "ways", "located", "stream_decoder"},
     {"decoding"},
     {"measures"},

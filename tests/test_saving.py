@@ -95,6 +95,9 @@ def test_it_comes_back_or_is_refused(options: dict[str, Any], suffix: str, tmp_p
         assert nothing_in(tmp_path)
         return
     again = bbpe.load(path, pattern="gpt2" if suffix == ".tiktoken" else None)
+    if suffix == ".gguf" and again.spec.characters is not None:
+        assert again.decode([0]) == " \u2047 "
+        again = bbpe.Tokenizer(replace(again.spec, characters=replace(again.spec.characters, unknown_text=None)))
     if suffix == ".codes":
         assert (again.merges, again.special_tokens) == (tok.merges, {"<unk>": 0})
     else:
@@ -177,7 +180,7 @@ def test_dropping(tmp_path: Path) -> None:
     tok.save(tmp_path / "a", format="gpt2", drop=["template"])
     same(bbpe.load(tmp_path / "a"), bbpe.Tokenizer(SPEC))
     for wrong in ("template", ["templates"], 5, [5]):
-        with pytest.raises(ValueError, match="drop is .*'special_tokens', 'template', 'pattern'"):
+        with pytest.raises(ValueError, match=r"drop is .*'special_tokens', 'template', 'pattern'"):
             tok.save(tmp_path / "b", drop=wrong)  # type: ignore[arg-type]
 
 
@@ -202,9 +205,10 @@ def test_a_writer_with_a_fault_writes_nothing(name: str, tmp_path: Path, monkeyp
 
     path.mkdir() if row.names[0][1:] else path.write_bytes(b"old")
     monkeypatch.setattr(formats.Format, "written", faulty)
-    with pytest.raises(VocabularyError, match=rf"{re.escape(path.name)}.* cannot hold this tokenizer"):
+    with pytest.raises(VocabularyError, match="cannot hold this tokenizer") as caught:
         tok.save(path, format=name)
     assert lost
+    assert path.name in str(caught.value)
     assert not list(path.iterdir()) if path.is_dir() else path.read_bytes() == b"old"
 
 

@@ -66,7 +66,7 @@ def test_random_corpora(tie_break: str) -> None:
 def test_special_tokens_separate(tie_break: str) -> None:
     rng = random.Random(f"specials {tie_break}")
     for _ in range(100):
-        specials = rng.sample(["a", "ab", "<s>", "<s>a", " ", "é", "b\n"], k=rng.randint(1, 3))
+        specials = rng.sample(["abc", "ab", "<s>", "<s>a", " ", "éé", "b\n"], k=rng.randint(1, 3))
         texts = [text + rng.choice(["", *specials]) + text[::-1] for text in random_texts(rng)]
         same(texts, 256 + 20 + len(specials), tie_break=tie_break, special_tokens=specials)
 

@@ -10,13 +10,15 @@ from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, write_atomic, write_folder_atomic
+from ..model_names import name_for_model
 from ..models import Unigram, WordPiece
 from ..patterns import Pattern
+from ..published import ALIASES, PUBLISHED
 from ..spec import TextRules, TokenizerSpec
 from ..vocab import Vocab
 from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
-from .reading import about
+from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 
 __all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "keys_of_characters", "load", "merges_of", "put"]
@@ -26,6 +28,9 @@ __all__ += ["ranks_of", "sniff", "written"]
 # What is known and not read, by how it begins.
 _REFUSED = {
     "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)": re.compile(rb"version https://git-lfs"),
+    "a byte order mark (BOM), which is no part of a vocabulary; save the file as UTF-8 without it": re.compile(
+        rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
+    ),
     "a web page": re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE),
     "a gzip file": re.compile(rb"\x1f\x8b"),
     "a zstd file": re.compile(rb"\x28\xb5\x2f\xfd"),
@@ -42,6 +47,8 @@ _HOLD_MODELS: dict[type, tuple[str, ...]] = {
 }
 
 _HEAD_BYTES = 1 << 16
+# the keys of a vocabulary of bytes, and those that a message shows
+_LEAST_KEYS, _SHOWN_KEYS = 256, 5
 # how many ids for each token, and besides
 _MOST_HOLES, _ROOM = 16, 1 << 21
 
@@ -61,8 +68,11 @@ def sniff(path: StrPath) -> str:
     given = Path(path)
     if given.is_dir():
         return _sniff_folder(given)
-    with given.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
+    try:
+        with given.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, f"{error.strerror}{_published_like(str(path))}", str(path)) from None
     for kind, begins in _REFUSED.items():
         if begins.match(head):
             _refuse(f"found {kind}, which is not supported", given)
@@ -72,7 +82,9 @@ def sniff(path: StrPath) -> str:
     by_name.sort(key=lambda name: _missing(given, FORMATS[name]) or 0)
     # one that needs two files is known by their names; content alone may be a broken file of another format
     alone = [name for name in by_content if len(FORMATS[name].names[0]) == 1]
-    fitting = [name for name in by_name if name in by_content] or alone or by_name or by_content
+    fitting = [name for name in by_name if name in by_content] or alone or by_name
+    if not fitting and head.lstrip()[:1] in (b"{", b"["):
+        _refuse_json(given)
     if not fitting:
         _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", given)
     return fitting[0]
@@ -214,6 +226,32 @@ def format_of(path: Path) -> str:
     if path.suffix == ".json" and "tekken" in path.name:
         return "tekken"
     return _BY_SUFFIX.get(path.suffix, "huggingface")
+
+
+def _published_like(name: str) -> str:
+    """Return what to call for a name that is no file but like a published one, as the end of a message."""
+    if "/" in name or "\\" in name:
+        return ""
+    if name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None:
+        return f"; {name!r} is a model: bbpe.encoding_for_model({name!r})"
+    near = get_close_matches(name.lower(), [*PUBLISHED, *ALIASES], n=1, cutoff=0.8)
+    if not near:
+        return ""
+    is_it = "is a published tokenizer" if near[0] == name else f"is like the published tokenizer {near[0]!r}"
+    return f"; {name!r} {is_it}: bbpe.get_encoding({near[0]!r})"
+
+
+def _refuse_json(path: Path) -> NoReturn:
+    """Raise `VocabularyError` on a JSON file that is no vocabulary, saying what it holds."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        _refuse(f"found JSON that is {shown(value)}", path)
+    if len(value) >= _LEAST_KEYS and all(type(token_id) is int for token_id in value.values()):
+        problem = f"found {len(value)} tokens and ids under another name; expected vocab.json beside its merges.txt"
+        raise VocabularyError(problem, path=path)
+    fields = ", ".join(map(repr, list(value)[:_SHOWN_KEYS])) or "none"
+    problem = f'found a JSON object without the field "model", so it is no tokenizer.json; its fields are {fields}'
+    raise VocabularyError(f"{problem}; expected a tokenizer.json, a vocab.json or a tekken.json", path=path)
 
 
 def _refuse(found: str, path: Path) -> NoReturn:

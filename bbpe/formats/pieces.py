@@ -21,6 +21,7 @@ from ..files import StrPath
 from ..models import Unigram
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import (
+    ALL_BLANKS,
     BLANK,
     BYTE_KEYS,
     Characters,
@@ -37,6 +38,8 @@ from .character_keys import key_of
 
 #: The types of pieces, in models and in GGUF files.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+#: What SentencePiece writes for the unknown piece by default.
+UNKNOWN_TEXT = " \u2047 "
 _LONGEST_PIECE = 1024  # pieces are words
 _MOST_PADDING = 1 << 16
 _PADDING = re.compile(r"\[PAD\d+\]")
@@ -56,7 +59,8 @@ class PieceModel:
     """All pieces in order of ids, and what happens to a text before they are looked for.
 
     `byte_fallback`: what is no piece becomes the pieces of its bytes.  `charsmap`: a compiled table of normalisation,
-    or empty.  `is_padded`: unused pieces called `[PADn]` fill ids, and are left out.
+    or empty.  `is_padded`: unused pieces called `[PADn]` fill ids, and are left out.  `unknown_text`: what decoding
+    writes for the unknown piece.
     """
 
     pieces: Sequence[Piece]
@@ -66,6 +70,7 @@ class PieceModel:
     remove_extra_whitespaces: bool
     charsmap: bytes = b""
     is_padded: bool = False
+    unknown_text: str = UNKNOWN_TEXT
 
 
 def spec_of(
@@ -110,7 +115,7 @@ class _Pieces:
         self.kept: list[str] = []
         self.unknown: int | None = None
         self.byte_ids: tuple[int, ...] = ()
-        self.is_bpe, self.is_padded = model.is_bpe, model.is_padded
+        self.is_bpe, self.is_padded, self.unknown_text = model.is_bpe, model.is_padded, model.unknown_text
         self.by_length: list[int] = []
         #: The highest id that is no padding, plus one.
         self.count = 0
@@ -172,7 +177,9 @@ class _Pieces:
 
     def characters(self) -> Characters:
         """Return what the model has beside its pieces of text."""
-        return Characters(self.byte_ids, self.unknown, True, True)
+        # a text that is the piece's own needs no rule
+        text = None if self.special.get(self.unknown_text) == self.unknown else self.unknown_text
+        return Characters(self.byte_ids, self.unknown, True, True, unknown_text=text)
 
 
 def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
@@ -228,7 +235,7 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
 
 
 def _strips(model: PieceModel) -> int:
-    return 1 if model.add_dummy_prefix or model.remove_extra_whitespaces else 0
+    return ALL_BLANKS if model.remove_extra_whitespaces else int(model.add_dummy_prefix)
 
 
 def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> PieceModel:
@@ -257,7 +264,8 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
         pieces = [rows[token_id] for token_id in range(len(rows))]
     if characters.unknown not in rows:
         raise VocabularyError("there is no unknown token, which SentencePiece always has", path=path)
-    return PieceModel(pieces, spec.model is None, bool(characters.byte_ids), prepends, squeezes, table, pads)
+    text = rows[characters.unknown].text if characters.unknown_text is None else characters.unknown_text
+    return PieceModel(pieces, spec.model is None, bool(characters.byte_ids), prepends, squeezes, table, pads, text)
 
 
 def padded(rows: Mapping[int, Piece], size: int, path: StrPath) -> list[Piece]:

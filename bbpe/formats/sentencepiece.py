@@ -48,6 +48,7 @@ def load(
             add_dummy_prefix=normalizer.add_dummy_prefix,
             remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
             charsmap=normalizer.precompiled_charsmap,
+            unknown_text=_text(model.trainer_spec.unk_surface, "trainer_spec.unk_surface"),
         )
         return spec_of(pieces, place=_place, pattern=pattern, special_tokens=given, name=name)
 
@@ -57,9 +58,14 @@ def _place(token_id: int) -> str:
 
 
 def _piece(token_id: int, row: Any) -> Piece:
-    if not isinstance(row.piece, str):  # what is no UTF-8 is given as its bytes
-        raise VocabularyError(f"{row.piece!r} is no UTF-8; expected text", place=_place(token_id))
-    return Piece(row.piece, row.score, row.type)
+    # what is no UTF-8 is given as its bytes
+    return Piece(_text(row.piece, _place(token_id)), row.score, row.type)
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise VocabularyError(f"{value!r} is no UTF-8; expected text", place=place)
+    return value
 
 
 def _parsed(path: StrPath) -> Any:
@@ -109,6 +115,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     model.trainer_spec.model_type = _BPE if pieces.is_bpe else _UNIGRAM
     model.trainer_spec.byte_fallback = pieces.byte_fallback
     model.trainer_spec.vocab_size = len(pieces.pieces)
+    model.trainer_spec.unk_surface = pieces.unknown_text
     model.normalizer_spec.name = "user_defined" if pieces.charsmap else "identity"
     model.normalizer_spec.precompiled_charsmap = pieces.charsmap
     model.normalizer_spec.add_dummy_prefix = pieces.add_dummy_prefix

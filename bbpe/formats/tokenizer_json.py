@@ -25,6 +25,7 @@ from .decoders import Decoder, read_decoder, write_decoder
 from .keys import MergeKeys, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
 from .known import check_special_tokens
 from .normalizers import read_normalizers, write_normalizers
+from .own_fields import read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
@@ -149,6 +150,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         # special tokens too: HF numbers those that are not here anew
         "vocab": _written_keys(spec, path, whole),
         "merges": _written_merges(spec, merges),
+        **write_own_fields(spec),
     }
 
 
@@ -234,6 +236,7 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     place = model.at("vocab")
     keys = check_ids(model.take_type("vocab", dict), path=model.path, place=place)
     merges = _merges(model, prefix)
+    own = read_own_fields(model)
     model.done()
     if byte_fallback or whole:
         _refuse_marks(model, "byte_fallback and ignore_merges are", prefix, end)
@@ -256,7 +259,9 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     unknown_id = None if unknown is None else _unknown_id(model, unknown, {**specials, **keys})
     if unknown is not None and not byte_fallback and any(unknown in pair for pair in merges.pairs):
         model.refuse(f"{shown(unknown)} is a part of one; expected that what is unknown merges with nothing", "merges")
-    characters = Characters((), unknown_id, fuse, marks, end, prefix=prefix, cleanup=decoder.cleanup)
+    characters = Characters(
+        (), unknown_id, fuse, marks, end, prefix=prefix, cleanup=decoder.cleanup, unknown_text=own.unknown_text
+    )
     alone = {text for text in both if len(text.removeprefix(prefix).removesuffix(end)) == 1 or len(text) == 1}
     if marks:  # no text has a blank where its tokens are looked for
         alone = {text for text in alone if " " not in text}

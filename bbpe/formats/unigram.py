@@ -11,6 +11,7 @@ from ..rules import Characters
 from ..spec import TokenizerSpec
 from ..unigram import piece_scores
 from .character_keys import keys_of_characters, read_keys
+from .own_fields import read_own_fields, write_own_fields
 from .reading import Fields, shown
 
 
@@ -38,7 +39,7 @@ def read_unigram(
             problem = f"token {row[0]!r} has id {token_id} here and {specials[row[0]]} in added_tokens"
             model.refuse(problem, f"vocab[{token_id}]")
         scores.append(float(row[1]))
-    is_float, user_defined = _read_own(model, len(scores))
+    own = read_own_fields(model)
     model.done()
     if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
@@ -48,7 +49,7 @@ def read_unigram(
     left_out = {key for key, token_id in keys.items() if key in specials or token_id == unknown}
     tokens, characters = read_keys(
         keys,
-        Characters((), unknown, True, marks_blanks),
+        Characters((), unknown, True, marks_blanks, unknown_text=own.unknown_text),
         byte_fallback=byte_fallback,
         left_out=left_out,
         path=model.path,
@@ -56,27 +57,10 @@ def read_unigram(
     )
     if byte_fallback and marks_blanks and b" " not in tokens.values():
         model.refuse("byte_fallback is true and U+2581 alone is no token, which is not supported", "vocab")
-    unigram = Unigram(tuple(scores), is_float, user_defined)
+    if any(token_id >= len(scores) for token_id in own.user_defined):
+        model.refuse("it names the id of no token as user_defined", "bbpe")
+    unigram = Unigram(tuple(scores), own.is_float, own.user_defined)
     return {keys[key]: token for key, token in tokens.items()}, unigram, characters
-
-
-#: A field of the model that HF's `tokenizers` passes over; it says what the others cannot.
-_OWN = "bbpe"
-_FLOAT = "float32"
-
-
-def _read_own(model: Fields, size: int) -> tuple[bool, tuple[int, ...]]:
-    """Return whether scores are summed up as SentencePiece does, and which tokens score by their length."""
-    if _OWN not in model:
-        return False, ()
-    own = Fields(model.take(_OWN), path=model.path, place=model.at(_OWN))
-    own.only("sums", _FLOAT)
-    user_defined = own.take_type("user_defined", list, [])
-    wrong = next((item for item in user_defined if type(item) is not int or not 0 <= item < size), None)
-    if wrong is not None:
-        own.refuse(f"found {shown(wrong)}; expected the id of a token", "user_defined")
-    own.done()
-    return True, tuple(user_defined)
 
 
 def write_unigram(spec: TokenizerSpec, model: Unigram) -> dict[str, Any]:
@@ -91,11 +75,10 @@ def write_unigram(spec: TokenizerSpec, model: Unigram) -> dict[str, Any]:
         for token_id, score in zip(spec.vocab, found.tolist(), strict=True):
             scores[token_id] = score
     keys = {token_id: key for key, token_id in keys_of_characters(spec).items()}
-    own = {_OWN: {"sums": _FLOAT, "user_defined": list(model.user_defined)}} if model.is_float else {}
     return {
         "type": "Unigram",
         "unk_id": spec.characters.unknown,
         "vocab": [[keys[token_id], scores[token_id]] for token_id in range(len(scores))],
         "byte_fallback": bool(spec.characters.byte_ids),
-        **own,
+        **write_own_fields(spec),
     }

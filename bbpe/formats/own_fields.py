@@ -1,0 +1,52 @@
+"""What a `tokenizer.json` has no place for: a field of the model that HF's `tokenizers` passes over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..models import Unigram
+from ..spec import TokenizerSpec
+from .reading import Fields, shown
+
+_NAME = "bbpe"
+_FLOAT = "float32"
+
+
+@dataclass(frozen=True)
+class OwnFields:
+    """Of a Unigram model whether scores are summed up as SentencePiece does, and which tokens score by their length.
+
+    `unknown_text`: what decoding writes for the unknown token, where that is not the token itself.
+    """
+
+    is_float: bool = False
+    user_defined: tuple[int, ...] = ()
+    unknown_text: str | None = None
+
+
+def read_own_fields(model: Fields) -> OwnFields:
+    """Take the field of a `model`; `VocabularyError` on what `write_own_fields` does not write."""
+    if _NAME not in model:
+        return OwnFields()
+    own = Fields(model.take(_NAME), path=model.path, place=model.at(_NAME))
+    is_float = "sums" in own
+    if is_float:
+        own.only("sums", _FLOAT)
+    user_defined = own.take_type("user_defined", list, [])
+    wrong = next((item for item in user_defined if type(item) is not int or item < 0), None)
+    if wrong is not None:
+        own.refuse(f"found {shown(wrong)}; expected the id of a token", "user_defined")
+    text = own.take_type("unknown_text", str) if "unknown_text" in own else None
+    own.done()
+    return OwnFields(is_float, tuple(user_defined), text)
+
+
+def write_own_fields(spec: TokenizerSpec) -> dict[str, Any]:
+    """Return the field of a model, by its name, or nothing where the file says it all."""
+    fields: dict[str, Any] = {}
+    if isinstance(spec.model, Unigram) and spec.model.is_float:
+        fields |= {"sums": _FLOAT, "user_defined": list(spec.model.user_defined)}
+    if spec.characters is not None and spec.characters.unknown_text is not None:
+        fields["unknown_text"] = spec.characters.unknown_text
+    return {_NAME: fields} if fields else {}
