@@ -9,7 +9,8 @@ import bbpe
 from bbpe import formats
 
 from .command import Command, add_tokenizer, load_tokenizer, positive
-from .counting import add_counting, add_progress, check_folder, counting_options, progress_of
+from .counting import add_counting, add_progress, counting_options, progress_of
+from .outputs import check_output, inputs_of
 from .streams import say, say_json
 
 
@@ -31,8 +32,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     if bool(args.files) == (args.counts is not None):
         raise ValueError("expected either files to learn from or --counts")
-    check_folder(args.output, "the tokenizer")
     output_format = args.format or formats.format_of(Path(args.output))
+    inputs = inputs_of(files=args.files, tokenizer=args.tokenizer, named=[args.counts])
+    check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     tokenizer = load_tokenizer(args)
     source = args.files
     if args.counts is not None:

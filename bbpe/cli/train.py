@@ -12,7 +12,8 @@ from bbpe import formats
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
-from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
+from .counting import add_counting, add_progress, counting_options, progress_of, stdin_texts
+from .outputs import check_output, inputs_of
 from .streams import STDIN, say, say_json
 
 _WORD_OPTIONS = ("model", "alphabet", "end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
@@ -48,8 +49,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    check_folder(args.output, "the tokenizer")
     output_format = args.format or formats.format_of(Path(args.output))
+    inputs = inputs_of(files=args.files, named=[args.counts])
+    check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     started = time.perf_counter()
     tokenizer = _train(args)
     seconds = time.perf_counter() - started
