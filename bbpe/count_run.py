@@ -111,7 +111,7 @@ class CountRun:
         budget, total = self._budget, self._job.total
         if budget is None:
             return
-        note = f"max_memory {shown(budget.limit)}: {self._threads} threads, tables of {shown(budget.tables)}"
+        note = f"{budget.name} {shown(budget.limit)}: {self._threads} threads, tables of {shown(budget.tables)}"
         if isinstance(self._job, Files) and total:
             unique, unique_bytes, table_bytes = self._estimate(total)
             spills = "to be spilled to Parquet files, " if table_bytes > budget.tables else ""
