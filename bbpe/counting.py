@@ -44,13 +44,15 @@ def count(
     `sample` is the share of texts to count, chosen by a hash of each.
 
     `max_memory`, bytes or a string such as "4GB", is for the whole process: counts that do not fit are kept in Parquet
-    files meanwhile, exactly.  `checkpoint`, a folder, lets a count that was killed go on where it was when it
+    files meanwhile, exactly; a lower limit that the system sets for the process holds too.  `checkpoint`, a folder that
+    is new, empty or an earlier count's, and not in the corpus, lets a count that was killed go on where it was when it
     is called again with the same arguments.  `threads`: one for each core by default, fewer where memory is short;
     `executor`: any of `concurrent.futures`, instead of threads.  None of these changes the result.  `progress`: True
     for a bar on stderr, or a function of `bbpe.progress.Progress`.
 
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` naming what cannot be
-    read as text, `OSError` naming a file that cannot be read, `ImportError` where a package is needed.
+    read as text, or a checkpoint that is not ours, in use, damaged or of another count, `OSError` naming a file that
+    cannot be read, `ImportError` where a package is needed.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
