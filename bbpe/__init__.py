@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .budget import set_cache_limit
     from .compat.classic import BBPETokenizer
-    from .core.budget import set_cache_limit
     from .counting import count, count_from_iterator
     from .counts import PretokenCounts, Summary, load_counts
     from .encoding import CacheInfo
@@ -70,8 +70,8 @@ __version__ = "0.1.0"
 #: Where public names live.  A room is imported when one of its names is first used, so that a program which only loads
 #: a tokenizer, or never comes to it, does not wait for the rooms of training.
 _ROOMS = {
+    ".budget": "set_cache_limit",
     ".compat.classic": "BBPETokenizer",
-    ".core.budget": "set_cache_limit",
     ".counting": "count count_from_iterator",
     ".counts": "PretokenCounts Summary load_counts",
     ".encoding": "CacheInfo",

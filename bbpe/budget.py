@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from .core import budget as core
 
 #: What pyarrow's libraries take once they are imported, in bytes; measured.
 _PYARROW = 64 << 20
@@ -13,6 +16,9 @@ _PYARROW = 64 << 20
 _INTERPRETER = 40 << 20
 #: What allocators keep besides, and huge pages round up, in bytes; measured.
 _SLACK = 16 << 20
+#: Limits of control groups from here on are none.
+_NO_LIMIT = 1 << 60
+_CGROUPS_OF, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
@@ -49,15 +55,105 @@ def shown(size: float) -> str:
     return f"{size:.0f} bytes"
 
 
+def set_cache_limit(limit: int | str) -> None:
+    """Set how many bytes the caches of all tokenizers of this process may take together; 64 MiB at first.
+
+    `limit` is a number of bytes or a string such as "1GB", as `max_memory` is.  As much again may be kept of the memory
+    of the last large array of ids that was dropped, for the next one.  Caches that exist go on until
+    `Tokenizer.clear_cache`.  With 0 there are none but a few kilobytes of each call's own, and encoding is slower.
+
+    Raises `ValueError` on a limit that is negative, 2**63 or more, or no size, `TypeError` on other types.
+
+    >>> import bbpe
+    >>> bbpe.set_cache_limit("64 MiB")
+    """
+    size = 0 if type(limit) is int and limit == 0 else parse_bytes(limit)
+    if size >= 2**63:
+        raise ValueError(f"the cache limit is {size} bytes; expected less than 2**63")
+    core.set_cache_limit(size)
+
+
 def resident_bytes() -> int:
-    """Return how much memory this process has now."""
+    """Return how much memory this process has now; without psutil what it had at most."""
+    try:
+        import psutil
+
+        return int(psutil.Process().memory_info().rss)
+    except ImportError:
+        pass
     try:
         import resource
-
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-        return pages * resource.getpagesize()
-    except (ImportError, OSError, ValueError, IndexError):
+    except ImportError:
         return _INTERPRETER
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak << 10
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How many bytes the process may have, and what says so."""
+
+    size: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} is {shown(self.size)}"
+
+
+def limit_of(max_memory: int | str) -> Limit:
+    """Return the lowest limit that holds: `max_memory`, or one that the system has set for this process.
+
+    >>> limit_of("1MB")
+    Limit(size=1000000, name='max_memory')
+    """
+    return min((Limit(parse_bytes(max_memory), "max_memory"), *_system_limits()), key=lambda limit: limit.size)
+
+
+def _system_limits() -> Iterator[Limit]:
+    """Yield the limits of control groups (v1 and v2), and what that of address space leaves beside what is mapped."""
+    for path in _cgroup_files():
+        try:
+            text = path.read_text("ascii").strip()
+        except (OSError, ValueError):
+            continue
+        # "max", and in v1 a number of pages that no machine has
+        if text.isdigit() and int(text) < _NO_LIMIT:
+            yield Limit(int(text), f"the memory limit of the control group ({path})")
+    try:
+        import resource
+    except ImportError:
+        return
+    space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if space != resource.RLIM_INFINITY:
+        more = space - _mapped_bytes()
+        yield Limit(max(resident_bytes() + more, 1), "what the limit of address space (ulimit -v) allows")
+
+
+def _cgroup_files() -> Iterator[Path]:
+    """Yield the files of limits of this process's control groups and of those above them."""
+    try:
+        lines = _CGROUPS_OF.read_text("utf-8").splitlines()
+    except (OSError, ValueError):
+        return
+    for line in lines:
+        _, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        name = "memory.limit_in_bytes" if controllers else "memory.max"
+        root = _CGROUPS / "memory" if controllers else _CGROUPS
+        # a container sees the files of its own group at the root, whatever path it is told
+        folder = root / group.strip("/")
+        yield from (parent / name for parent in (folder, *folder.parents) if parent.is_relative_to(root))
+
+
+def _mapped_bytes() -> int:
+    try:
+        import psutil
+
+        return int(psutil.Process().memory_info().vms)
+    except ImportError:
+        return resident_bytes()
 
 
 def _base() -> int:
@@ -71,15 +167,19 @@ def affordable_threads(max_memory: int | str, threads: int, each: int) -> int:
     >>> affordable_threads("100GB", 8, 1 << 20), affordable_threads("1MB", 8, 1 << 20)
     (8, 1)
     """
-    return max(1, min(threads, (parse_bytes(max_memory) - _base()) // 4 // each))
+    return max(1, min(threads, (limit_of(max_memory).size - _base()) // 4 // each))
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The memory that counting may take: `limit` for the whole process, `tables` for counts before they are spilled."""
+    """The memory that counting may take: `limit` for the whole process, `tables` for counts before they are spilled.
+
+    `name` is what sets the limit.
+    """
 
     limit: int
     tables: int
+    name: str = "max_memory"
 
     @classmethod
     def of(cls, max_memory: int | str, *, buffers: int) -> Budget:
@@ -87,14 +187,13 @@ class Budget:
 
         Raises `ValueError` when less is left than counting needs.
         """
-        limit = parse_bytes(max_memory)
-        base = _base()
-        room = limit - base - buffers
+        limit, base = limit_of(max_memory), _base()
+        room = limit.size - base - buffers
         # spilling copies the rows once, and a table grows by doubling: a third of the room is what it may hold
         tables = room // 3
         if tables < 1 << 20:
             raise ValueError(
-                f"max_memory is {shown(limit)}; Python, pyarrow and buffers take {shown(base + buffers)} of it, "
+                f"{limit}; Python, pyarrow and buffers take {shown(base + buffers)} of it, "
                 f"expected at least {shown(base + buffers + (8 << 20))}"
             )
-        return cls(limit, tables)
+        return cls(limit.size, tables, limit.name)

@@ -1,24 +1,46 @@
 """A folder that remembers how far a count is, so that one that was killed goes on where it was.
 
-`state.json` says what is being counted and how, which run files hold the counts so far, and the place behind the last
-text in them.  It is replaced as a whole after the runs that it names are written, so at any moment the folder holds
-one consistent state; files that it does not name are left over and replaced.
+`bbpe-checkpoint.json` marks the folder as ours, and is locked while a process counts there.  `state.json` says what is
+being counted and how, which run files hold the counts so far, and the place after the last text in them.  It is
+replaced as a whole after the runs that it names are written, so at any moment the folder holds one consistent state.
+Files of our names that it does not name are left over and deleted; no other file is touched.
+
+Each process that counts gives its files random names.  So where the file system has no locks, a second process ends
+with an error, never with wrong counts.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, Self
 
 from .chunks import Place
 from .counts import Summary
 from .errors import CorpusError
 from .files import StrPath, write_atomic
+from .locking import FolderLock
+from .rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
+from .sources import is_plain
 
-_VERSION = 1
+_VERSION = 2
+_MARKER, _STATE = "bbpe-checkpoint.json", "state.json"
+_MARK = f'{{"format": "bbpe checkpoint", "version": {_VERSION}}}\n'.encode()
+#: Files of counts, and what a killed process leaves of the files that it was writing.
+_RUN = re.compile(r"bbpe-run-\d{5,12}-[0-9a-f]{12}\.parquet")
+_LEFT_OVER = re.compile(
+    rf"(?:{_RUN.pattern}|bbpe-part-\d{{5,12}}-[0-9a-f]{{12}}\.parquet"
+    rf"|\.(?:bbpe-run-[\w-]+\.parquet|{re.escape(_STATE)})\.[0-9a-f]{{12}}\.tmp)",
+    re.ASCII,
+)
+#: Numbers in a state are below this, and those of chunks fit the upper half of a place.
+_MOST, _MOST_CHUNKS = 2**63, 2**32
+_START_AGAIN = "delete the folder to start again"
 
 
 @dataclass(frozen=True)
@@ -37,9 +59,10 @@ class State:
 
 
 class Checkpoint:
-    """The folder of one count; `identity` is plain data that says what is counted and how.
+    """The folder of one count; `identity` is plain data that says what is counted and how.  A context manager.
 
-    Raises `OSError` when the folder cannot be made.
+    Raises `CorpusError` when the folder holds files and is not ours, when it is of another version, or when another
+    count is using it; `OSError` when it cannot be made.
     """
 
     def __init__(self, folder: StrPath, identity: Mapping[str, Any]) -> None:
@@ -47,7 +70,20 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         # as it comes back from the file
         self._identity: dict[str, Any] = json.loads(json.dumps(identity))
-        self._path = self.folder / "state.json"
+        self._path = self.folder / _STATE
+        self._token = secrets.token_hex(6)
+        self._digests: dict[str, dict[str, Any]] = {}
+        self._lock = self._taken()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def name(self, kind: str, number: int) -> Path:
+        """Return the path of a new file of counts of this process; `kind` is "run" or "part"."""
+        return self.folder / file_name(kind, number, self._token)
 
     def load(self) -> State:
         """Return where to go on, from the beginning if the folder is new.
@@ -58,43 +94,176 @@ class Checkpoint:
             self._tidy(())
             return State()
         try:
-            record = json.loads(self._path.read_bytes())
-            identity, state = record["identity"], record["state"]
-            if record["version"] != _VERSION:
-                raise ValueError(f"version {record['version']}")
-            found = State(
-                Place(**state["place"]),
-                state["chunk"],
-                Summary(**state["summary"]),
-                tuple(state["runs"]),
-                state["parts"],
-                state["ended"],
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise CorpusError(f"{self._path}: expected the state of a count: {error}; delete the folder") from error
+            record = json.loads(self._path.read_bytes(), parse_constant=_refuse_constant)
+            found = _state_of(record)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise CorpusError(f"{self._path}: expected the state of a count: {error}; {_START_AGAIN}") from error
+        identity = record["identity"]
         for key, mine in self._identity.items():
             if identity.get(key) != mine:
                 raise CorpusError(
                     f"{self._path}: this checkpoint is of another count: {_difference(key, identity.get(key), mine)}; "
                     "use another folder, or delete this one"
                 )
-        for run in found.runs:
-            if not (self.folder / run).is_file():
-                raise CorpusError(f"{self.folder / run}: a file of the checkpoint is gone; delete the folder")
+        self._check_place(found)
+        for run in record["state"]["runs"]:
+            self._check_run(run, found.parts)
+            self._digests[run["name"]] = run
         self._tidy(found.runs)
         return found
 
-    def _tidy(self, runs: tuple[str, ...]) -> None:
-        """Delete what a killed process left over."""
-        for pattern in ("run-*.parquet", "part-*.parquet", ".*.tmp"):
-            for path in self.folder.glob(pattern):
-                if path.name not in runs:
-                    path.unlink(missing_ok=True)
-
     def save(self, state: State) -> None:
         """Write where to go on."""
-        record = {"version": _VERSION, "identity": self._identity, "state": asdict(state)}
-        write_atomic(self._path, json.dumps(record).encode())
+        runs = [self._described(run) for run in state.runs]
+        record = {"identity": self._identity, "state": {**asdict(state), "runs": runs}}
+        sealed = {"version": _VERSION, **record, "digest": _digest_of(record)}
+        write_atomic(self._path, json.dumps(sealed).encode())
+
+    def _taken(self) -> FolderLock:
+        marker = self.folder / _MARKER
+        if not marker.exists():
+            others = sorted(entry.name for entry in self.folder.iterdir())
+            # another process may have made the marker just now
+            if others and _MARKER not in others:
+                shown = ", ".join(map(repr, others[:4])) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
+                raise CorpusError(
+                    f"{self.folder}: the folder is no checkpoint of bbpe and holds {shown}; expected a new or empty "
+                    "folder, or one that an earlier count made"
+                )
+        try:
+            lock = FolderLock(marker)
+        except BlockingIOError:
+            raise CorpusError(
+                f"{self.folder}: another count is using this checkpoint folder; wait until it ends, or use another "
+                "folder"
+            ) from None
+        found = lock.content(_MARK)
+        if found != _MARK:
+            lock.release()
+            raise CorpusError(
+                f"{marker}: found {found[:80]!r}, expected {_MARK!r}: the checkpoint is of another version of bbpe, or "
+                f"damaged; use another folder, or {_START_AGAIN}"
+            )
+        return lock
+
+    def _check_place(self, state: State) -> None:
+        """Refuse a place that is not in the corpus."""
+        files, place = self._identity.get("files"), state.place
+        count = len(files) if isinstance(files, list) else 1
+        inside = place.source < count or place == Place(count)
+        if inside and isinstance(files, list) and place.source < count:
+            name, size = files[place.source][:2]
+            inside = place.byte <= size or not is_plain(Path(name))
+        if not inside:
+            raise CorpusError(f"{self._path}: {place} is not in the corpus, of {count} sources; {_START_AGAIN}")
+
+    def _check_run(self, run: Mapping[str, Any], parts: int) -> None:
+        path = self.folder / run["name"]
+        if not path.is_file():
+            raise CorpusError(f"{path}: a file of the checkpoint is gone; {_START_AGAIN}")
+        found = self._described(path.name)
+        if found != run:
+            told = f"{found['bytes']} bytes of digest {found['digest']}, expected {run['bytes']} of {run['digest']}"
+            raise CorpusError(f"{path}: a file of the checkpoint was changed: {told}; {_START_AGAIN}")
+        reader = RunReader(path)
+        reader.close()
+        if reader.groups != parts:
+            raise CorpusError(f"{path}: found {reader.groups} parts, and {self._path} says {parts}; {_START_AGAIN}")
+
+    def _described(self, run: str) -> dict[str, Any]:
+        """Return what the state says of a run, by which a change of it is found."""
+        if run not in self._digests:
+            with (self.folder / run).open("rb") as file:
+                digest = hashlib.file_digest(file, _blake).hexdigest()
+                self._digests[run] = {"name": run, "bytes": file.tell(), "digest": digest}
+        return self._digests[run]
+
+    def _tidy(self, runs: tuple[str, ...]) -> None:
+        """Delete what a killed process left over."""
+        for path in self.folder.iterdir():
+            if _LEFT_OVER.fullmatch(path.name) and path.name not in runs:
+                path.unlink(missing_ok=True)
+
+
+def file_name(kind: str, number: int, token: str) -> str:
+    """Return how a file of counts is called; `kind` is "run" or "part", `token` is that of the process."""
+    return f"bbpe-{kind}-{number:05}-{token}.parquet"
+
+
+def _blake() -> Any:
+    return hashlib.blake2b(digest_size=16)
+
+
+def _digest_of(record: Mapping[str, Any]) -> str:
+    text = json.dumps({key: record[key] for key in ("identity", "state")}, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"found {name}, expected a number")
+
+
+def _state_of(record: Any) -> State:
+    """Check each field of what a file says; `ValueError` or `TypeError` on what `save` does not write."""
+    if isinstance(record, dict) and record.get("version") != _VERSION:
+        raise ValueError(f"version is {_short(record.get('version'))}; expected {_VERSION}")
+    _record(record, ("version", "identity", "state", "digest"), "the file")
+    _expect(record["identity"], dict, "identity")
+    state = _record(record["state"], [row.name for row in fields(State)], "state")
+    place = _numbers(Place, state["place"], "place")
+    summary = _numbers(Summary, state["summary"], "summary")
+    chunk = _number(state["chunk"], "chunk", _MOST_CHUNKS)
+    parts = _number(state["parts"], "parts", MOST_PARTS + 1)
+    if parts < LEAST_PARTS or parts & (parts - 1):
+        raise ValueError(f"parts is {parts}; expected a power of two from {LEAST_PARTS} to {MOST_PARTS}")
+    names = [_run_name(run) for run in _expect(state["runs"], list, "runs")]
+    if len(set(names)) != len(names):
+        raise ValueError(f"a run is named twice: {', '.join(names)}")
+    ended = _expect(state["ended"], bool, "ended")
+    if record["digest"] != _digest_of(record):
+        raise ValueError("its digest is of something else; the file was changed")
+    return State(place, chunk, summary, tuple(names), parts, ended)
+
+
+def _run_name(run: Any) -> str:
+    _record(run, ("name", "bytes", "digest"), "a run")
+    name: str = _expect(run["name"], str, "the name of a run")
+    if not _RUN.fullmatch(name):
+        raise ValueError(f"a run is called {_short(name)}; expected such as {file_name('run', 0, '0' * 12)!r}")
+    _number(run["bytes"], "the bytes of a run", _MOST)
+    _expect(run["digest"], str, "the digest of a run")
+    return name
+
+
+def _record(value: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+    found: dict[str, Any] = _expect(value, dict, what)
+    if set(found) != set(names):
+        raise ValueError(f"{what} has the fields {_short(', '.join(found))}; expected {', '.join(names)}")
+    return found
+
+
+def _numbers(kind: type[Any], value: Any, what: str) -> Any:
+    found = _record(value, [row.name for row in fields(kind)], what)
+    return kind(**{key: _number(number, f"{what}.{key}", _MOST) for key, number in found.items()})
+
+
+def _number(value: Any, name: str, limit: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is {_short(value)}; expected a whole number")
+    if not 0 <= value < limit:
+        raise ValueError(f"{name} is {_short(value)}; expected 0 to {limit - 1}")
+    return value
+
+
+def _expect(value: Any, kind: type[Any], name: str) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {_short(value)}; expected {kind.__name__}")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _difference(key: str, theirs: Any, mine: Any) -> str:

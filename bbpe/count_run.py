@@ -16,7 +16,7 @@ from threading import Event
 from typing import TypeAlias
 
 from .budget import Budget, affordable_threads, shown
-from .checkpoint import Checkpoint, State
+from .checkpoint import Checkpoint, State, file_name
 from .chunks import Cutter, Place
 from .core.count import PretokenTable
 from .counter import ChunkCounter
@@ -70,7 +70,7 @@ class CountRun:
             stack.callback(self._stopped.set)
             self._workers = stack.enter_context(Workers(self._rules, self._reading, self._threads))
             self._checkpoint: Checkpoint | None = None
-            self._folder = self._made_folder(stack)
+            self._name = self._names(stack)
             self._parts = self._state.parts or parts_for(self._job.total, self._room)
             self._plan()
             if not self._state.ended:
@@ -88,21 +88,22 @@ class CountRun:
     def _room(self) -> int:
         return self._budget.tables if self._budget else 1 << 28
 
-    def _made_folder(self, stack: ExitStack) -> Path | None:
-        """Return where runs go, and take up the state that is there."""
+    def _names(self, stack: ExitStack) -> Callable[[str, int], Path] | None:
+        """Return what gives names to files of counts, and take up the state that is there."""
         settings = self._settings
         if settings.checkpoint is not None:
             pyarrow_parquet()
             identity = {**settings.kind.as_json(), "sample": settings.sample, **self._job.identity()}
-            self._checkpoint = Checkpoint(settings.checkpoint, identity)
+            self._checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
             self._state = self._checkpoint.load()
             self._runs = [self._checkpoint.folder / run for run in self._state.runs]
-            return self._checkpoint.folder
+            return self._checkpoint.name
         if settings.max_memory is not None:
             pyarrow_parquet()
             # a thread that nobody waits for after Ctrl-C may still write there
             folder = tempfile.TemporaryDirectory(prefix="bbpe-", ignore_cleanup_errors=True)
-            return Path(stack.enter_context(folder))
+            path = Path(stack.enter_context(folder))
+            return lambda kind, number: path / file_name(kind, number, "0")
         return None
 
     def _plan(self) -> None:
@@ -110,7 +111,7 @@ class CountRun:
         budget, total = self._budget, self._job.total
         if budget is None:
             return
-        note = f"max_memory {shown(budget.limit)}: {self._threads} threads, tables of {shown(budget.tables)}"
+        note = f"{budget.name} {shown(budget.limit)}: {self._threads} threads, tables of {shown(budget.tables)}"
         if isinstance(self._job, Files) and total:
             unique, unique_bytes, table_bytes = self._estimate(total)
             spills = "to be spilled to Parquet files, " if table_bytes > budget.tables else ""
@@ -207,12 +208,13 @@ class CountRun:
 
     def _flush(self) -> None:
         """Write what the tables hold to runs."""
-        assert self._folder is not None
+        assert self._name is not None
         self._state = replace(self._state, summary=self._state.summary + self._workers.drain())
+        kept = self._checkpoint is not None
         for lane in self._workers.lanes:
             if len(lane.table):
-                path = self._folder / f"run-{len(self._runs):05}.parquet"
-                unique, size = apart(partial(write_run, path, lane, self._parts, self._stopped))
+                path = self._name("run", len(self._runs))
+                unique, size = apart(partial(write_run, path, lane, self._parts, self._stopped, kept=kept))
                 self._largest = max(self._largest, (unique, size))
                 self._runs.append(path)
 
@@ -224,14 +226,14 @@ class CountRun:
 
     def _merge(self) -> PretokenCounts:
         """Add up the runs: into a table, or into a file when memory is bounded."""
-        assert self._folder is not None
+        assert self._name is not None
+        name = partial(self._name, "part")
         kind, summary = self._settings.kind, replace(self._state.summary, files=self._job.files)
         steps, step = 2 * self._parts, 0
 
         def batches() -> Iterator[Rows]:
             nonlocal step
-            assert self._folder is not None
-            source = merged(self._runs, self._parts, self._folder, self._room)
+            source = merged(self._runs, self._parts, name, self._room)
             while (rows := apart(lambda: next(source, None))) is not None:
                 step += 1
                 self._report(Progress("sum", min(step, steps), steps, "parts"))
@@ -245,7 +247,7 @@ class CountRun:
         folder = Path(tempfile.mkdtemp(prefix="bbpe-"))
         path, unique, total = folder / "counts.parquet", 0, 0
         try:
-            with writing(path) as file:
+            with writing(path, kept=False) as file:
                 for rows in regrouped(batches()):
                     file.write(rows)
                     unique, total = unique + len(rows), total + sum(rows.counts.tolist())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 
 from . import corpus
 from .count_run import CountRun, Growth, Report
 from .counts import Document, PretokenCounts
+from .errors import CorpusError
 from .jobs import Files, Iterated
 from .normalize import Text
 from .progress import Progress, resolve
@@ -42,13 +44,15 @@ def count(
     `sample` is the share of texts to count, chosen by a hash of each.
 
     `max_memory`, bytes or a string such as "4GB", is for the whole process: counts that do not fit are kept in Parquet
-    files meanwhile, exactly.  `checkpoint`, a folder, lets a count that was killed go on where it was when it
+    files meanwhile, exactly; a lower limit that the system sets for the process holds too.  `checkpoint`, a folder that
+    is new, empty or an earlier count's, and not in the corpus, lets a count that was killed go on where it was when it
     is called again with the same arguments.  `threads`: one for each core by default, fewer where memory is short;
     `executor`: any of `concurrent.futures`, instead of threads.  None of these changes the result.  `progress`: True
     for a bar on stderr, or a function of `bbpe.progress.Progress`.
 
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` naming what cannot be
-    read as text, `OSError` naming a file that cannot be read, `ImportError` where a package is needed.
+    read as text, or a checkpoint that is not ours, in use, damaged or of another count, `OSError` naming a file that
+    cannot be read, `ImportError` where a package is needed.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -103,7 +107,13 @@ def count_files(
     files: corpus.Files, settings: Settings, report: Report, growth: Growth | None = None
 ) -> PretokenCounts:
     """Count files by checked arguments; `growth` hears of what is certain before all is counted."""
-    job = Files(corpus.paths(files), Reading(settings.text_field, settings.rules().block))
+    if isinstance(files, Iterator):
+        files = list(files)
+    paths = corpus.paths(files)
+    if settings.checkpoint is not None:
+        given = [files] if isinstance(files, str | os.PathLike) else files
+        _check_checkpoint(Path(settings.checkpoint), [*given, *paths])
+    job = Files(paths, Reading(settings.text_field, settings.rules().block))
     return CountRun(job, settings, report, growth).run()
 
 
@@ -114,3 +124,16 @@ def count_texts(
     if isinstance(texts, (str, bytes, bytearray, memoryview)) or not isinstance(texts, Iterable):
         raise TypeError(f"expected an iterable of texts, not one {type(texts).__name__}")
     return CountRun(Iterated(texts, settings.rules().block), settings, report, growth).run()
+
+
+def _check_checkpoint(checkpoint: Path, corpus_paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse a checkpoint folder that holds a file of the corpus, or is within a folder of it: it would be counted."""
+    folder = Path(os.path.realpath(checkpoint))
+    for given in corpus_paths:
+        path = Path(os.path.realpath(given))
+        if path.is_dir() and folder.is_relative_to(path):
+            # `corpus.paths` leaves out hidden folders
+            if not any(part.startswith(".") for part in folder.relative_to(path).parts):
+                raise CorpusError(f"{checkpoint}: the checkpoint folder is in the corpus, {given}; use another folder")
+        elif path.is_relative_to(folder):
+            raise CorpusError(f"{checkpoint}: the checkpoint folder holds {given} of the corpus; use another folder")

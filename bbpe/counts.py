@@ -18,13 +18,15 @@ from typing import Any, Literal, TypeAlias
 from .core.count import PretokenTable
 from .errors import CorpusError
 from .patterns import Pattern, get_pattern
-from .rowfiles import ROWS, Rows, metadata_of, read_rows, regrouped, writing
+from .rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 
 Document: TypeAlias = Literal["file", "line"]
 
 #: The key of our metadata in a Parquet file, and the version of what it holds.
 _KEY = "bbpe"
-_VERSION = 1
+_VERSION = 2
+#: Says that the file had `_KEY` when it was written.
+_WRITER = {"writer": "bbpe"}
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ class Kind:
         row = record["pattern"]
         named = get_pattern(row["name"]) if row["name"] is not None else None
         steps, special_tokens, longest = tuple(row["steps"]), record["special_tokens"], record["max_pretoken_bytes"]
-        texts = [*steps, *special_tokens, *(record[name] for name in ("unicode", "normalisation") if record[name])]
+        named_by = (record["unicode"], record["normalisation"])
+        texts = [*steps, *special_tokens, *(text for text in named_by if text is not None)]
         if not all(isinstance(text, str) for text in texts) or not isinstance(longest, int | None):
             raise TypeError(f"expected texts and a number, not {texts!r} and {longest!r}")
         if record["document"] not in ("file", "line"):
@@ -128,10 +131,11 @@ class _Spilled:
 class PretokenCounts:
     """The pretokens of a corpus and how often each occurs, in the order of their first appearance.
 
-    `counts_a + counts_b` are the counts of both corpora, a's first; the kind of both must be the same.  Iterating
-    yields `(pretoken, count)`: bytes and int.  `len` is the number of unique pretokens, `total` of all.
-    `pattern`, `special_tokens`, `document` say how they were made, `summary` from what.  Counts that did
-    not fit `max_memory` lie in a temporary file that is deleted with this object.
+    `counts_a + counts_b` are the counts of both corpora, a's first, and `sum` adds up any number of them; the kind of
+    all must be the same, and no count may pass 64 bits (`OverflowError`).  Iterating yields `(pretoken, count)`: bytes
+    and int.  `len` is the number of unique pretokens, `total` of all.  `pattern`, `special_tokens`, `document` say how
+    they were made, `summary` from what.  Counts that did not fit `max_memory` lie in a temporary file that is deleted
+    with this object.
 
     >>> import bbpe
     >>> counts = bbpe.count_from_iterator(["a b a"], pattern="gpt2")
@@ -215,6 +219,10 @@ class PretokenCounts:
             raise ValueError(f"a weight is {weight}; expected more than 0, and finite")
         return counts_of(self.table().scale(float(weight)), self.kind, self.summary)
 
+    def __radd__(self, other: int) -> PretokenCounts:
+        # what `sum` begins with
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __add__(self, other: PretokenCounts) -> PretokenCounts:
         if not isinstance(other, PretokenCounts):
             return NotImplemented
@@ -235,15 +243,18 @@ class PretokenCounts:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with the columns `pretoken` (binary) and `count` (uint64), in order.
 
-        How the counts were made is in its metadata, key "bbpe", as JSON.  Raises `ImportError` without pyarrow,
-        `OSError` naming the file.
+        How the counts were made is in its metadata, key "bbpe", as JSON, with a digest of all of it: `load_counts`
+        refuses a file that was changed.  Raises `ImportError` without pyarrow, `OSError` naming the file.
         """
-        with writing(path, metadata={_KEY: self.metadata()}) as file:
+        digest, metadata = RowDigest(), self.metadata()
+        with writing(path) as file:
             for rows in regrouped(self.batches()):
+                digest.add(rows)
                 file.write(rows)
+            file.annotate({_KEY: json.dumps({**json.loads(metadata), "digest": digest.hex(metadata)}), **_WRITER})
 
     def metadata(self) -> str:
-        """Return what a saved file says of the counts, as JSON."""
+        """Return what a saved file says of the counts, less the digest, as JSON."""
         record = {"version": _VERSION, **self.kind.as_json(), "summary": asdict(self.summary)}
         return json.dumps(record)
 
@@ -281,7 +292,13 @@ def _restore(batches: list[Rows], kind: Kind, summary: Summary) -> PretokenCount
 def _table_of(batches: Iterable[Rows]) -> PretokenTable:
     table = PretokenTable()
     for rows in batches:
-        table.add_arrays(rows.data, rows.offsets, rows.counts)
+        try:
+            table.add_arrays(rows.data, rows.offsets, rows.counts)
+        except OverflowError as error:
+            # of the limits of a table only that of a count needs so many
+            if table.total + sum(rows.counts.tolist()) >= 2**64:
+                raise OverflowError("the sum of the counts of a pretoken passes 64 bits") from error
+            raise
     return table
 
 
@@ -306,35 +323,61 @@ def load_counts(
     Raises `CorpusError` naming the file when it is not such a file; `ValueError` when it has no pattern and none is
     given, or another than the one given; `ImportError` without pyarrow; `OSError` naming the file.
     """
-    metadata = metadata_of(path).get(_KEY)
-    if metadata is None:
+    found = metadata_of(path)
+    if _KEY not in found:
+        if found.items() >= _WRITER.items():
+            raise CorpusError(f"{path}: the file was changed, its metadata {_KEY!r} is gone; take another copy")
         if pattern is None:
             raise ValueError(f"{path}: the file does not say the pattern of its pretokens; pass pattern=")
         kind, summary = kind_of(pattern, special_tokens or (), document or "file"), Summary()
-    else:
-        kind, summary = _read_metadata(path, metadata)
-        asked = replace(
-            kind,
-            pattern=kind.pattern if pattern is None else get_pattern(pattern),
-            special_tokens=kind.special_tokens if special_tokens is None else tuple(special_tokens),
-            document=document or kind.document,
+        return counts_of(_read_table(path, None), kind, summary)
+    kind, summary, digest = _read_metadata(path, found[_KEY])
+    asked = replace(
+        kind,
+        pattern=kind.pattern if pattern is None else get_pattern(pattern),
+        special_tokens=kind.special_tokens if special_tokens is None else tuple(special_tokens),
+        document=document or kind.document,
+    )
+    different = kind.differences(asked)
+    if different:
+        raise ValueError(f"{path}: the file and the arguments differ: {', '.join(different)}")
+    return counts_of(_read_table(path, digest), kind, summary)
+
+
+def _read_table(path: str | os.PathLike[str], sealed: tuple[str, str] | None) -> PretokenTable:
+    """Read the counts of a file; `sealed`, its metadata and the digest of both, is compared with what was read."""
+    digest = RowDigest()
+
+    def batches() -> Iterator[Rows]:
+        for rows in read_rows(path):
+            if sealed is not None:
+                digest.add(rows)
+            yield rows
+
+    try:
+        table = _table_of(batches())
+    except OverflowError as error:
+        raise OverflowError(f"{path}: {error}") from error
+    if sealed is not None and digest.hex(sealed[0]) != sealed[1]:
+        raise CorpusError(
+            f"{path}: the counts are not those that were saved, the file was changed; take another copy, or have what "
+            f"changed it on purpose leave out the metadata {_KEY!r}, and pass pattern="
         )
-        different = kind.differences(asked)
-        if different:
-            raise ValueError(f"{path}: the file and the arguments differ: {', '.join(different)}")
-    return counts_of(_table_of(read_rows(path)), kind, summary)
+    return table
 
 
-def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[Kind, Summary]:
+def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[Kind, Summary, tuple[str, str]]:
+    """Return the kind, the summary, and the metadata less the digest with the digest."""
     try:
         record = json.loads(metadata)
         if record["version"] != _VERSION:
             raise CorpusError(f"{path}: counts of version {record['version']}; this bbpe reads version {_VERSION}")
+        digest = record.pop("digest")
         summary = Summary(**record["summary"])
-        if not all(isinstance(getattr(summary, row.name), int) for row in fields(summary)):
+        if not all(type(getattr(summary, row.name)) is int for row in fields(summary)):
             raise TypeError(f"expected numbers, not {record['summary']!r}")
-        return Kind.from_json(record), summary
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, CorpusError):
-            raise
+        return Kind.from_json(record), summary, (json.dumps(record), digest)
+    except CorpusError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorpusError(f"{path}: the metadata {_KEY!r} is broken: {error!r}") from error

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from .atomic import replacing
+from .atomic import Replacement, replacing, sync_folder
 from .errors import VocabularyError
 
 StrPath = str | os.PathLike[str]
@@ -43,23 +43,30 @@ def write_atomic(path: StrPath, data: bytes) -> None:
 def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
     """Write several files into a folder, which is made if need be.
 
-    All are written in full under temporary names before the first is moved into place, so that running
-    out of space, say, changes none of them.
+    All are on the disk in full under temporary names before the first is moved into place, so that running
+    out of space, say, changes none of them; nothing but renames is between the first and the last.
 
-    Raises the `OSError` of the system, naming the file or the folder.
+    Raises the `OSError` of the system, naming the file or the folder, and those of `atomic.check_replaceable`.
     """
     target = Path(folder)
     made = not target.exists()
     target.mkdir(parents=True, exist_ok=True)
     try:
         with ExitStack() as stack:
+            new = []
             for name, data in files.items():
-                file = stack.enter_context(replacing(target / name))
-                file.write(data)
-                # so that a full disk shows here, not while files are moved
-                file.flush()
+                new.append(Replacement(target / name))
+                stack.callback(new[-1].discard)
+                with new[-1].naming():
+                    new[-1].file.write(data)
+                new[-1].finish()
+            for file in new:
+                file.move()
     except BaseException:
         if made:
             with suppress(OSError):  # not empty: somebody else's file
                 target.rmdir()
         raise
+    sync_folder(target)
+    if made:
+        sync_folder(target.parent)

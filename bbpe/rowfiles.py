@@ -5,6 +5,7 @@ pyarrow is imported where it is used: most jobs need none of it, and it takes 60
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .atomic import replacing
+from .compressed import naming
 from .core.rows import take, trim
-from .errors import CorpusError
+from .errors import CorpusError, MemoryLimitError
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]
@@ -25,6 +27,8 @@ Counts = npt.NDArray[np.uint64]
 
 #: Rows of a group, and of what a reader yields at once.
 ROWS = 1 << 16
+#: Row groups of a run, one for each part of the hash space: a power of two.
+LEAST_PARTS, MOST_PARTS = 16, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,24 @@ def _concatenated(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[An
     return np.concatenate(arrays) if arrays else np.empty(0, dtype)
 
 
+class RowDigest:
+    """A digest of rows, however they are batched; it finds what was changed by accident."""
+
+    def __init__(self) -> None:
+        self._columns = [hashlib.blake2b(digest_size=16) for _ in range(3)]
+
+    def add(self, rows: Rows) -> None:
+        """Take the next rows."""
+        data = rows.data[rows.offsets[0] : rows.offsets[-1]]
+        for column, values in zip(self._columns, (data, np.diff(rows.offsets), rows.counts), strict=True):
+            column.update(np.ascontiguousarray(values).data)
+
+    def hex(self, text: str) -> str:
+        """Return the digest of the rows so far and of a text that belongs to them."""
+        whole = b"".join(column.digest() for column in self._columns) + text.encode()
+        return hashlib.blake2b(whole, digest_size=16).hexdigest()
+
+
 def pyarrow_parquet() -> Any:
     """Import pyarrow's Parquet module; `ImportError` that says how to get it."""
     try:
@@ -92,7 +114,7 @@ def release_arrow() -> None:
 class Writer:
     """Writes rows to a Parquet file, each call a row group of its own."""
 
-    def __init__(self, file: Any, *, places: bool, metadata: Mapping[str, str] | None = None) -> None:
+    def __init__(self, file: Any, *, places: bool) -> None:
         self._parquet = pyarrow_parquet()
         import pyarrow as pa
 
@@ -100,10 +122,11 @@ class Writer:
         fields = [pa.field("pretoken", pa.binary(), nullable=False), pa.field("count", pa.uint64(), nullable=False)]
         if places:
             fields.append(pa.field("place", pa.uint64(), nullable=False))
-        self._schema = pa.schema(fields, metadata=dict(metadata) if metadata else None)
+        self._schema = pa.schema(fields)
         self._writer = self._parquet.ParquetWriter(
-            file, self._schema, compression="lz4" if places else "zstd", use_dictionary=False, write_statistics=False
-        )
+            file, self._schema, compression="lz4" if places else "zstd", use_dictionary=False, write_statistics=False,
+            write_page_checksum=True, store_schema=False,
+        )  # fmt: skip
 
     def write(self, rows: Rows) -> None:
         """Write a row group, which may have no rows."""
@@ -119,6 +142,10 @@ class Writer:
         self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=max(len(rows), 1))
         release_arrow()
 
+    def annotate(self, metadata: Mapping[str, str]) -> None:
+        """Add metadata to the file, of texts."""
+        self._writer.add_key_value_metadata(dict(metadata))
+
     def close(self) -> None:
         """Write the end of the file."""
         self._writer.close()
@@ -127,12 +154,13 @@ class Writer:
 
 
 @contextmanager
-def writing(
-    path: str | os.PathLike[str], *, places: bool = False, metadata: Mapping[str, str] | None = None
-) -> Iterator[Writer]:
-    """Open a Parquet file for rows; it is there whole when the block ends, or not at all."""
-    with replacing(path) as file:
-        writer = Writer(file, places=places, metadata=metadata)
+def writing(path: str | os.PathLike[str], *, places: bool = False, kept: bool = True) -> Iterator[Writer]:
+    """Open a Parquet file for rows; it is there whole, on the disk, when the block ends, or not at all.
+
+    With `kept` false it is for this process alone: a new file, not flushed, of which an error leaves what there is.
+    """
+    with replacing(path) if kept else Path(path).open("xb") as file:
+        writer = Writer(file, places=places)
         try:
             yield writer
         except BaseException:
@@ -161,14 +189,18 @@ def regrouped(batches: Iterator[Rows], size: int = ROWS) -> Iterator[Rows]:
 
 
 class RunReader:
-    """The row groups of a file that `Writer` wrote with places."""
+    """The row groups of a file that `Writer` wrote with places; errors as those of `read_rows`."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pyarrow_parquet().ParquetFile(path, memory_map=False, pre_buffer=False)
+        self._path, parquet = path, pyarrow_parquet()
+        with _telling(path):
+            self._file = parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
+            self.groups: int = self._file.num_row_groups
 
     def group(self, number: int) -> Rows:
         """Return the rows of a group."""
-        table = self._file.read_row_group(number, use_threads=False)
+        with _telling(self._path):
+            table = self._file.read_row_group(number, use_threads=False)
         rows = _rows(table.column("pretoken"), _numbers(table.column("count")), _numbers(table.column("place")))
         copy = Rows.join([rows])
         del rows, table
@@ -274,13 +306,23 @@ def _check_columns(path: str | os.PathLike[str], schema: Any) -> None:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     parquet = pyarrow_parquet()
+    with Path(path).open("rb") as source, _telling(path):
+        yield parquet.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
+
+
+@contextmanager
+def _telling(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have errors of arrow name the file, as errors of ours."""
     import pyarrow as pa
 
-    with Path(path).open("rb") as source:
+    with naming(Path(path)):
         try:
-            yield parquet.ParquetFile(source, pre_buffer=False)
+            yield
+        except MemoryError as error:
+            # a damaged file may ask for any amount
+            raise MemoryLimitError(f"{path}: too little memory to read it, or the file is damaged: {error}") from error
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             # arrow tells of broken contents by an OSError too, which has no number; names of columns may be no UTF-8
-            if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+            if getattr(error, "errno", None) is not None:
                 raise
             raise CorpusError(f"{path}: expected a Parquet file: {' '.join(str(error).split())[:200]}") from error

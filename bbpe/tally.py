@@ -20,13 +20,10 @@ import numpy as np
 
 from .core.count import PretokenTable
 from .core.rows import hashes, sum_rows
-from .rowfiles import Counts, Rows, RunReader, writing
+from .rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, writing
 
 #: Places number the rows of a chunk below this bit, and the chunks above it.
 _WITHIN = 32
-#: Parts of the hash space, and buckets of places, at least.
-_LEAST_PARTS = 16
-_MOST_PARTS = 1024
 #: Pretokens that are worth more than one thread when tables are added up, and those of one part: 5 ms.
 _WORTH_THREADS, _PART = 1 << 14, 1 << 17
 
@@ -89,15 +86,17 @@ def joined(lanes: Sequence[Lane], each: Callable[[Callable[[int], None], int], N
 
 def parts_for(size: int | None, room: int) -> int:
     """Return how many parts of the hash space keep each below `room` bytes, for a corpus of `size` bytes."""
-    parts = _LEAST_PARTS
+    parts = LEAST_PARTS
     # summing takes up to eight times the rows of a part, which are fewer bytes than the text
-    while parts < _MOST_PARTS and (64 if size is None else 8 * size // max(room, 1)) > parts:
+    while parts < MOST_PARTS and (64 if size is None else 8 * size // max(room, 1)) > parts:
         parts *= 2
     return parts
 
 
-def write_run(path: Path, lane: Lane, parts: int, stopped: Event) -> tuple[int, int]:
+def write_run(path: Path, lane: Lane, parts: int, stopped: Event, *, kept: bool = False) -> tuple[int, int]:
     """Write what a lane holds to a run file and empty it; returns the number of rows, and the bytes of pretokens.
+
+    `kept`: another process may read it, after a power cut too.
 
     Raises `InterruptedError` soon after `stopped` is set.
     """
@@ -108,7 +107,7 @@ def write_run(path: Path, lane: Lane, parts: int, stopped: Event) -> tuple[int, 
     part_of %= np.uint64(parts)
     small = part_of.astype(np.uint16)
     del part_of
-    with writing(path, places=True) as file:
+    with writing(path, places=True, kept=kept) as file:
         for part in range(parts):
             if stopped.is_set():
                 raise InterruptedError(f"{path} was not finished")
@@ -116,8 +115,8 @@ def write_run(path: Path, lane: Lane, parts: int, stopped: Event) -> tuple[int, 
     return len(rows), rows.data.nbytes
 
 
-def merged(runs: Sequence[Path], parts: int, folder: Path, room: int) -> Iterator[Rows]:
-    """Add up runs, and yield the rows of the sum in the order of their places; `folder` is for files in between.
+def merged(runs: Sequence[Path], parts: int, name: Callable[[int], Path], room: int) -> Iterator[Rows]:
+    """Add up runs, and yield the rows of the sum in the order of their places; `name` gives names to files in between.
 
     Each time a part is done, a batch without rows comes, so that the caller can tell that it goes on.
     """
@@ -127,7 +126,7 @@ def merged(runs: Sequence[Path], parts: int, folder: Path, room: int) -> Iterato
         rows = _summed(runs, part, room)
         if boundaries is None:
             boundaries = _quantiles(rows, parts)
-        path = folder / f"part-{part:04}.parquet"
+        path = name(part)
         _write_buckets(path, rows, boundaries)
         files.append(path)
         yield rows.slice(0, 0)
@@ -186,6 +185,6 @@ def _quantiles(rows: Rows, buckets: int) -> Counts:
 def _write_buckets(path: Path, rows: Rows, boundaries: Counts) -> None:
     assert rows.places is not None
     ends = [0, *np.searchsorted(rows.places, boundaries).tolist(), len(rows)]
-    with writing(path, places=True) as file:
+    with writing(path, places=True, kept=False) as file:
         for start, stop in pairwise(ends):
             file.write(rows.slice(start, stop))

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .budget import parse_bytes, resident_bytes, shown
+from .budget import limit_of, parse_bytes, resident_bytes, shown
 from .core.train import TIE_RULES, merge_memory
 from .errors import MemoryLimitError
 from .normalize import alphabet_to_bytes
@@ -179,13 +179,14 @@ def check_memory(plan: Plan, pretokens: int, pretoken_bytes: int, *, held: int =
         return
     # the table itself stays, at up to 56 bytes a pretoken besides its own
     need = merge_memory(pretoken_bytes, pretokens, plan.merge_limit) + pretoken_bytes + 56 * pretokens
-    base = resident_bytes() - held
-    if base + need <= plan.max_memory:
+    base, limit = resident_bytes() - held, limit_of(plan.max_memory)
+    if base + need <= limit.size:
         return
-    room = plan.max_memory - base
-    share = plan.sample * max(room / need, 0.0) ** (1 / _SLOWEST)
+    share = plan.sample * max((limit.size - base) / need, 0.0) ** (1 / _SLOWEST)
     fits = f"sample={float(f'{share:.1g}') if share < 1 else 1} should fit, or " if share > 1e-6 else ""
+    enough = shown(1.05 * (base + need)).replace(" ", "")
+    way_out = f"max_memory='{enough}'" if limit.name == "max_memory" else f"a limit of {enough}"
     raise MemoryLimitError(
         f"merging {pretokens:,} unique pretokens of {shown(pretoken_bytes)} needs about {shown(base + need)}, and "
-        f"max_memory is {shown(plan.max_memory)}; {fits}max_memory='{shown(1.05 * (base + need)).replace(' ', '')}'"
+        f"{limit}; {fits}{way_out}"
     )

@@ -164,15 +164,15 @@ def test_a_checkpoint_of_something_else_is_refused(corpus_folder: Path, tmp_path
     "content", [b"", b"{", b"[]", b"{}", b'{"version": 1}', b'{"version": 9, "identity": {}, "state": {}}']
 )
 def test_a_broken_state_is_named(content: bytes, corpus_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "c").mkdir()
+    bbpe.count(corpus_folder, pattern="gpt2", checkpoint=tmp_path / "c")
     (tmp_path / "c" / "state.json").write_bytes(content)
-    with pytest.raises(bbpe.CorpusError, match=r"state\.json"):
+    with pytest.raises(bbpe.CorpusError, match=r"state\.json: expected the state of a count.*delete the folder"):
         bbpe.count(corpus_folder, pattern="gpt2", checkpoint=tmp_path / "c")
 
 
 def test_a_run_that_is_gone_is_named(corpus_folder: Path, tmp_path: Path) -> None:
     bbpe.count(corpus_folder, pattern="gpt2", checkpoint=tmp_path / "c")
-    next((tmp_path / "c").glob("run-*")).unlink()
+    next((tmp_path / "c").glob("bbpe-run-*")).unlink()
     with pytest.raises(bbpe.CorpusError, match=r"run-.*is gone"):
         bbpe.count(corpus_folder, pattern="gpt2", checkpoint=tmp_path / "c")
 
@@ -218,8 +218,9 @@ def test_kill_at_random_moments(memory: str, kills: int, tmp_path: Path) -> None
         killed += 1
     assert killed >= 1
     assert output.read_bytes() == right.read_bytes()
-    runs = json.loads((tmp_path / "c" / "state.json").read_bytes())["state"]["runs"]
-    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == sorted([*runs, "state.json"])
+    runs = [run["name"] for run in json.loads((tmp_path / "c" / "state.json").read_bytes())["state"]["runs"]]
+    found = sorted(path.name for path in (tmp_path / "c").iterdir())
+    assert found == sorted([*runs, "state.json", "bbpe-checkpoint.json"])
 
 
 def test_processes_count_the_same(corpus_folder: Path, processes: ProcessPoolExecutor) -> None:

@@ -17,7 +17,7 @@ LAYERS = [
     | {"unicode_ages"},
     {"vocab", "rules", "models"},
     {"spec", "unicode_forms"},
-    {"compressed"},
+    {"compressed", "locking"},
     {"specials", "corpus", "parallel", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},

@@ -13,6 +13,7 @@ from bbpe.tokenizer import Tokenizer
 from bbpe.verify import Difference, differences, hard_texts
 
 from .command import Command, add_format, add_pattern, load_named
+from .outputs import check_output, inputs_of
 from .streams import open_chunks, say, say_json
 
 _SHOWN = 10
@@ -31,9 +32,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    tokenizer = load_named(args.source, args.pattern)
     target = Path(args.target)
     chosen = args.format or formats.format_of(target)
+    inputs = inputs_of(files=args.verify, tokenizer=args.source)
+    check_output(args.target, "the tokenizer", inputs, output_format=chosen)
+    tokenizer = load_named(args.source, args.pattern)
     files, again = proven(tokenizer, target, format=chosen, drop=args.drop)
     report: dict[str, object] = {"source": args.source, "target": args.target, "format": chosen}
     report["pattern"] = str(tokenizer.spec.pattern)

@@ -12,7 +12,8 @@ from bbpe.counts import PretokenCounts
 from bbpe.rowfiles import pyarrow_parquet
 
 from .command import Command
-from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
+from .counting import add_counting, add_progress, counting_options, progress_of, stdin_texts
+from .outputs import check_output, inputs_of
 from .streams import STDIN, say, say_json
 
 
@@ -27,7 +28,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    check_folder(args.output, "the counts")
+    check_output(args.output, "the counts", inputs_of(files=args.files))
     pyarrow_parquet()
     started = time.perf_counter()
     counts = _count(args)

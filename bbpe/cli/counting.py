@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from bbpe.progress import JsonLines
@@ -60,15 +57,6 @@ def counting_options(args: Namespace) -> dict[str, Any]:
 def progress_of(args: Namespace) -> Any:
     """Return the `progress` argument that the command line asks for."""
     return JsonLines(sys.stderr) if args.progress == "json" else args.progress == "bar"
-
-
-def check_folder(output: str, what: str) -> None:
-    """Check that a file can be written there: before the long part, not after it."""
-    parent = Path(output).absolute().parent
-    if not parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save {what} in", str(parent))
-    if not os.access(parent, os.W_OK):
-        raise PermissionError(errno.EACCES, f"{what} cannot be saved in this folder", str(parent))
 
 
 def stdin_texts(document: str) -> Iterable[bytes]:

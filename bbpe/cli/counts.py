@@ -11,7 +11,7 @@ import bbpe
 from bbpe.counts import PretokenCounts
 
 from .command import Command, positive
-from .counting import check_folder
+from .outputs import check_output, inputs_of
 from .streams import say, say_json
 
 
@@ -41,7 +41,7 @@ def _run(args: Namespace) -> int:
 
 
 def _merge(args: Namespace) -> int:
-    check_folder(args.output, "the counts")
+    check_output(args.output, "the sum", inputs_of(named=args.files))
     if args.weight and len(args.weight) != len(args.files):
         raise ValueError(f"{len(args.weight)} weights for {len(args.files)} files; expected one for each")
     counts = reduce(add, (_load(args, number) for number in range(len(args.files))))

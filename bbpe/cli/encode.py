@@ -15,7 +15,8 @@ from bbpe.tokenizer import Tokenizer
 
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
-from .streams import binary_output, names_of, open_chunks
+from .outputs import check_output, inputs_of
+from .streams import STDIN, binary_output, names_of, open_chunks
 
 Item = TypeVar("Item")
 
@@ -35,6 +36,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     if args.numpy is not None and args.tokens:
         raise ValueError("--numpy holds ids; it does not go with --tokens")
+    inputs = inputs_of(tokenizer=args.tokenizer, named=[name for name in names_of(args.files) if name != STDIN])
+    check_output(args.numpy, "the ids", inputs)
     tokenizer = load_tokenizer(args)
     if args.numpy is not None:
         with npy.writer(args.numpy) as write_ids:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 import bbpe
+from bbpe import formats
 from bbpe.saving import proven
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
-from .counting import add_counting, add_progress, check_folder, counting_options, progress_of
+from .counting import add_counting, add_progress, counting_options, progress_of
+from .outputs import check_output, inputs_of
 from .streams import say, say_json
 
 
@@ -30,7 +33,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     if bool(args.files) == (args.counts is not None):
         raise ValueError("expected either files to learn from or --counts")
-    check_folder(args.output, "the tokenizer")
+    output_format = args.format or formats.format_of(Path(args.output))
+    inputs = inputs_of(files=args.files, tokenizer=args.tokenizer, named=[args.counts])
+    check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     tokenizer = load_tokenizer(args)
     proven(tokenizer, args.output, format=args.format, drop=args.drop)
     source = args.files

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 import numpy as np
 
 import bbpe
+from bbpe import formats
 from bbpe.files import write_atomic
 from bbpe.saving import proven
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
-from .counting import check_folder
+from .outputs import check_output, inputs_of
 from .streams import say, say_json
 
 
@@ -35,9 +37,11 @@ def _run(args: Namespace) -> int:
         raise ValueError("--used-in does not go with --counts")
     if args.keep is None and args.used_in is None and args.counts is None:
         raise ValueError("nothing says what to keep; expected --keep, --used-in or --counts")
-    for path, what in ((args.output, "the tokenizer"), (args.map, "the map")):
-        if path is not None:
-            check_folder(path, what)
+    output_format = args.format or formats.format_of(Path(args.output))
+    inputs = inputs_of(files=args.used_in, tokenizer=args.tokenizer, named=[args.counts])
+    check_output(args.output, "the tokenizer", inputs, output_format=output_format)
+    # nor may one output replace the other
+    check_output(args.map, "the map", inputs.add(args.output))
     tokenizer = load_tokenizer(args)
     proven(tokenizer, args.output, format=args.format, drop=args.drop)
     source = args.used_in

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from pathlib import Path
 from typing import Any
 
 import bbpe
+from bbpe import formats
 from bbpe.core.count import PretokenTable
 from bbpe.counts import PretokenCounts
 from bbpe.saving import proven
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, positive
-from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
+from .counting import add_counting, add_progress, counting_options, progress_of, stdin_texts
+from .outputs import check_output, inputs_of
 from .streams import STDIN, say, say_json
 
 _WORD_OPTIONS = ("model", "alphabet", "end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
@@ -50,7 +53,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> int:
     _check_sources(args)
-    check_folder(args.output, "the tokenizer")
+    output_format = args.format or formats.format_of(Path(args.output))
+    inputs = inputs_of(files=args.files, named=[args.counts])
+    check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
     proven(_prototype(args, counts), args.output, format=args.format, drop=args.drop)
     started = time.perf_counter()

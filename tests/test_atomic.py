@@ -1,0 +1,248 @@
+"""Files that take the place of others: whole, on the disk, with the mode and the owner of what was there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+from bbpe.cli import npy
+from bbpe.files import write_atomic, write_folder_atomic
+
+TOK = bbpe.train_from_iterator(["see my dogs"], 258)
+
+
+def write_ids(path: Path) -> None:
+    with npy.writer(str(path)) as write:
+        write(np.arange(3, dtype=np.uint32))
+
+
+def save_counts(path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    bbpe.count_from_iterator(["see my dogs"], pattern="gpt2").save(path)
+
+
+#: Everything that replaces a file: its name below a folder, and what writes it.
+WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "bytes": ("a.bin", lambda path: write_atomic(path, b"new")),
+    "huggingface": ("t.json", TOK.save),
+    "tiktoken": ("t.tiktoken", TOK.save),
+    "a folder": ("merges.txt", lambda path: TOK.save(path.parent, format="gpt2")),
+    "several files": ("x", lambda path: write_folder_atomic(path.parent, {"w": b"1", "x": b"2"})),
+    "ids": ("ids.npy", write_ids),
+    "counts": ("c.parquet", save_counts),
+}
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Callable[[Path], Any]]:
+    """A file that is there, and what replaces it."""
+    name, write = WAYS[request.param]
+    (tmp_path / name).write_bytes(b"old")
+    return tmp_path / name, write
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755, 0o200])
+def test_the_mode_is_kept_and_nobody_else_may_read_meanwhile(
+    mode: int, way: tuple[Path, Callable[[Path], Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write = way
+    path.chmod(mode)
+    seen: list[int] = []
+    fsync = os.fsync
+
+    def watched(handle: int) -> None:
+        seen.extend(mode_of(file) for file in path.parent.glob(f".{path.name}.*.tmp"))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    write(path)
+    assert mode_of(path) == mode
+    assert seen
+    assert [oct(other) for other in seen if other & ~mode] == []
+    assert path.stat().st_size != 3 or path.read_bytes() == b"new"
+
+
+def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
+    for name, (file, write) in WAYS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        os.umask(0o027)
+        write(folder / file)
+        assert mode_of(folder / file) == 0o640, name
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o400, 0o000])
+def test_a_read_only_file_is_refused(mode: int, way: tuple[Path, Callable[[Path], Any]]) -> None:
+    path, write = way
+    path.chmod(mode)
+    before = sorted(path.parent.iterdir())
+    with pytest.raises(PermissionError, match=r"read-only; make it writable, or choose another name") as caught:
+        write(path)
+    assert caught.value.filename == str(path)
+    path.chmod(0o600)
+    assert path.read_bytes() == b"old"
+    assert sorted(path.parent.iterdir()) == before
+
+
+def test_a_file_with_other_names_is_refused(way: tuple[Path, Callable[[Path], Any]]) -> None:
+    """Replaced, it would leave the other name with the old content."""
+    path, write = way
+    other = path.with_name("other-name")
+    other.hardlink_to(path)
+    before = sorted(path.parent.iterdir())
+    with pytest.raises(OSError, match=r"2 names \(hard links\); delete this one first") as caught:
+        write(path)
+    assert (caught.value.errno, caught.value.filename) == (errno.EMLINK, str(path))
+    assert (path.read_bytes(), other.read_bytes()) == (b"old", b"old")
+    assert sorted(path.parent.iterdir()) == before
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a").write_bytes(b"old")
+    (tmp_path / "real" / "a").chmod(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "a")
+    write_atomic(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "a").read_bytes() == b"new"
+    assert mode_of(tmp_path / "real" / "a") == 0o600
+    assert len(list((tmp_path / "real").iterdir())) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root, who may give files away")
+def test_the_owner_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    os.chown(path, 12345, 23456)
+    path.chmod(0o640)
+    write_atomic(path, b"new")
+    assert (path.stat().st_uid, path.stat().st_gid, mode_of(path)) == (12345, 23456, 0o640)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root, who may give files away")
+@pytest.mark.parametrize(("mode", "kept"), [(0o660, 0o600), (0o664, 0o644), (0o4750, 0o700)])
+def test_another_group_gets_what_everybody_has(
+    mode: int, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    os.chown(path, 12345, 23456)
+    path.chmod(mode)
+
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "chown", refused)
+    write_atomic(path, b"new")
+    assert (path.read_bytes(), oct(mode_of(path))) == (b"new", oct(kept))
+
+
+def test_a_replaced_file_is_as_old_as_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    os.utime(path, (1e9, 1e9))
+    write_atomic(path, b"")
+    assert path.stat().st_mtime > 1.5e9
+
+
+LONG = ["語" * 80 + ".json", "語" * 85, "é" * 120 + ".json", "a" * 250 + ".json", "x" * 255, "\udcff" * 200]
+
+
+@pytest.mark.parametrize("name", LONG, ids=range(len(LONG)))
+def test_every_name_that_the_file_system_allows(name: str, tmp_path: Path) -> None:
+    try:
+        (tmp_path / name).write_bytes(b"old")
+    except OSError:
+        pytest.skip("the file system does not allow this name")
+    write_atomic(tmp_path / name, b"new")
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == b"new"
+    if name.endswith(".json"):
+        TOK.save(tmp_path / name)
+        assert bbpe.load(tmp_path / name) == TOK
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is flushed to the disk and renamed, in order."""
+    seen: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def flushed(handle: int) -> None:
+        seen.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else f"file of {os.fstat(handle).st_size}")
+        fsync(handle)
+
+    def renamed(path: Path, target: Path) -> Path:
+        seen.append(f"rename to {target.name}")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(Path, "replace", renamed)
+    return seen
+
+
+def test_a_file_is_on_the_disk_before_its_name_is(events: list[str], tmp_path: Path) -> None:
+    write_atomic(tmp_path / "a", b"12345")
+    assert events == ["file of 5", "rename to a", "folder"]
+
+
+def test_all_files_of_a_folder_are_on_the_disk_before_the_first_name_is(events: list[str], tmp_path: Path) -> None:
+    write_folder_atomic(tmp_path / "new", {"a": b"1", "b": b"22"})
+    assert events == ["file of 1", "file of 2", "rename to a", "rename to b", "folder", "folder"]
+
+
+def test_a_folder_that_cannot_be_flushed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync = os.fsync
+
+    def some(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", some)
+    write_atomic(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_a_disk_that_fails_is_named_and_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def failed(_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", failed)
+    for write in (lambda: write_atomic(path, b"new"), lambda: write_folder_atomic(tmp_path, {"a": b"new"})):
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
+            write()
+        assert caught.value.filename == str(path)
+        assert path.read_bytes() == b"old"
+        assert [file.name for file in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x")
+    with pytest.raises(FileExistsError, match="expected a file or nothing") as caught:
+        write_folder_atomic(tmp_path, {"x": b"1"})
+    assert caught.value.filename == str(tmp_path / "x")
+    with pytest.raises(IsADirectoryError):
+        write_atomic(tmp_path, b"1")

@@ -1,0 +1,269 @@
+"""How much memory a job may take: what the user says, what the system says, and what is there already."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe import budget, training_plan
+from bbpe import settings as count_settings
+from bbpe.budget import Budget, Limit, limit_of, resident_bytes
+from bbpe.core.train import merge_memory
+from bbpe.training_plan import check_memory, plan_of
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+MB = 10**6
+
+
+@pytest.fixture(autouse=True)
+def no_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A system whose control groups are those that a test makes."""
+    monkeypatch.setattr(budget, "_CGROUPS_OF", tmp_path / "self")
+    monkeypatch.setattr(budget, "_CGROUPS", tmp_path / "cgroup")
+    return tmp_path
+
+
+def grouped(folder: Path, lines: str, limits: dict[str, str]) -> None:
+    (folder / "self").write_text(lines)
+    for name, text in limits.items():
+        (folder / "cgroup" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "cgroup" / name).write_text(text + "\n")
+
+
+V1 = "9:name=systemd:/\n4:memory:/user/job\n0::/\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "limits", "size", "holds"),
+    [
+        ("0::/\n", {"memory.max": "500000000"}, 500 * MB, "memory.max"),
+        ("0::/a/b\n", {"memory.max": "max", "a/memory.max": "400000000"}, 400 * MB, "a/memory.max"),
+        ("0::/a/b\n", {"a/memory.max": "400000000", "a/b/memory.max": "300000000"}, 300 * MB, "a/b/memory.max"),
+        # in a container whose group is the root of what it sees
+        ("0::/docker/0123\n", {"memory.max": "200000000"}, 200 * MB, "memory.max"),
+        (V1, {"memory/user/job/memory.limit_in_bytes": "300000000"}, 300 * MB, "memory/user/job/memory.limit_in_bytes"),
+        (V1, {"memory/memory.limit_in_bytes": "100000000"}, 100 * MB, "memory/memory.limit_in_bytes"),
+        ("5:cpu,memory:/\n", {"memory/memory.limit_in_bytes": "90000000"}, 90 * MB, "memory/memory.limit_in_bytes"),
+        # none at all
+        (V1, {"memory/user/job/memory.limit_in_bytes": "9223372036854771712"}, 1000 * MB, None),
+        ("0::/\n", {"memory.max": "max"}, 1000 * MB, None),
+        ("0::/\n", {"memory.max": "many"}, 1000 * MB, None),
+        ("0::/\n", {}, 1000 * MB, None),
+        ("5:cpu:/x\n", {"memory/x/memory.limit_in_bytes": "5000000"}, 1000 * MB, None),
+        ("", {"memory.max": "1"}, 1000 * MB, None),
+        # more than what is asked for
+        ("0::/\n", {"memory.max": "2000000000"}, 1000 * MB, None),
+    ],
+)  # fmt: skip
+def test_the_lowest_limit_holds(
+    lines: str, limits: dict[str, str], size: int, holds: str | None, no_groups: Path
+) -> None:
+    grouped(no_groups, lines, limits)
+    path = no_groups / "cgroup" / (holds or "")
+    name = f"the memory limit of the control group ({path})" if holds else "max_memory"
+    assert limit_of("1GB") == limit_of(10**9) == Limit(size, name)
+
+
+def test_without_control_groups_max_memory_holds() -> None:
+    assert limit_of("1GB") == Limit(1000 * MB, "max_memory")
+
+
+def test_errors_name_the_limit_that_holds(no_groups: Path) -> None:
+    grouped(no_groups, "0::/\n", {"memory.max": str(20 * MB)})
+    told = r"^the memory limit of the control group \(.*memory\.max\) is 20\.0 MB; Python, pyarrow.*expected at least"
+    with pytest.raises(ValueError, match=told):
+        bbpe.count_from_iterator(["a"], pattern="gpt2", max_memory="4GB")
+    with pytest.raises(ValueError, match=r"^max_memory is 19\.0 MB; Python"):
+        bbpe.count_from_iterator(["a"], pattern="gpt2", max_memory="19MB")
+    plan = plan_of(300, (), 1, None, "ids", 1, "4GB", 1.0)
+    told = r"and the memory limit of the control group \(.*\) is 20\.0 MB;.*a limit of \d+\.\d[MG]B$"
+    with pytest.raises(bbpe.MemoryLimitError, match=told):
+        check_memory(plan, 10**6, 10**7)
+
+
+def test_the_budget_is_of_the_limit_that_holds(no_groups: Path) -> None:
+    free = Budget.of("4GB", buffers=MB)
+    room = resident_bytes() + 300 * MB
+    grouped(no_groups, "0::/\n", {"memory.max": str(room)})
+    held = Budget.of("4GB", buffers=MB)
+    assert (free.limit, free.name) == (4000 * MB, "max_memory")
+    assert held.limit == room
+    assert held.tables < 100 * MB < free.tables
+    assert budget.affordable_threads("4GB", 64, 20 * MB) < 5 < budget.affordable_threads("40GB", 4, MB) + 2
+    seen: list[Any] = []
+    bbpe.count_from_iterator(["a"], pattern="gpt2", max_memory="4GB", progress=seen.append)
+    assert "the memory limit of the control group" in seen[0].note
+
+
+LIMITED = """
+import resource, sys
+from bbpe import budget
+
+before = budget.resident_bytes()
+resource.setrlimit(resource.RLIMIT_AS, (budget._mapped_bytes() + (200 << 20),) * 2)
+limit = budget.limit_of("4GB")
+print(limit.size - before >> 20, limit.name)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS does not keep to RLIMIT_AS")
+def test_the_limit_of_address_space_holds() -> None:
+    done = subprocess.run([sys.executable, "-c", LIMITED], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    size, name = done.stdout.strip().split(" ", 1)
+    assert name == "what the limit of address space (ulimit -v) allows"
+    assert 190 <= int(size) <= 220
+
+
+# -- what is there already -----------------------------------------------------------------------------
+
+
+def test_resident_bytes_grow_and_shrink() -> None:
+    pytest.importorskip("psutil")
+    before = resident_bytes()
+    block = bytearray(os.urandom(1 << 20) * 64)
+    assert 60 << 20 < resident_bytes() - before < 80 << 20
+    del block
+    assert resident_bytes() - before < 20 << 20
+
+
+def test_without_psutil_the_peak_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = resident_bytes()
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert exact * 0.9 < resident_bytes() < 1 << 42
+    assert resident_bytes() >> 20 == pytest.approx(peak_megabytes(), abs=2)
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert resident_bytes() == 40 << 20
+    assert limit_of("4GB") == Limit(4000 * MB, "max_memory")
+
+
+def peak_megabytes() -> int:
+    status = Path("/proc/self/status")
+    if not status.exists():
+        pytest.skip("reads /proc")
+    found = re.search(r"VmHWM:\s*(\d+)", status.read_text())
+    assert found is not None
+    return int(found[1]) >> 10
+
+
+# -- merging -------------------------------------------------------------------------------------------
+
+
+def test_merging_fits_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resident memory, less what of the need is there already, and the need: all of both, and no more."""
+    monkeypatch.setattr(training_plan, "resident_bytes", lambda: 100 * MB)
+    pretokens, size, held = 10**6, 8 * MB, 70 * MB
+    need = merge_memory(size, pretokens, 44) + size + 56 * pretokens
+
+    def refused(limit: int, **options: Any) -> bool:
+        try:
+            check_memory(plan_of(300, (), 1, None, "ids", 1, limit, 1.0), pretokens, size, **options)
+        except bbpe.MemoryLimitError:
+            return True
+        return False
+
+    assert (refused(100 * MB + need), refused(100 * MB + need - 1)) == (False, True)
+    assert (refused(30 * MB + need, held=held), refused(30 * MB + need - 1, held=held)) == (False, True)
+
+
+NEEDS = """
+import random, re, sys
+from pathlib import Path
+import bbpe
+from bbpe.budget import resident_bytes
+
+rng = random.Random(0)
+letters = "abcdefghijklmnop"
+words = dict.fromkeys(("".join(rng.choices(letters, k=16)) for _ in range(200_000)), 1)
+counts = bbpe.counts.kind_of("gpt2")
+table = bbpe.core.count.PretokenTable()
+for word in words:
+    table.add(word.encode(), 1)
+del words
+counts = bbpe.PretokenCounts.of_table(table, counts)
+before = resident_bytes()
+try:
+    bbpe.train_from_counts(counts, 20_000, max_memory=before + 1)
+    told = 0.0
+except bbpe.MemoryLimitError as error:
+    number, unit = re.search(r"needs about ([\\d.]+) ([MG])B", str(error)).groups()
+    told = float(number) * (1e6 if unit == "M" else 1e9)
+Path("/proc/self/clear_refs").write_text("5")
+bbpe.train_from_counts(counts, 20_000)
+peak = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
+print(told / 1e6, peak / 1e6)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_merging_takes_what_the_error_says() -> None:
+    code = NEEDS.replace("import bbpe\n", "import bbpe, bbpe.counts, bbpe.core.count\n", 1)
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told, peak = map(float, done.stdout.split())
+    assert peak <= told * 1.02
+    # what it says would be of no use if it were much too much
+    assert told < 2.5 * peak
+
+
+def test_the_plan_expects_pretokens_that_the_heads_do_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(count_settings, "_BLOCK", 10_000)
+    (tmp_path / "a.txt").write_text(" ".join(f"{number:06}" for number in range(100_000)))
+    seen: list[Any] = []
+    counts = bbpe.count(tmp_path / "a.txt", pattern="whitespace", max_memory="4GB", progress=seen.append)
+    found = re.search(r"about ([\d,]+) unique pretokens of ([\d.]+) ([kM])B expected", seen[0].note)
+    assert found is not None, seen[0].note
+    expected = int(found[1].replace(",", ""))
+    size = float(found[2]) * {"k": 1e3, "M": 1e6}[found[3]]
+    assert len(counts) / 4 < expected < len(counts) * 2
+    assert 6 * expected == pytest.approx(size, rel=0.1)
+
+
+# -- caches --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache_limit() -> Any:
+    tok = bbpe.train_from_iterator(["a"], 256)
+    before = tok.cache_info().limit
+    yield lambda: tok.cache_info().limit
+    bbpe.set_cache_limit(before)
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [(0, 0), (1, 1), (5_000_000, 5_000_000), ("1GB", 10**9), ("64 MiB", 64 << 20), ("1.5kB", 1500), ("512", 512)],
+)
+def test_the_cache_limit_is_a_size(given: Any, limit: int, cache_limit: Any) -> None:
+    bbpe.set_cache_limit(given)
+    assert cache_limit() == limit
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        (-1, ValueError, "-1"),
+        ("many", ValueError, "'many' is no size.*such as '4GB'"),
+        ("-1GB", ValueError, "'-1GB' is no size"),
+        (2**63, ValueError, r"9223372036854775808 bytes; expected less than 2\*\*63"),
+        (2**70, ValueError, r"expected less than 2\*\*63"),
+        (1.5, TypeError, "not float"),
+        (True, TypeError, "not bool"),
+        (False, TypeError, "not bool"),
+        (None, TypeError, "not NoneType"),
+    ],
+)
+def test_what_is_no_cache_limit(given: Any, error: type[Exception], said: str, cache_limit: Any) -> None:
+    before = cache_limit()
+    with pytest.raises(error, match=said):
+        bbpe.set_cache_limit(given)
+    assert cache_limit() == before

@@ -1,0 +1,259 @@
+"""The folder of a checkpoint: whose it is, and who may use it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from half_counts import KilledError, count, error_of, make_corpus, make_half, save_states_quickly, stopped_after
+
+import bbpe
+from bbpe import locking
+from bbpe.progress import Progress
+
+pytest.importorskip("pyarrow")
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+MARKER = "bbpe-checkpoint.json"
+
+
+@pytest.fixture(autouse=True)
+def states_in_quick_succession(monkeypatch: pytest.MonkeyPatch) -> None:
+    save_states_quickly(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture
+def half(corpus: Path, tmp_path: Path) -> Path:
+    return make_half(corpus, tmp_path / "half")
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+# -- whose folder it is --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["part-00000.parquet", "run-00000.parquet", ".a.tmp", "bbpe-run-00000-000000000000.parquet", "state.json", "sub/x"],
+)
+def test_a_folder_that_is_not_ours_is_refused_and_left_alone(name: str, corpus: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).write_bytes(b"precious")
+    told = r"is no checkpoint of bbpe and holds '.*'; expected a new or empty folder"
+    with pytest.raises(bbpe.CorpusError, match=told) as caught:
+        count(corpus, folder)
+    assert str(folder) in str(caught.value)
+    assert repr(name.split("/")[0]) in str(caught.value)
+    assert (folder / name).read_bytes() == b"precious"
+    assert names_in(folder) == sorted({name, name.split("/")[0]})
+
+
+def test_an_empty_folder_is_taken(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert count(corpus, tmp_path / "empty") == bbpe.count(corpus, pattern="gpt2")
+
+
+def test_what_is_left_over_of_ours_goes_and_everything_else_stays(half: Path, corpus: Path) -> None:
+    ours = [
+        "bbpe-run-00099-0123456789ab.parquet",
+        "bbpe-part-00003-0123456789ab.parquet",
+        ".bbpe-run-00099-0123456789ab.parquet.0123456789ab.tmp",
+        ".state.json.0123456789ab.tmp",
+    ]
+    others = [
+        "part-00000.parquet", "run-00000.parquet", "part-0000.parquet", "bbpe-run-1.parquet",
+        ".c.parquet.0123456789ab.tmp", "bbpe-run-00099-0123456789ab.parquet.bak",
+        "xbbpe-run-00099-0123456789ab.parquet", "counts.parquet", ".x.tmp",
+    ]  # fmt: skip
+    for name in (*ours, *others):
+        (half / name).write_bytes(b"x")
+    found = count(corpus, half)
+    assert found == bbpe.count(corpus, pattern="gpt2")
+    runs = [run["name"] for run in json.loads((half / "state.json").read_bytes())["state"]["runs"]]
+    assert names_in(half) == sorted([*others, *runs, "state.json", MARKER])
+    assert all((half / name).read_bytes() == b"x" for name in others)
+
+
+def test_what_is_left_over_in_a_folder_without_a_state_goes_too(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(KilledError):
+        count(corpus, tmp_path / "c", progress=stopped_after(0))
+    left = tmp_path / "c" / "bbpe-run-00099-0123456789ab.parquet"
+    left.write_bytes(b"x")
+    assert count(corpus, tmp_path / "c") == bbpe.count(corpus, pattern="gpt2")
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b'{"format": "bbpe checkpoint", "version": 99}\n', "99"), (b"\x00" * 20, "x00"), (b"mine", "mine")],
+)
+def test_a_marker_of_another_version_is_refused(content: bytes, said: str, half: Path, corpus: Path) -> None:
+    (half / MARKER).write_bytes(content)
+    before = names_in(half)
+    with pytest.raises(bbpe.CorpusError, match=rf"{MARKER}: found b.*{said}.*, expected .*version"):
+        count(corpus, half)
+    assert names_in(half) == before
+
+
+def test_a_marker_that_a_power_cut_left_empty_is_written(half: Path, corpus: Path) -> None:
+    (half / MARKER).write_bytes(b"")
+    assert count(corpus, half) == bbpe.count(corpus, pattern="gpt2")
+    assert b"bbpe checkpoint" in (half / MARKER).read_bytes()
+
+
+@pytest.mark.parametrize("spelling", ["{c}", "{c}/state", "{c}/./", "{link}", "{c}/0.txt/..", "{c}/a/b"])
+def test_a_folder_of_the_corpus_is_no_checkpoint(spelling: str, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(corpus)
+    folder = spelling.format(c=corpus, link=tmp_path / "link")
+    before = names_in(corpus)
+    for files in (corpus, [corpus], iter([corpus])):
+        with pytest.raises(bbpe.CorpusError, match=r"checkpoint folder is in the corpus.*; use another folder"):
+            bbpe.count(files, pattern="gpt2", checkpoint=folder)  # type: ignore[arg-type]
+    with pytest.raises(bbpe.CorpusError, match="checkpoint folder is in the corpus"):
+        bbpe.train(corpus, 260, checkpoint=folder)
+    assert names_in(corpus) == before
+
+
+def test_a_file_of_the_corpus_in_the_checkpoint_is_refused(half: Path, corpus: Path) -> None:
+    (half / "more.txt").write_text("more")
+    for files in ([corpus, half / "more.txt"], str(half / "*.txt")):
+        with pytest.raises(bbpe.CorpusError, match=r"half: the checkpoint folder holds .*txt of the corpus"):
+            bbpe.count(files, pattern="gpt2", checkpoint=half)
+    assert (half / "more.txt").read_text() == "more"
+
+
+def test_a_hidden_folder_of_the_corpus_may_be_the_checkpoint(corpus: Path, tmp_path: Path) -> None:
+    shutil.copytree(corpus, tmp_path / "c")
+    for _ in range(2):
+        assert count(tmp_path / "c", tmp_path / "c" / ".state") == bbpe.count(corpus, pattern="gpt2")
+
+
+# -- who may use it ------------------------------------------------------------------------------------
+
+
+def in_a_fork(call: Callable[[], str | None]) -> str | None:
+    """What a call returns in a forked process."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writes, json.dumps(call()).encode())
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    found: str | None = json.loads(data)
+    return found
+
+
+def test_a_second_count_is_refused_whoever_begins_it(corpus: Path, tmp_path: Path) -> None:
+    folder, refusals = tmp_path / "c", list[str | None]()
+
+    def second() -> str | None:
+        return error_of(lambda: count(corpus, folder))
+
+    def report(_: Progress) -> None:
+        if len(refusals) < 6:
+            refusals.append(second())
+            refusals.append(in_a_fork(second))
+            thread = Thread(target=lambda: refusals.append(second()))
+            thread.start()
+            thread.join()
+
+    found = count(corpus, folder, progress=report)
+    said = f"{folder}: another count is using this checkpoint folder; wait until it ends, or use another folder"
+    assert refusals == [said] * 6
+    assert found == bbpe.count(corpus, pattern="gpt2")
+    # it is free again, for this process and for others
+    assert in_a_fork(second) is None
+    assert second() is None
+
+
+def test_a_count_that_failed_gives_the_folder_back(half: Path, corpus: Path, tmp_path: Path) -> None:
+    assert in_a_fork(lambda: error_of(lambda: count(corpus, half))) is None
+    (half / "state.json").write_bytes(b"{")
+    assert "state.json" in (error_of(lambda: count(corpus, half)) or "")
+    assert "state.json" in (in_a_fork(lambda: error_of(lambda: count(corpus, half))) or "")
+    assert locking._HELD == {}
+
+
+HOLDER = """
+import os, sys, time
+import bbpe
+
+files, folder = sys.argv[1:]
+
+def report(progress):
+    if os.fork() == 0:  # a worker that outlives the process
+        print(os.getpid(), flush=True)
+        time.sleep(600)
+    time.sleep(600)
+
+bbpe.count(files, pattern="gpt2", checkpoint=folder, progress=report)
+"""
+
+
+def test_the_folder_is_free_when_its_process_dies_whatever_it_forked(corpus: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(corpus), str(tmp_path / "c")]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        worker = int(holder.stdout.readline())
+        try:
+            assert "another count is using" in (error_of(lambda: count(corpus, tmp_path / "c")) or "")
+            holder.send_signal(signal.SIGKILL)
+            holder.wait(timeout=60)
+            assert error_of(lambda: count(corpus, tmp_path / "c")) is None
+        finally:
+            os.kill(worker, signal.SIGKILL)
+
+
+def test_without_locks_a_second_count_may_fail_but_counts_right(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    refused = iter([errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS] * 99)
+
+    def no_locks(*_: object) -> None:
+        number = next(refused)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "lockf", no_locks)
+    right, folder, others = bbpe.count(corpus, pattern="gpt2"), tmp_path / "c", list[Any]()
+
+    def second() -> str | None:
+        try:
+            return None if count(corpus, folder) == right else "wrong counts"
+        except (OSError, ValueError) as error:
+            return str(error)
+
+    def report(_: Progress) -> None:
+        if len(others) < 4:
+            others.append(in_a_fork(second))
+
+    try:
+        found: object = count(corpus, folder, progress=report)
+    except (OSError, ValueError) as error:
+        found = str(error)
+    assert found == right or str(folder) in str(found)
+    assert others == [None] * len(others)
+    assert count(corpus, folder) == right

@@ -1,0 +1,256 @@
+"""Processes that are killed at random moments leave whole files, and counts that go on where they were."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+
+pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+
+# does one job again and again, with two results in turn, until it is killed
+CHILD = """
+import errno, itertools, random, sys
+import bbpe
+from bbpe import count_run, settings
+from bbpe.cli import main
+
+job, inputs, out = sys.argv[1:]
+settings._BLOCK = 1 << 16
+count_run._CHECKPOINT_SECONDS = 0.005
+tokenizers = [bbpe.load(f"{inputs}/{name}.json") for name in "ab"]
+counts = [bbpe.load_counts(f"{inputs}/{name}.parquet") for name in "ab"]
+
+def run(*arguments):
+    return main(list(map(str, arguments)))
+
+def save(i):
+    ways = [
+        lambda: tokenizers[i].save(f"{out}/t.json"),
+        lambda: tokenizers[i].save(f"{out}/t.tiktoken"),
+        lambda: tokenizers[i].save(f"{out}/pair", format="gpt2"),
+        lambda: counts[i].save(f"{out}/c.parquet"),
+    ]
+    random.shuffle(ways)
+    for way in ways:
+        way()
+
+def train(i):
+    run("train", f"{inputs}/ab"[:-1 - i] + ".txt", "--vocab-size", 300, "-o", f"{out}/trained.json", "--quiet")
+
+def convert(i):
+    run("convert", f"{inputs}/{'ab'[i]}.json", f"{out}/converted.json")
+    run("convert", f"{inputs}/{'ab'[i]}.json", f"{out}/converted", "--format", "gpt2")
+
+def extend(i):
+    source = f"{inputs}/{'ab'[i]}.json"
+    run("extend", "-t", source, f"{inputs}/a.txt", "--add", 5, "-o", f"{out}/extended.json", "--quiet")
+
+def count(i):
+    files = [f"{inputs}/a.txt", f"{inputs}/long.txt"]
+    found = bbpe.count(files, pattern="gpt2", checkpoint=f"{out}/state", threads=1 + i)
+    found.save(f"{out}/counted.parquet")
+    sys.exit()
+
+print("begins", flush=True)
+full = False
+for i in itertools.cycle((0, 1)):
+    try:
+        globals()[job](i)
+    except OSError as error:
+        # of a small disk
+        assert error.errno == errno.ENOSPC and error.filename.startswith(out), repr(error)
+        full = full or not print("full", flush=True)
+"""
+JOBS = ("save", "train", "convert", "extend", "count")
+
+
+def text(seed: int, words: int) -> str:
+    rng = random.Random(seed)
+    return "".join(rng.choices([" w", " x", "y", "é", "\n", *(f" z{n}" for n in range(300))], k=words))
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    for seed, name in enumerate("ab"):
+        (folder / f"{name}.txt").write_text(text(seed, 20_000))
+        tok = bbpe.train(folder / f"{name}.txt", 400 + 50 * seed, special_tokens=["<s>"])
+        tok.save(folder / f"{name}.json")
+        bbpe.count(folder / f"{name}.txt", pattern="gpt2").save(folder / f"{name}.parquet")
+    (folder / "long.txt").write_text(text(2, 600_000))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def right(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[bytes]]:
+    """What each file may hold."""
+    folder, found = tmp_path_factory.mktemp("right"), dict[str, set[bytes]]()
+
+    def take(name: str) -> None:
+        found.setdefault(name, set()).add((folder / name).read_bytes())
+
+    for letter in "ab":
+        tok, path = bbpe.load(inputs / f"{letter}.json"), inputs / f"{letter}.txt"
+        tok.save(folder / "t.json")
+        tok.save(folder / "converted.json")
+        tok.save(folder / "t.tiktoken")
+        for name in ("pair", "converted"):
+            tok.save(folder / name, format="gpt2")
+            take(f"{name}/vocab.json")
+            take(f"{name}/merges.txt")
+        bbpe.load_counts(inputs / f"{letter}.parquet").save(folder / "c.parquet")
+        bbpe.train(path, 300).save(folder / "trained.json")
+        bbpe.extend(tok, inputs / "a.txt", 5).save(folder / "extended.json")
+        for name in ("t.json", "converted.json", "t.tiktoken", "c.parquet", "trained.json", "extended.json"):
+            take(name)
+    bbpe.count([inputs / "a.txt", inputs / "long.txt"], pattern="gpt2").save(folder / "counted.parquet")
+    take("counted.parquet")
+    return found
+
+
+LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{12}\.tmp")
+
+
+def check_whole(out: Path, right: dict[str, set[bytes]]) -> int:
+    """Every file is one of those that were written, whole; returns how many, and removes what is left over."""
+    count = 0
+    for path in [path for path in out.rglob("*") if path.is_file() and "state" not in path.parts]:
+        if LEFT_OVER.fullmatch(path.name):
+            path.unlink()
+            continue
+        assert path.read_bytes() in right[path.relative_to(out).as_posix()], path
+        count += 1
+    return count
+
+
+def killed(job: str, inputs: Path, out: Path, seconds: float) -> tuple[bool, str]:
+    """Start a job and kill it after some seconds; whether it was still at it, and what it wrote to stdout."""
+    command = [sys.executable, "-c", CHILD, job, str(inputs), str(out)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=ENVIRONMENT, **pipes) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        try:
+            child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGKILL)
+        output, errors = child.communicate(timeout=60)
+    assert child.returncode in (0, -signal.SIGKILL), errors
+    return child.returncode != 0, output
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("job", JOBS)
+def test_a_killed_process_leaves_whole_files(
+    job: str, kills: int, inputs: Path, right: dict[str, set[bytes]], tmp_path: Path
+) -> None:
+    rng, found, done, left = random.Random(f"{job} {kills}"), 0, 0, kills
+    while left:
+        if killed(job, inputs, tmp_path, rng.uniform(0, 0.4))[0]:
+            left -= 1
+        else:
+            # a count that came to its end, by as many processes as it took
+            assert (tmp_path / "counted.parquet").read_bytes() in right["counted.parquet"]
+            shutil.rmtree(tmp_path / "state")
+            done += 1
+        found = max(found, check_whole(tmp_path, right))
+    if job == "count":
+        while killed(job, inputs, tmp_path, 60)[0]:
+            pass
+        found, done = check_whole(tmp_path, right), done + 1
+    assert found or kills < 10
+    assert done or job != "count"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 200 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a file system can be mounted by root alone")
+    yield folder
+    for _ in range(50):
+        if not subprocess.run(["umount", str(folder)], capture_output=True).returncode:
+            return
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.long)])
+def test_a_full_disk_leaves_whole_files(
+    kills: int, inputs: Path, right: dict[str, set[bytes]], small_disk: Path
+) -> None:
+    rng, full = random.Random(kills), 0
+    for _ in range(kills):
+        # there is room for some of the files
+        free = shutil.disk_usage(small_disk).free
+        (small_disk / ".filler.0123456789ab.tmp").write_bytes(b"x" * max(free - rng.randrange(16_000), 0))
+        at_work, output = killed("save", inputs, small_disk, rng.uniform(0.05, 0.4))
+        full += "full" in output
+        assert at_work
+        check_whole(small_disk, right)
+    assert full or kills < 10
+
+
+COUNTER = """
+import sys
+import bbpe
+from bbpe import count_run, settings
+
+settings._BLOCK = 1 << 14
+count_run._CHECKPOINT_SECONDS = 0.005
+inputs, folder, output = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+bbpe.count([f"{inputs}/a.txt", f"{inputs}/long.txt"], pattern="gpt2", checkpoint=folder, threads=1).save(output)
+"""
+
+
+@pytest.mark.parametrize("rounds", [2, pytest.param(30, marks=pytest.mark.long)])
+def test_of_two_processes_one_works_and_the_other_says_so(
+    rounds: int, inputs: Path, right: dict[str, set[bytes]], tmp_path: Path
+) -> None:
+    refused = 0
+    for number in range(rounds):
+        folder, children = tmp_path / f"state{number}", []
+        for name in "ab":
+            command = [sys.executable, "-c", COUNTER, str(inputs), str(folder), str(tmp_path / name)]
+            pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+            children.append(subprocess.Popen(command, env=ENVIRONMENT, text=True, **pipes))
+        for child in children:
+            assert child.stdout is not None
+            child.stdout.readline()
+        errors = []
+        for child in children:
+            assert child.stdin is not None
+            child.stdin.write("go\n")
+            child.stdin.flush()
+        for child in children:
+            errors.append(child.communicate(timeout=120)[1])
+        codes = [child.returncode for child in children]
+        assert 0 in codes, errors
+        for name, code, error in zip("ab", codes, errors, strict=True):
+            if code:
+                assert f"{folder}: another count is using this checkpoint folder" in error
+                refused += 1
+            else:
+                assert (tmp_path / name).read_bytes() in right["counted.parquet"]
+        shutil.rmtree(folder)
+    assert refused or rounds < 10
