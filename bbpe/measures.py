@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from .core.id_source import as_int
 from .core.offsets import map_spans
 from .decoding import Decoding, Ids, checked_ids
 from .encoding import TextEncoder, id_dtype
@@ -228,7 +229,7 @@ class Measures(Decoding):
         if pad_to_multiple_of < 1:
             raise ValueError(f"pad_to_multiple_of is {pad_to_multiple_of}; expected at least 1")
         chosen = id_dtype(dtype, self.vocab_size)
-        pad = self._padding() if pad_id is None else int(pad_id)
+        pad = self._padding() if pad_id is None else _checked_id(pad_id, "pad_id")
         if not 0 <= pad <= np.iinfo(chosen).max:
             raise ValueError(f"pad_id is {pad}; expected 0 to {np.iinfo(chosen).max}")
         matcher = self._specials.matcher(allowed_special, disallowed_special)
@@ -312,6 +313,13 @@ def as_batch(texts: Iterable[Text]) -> list[Text]:
     # a column of Arrow yields objects of its own
     to_list = getattr(texts, "to_pylist", None)
     return list(texts if to_list is None else to_list())
+
+
+def _checked_id(token_id: int, name: str) -> int:
+    try:
+        return as_int(token_id)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, not {type(token_id).__name__}") from None
 
 
 def _checked_limit(n: int, name: str = "n", least: int = 0) -> int:

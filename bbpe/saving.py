@@ -67,8 +67,8 @@ def proven(
     Raises `VocabularyError` naming what the format cannot hold.
     """
     kept = _without(tokenizer, drop)
+    files = formats.written(kept.spec, path, format)
     chosen = formats.checked_format(format) or formats.format_of(Path(path))
-    files = formats.written(kept.spec, path, chosen)
     options: dict[str, Any] = {}
     if "pattern" in drop or chosen in _TOLD:
         options["pattern"] = kept.spec.pattern

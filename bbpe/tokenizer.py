@@ -119,18 +119,20 @@ class Tokenizer(Measures):
         self,
         text: Text,
         *,
+        pair: Text | None = None,
         allowed_special: Selection = (),
         disallowed_special: Selection = (),
         add_special_tokens: bool = False,
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> list[int]:
-        """Return the ids of a text.
+        """Return the ids of a text, or of a text and its `pair` in one row.
 
         Special tokens in the text are plain text unless allowed: `"all"` or a set of them.  One that is
         disallowed and not allowed raises `SpecialTokenError`, naming it and its place.  Bytes that are not
         UTF-8 are encoded as the bytes they are; in a `str` a lone surrogate is U+FFFD.  `add_special_tokens` puts what
-        the tokenizer's template has around a text (BOS, EOS) around its ids; without a template that is nothing.
+        the tokenizer's template has around a text (BOS, EOS), or around and between two, around its ids; without a
+        template that is nothing.  A template without a form for pairs raises `ValueError`.
 
         `dropout` skips each merge, whenever it comes to be made, with that probability (Provilkov et al., 2020,
         "BPE-Dropout"); whole pretokens are not looked up then.  The same `seed`, 0 to 2**64 - 1, gives the same ids on
@@ -141,11 +143,24 @@ class Tokenizer(Measures):
         ([256], 3)
         """
         encoder = self._dropping(dropout, seed) if dropout else self._encoder
-        ids = encoder.to_list(text, self._specials.matcher(allowed_special, disallowed_special))
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        ids = encoder.to_list(text, matcher)
+        if pair is not None:
+            second = encoder.to_list(pair, matcher)
+            return self._paired(ids, second) if add_special_tokens else [*ids, *second]
         if add_special_tokens:
             before, behind = self._around
             return [*before, *ids, *behind]
         return ids
+
+    def _paired(self, first: list[int], second: list[int]) -> list[int]:
+        template = self.spec.template
+        if template is None:
+            return [*first, *second]
+        if not template.pair:
+            raise ValueError("the template of this tokenizer has no form for pairs; expected add_special_tokens=False")
+        parts: dict[int | str, list[int]] = {"A": first, "B": second}
+        return [token_id for item, _ in template.pair for token_id in parts.get(item, [item])]  # type: ignore[misc]
 
     def _dropping(self, dropout: float, seed: int | None) -> TextEncoder:
         if not 0 <= dropout <= 1:

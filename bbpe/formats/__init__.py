@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -28,14 +29,14 @@ __all__ += ["ranks_of", "sniff", "written"]
 # What is known and not read, by how it begins.
 _REFUSED = {
     "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)": re.compile(rb"version https://git-lfs"),
-    "a byte order mark (BOM), which is no part of a vocabulary; save the file as UTF-8 without it": re.compile(
+    "a byte order mark (BOM) before the text (save it as UTF-8 without one)": re.compile(
         rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
     ),
     "a web page": re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE),
-    "a gzip file": re.compile(rb"\x1f\x8b"),
-    "a zstd file": re.compile(rb"\x28\xb5\x2f\xfd"),
-    "an xz file": re.compile(rb"\xfd7zXZ\x00"),
-    "a zip file": re.compile(rb"PK\x03\x04"),
+    "a compressed file (gzip), which is not read (decompress it)": re.compile(rb"\x1f\x8b"),
+    "a compressed file (zstd), which is not read (decompress it)": re.compile(rb"\x28\xb5\x2f\xfd"),
+    "a compressed file (xz), which is not read (decompress it)": re.compile(rb"\xfd7zXZ\x00"),
+    "a zip file, which is not read (unpack it)": re.compile(rb"PK\x03\x04"),
 }
 
 # Formats that can say what happens to a text before it is split.
@@ -65,7 +66,7 @@ def sniff(path: StrPath) -> str:
     ...     sniff(Path(folder, "x"))
     'tiktoken'
     """
-    given = Path(path)
+    given = _path_of(path)
     if given.is_dir():
         return _sniff_folder(given)
     try:
@@ -75,7 +76,7 @@ def sniff(path: StrPath) -> str:
         raise FileNotFoundError(error.errno, f"{error.strerror}{_published_like(str(path))}", str(path)) from None
     for kind, begins in _REFUSED.items():
         if begins.match(head):
-            _refuse(f"found {kind}, which is not supported", given)
+            _refuse(f"found {kind}", given)
     by_content = [name for name, row in FORMATS.items() if row.head.match(head)]
     by_name = [name for name, row in FORMATS.items() if _missing(given, row) is not None]
     # of two formats with a file of this name, the one whose other file is there
@@ -125,7 +126,7 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
 
     Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
     """
-    given = Path(path)
+    given = _path_of(path)
     chosen = checked_format(format) or format_of(given)
     row = FORMATS[chosen]
     if chosen not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
@@ -162,6 +163,12 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     Raises as `written` does, and `OSError` when a file cannot be written.
     """
     put(written(spec, path, format), path)
+
+
+def _path_of(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"a tokenizer is named by a str or a path, not {type(path).__name__}")
+    return Path(path)
 
 
 def _check_holes(spec: TokenizerSpec, path: Path) -> None:
@@ -230,11 +237,11 @@ def format_of(path: Path) -> str:
 
 def _published_like(name: str) -> str:
     """Return what to call for a name that is no file but like a published one, as the end of a message."""
-    if "/" in name or "\\" in name:
+    if "/" in name or "\\" in name or Path(name).suffix in _BY_SUFFIX:
         return ""
     if name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None:
         return f"; {name!r} is a model: bbpe.encoding_for_model({name!r})"
-    near = get_close_matches(name.lower(), [*PUBLISHED, *ALIASES], n=1, cutoff=0.8)
+    near = get_close_matches(name.lower(), [*PUBLISHED, *ALIASES], n=1)
     if not near:
         return ""
     is_it = "is a published tokenizer" if near[0] == name else f"is like the published tokenizer {near[0]!r}"
