@@ -303,7 +303,7 @@ def test_special_token_missing_among_those_given(tmp_path: Path) -> None:
         ("tokenizer.json", b"(\xb5/\xfd\x00", "a zstd file"),
         ("a.tiktoken", b"\xfd7zXZ\x00", "an xz file"),
         ("model.bin", b"PK\x03\x04\x00", "a zip file"),
-        ("tokenizer_config.json", b'{"add_bos_token": false}', "begins with"),
+        ("tokenizer_config.json", b'{"add_bos_token": false}', "no tokenizer.json; its fields are"),
         ("a.txt", b"hello world, this is text\n", "begins with b'hello world"),
         ("a.bin", b"", "an empty file"),
     ],

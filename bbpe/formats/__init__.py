@@ -33,10 +33,10 @@ _REFUSED = {
         rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
     ),
     "a web page": re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE),
-    "a compressed file (gzip), which is not read (decompress it)": re.compile(rb"\x1f\x8b"),
-    "a compressed file (zstd), which is not read (decompress it)": re.compile(rb"\x28\xb5\x2f\xfd"),
-    "a compressed file (xz), which is not read (decompress it)": re.compile(rb"\xfd7zXZ\x00"),
-    "a zip file, which is not read (unpack it)": re.compile(rb"PK\x03\x04"),
+    "a gzip file (decompress it first)": re.compile(rb"\x1f\x8b"),
+    "a zstd file (decompress it first)": re.compile(rb"\x28\xb5\x2f\xfd"),
+    "an xz file (decompress it first)": re.compile(rb"\xfd7zXZ\x00"),
+    "a zip file (unpack it first)": re.compile(rb"PK\x03\x04"),
 }
 
 # Formats that can say what happens to a text before it is split.
