@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from .budget import parse_bytes, resident_bytes, shown
 from .core.train import TIE_RULES, merge_memory
 from .errors import MemoryLimitError
+from .settings import checked_specials
 from .spec import MAX_ID
 from .unigram_training import UnigramOptions
 from .word_training import WordPlan, word_plan
@@ -76,7 +77,7 @@ def plan_of(
     model: ModelOptions = ModelOptions(),
 ) -> Plan:
     """Check arguments before anything is read."""
-    count = len(special_tokens)
+    count = len(checked_specials(special_tokens))
     for name, value, lowest in (
         ("vocab_size", vocab_size, model.least + count),
         ("min_frequency", min_frequency, 0),
@@ -106,6 +107,7 @@ def words_of(
     model: str, alphabet: str | None, vocab_size: int, *, unused: tuple[bool, ...], **options: Any
 ) -> WordPlan | None:
     """Return the plan of a training on words of characters; `None` for BPE of bytes."""
+    checked_specials(options["special_tokens"])
     if alphabet not in (None, "bytes", "chars"):
         raise ValueError(f"alphabet is {alphabet!r}; expected 'bytes' or 'chars'")
     if model == "wordpiece" and alphabet == "bytes":

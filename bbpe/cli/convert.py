@@ -15,7 +15,7 @@ from bbpe.tokenizer import Tokenizer
 from bbpe.verify import Difference, differences, hard_texts
 
 from .command import Command, add_pattern, load_named
-from .streams import open_chunks, say, say_json
+from .streams import chunks_of, say, say_json
 
 _SHOWN = 10
 # what the file itself does not say
@@ -78,8 +78,7 @@ def _again(spec: TokenizerSpec, place: Path, chosen: str) -> TokenizerSpec:
 
 def _corpus(names: list[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
     for path in corpus.paths(names) if names else ():
-        with open_chunks(str(path)) as chunks:
-            yield str(path), map(bytes, chunks)
+        yield str(path), chunks_of(str(path))
 
 
 class _Counter:

@@ -49,7 +49,7 @@ def _count(args: Namespace) -> PretokenCounts:
         **counting_options(args),
     }
     if STDIN not in args.files:
-        return bbpe.count(args.files, text_field=args.text_field, **options)
+        return bbpe.count(args.files, text_field=args.text_field, format=args.input_format, **options)
     if len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
     return bbpe.count_from_iterator(stdin_texts(args.document), **options)

@@ -14,12 +14,13 @@ from typing import Any
 from bbpe.progress import JsonLines
 
 from .command import positive
+from .streams import add_reading, stdin
 
 
 def add_counting(parser: ArgumentParser) -> None:
     """Add the options of counting."""
     parser.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
-    parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
+    add_reading(parser)
     parser.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
     parser.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
     parser.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
@@ -73,4 +74,4 @@ def check_folder(output: str, what: str) -> None:
 
 def stdin_texts(document: str) -> Iterable[bytes]:
     """Return the texts of standard input."""
-    return sys.stdin.buffer if document == "line" else (sys.stdin.buffer.read(),)
+    return stdin() if document == "line" else (stdin().read(),)

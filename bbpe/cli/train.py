@@ -97,7 +97,7 @@ def _train(args: Namespace) -> Tokenizer:
     if not args.files:
         raise ValueError("there is nothing to train on; expected files, - (standard input) or --counts")
     if STDIN not in args.files:
-        return bbpe.train(args.files, args.vocab_size, text_field=args.text_field, **options)
+        return bbpe.train(args.files, args.vocab_size, text_field=args.text_field, format=args.input_format, **options)
     if len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
     return bbpe.train_from_iterator(stdin_texts(args.document), args.vocab_size, **options)
