@@ -38,8 +38,18 @@ class Document:
 
     def ids(self) -> Ids:
         """Return all ids, uint32[n]."""
-        parts = list(self.parts)
-        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts])
+        first = next(self.parts, np.empty(0, np.uint32))
+        whole, size = first, len(first)
+        for part in self.parts:
+            if size + len(part) > len(whole):
+                # it grows in its place, where the system can do that: joining parts would hold all ids twice
+                whole = np.array(first) if whole is first else whole
+                whole.resize((size + len(part)) * 9 // 8, refcheck=False)
+            whole[size : size + len(part)] = part
+            size += len(part)
+        if size < len(whole):
+            whole.resize(size, refcheck=False)
+        return whole
 
 
 class FileEncoder:

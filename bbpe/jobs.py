@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, count, islice, takewhile
@@ -188,9 +188,10 @@ class Iterated:
             yield 0, self._events(start.text)
 
     def _events(self, done: int) -> Iterator[Texts]:
-        taken, read = count(), 0
-        # what comes after an error is the number of the text that is none
-        texts: Iterator[Text] = map(itemgetter(0), zip(_flat(self._texts), taken, strict=False))
+        taken, read, texts = count(), 0, _flat(self._texts)
+        if not isinstance(self._texts, Sequence):
+            # what comes after an error is the number of the text that is none; 17 ns a text
+            texts = map(itemgetter(0), zip(texts, taken, strict=False))
         for _ in islice(texts, done):
             pass
         if self._reading.most:
@@ -199,7 +200,8 @@ class Iterated:
             try:
                 data, ends = gather(texts, self._reading.block, text_bytes)
             except TypeError as error:
-                raise TypeError(f"text {next(taken) - 1}, counted from 0: {error}") from error
+                number = _first_wrong(self._texts) if isinstance(self._texts, Sequence) else next(taken) - 1
+                raise TypeError(f"text {number}, counted from 0: {error}") from error
             if not len(ends):
                 return
             read += len(data)
@@ -231,6 +233,16 @@ def _flat(texts: Iterable[Text] | Iterable[list[Text]]) -> Iterator[Text]:
     first = list(islice(iterator, 1))
     iterator = chain(first, iterator)
     return chain.from_iterable(map(_batch, iterator)) if first and isinstance(first[0], (list, tuple)) else iterator
+
+
+def _first_wrong(texts: Sequence[Any]) -> int | None:
+    """Return the number of the first of some texts that is none."""
+    for number, text in enumerate(_flat(texts)):
+        try:
+            text_bytes(text)
+        except TypeError:
+            return number
+    return None
 
 
 def _batch(texts: object) -> list[Text] | tuple[Text, ...]:

@@ -263,7 +263,7 @@ class Tokenizer(Measures):
         >>> from tempfile import TemporaryDirectory
         >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258)
         >>> with TemporaryDirectory() as folder:
-        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\\n{"text": null}\\n{"text": "lo"}')
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\n{"text": null}\n{"text": "lo"}')
         ...     [ids.tolist() for ids in tok.encode_files(folder)]
         [[257], [256]]
         """
