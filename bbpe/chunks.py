@@ -30,6 +30,8 @@ from .streaming import complete_characters, pieces
 _NEAR = 256
 #: The head of a text that decides whether it is in the sample.
 _HEAD = 1 << 16
+#: What may come after a part of a text, of each kind: a pretoken may depend on it from afar.
+_FUTURES = (b"x", b".", b"\nx", b" x")
 # up to so many are looked for one by one, 4 GB/s each, before the search for all, 0.2 to 3.5 GB/s
 _FEW_SPECIALS = 16
 
@@ -169,23 +171,36 @@ class Cutter:
         compiled, longest = self._splitter.compiled, self._rules.longest
         if longest and compiled is not None and not self._sampled_lines:
             whole = bytes(data)
+            whole = whole[: complete_characters(whole)]
             ends = np.array([len(whole)], np.int64)
             last = int(spans_between(whole, ends, self._matcher, self._rules.specials)[0][-1])
-            start = last + max(compiled.spans(whole[last:])[:-1].tolist(), default=0)
-            # what comes next must begin as more of this pretoken
-            limit = len(whole) - max(_NEAR, self._longest_special + 4)
-            for number in range((limit - start) // longest, 1, -1):
-                cut = start + number * longest
+            limit = len(whole) - self._longest_special
+            # whatever comes next, the pretoken must begin there, and what is left of it must begin as more of it
+            ends_of = [self._around(whole[last:] + after, limit - last) for after in _FUTURES]
+            start, limit = last + ends_of[0][0], min(limit, last + min(end for _, end in ends_of) - _NEAR)
+            if len({begin for begin, _ in ends_of}) > 1:
+                raise self._refusal(path, byte + len(data))
+            for count in range((limit - start) // longest, 1, -1):
+                cut = start + count * longest
                 before = whole[max(cut - 4, 0) : cut]
                 if complete_characters(before) == len(before) and not self._straddled(whole, cut):
                     return cut
         raise self._refusal(path, byte + len(data))
 
+    def _around(self, data: bytes, at: int) -> tuple[int, int]:
+        """Return where the pretoken begins and ends that a place lies in."""
+        assert self._splitter.compiled is not None
+        borders = self._splitter.compiled.spans(data)
+        number = max(int(np.searchsorted(borders, at)) - 1, 0)
+        return int(borders[number]), int(borders[min(number + 1, len(borders) - 1)])
+
     def _refusal(self, path: Path | None, byte: int) -> MemoryLimitError:
         if self._splitter.compiled is None:
-            way = "a named split pattern, which the regex package need not follow"
+            way = "a named split pattern, which no regex follows, or document='line'"
+        elif self._rules.longest:
+            way = "another max_pretoken_bytes, such as a smaller one"
         else:
-            way = "a smaller max_pretoken_bytes" if self._rules.longest else "max_pretoken_bytes, which cuts long words"
+            way = "max_pretoken_bytes, which cuts long words"
         return MemoryLimitError(
             f"{'the text' if path is None else path}: there is no place to cut the text before byte {byte}, and "
             f"max_memory leaves {shown(self._rules.most)} for a part of it; give {way}, or a larger max_memory"

@@ -295,7 +295,8 @@ class PartCounter:
         if block is not None:
             return self._counter.count(block, table)
         summary = Summary()
-        for chunk in part.chunks or self._cutter.chunks(self._sources(part)):
+        start = Place(0, 0, part.ranges[0][1]) if part.ranges else Place()
+        for chunk in part.chunks or self._cutter.chunks(self._sources(part), start):
             summary += self._counter.count(chunk, table)
         return summary
 

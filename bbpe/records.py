@@ -11,6 +11,7 @@ from .errors import CorpusError, MemoryLimitError
 from .kinds import File, check_head
 from .normalize import Text
 from .opened import Opened
+from .parquet_pages import largest_window, pages
 from .rowfiles import pyarrow_parquet
 
 #: Rows of a Parquet file that are read at once.
@@ -114,7 +115,7 @@ def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any
         size, rows = source.file.size or 0, max(file.metadata.num_rows, 1)
         for group in range(file.num_row_groups):
             place = f"row group {group}, after row {done}: "
-            count = _rows_at_once(source.file, file.metadata.row_group(group), group, field, most)
+            count = _rows_at_once(source, file.metadata.row_group(group), group, field, most)
             for batch in file.iter_batches(count, row_groups=[group], columns=[field], use_threads=False):
                 done += len(batch)
                 place = f"row group {group}, after row {done}: "
@@ -129,19 +130,30 @@ def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any
     source.check_size()
 
 
-def _rows_at_once(file: File, group: Any, number: int, field: str, most: int) -> int:
-    """Return how many rows of a group are read at once, on average within `most` bytes."""
-    rows = group.num_rows
-    if not most or not rows:
+def _rows_at_once(source: Opened, group: Any, number: int, field: str, most: int) -> int:
+    """Return how many rows of a group are read at once, so that their cells are within `most` bytes in any case."""
+    columns = [column for column in map(group.column, range(group.num_columns)) if column.path_in_schema == field]
+    if not most or not columns:
         return _ROWS
-    columns = map(group.column, range(group.num_columns))
-    each: int = sum(one.total_uncompressed_size for one in columns if one.path_in_schema == field) // rows
-    if each > most:
+    start = columns[0].data_page_offset
+    if columns[0].has_dictionary_page and columns[0].dictionary_page_offset:
+        start = min(start, columns[0].dictionary_page_offset)
+    try:
+        found = list(pages(source.stream, start, columns[0].total_compressed_size))
+    except ValueError as error:
+        raise CorpusError(f"{source.file.path}: row group {number}: expected a Parquet file: {error}") from error
+    largest = max((size for size, _ in found), default=0)
+    if largest > most:
         raise MemoryLimitError(
-            f"{file.path}: row group {number}: its cells have {shown(each)} on average, more than the {shown(most)} "
-            "that max_memory leaves for one; give a larger max_memory"
+            f"{source.file.path}: row group {number}: a page of its column {field!r} has {shown(largest)}, more "
+            f"than the {shown(most)} that max_memory leaves for one; give a larger max_memory"
         )
-    return max(1, min(_ROWS, most // max(each, 1)))
+    # each row may have the longest word of a dictionary
+    dictionary = max((size for size, values in found if not values), default=0)
+    rows = max(1, min(_ROWS, most // dictionary)) if dictionary else _ROWS
+    while rows > 1 and largest_window([page for page in found if page[1]], rows) > most:
+        rows //= 2
+    return rows
 
 
 def _check_text_column(file: File, schema: Any, name: str) -> None:

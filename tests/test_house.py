@@ -24,7 +24,7 @@ LAYERS = [
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
     {"aligning", "word_symbols"},
     {"formats"},
-    {"opened"},
+    {"opened", "parquet_pages"},
     {"records"},
     {"encoding", "sources", "counts", "unigram_training"},
     {"words"},
