@@ -12,8 +12,8 @@ from bbpe.counts import PretokenCounts
 from bbpe.rowfiles import pyarrow_parquet
 
 from .command import Command
-from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
-from .streams import STDIN, say, say_json
+from .counting import add_counting, add_progress, check_folder, counting_options, is_streamed, progress_of, stdin_texts
+from .streams import STDIN, STDIN_FILE, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -52,6 +52,8 @@ def _count(args: Namespace) -> PretokenCounts:
         return bbpe.count(args.files, text_field=args.text_field, format=args.input_format, **options)
     if len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
+    if is_streamed(args):
+        return bbpe.count(STDIN_FILE, text_field=args.text_field, format=args.input_format, **options)
     return bbpe.count_from_iterator(stdin_texts(args.document), **options)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from bbpe.progress import JsonLines
 
 from .command import positive
-from .streams import add_reading, stdin
+from .streams import STDIN_FILE, add_reading, stdin
 
 
 def add_counting(parser: ArgumentParser) -> None:
@@ -70,6 +70,13 @@ def check_folder(output: str, what: str) -> None:
         raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save {what} in", str(parent))
     if not os.access(parent, os.W_OK):
         raise PermissionError(errno.EACCES, f"{what} cannot be saved in this folder", str(parent))
+
+
+def is_streamed(args: Namespace) -> bool:
+    """Whether standard input is read as a file, a block at a time: in bounded memory, or as rows."""
+    asked = args.max_memory is not None or args.input_format not in (None, "text")
+    stdin()
+    return asked and Path(STDIN_FILE).exists()
 
 
 def stdin_texts(document: str) -> Iterable[bytes]:

@@ -19,7 +19,7 @@ from bbpe.tokenizer import Tokenizer
 
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
-from .streams import STDIN, add_reading, label_of, names_of, stdin, stdin_chunks, write
+from .streams import STDIN, STDIN_FILE, add_reading, label_of, names_of, stdin, stdin_chunks, write
 
 #: How many ids are written at once.
 _WORDS = 1 << 16
@@ -76,7 +76,7 @@ def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> Iter
         yield Document(Path(STDIN), None, encoder.parts(_stdin_texts()))
         return
     stdin()
-    for document in tokenizer._documents("/dev/stdin", allowed, (), args.text_field, args.input_format):
+    for document in tokenizer._documents(STDIN_FILE, allowed, (), args.text_field, args.input_format):
         yield Document(Path(STDIN), document.row, document.parts)
 
 

@@ -16,6 +16,8 @@ from bbpe.sources import Reading
 
 #: The file name that means standard input.
 STDIN = "-"
+#: The file that it is, where the system has one.
+STDIN_FILE = "/dev/stdin"
 _CHUNK_BYTES = 1 << 20
 _INPUT, _OUTPUT = "standard input", "standard output"
 

@@ -12,8 +12,8 @@ from bbpe import formats
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
-from .counting import add_counting, add_progress, check_folder, counting_options, progress_of, stdin_texts
-from .streams import STDIN, say, say_json
+from .counting import add_counting, add_progress, check_folder, counting_options, is_streamed, progress_of, stdin_texts
+from .streams import STDIN, STDIN_FILE, say, say_json
 
 _WORD_OPTIONS = ("model", "alphabet", "end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
 _UNIGRAM_OPTIONS = ("character_coverage", "byte_fallback", "user_defined_symbols")
@@ -100,6 +100,8 @@ def _train(args: Namespace) -> Tokenizer:
         return bbpe.train(args.files, args.vocab_size, text_field=args.text_field, format=args.input_format, **options)
     if len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
+    if is_streamed(args):
+        return bbpe.train(STDIN_FILE, args.vocab_size, text_field=args.text_field, format=args.input_format, **options)
     return bbpe.train_from_iterator(stdin_texts(args.document), args.vocab_size, **options)
 
 

@@ -105,6 +105,9 @@ def dump(spec: TokenizerSpec, path: StrPath) -> None:
     """
     data = json.dumps(_document(spec, path), ensure_ascii=False).encode()
     given = Path(path)
+    if given.exists() and not (given.is_file() or given.is_dir()):
+        write_atomic(given, data)  # a device or a pipe
+        return
     if given.suffix == ".json":
         folder, files = given.parent, {given.name: data}
     else:
