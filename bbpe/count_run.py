@@ -110,7 +110,7 @@ class CountRun:
         if budget is None:
             return
         note = f"max_memory {shown(budget.limit)}: {self._threads} threads, tables of {shown(budget.tables)}"
-        if isinstance(self._job, Files) and total:
+        if isinstance(self._job, Files) and total and self._job.are_stored:
             unique, unique_bytes, table_bytes = self._estimate(total)
             spills = "to be spilled to Parquet files, " if table_bytes > budget.tables else ""
             note += (

@@ -76,6 +76,8 @@ class Files:
         self._buffers = Buffers(reading.block)
         self.total: int | None = self._bases[-1]
         self.files = len(paths)
+        #: Whether all may be read twice, which a pipe may not.
+        self.are_stored = all(file.size is not None for file in self._files)
 
     def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each file, from a place on."""

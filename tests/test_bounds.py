@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import os
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -164,6 +166,17 @@ def test_places_of_a_forced_cut_are_not_taken_up(tmp_path: Path) -> None:
     assert sum(chunk.place is None for chunk in chunks) > 3
     assert chunks[-2].place is not None
     assert (summary.cut, summary.bytes, table.items()[0]) == (1, 56_000, (b"a" * 100, 500))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_beside_a_file_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("see my")
+    os.mkfifo(tmp_path / "a")
+    writer = threading.Thread(target=(tmp_path / "a").write_text, args=("dogs " * 1000,))
+    writer.start()
+    found = bbpe.count([tmp_path / "a", tmp_path / "b.txt"], pattern="gpt2", max_memory="2GB")
+    writer.join()
+    assert dict(found) == reference.count(["dogs " * 1000, "see my"])
 
 
 PEAK = """

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bbpe
@@ -167,3 +168,11 @@ def test_standard_input_in_bounded_memory_and_as_rows(folder: Path) -> None:
     code, out, err = shell(folder, "bbpe encode -t t.json", "\ufeffsee".encode("utf-16-le"))
     assert (code, out) == (1, "")
     assert "standard input: its byte order mark says UTF-16" in err
+
+
+def test_an_array_that_is_cut_off_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    np.save(folder / "ids.npy", np.full(100_000, 60, np.uint32))
+    with (folder / "ids.npy").open("r+b") as file:
+        file.truncate(128 + 4 * 70_000)
+    assert main(["decode", "-t", str(folder / "t.json"), str(folder / "ids.npy")]) == 1
+    assert "ids.npy: it ends after 70000 of 100000 ids" in capfd.readouterr().err
