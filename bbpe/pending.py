@@ -44,7 +44,7 @@ class Pending:
         return self._data
 
     def keep(self, cut: int) -> None:
-        """Go on with what lies behind the cut."""
+        """Go on with what comes after the cut."""
         if cut:
             self._data, self._enough = bytes(self._data[cut:]), 0
             return

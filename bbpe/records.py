@@ -121,7 +121,7 @@ def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any
                 place = f"row group {group}, after row {done}: "
                 yield batch.column(0), size * done // rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        # arrow tells of broken contents by an OSError too, which has no number; names of columns may be no UTF-8
+        # arrow reports broken contents by an OSError too, which has no number; names of columns may be no UTF-8
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
             raise
         source.check_size()
