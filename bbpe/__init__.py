@@ -27,11 +27,12 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from .extending import extend
+    from .loading import load
     from .pruning import prune
     from .ragged import Ragged
     from .splitting import split, split_spans
     from .stream_decoder import StreamDecoder
-    from .tokenizer import Tokenizer, load
+    from .tokenizer import Tokenizer
     from .training import train, train_from_counts, train_from_iterator
 
 __all__ = [
@@ -83,7 +84,8 @@ _ROOMS = {
     ".ragged": "Ragged",
     ".splitting": "split split_spans",
     ".stream_decoder": "StreamDecoder",
-    ".tokenizer": "Tokenizer load",
+    ".loading": "load",
+    ".tokenizer": "Tokenizer",
     ".training": "train train_from_counts train_from_iterator",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}

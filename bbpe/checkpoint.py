@@ -26,7 +26,6 @@ from .errors import CorpusError
 from .files import StrPath, write_atomic
 from .locking import FolderLock
 from .rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
-from .sources import is_plain
 
 _VERSION = 2
 _MARKER, _STATE = "bbpe-checkpoint.json", "state.json"
@@ -152,8 +151,8 @@ class Checkpoint:
         count = len(files) if isinstance(files, list) else 1
         inside = place.source < count or place == Place(count)
         if inside and isinstance(files, list) and place.source < count:
-            name, size = files[place.source][:2]
-            inside = place.byte <= size or not is_plain(Path(name))
+            _, size, _, is_plain = files[place.source]
+            inside = not is_plain or place.byte <= size
         if not inside:
             raise CorpusError(f"{self._path}: {place} is not in the corpus, of {count} sources; {_START_AGAIN}")
 

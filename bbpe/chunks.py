@@ -10,22 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from .budget import shown
 from .core.rows import hashes, take
+from .errors import MemoryLimitError
 from .normalize import Buffer
 from .patterns import Pattern
+from .pending import Pending
 from .sources import BLOCK, Texts
 from .specials import Matcher
 from .splitting import TextSplitter
-from .streaming import pieces
+from .streaming import complete_characters, pieces
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256
 #: The head of a text that decides whether it is in the sample.
 _HEAD = 1 << 16
+#: What may come after a part of a text, of each kind: a pretoken may depend on it from afar.
+_FUTURES = (b"x", b".", b"\nx", b" x")
 # up to so many are looked for one by one, 4 GB/s each, before the search for all, 0.2 to 3.5 GB/s
 _FEW_SPECIALS = 16
 
@@ -45,6 +51,7 @@ class Chunk:
 
     `ends`: where the texts in `data` end, int64[n], or the pretokens if these are `given`.  `texts` is how many whole
     texts the chunk ends, `left_out` how many the sample left out, `read` how far in its source it ends, in bytes.
+    `cut_before`: 1 when its first pretoken is the rest of one that was cut, and so counted as cut, in the chunk before.
     """
 
     data: bytes | memoryview
@@ -57,6 +64,7 @@ class Chunk:
     size: int = 0
     given: bool = False
     ends_text: bool = True
+    cut_before: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,7 @@ class Rules:
 
     `specials` are special tokens as UTF-8, `by_line` makes each line a text, `longest` cuts longer pretokens (0: none),
     `sample` is the share of texts that is counted, chosen by a hash of each; `block` is about the bytes of a chunk.
+    `most`: bytes of a text that may wait for a place to cut it, 0 for any number.
     """
 
     pattern: Pattern
@@ -73,6 +82,7 @@ class Rules:
     longest: int = 0
     sample: float = 1.0
     block: int = BLOCK
+    most: int = 0
 
 
 @dataclass
@@ -87,48 +97,18 @@ class _Small:
         self.parts, self.size, self.left_out = [], 0, 0
 
 
-class _Pending:
-    """The end of a text's last block that stands in no chunk yet, and what came behind it."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes | memoryview] = []
-        self._enough = self.size = 0
-
-    def add(self, event: Texts) -> bool:
-        """Take the next part of the text; whether a cut should be looked for now.
-
-        Where there was none, what is pending must double first, so that an endless word costs linear time.
-        """
-        data = event.data
-        if self.size <= event.room and isinstance(data, memoryview):
-            # what is left goes where there is room for it, before the block, so that this one stays where it is
-            start = event.room - self.size
-            whole = memoryview(data.obj)[start : event.room + len(data)]
-            whole[: self.size] = self.joined()
-            self._parts = [whole]
-        else:
-            self._parts.append(data)
-        self.size += len(data)
-        return event.last or self.size >= self._enough
-
-    def joined(self) -> bytes | memoryview:
-        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-
-    def keep(self, data: bytes | memoryview, cut: int) -> None:
-        """Go on with what lies behind the cut."""
-        self._parts = [bytes(data[cut:]) if cut else data] if cut < len(data) else []
-        self.size = len(data) - cut
-        self._enough = 0 if cut else 2 * len(data)
-
-
 class Cutter:
-    """Cuts the texts of one source after another into chunks."""
+    """Cuts the texts of one source after another into chunks.
 
-    def __init__(self, rules: Rules) -> None:
+    `splitter` cuts in place of the one of the pattern.
+    """
+
+    def __init__(self, rules: Rules, splitter: TextSplitter | None = None) -> None:
         self._rules = rules
-        self._splitter = TextSplitter(rules.pattern)
+        self._splitter = TextSplitter(rules.pattern) if splitter is None else splitter
         self._longest_special = max(map(len, rules.specials), default=1)
         self._sampled_lines = rules.by_line and rules.sample < 1
+        self._matcher = Matcher(dict.fromkeys(rules.specials, 0))
 
     def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Place = Place()) -> Iterator[Chunk]:
         """Yield the chunks of sources, given by number; `start` is where the first one is taken up."""
@@ -140,7 +120,8 @@ class Cutter:
             yield self._shared(small, Place(number + 1), 0)
 
     def _source(self, events: Iterable[Texts], place: Place, small: _Small) -> Iterator[Chunk]:
-        pending, chosen, first = _Pending(), True, place.byte == 0
+        pending, chosen, first = Pending(self._rules.most), True, place.byte == 0
+        cut_before = 0
         stream = iter(events)
         for event in stream:
             if event.ends is not None:
@@ -158,22 +139,80 @@ class Cutter:
             if not chosen:
                 small.left_out += event.last
                 continue
-            if whole and not pending.size and len(event.data) <= self._rules.block and not self._sampled_lines:
+            if whole and not pending and len(event.data) <= self._rules.block and not self._sampled_lines:
                 small.parts.append(bytes(event.data))
                 small.size += len(event.data)
                 if small.size >= self._rules.block:
                     yield self._shared(small, Place(place.source + 1), event.read)
                 continue
             yield from self._drained(small, place)
-            tried = pending.size
+            tried = len(pending)
             if not pending.add(event):
                 continue
-            data = pending.joined()
+            data, forced = pending.data, 0
             cut = len(data) if event.last else self.cut(data, max(tried - 4 - self._longest_special, 1))
+            if not cut and 0 < self._rules.most < len(data):
+                cut = forced = self._forced(data, event.path, place.byte)
             if cut:
                 place = Place(place.source + 1) if event.last else Place(place.source, 0, place.byte + cut)
-                yield self._part(memoryview(data)[:cut], place, event)
-            pending.keep(data, cut)
+                part = self._part(memoryview(data)[:cut], place, event)
+                if forced or cut_before:
+                    # nobody can go on within a pretoken
+                    part = replace(part, place=None if forced else place, cut_before=self._cut_before(part, cut_before))
+                yield part
+                cut_before = int(forced > 0)
+            pending.keep(cut)
+
+    def _forced(self, data: Buffer, path: Path | None, byte: int) -> int:
+        """Find a place to cut the pretoken that a text of one endless pretoken ends with: where its pieces end anyway.
+
+        Raises `MemoryLimitError` when pretokens are not cut, or are cut in pieces as large as memory.
+        """
+        compiled, longest = self._splitter.compiled, self._rules.longest
+        if longest and compiled is not None and not self._sampled_lines:
+            whole = bytes(data)
+            whole = whole[: complete_characters(whole)]
+            ends = np.array([len(whole)], np.int64)
+            last = int(spans_between(whole, ends, self._matcher, self._rules.specials)[0][-1])
+            limit = len(whole) - self._longest_special
+            # whatever comes next, the pretoken must begin there, and what is left of it must begin as more of it
+            ends_of = [self._around(whole[last:] + after, limit - last) for after in _FUTURES]
+            start, limit = last + ends_of[0][0], min(limit, last + min(end for _, end in ends_of) - _NEAR)
+            if len({begin for begin, _ in ends_of}) > 1:
+                raise self._refusal(path, byte + len(data))
+            for count in range((limit - start) // longest, 1, -1):
+                cut = start + count * longest
+                before = whole[max(cut - 4, 0) : cut]
+                if complete_characters(before) == len(before) and not self._straddled(whole, cut):
+                    return cut
+        raise self._refusal(path, byte + len(data))
+
+    def _around(self, data: bytes, at: int) -> tuple[int, int]:
+        """Return where the pretoken begins and ends that a place lies in."""
+        assert self._splitter.compiled is not None
+        borders = self._splitter.compiled.spans(data)
+        number = max(int(np.searchsorted(borders, at)) - 1, 0)
+        return int(borders[number]), int(borders[min(number + 1, len(borders) - 1)])
+
+    def _refusal(self, path: Path | None, byte: int) -> MemoryLimitError:
+        if self._splitter.compiled is None:
+            way = "a named split pattern, which no regex follows, or document='line'"
+        elif self._rules.longest:
+            way = "another max_pretoken_bytes, such as a smaller one"
+        else:
+            way = "max_pretoken_bytes, which cuts long words"
+        return MemoryLimitError(
+            f"{'the text' if path is None else path}: there is no place to cut the text before byte {byte}, and "
+            f"max_memory leaves {shown(self._rules.most)} for a part of it; give {way}, or a larger max_memory"
+        )
+
+    def _cut_before(self, part: Chunk, cut_before: int) -> int:
+        """Return 1 when a part begins with more than one piece of a pretoken that is counted as cut already."""
+        compiled = self._splitter.compiled
+        if not cut_before or compiled is None:
+            return 0
+        head = bytes(part.data[: self._rules.longest + _NEAR])
+        return int(compiled.spans(head)[1] > self._rules.longest)
 
     def _drained(self, small: _Small, place: Place) -> Iterator[Chunk]:
         if small.parts or small.left_out:
@@ -255,13 +294,16 @@ class Cutter:
     def _by_regex(self, events: Iterator[Texts], source: int, chosen: bool) -> Iterator[Chunk]:
         """Yield the pretokens of one long text, split as it is read."""
         tail, matcher = self._rules.pattern.open_tail, Matcher(dict.fromkeys(self._rules.specials, 0))
-        read = size = 0
+        read = size = done = 0
 
         def blocks() -> Iterator[bytes | memoryview]:
-            nonlocal read, size
+            nonlocal read, size, done
             for event in events:
-                read, size = event.read, size + len(event.data)
+                read, size, done = event.read, size + len(event.data), done + len(event.data)
                 if chosen:
+                    # as much as came since the last pretokens, and perhaps as much before, waits for its end
+                    if 0 < self._rules.most < size:
+                        raise self._refusal(event.path, done)
                     yield event.data
 
         after = Place(source + 1)

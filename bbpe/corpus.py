@@ -1,25 +1,14 @@
-"""From names to text: which files a corpus is, and the bytes of each.
-
-Text is bytes here.  Nothing is decoded, so bytes that are not UTF-8 are kept as they are.
-"""
+"""From names to files: which files a corpus is."""
 
 from __future__ import annotations
 
 import errno
 import glob
-import mmap
 import os
-import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
-from typing import Any, BinaryIO
 
-from .compressed import BROKEN, COMPRESSIONS, failure, naming
 from .errors import CorpusError
-
-# read as text these would be noise
-_NOT_TEXT = {".parquet": "a Parquet file holds a text in each row, not one; `count` and `train` read it"}
 
 #: Characters; no system has longer names, and `glob` would look for them level by level.
 _LONGEST_NAME = 1 << 15
@@ -51,41 +40,6 @@ def paths(files: Files) -> list[Path]:
     if not found:
         raise CorpusError("no files given; expected a path, a glob, a folder, or a sequence of these")
     return list(found.values())
-
-
-@contextmanager
-def open_text(path: str | os.PathLike[str]) -> Iterator[bytes | mmap.mmap]:
-    r"""Open one file as bytes: a read-only memory map, or `bytes` where a map cannot be had.
-
-    `.gz`, `.bz2`, `.xz` and `.zst` files are decompressed into memory.  A plain file must not shrink before the
-    block ends; a view of it that lives on keeps the map alive.
-
-    Raises `CorpusError` naming the file when it is not text (`.parquet`) or is compressed and broken,
-    and the `OSError` of the system, naming the file, when it cannot be read.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.txt").write_bytes(b"caf\xe9")
-    ...     with open_text(Path(folder, "a.txt")) as text:
-    ...         bytes(text)
-    b'caf\xe9'
-    """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix in _NOT_TEXT:
-        raise CorpusError(f"{path}: {_NOT_TEXT[suffix]}")
-    decompress = COMPRESSIONS.get(suffix)
-    if decompress is not None:
-        yield _decompressed(path, decompress)
-        return
-    text = _mapped(path)
-    try:
-        yield text
-    finally:
-        if isinstance(text, mmap.mmap):
-            # a view may still point into it (in the frames of an error on its way, say), and frees it when it goes
-            with suppress(BufferError):
-                text.close()
 
 
 def _names(files: Files) -> Iterator[str]:
@@ -131,27 +85,3 @@ def _files_below(folder: str) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(parent, name) for name in names if not name.startswith(".")]
     return sorted(files)
-
-
-def _mapped(path: Path) -> bytes | mmap.mmap:
-    with path.open("rb") as file, naming(path):
-        status = os.fstat(file.fileno())
-        # a pipe has no size, and a file of /proc says 0
-        if stat.S_ISREG(status.st_mode) and status.st_size:
-            try:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            except OSError as error:
-                # file systems without maps
-                if error.errno not in (errno.ENODEV, errno.ENOSYS, errno.EINVAL):
-                    raise
-        return file.read()
-
-
-def _decompressed(path: Path, decompress: Callable[[BinaryIO], Any]) -> bytes:
-    with naming(path), path.open("rb") as raw:
-        try:
-            with decompress(raw) as file:
-                data: bytes = file.read()
-        except BROKEN as error:
-            raise failure(path, error) from error
-    return data

@@ -27,7 +27,6 @@ from .parallel import apart, submit_all
 from .progress import Progress
 from .rowfiles import Rows, pyarrow_parquet, regrouped, writing
 from .settings import Settings
-from .sources import Reading
 from .tally import joined, merged, parts_for, write_run
 from .workers import Workers
 
@@ -49,7 +48,7 @@ class CountRun:
     def __init__(self, job: Job, settings: Settings, report: Report, growth: Growth | None) -> None:
         self._job, self._settings, self._report, self._growth = job, settings, report, growth
         self._rules = settings.rules()
-        self._reading = Reading(settings.text_field, self._rules.block)
+        self._reading = settings.reading()
         # a regex holds the interpreter's lock, so it gains nothing from threads
         regex = settings.kind.pattern.scheme is None
         self._threads = 1 if regex or settings.executor is not None else settings.threads
@@ -112,7 +111,7 @@ class CountRun:
         if budget is None:
             return
         note = f"{budget.name} {shown(budget.limit)}: {self._threads} threads, tables of {shown(budget.tables)}"
-        if isinstance(self._job, Files) and total:
+        if isinstance(self._job, Files) and total and self._job.are_stored:
             unique, unique_bytes, table_bytes = self._estimate(total)
             spills = "to be spilled to Parquet files, " if table_bytes > budget.tables else ""
             note += (

@@ -36,7 +36,7 @@ class ChunkCounter:
             starts, ends, specials = spans_between(data, chunk.ends, self._matcher, rules.specials)
             if self._compiled is not None:
                 table.count_spans(data, starts, ends, self._compiled, rules.longest)
-                cut_here = table.cut - cut
+                cut_here = table.cut - cut - chunk.cut_before
             else:
                 cut_here, dropped = self._count_by_regex(table, data, starts, ends)
         documents = self._lines(chunk) if rules.by_line else chunk.texts

@@ -12,10 +12,10 @@ from .count_run import CountRun, Growth, Report
 from .counts import Document, PretokenCounts
 from .errors import CorpusError
 from .jobs import Files, Iterated
+from .kinds import Format
 from .normalize import Text
 from .progress import Progress, resolve
 from .settings import Settings, settings_of
-from .sources import Reading
 
 __all__ = ["Report", "count", "count_files", "count_from_iterator", "count_texts", "silent"]
 
@@ -33,13 +33,16 @@ def count(
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
     text_field: str = "text",
+    format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
 ) -> PretokenCounts:
     """Count the pretokens of files; the result trains tokenizers, and adds up with others.
 
     `files`: a path, glob or folder, or a list of them.  A file is one text; `.jsonl` has one in the field `text_field`
     of each line, `.parquet` one in the column `text_field` of each row; `.gz`, `.bz2`, `.xz` and `.zst` are
-    decompressed as they are read.  `document="line"` makes each line, with its end, a text of its own.
+    decompressed as they are read.  A `.json` file is read as JSON lines.  Archives, tables and other files that are no
+    text, and UTF-16, are refused; `format`, "text", "jsonl" or "parquet", says what files are, whatever their names.
+    A file must not change while it is read.  `document="line"` makes each line, with its end, a text of its own.
     Special tokens in the text separate it.  A pretoken longer than `max_pretoken_bytes` is counted in pieces.
     `sample` is the share of texts to count, chosen by a hash of each.
 
@@ -65,6 +68,7 @@ def count(
     settings = settings_of(
         pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
         checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
+        format=format,
     )  # fmt: skip
     with resolve(progress) as report:
         return count_files(files, settings, report or silent)
@@ -86,6 +90,7 @@ def count_from_iterator(
 ) -> PretokenCounts:
     """Count the pretokens of texts, each `str` or bytes-like; options and errors are those of `count`.
 
+    When the first item is a list or a tuple of texts, all are such batches.
     With `checkpoint`, a second call must be given the same texts; those that are done are passed over.
 
     >>> count_from_iterator(["low lower", "low"], pattern="gpt2").most_common(1)
@@ -113,8 +118,7 @@ def count_files(
     if settings.checkpoint is not None:
         given = [files] if isinstance(files, str | os.PathLike) else files
         _check_checkpoint(Path(settings.checkpoint), [*given, *paths])
-    job = Files(paths, Reading(settings.text_field, settings.rules().block))
-    return CountRun(job, settings, report, growth).run()
+    return CountRun(Files(paths, settings.reading()), settings, report, growth).run()
 
 
 def count_texts(
@@ -123,7 +127,7 @@ def count_texts(
     """Count texts by checked arguments."""
     if isinstance(texts, (str, bytes, bytearray, memoryview)) or not isinstance(texts, Iterable):
         raise TypeError(f"expected an iterable of texts, not one {type(texts).__name__}")
-    return CountRun(Iterated(texts, settings.rules().block), settings, report, growth).run()
+    return CountRun(Iterated(texts, settings.reading()), settings, report, growth).run()
 
 
 def _check_checkpoint(checkpoint: Path, corpus_paths: Iterable[str | os.PathLike[str]]) -> None:

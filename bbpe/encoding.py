@@ -224,6 +224,11 @@ class TextEncoder:
             else:
                 yield from self.encoder.to_list(self.encoder.encode_given(*piece))
 
+    def stream_arrays(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[Ids]:
+        """Yield the ids of the joined chunks in parts, uint32[n] each."""
+        for piece in pieces(chunks, self.splitter.cut, self._open_tail, matcher):
+            yield np.array([piece], np.uint32) if isinstance(piece, int) else self.given(*piece)
+
 
 class DroppingEncoder(TextEncoder):
     """Texts to ids, each merge skipped with a probability; a text after the other, as chance goes on."""
@@ -280,7 +285,11 @@ class _Batch:
 
     def __init__(self, texts: list[Text], threads: int | None) -> None:
         self._ends = np.empty(len(texts), np.int64)
-        self.length, self._most = extent(texts, self._ends)
+        try:
+            self.length, self._most = extent(texts, self._ends)
+        except TypeError as error:
+            row = next((i for i, text in enumerate(texts) if not hasattr(text, "__len__")), None)
+            raise error if row is None else TypeError(f"text {row} of the batch, counted from 0: {error}") from None
         self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
 
     def marks(self) -> npt.NDArray[np.int64]:

@@ -16,6 +16,7 @@ from .core.train import Trainer
 from .counting import Report, count_files, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError, VocabularyError
+from .kinds import Format
 from .normalize import BYTE_ORDER
 from .parallel import apart
 from .progress import Progress, resolve
@@ -42,6 +43,7 @@ def extend(
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
     text_field: str = "text",
+    format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
 ) -> Tokenizer:
     """Return a tokenizer with up to `add` more tokens, learned on files, or on counts with its pattern.
@@ -70,7 +72,7 @@ def extend(
     settings = settings_of(
         spec.pattern, (*spec.special_tokens, *spec.added_tokens), document, max_memory=max_memory, threads=threads,
         executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
-        text_field=text_field,
+        text_field=text_field, format=format,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, islice, takewhile
+from itertools import accumulate, chain, count, islice, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from .budget import shown
 from .chunks import Chunk, Cutter, Place, Rules
-from .compressed import COMPRESSIONS
 from .core.count import PretokenTable
 from .core.rows import gather
 from .counter import ChunkCounter
 from .counts import Summary
+from .errors import MemoryLimitError
+from .kinds import File
 from .normalize import Text, text_bytes
 from .rowfiles import Rows
-from .sources import Buffers, Reading, Texts, is_plain
+from .sources import Buffers, Reading, Texts
 
 #: Bytes in which a place to cut a file is looked for first.
 _WINDOW = 1 << 12
+#: How much longer than a line of a file a text of an iterable may be, as it is in memory already.
+_TEXT = 4
 #: A file, or the bytes of one from a place to another.
-Range: TypeAlias = tuple[Path, int, int | None]
+Range: TypeAlias = tuple[File, int, int | None]
 
 
 @dataclass(frozen=True)
@@ -65,18 +70,20 @@ class Files:
     """The texts of files."""
 
     def __init__(self, paths: list[Path], reading: Reading) -> None:
-        self._paths, self._reading = paths, reading
-        self._sizes = [path.stat().st_size for path in paths]
+        self._files, self._reading = [reading.file(path) for path in paths], reading
+        self._sizes = [file.size or 0 for file in self._files]
         self._bases = list(accumulate(self._sizes, initial=0))
         self._buffers = Buffers(reading.block)
         self.total: int | None = self._bases[-1]
         self.files = len(paths)
+        #: Whether all may be read twice, which a pipe may not.
+        self.are_stored = all(file.size is not None for file in self._files)
 
     def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each file, from a place on."""
-        for number in range(start.source, len(self._paths)):
+        for number in range(start.source, len(self._files)):
             first = start if number == start.source else Place(number)
-            events = self._reading.texts(self._paths[number], start=first.byte, buffers=self._buffers)
+            events = self._reading.texts(self._files[number], start=first.byte, buffers=self._buffers)
             base = self._bases[number]
             yield number, (replace(event, read=base + event.read) for event in _behind(events, first.text))
 
@@ -90,21 +97,20 @@ class Files:
             for chunk in Cutter(rules).chunks([(number, texts)], start):
                 yield Part((), (replace(chunk, data=bytes(chunk.data)),), chunk.place, chunk.read)
             start = Place(start.source + 1)
-        for number in range(start.source, len(self._paths)):
-            path = self._paths[number]
+        for number in range(start.source, len(self._files)):
+            file = self._files[number]
             at = start.byte if number == start.source else 0
             for stop in self._cuts(number, at, rules, size):
-                ranges.append((path, at, stop))
+                ranges.append((file, at, stop))
                 yield Part(tuple(ranges), (), Place(number, 0, stop), self._bases[number] + stop)
                 ranges, held, at = [], 0, stop
-            ranges.append((path, at, None))
-            packed = path.suffix.lower() in COMPRESSIONS
-            held += (self._sizes[number] - at) * (4 if packed else 1)
+            ranges.append((file, at, None))
+            held += (self._sizes[number] - at) * (4 if file.is_packed else 1)
             if held >= size:
                 yield Part(tuple(ranges), (), Place(number + 1), self._bases[number + 1])
                 ranges, held = [], 0
         if ranges:
-            yield Part(tuple(ranges), (), Place(len(self._paths)), self._bases[-1])
+            yield Part(tuple(ranges), (), Place(len(self._files)), self._bases[-1])
 
     def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
         """Yield ranges of large plain files, cut where they may be, and chunks of the others, small ones together.
@@ -112,16 +118,16 @@ class Files:
         The last ranges are smaller, so that no thread waits long for another one in the end.
         """
         # a range is one block, although it ends a little behind its size
-        count, size = len(self._paths), max(rules.block - 2 * _WINDOW, rules.block // 2)
+        count, size = len(self._files), max(rules.block - 2 * _WINDOW, rules.block // 2)
         while start.source < count:
             number = start.source
             if not start.text and self._is_large(number, rules):
                 at = start.byte
                 for stop in self._cuts(number, at, rules, size, 2 * threads):
                     place = Place(number, 0, stop)
-                    yield Part(((self._paths[number], at, stop),), (), place, self._bases[number] + stop)
+                    yield Part(((self._files[number], at, stop),), (), place, self._bases[number] + stop)
                     at = stop
-                yield Part(((self._paths[number], at, None),), (), Place(number + 1), self._bases[number + 1])
+                yield Part(((self._files[number], at, None),), (), Place(number + 1), self._bases[number + 1])
                 start = Place(number + 1)
                 continue
             stop = next((other for other in range(number + 1, count) if self._is_large(other, rules)), count)
@@ -130,21 +136,21 @@ class Files:
             start = Place(stop)
 
     def _is_large(self, number: int, rules: Rules) -> bool:
-        return self._sizes[number] > 4 * rules.block and self._may_be_cut(self._paths[number], rules)
+        return self._sizes[number] > 4 * rules.block and self._may_be_cut(self._files[number], rules)
 
-    def _may_be_cut(self, path: Path, rules: Rules) -> bool:
-        return rules.sample >= 1 and is_plain(path) and (rules.pattern.scheme is not None or rules.by_line)
+    def _may_be_cut(self, file: File, rules: Rules) -> bool:
+        return rules.sample >= 1 and file.is_plain and (rules.pattern.scheme is not None or rules.by_line)
 
     def _cuts(self, number: int, at: int, rules: Rules, size: int, shares: int = 1) -> Iterator[int]:
         """Yield where a file may be cut into ranges of about `size` bytes; no place where it may not.
 
         A range is not more than one of so many shares of what is left of all files, unless that is little.
         """
-        path, end = self._paths[number], self._sizes[number]
-        if not self._may_be_cut(path, rules):
+        end = self._sizes[number]
+        if not self._may_be_cut(self._files[number], rules):
             return
         cutter, margin = Cutter(rules), 4 + max(map(len, rules.specials), default=0)
-        with path.open("rb", buffering=0) as file:
+        with self._files[number].path.open("rb", buffering=0) as file:
             left = self._bases[-1] - self._bases[number]
             while end - at > 2 * (share := min(size, max((left - at) // shares, size // 8))):
                 first, window, cut = at + share, _WINDOW, 0
@@ -160,9 +166,13 @@ class Files:
                 yield at
 
     def identity(self) -> dict[str, Any]:
-        """Return names, sizes and times of change."""
-        files = [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in self._paths]
-        return {"files": files, "text_field": self._reading.text_field}
+        """Return names, sizes, times of change, and whether each is one text as it is on the disk."""
+        # a pipe is another one each time
+        files = [
+            [str(file.path), file.size, 0 if file.size is None else file.path.stat().st_mtime_ns, file.is_plain]
+            for file in self._files
+        ]
+        return {"files": files, "text_field": self._reading.text_field, "format": self._reading.format}
 
 
 class Iterated:
@@ -171,8 +181,8 @@ class Iterated:
     total: int | None = None
     files = 0
 
-    def __init__(self, texts: Iterable[Text], block: int) -> None:
-        self._texts, self._block = texts, block
+    def __init__(self, texts: Iterable[Text] | Iterable[list[Text]], reading: Reading) -> None:
+        self._texts, self._reading = texts, reading
 
     def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield one source, less the texts that are done."""
@@ -180,11 +190,20 @@ class Iterated:
             yield 0, self._events(start.text)
 
     def _events(self, done: int) -> Iterator[Texts]:
-        texts, read = iter(self._texts), 0
+        taken, read, texts = count(), 0, _flat(self._texts)
+        if not isinstance(self._texts, Sequence):
+            # what comes after an error is the number of the text that is none; 17 ns a text
+            texts = map(itemgetter(0), zip(texts, taken, strict=False))
         for _ in islice(texts, done):
             pass
+        if self._reading.most:
+            texts = _checked(texts, done, _TEXT * self._reading.most)
         while True:
-            data, ends = gather(texts, self._block, text_bytes)
+            try:
+                data, ends = gather(texts, self._reading.block, text_bytes)
+            except TypeError as error:
+                number = _first_wrong(self._texts) if isinstance(self._texts, Sequence) else next(taken) - 1
+                raise TypeError(f"text {number}, counted from 0: {error}") from error
             if not len(ends):
                 return
             read += len(data)
@@ -208,6 +227,42 @@ class Iterated:
     def identity(self) -> dict[str, Any]:
         """Return what is known of the texts, which is nothing: the caller gives the same ones again."""
         return {"files": None}
+
+
+def _flat(texts: Iterable[Text] | Iterable[list[Text]]) -> Iterator[Text]:
+    """Return texts one by one; when the first of them is a list or a tuple, all are such batches of texts."""
+    iterator: Iterator[Any] = iter(texts)
+    first = list(islice(iterator, 1))
+    iterator = chain(first, iterator)
+    return chain.from_iterable(map(_batch, iterator)) if first and isinstance(first[0], (list, tuple)) else iterator
+
+
+def _first_wrong(texts: Sequence[Any]) -> int | None:
+    """Return the number of the first of some texts that is none."""
+    for number, text in enumerate(_flat(texts)):
+        try:
+            text_bytes(text)
+        except TypeError:
+            return number
+    return None
+
+
+def _batch(texts: object) -> list[Text] | tuple[Text, ...]:
+    if not isinstance(texts, (list, tuple)):
+        raise TypeError(f"expected a list of texts, as the first one was, not {type(texts).__name__}")
+    return texts
+
+
+def _checked(texts: Iterator[Text], number: int, most: int) -> Iterator[Text]:
+    """Yield texts; `MemoryLimitError` on one for which memory has no room."""
+    for text in texts:
+        if isinstance(text, Sized) and len(text) > most:
+            raise MemoryLimitError(
+                f"text {number}, counted from 0, is longer than the {shown(most)} that max_memory leaves for a text; "
+                "give a larger max_memory, or the text in parts"
+            )
+        yield text
+        number += 1
 
 
 def _behind(events: Iterator[Texts], done: int) -> Iterator[Texts]:
@@ -242,7 +297,8 @@ class PartCounter:
         if block is not None:
             return self._counter.count(block, table)
         summary = Summary()
-        for chunk in part.chunks or self._cutter.chunks(self._sources(part)):
+        start = Place(0, 0, part.ranges[0][1]) if part.ranges else Place()
+        for chunk in part.chunks or self._cutter.chunks(self._sources(part), start):
             summary += self._counter.count(chunk, table)
         return summary
 
@@ -250,20 +306,23 @@ class PartCounter:
         """Return a part that is one block of a longer text as the chunk that the cutter would make of it, at once."""
         if len(part.ranges) != 1:
             return None
-        path, start, stop = part.ranges[0]
-        size = self._reading.block if stop is None else stop - start
-        # the end of a file that has grown meanwhile, and texts of which some may be left out, are for the cutter
-        if size > self._reading.block or (stop is None and not (start and self._is_whole and is_plain(path))):
-            return None
-        data = self._reading.block_of(path, start, start + size, self._buffers)
+        file, start, stop = part.ranges[0]
         ended = stop is None
-        if ended and len(data) == size:
+        if ended:
+            # a whole file, and texts of which some may be left out, are for the cutter
+            if not (start and self._is_whole and file.is_plain):
+                return None
+            stop = file.size
+        assert stop is not None
+        size = stop - start
+        if size > self._reading.block:
             return None
-        return Chunk(data, np.array([len(data)], np.int64), None, texts=int(ended), size=len(data), ends_text=ended)
+        data = self._reading.block_of(file, start, stop, self._buffers)
+        return Chunk(data, np.array([size], np.int64), None, texts=int(ended), size=size, ends_text=ended)
 
     def _sources(self, part: Part) -> Iterator[tuple[int, Iterable[Texts]]]:
-        for number, (path, start, stop) in enumerate(part.ranges):
-            yield number, self._reading.texts(path, start=start, stop=stop, buffers=self._buffers)
+        for number, (file, start, stop) in enumerate(part.ranges):
+            yield number, self._reading.texts(file, start=start, stop=stop, buffers=self._buffers)
 
 
 def count_part(rules: Rules, reading: Reading, part: Part) -> tuple[Rows, Summary]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from .budget import parse_bytes
+from .budget import Budget, parse_bytes
 from .chunks import Rules
 from .counts import Document, Kind, kind_of
+from .kinds import Format, check_format
 from .parallel import thread_count
 from .patterns import Pattern
-from .sources import BLOCK
+from .sources import BLOCK, Reading
 
 #: Bytes of text that a worker counts at once.
 _BLOCK = BLOCK
+#: Blocks that reading and one thread take.
+_BUFFERS = 16
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,22 @@ class Settings:
     executor: Executor | None = None
     checkpoint: str | os.PathLike[str] | None = None
     text_field: str = "text"
+    format: Format | None = None
+
+    @property
+    def most(self) -> int:
+        """Bytes that one text may take before it is cut, within what memory is left for; 0: any number."""
+        if self.max_memory is None:
+            return 0
+        try:
+            tables = Budget.of(self.max_memory, buffers=_BUFFERS * _BLOCK).tables
+        except ValueError:  # too little for counting at all, which says so itself
+            tables = 0
+        return max(2 * _BLOCK, tables // 4)
+
+    def reading(self) -> Reading:
+        """Return how files are read."""
+        return Reading(self.text_field, _BLOCK, self.format, self.most)
 
     def rules(self) -> Rules:
         """Return what workers need to know."""
@@ -40,7 +60,33 @@ class Settings:
             self.kind.max_pretoken_bytes or 0,
             self.sample,
             _BLOCK,
+            self.most,
         )
+
+
+def checked_specials(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return special tokens in their order; `TypeError` when they have none, `ValueError` naming a wrong one."""
+    if isinstance(tokens, Mapping):
+        raise TypeError(
+            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}: new tokens get ids in the "
+            "order of the sequence; give list(special_tokens), and read the ids from the tokenizer's special_tokens"
+        )
+    if isinstance(tokens, Set):
+        raise TypeError(
+            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}, whose order, which their ids "
+            "have, is another one in each run; give sorted(special_tokens), or a list"
+        )
+    if isinstance(tokens, str) or not isinstance(tokens, Sequence):
+        raise TypeError(f"special_tokens must be a sequence of strings, such as a list, not {type(tokens).__name__}")
+    for number, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(f"special_tokens[{number}] must be a str, not {type(token).__name__}")
+        if not token:
+            raise ValueError(f"special_tokens[{number}] is empty; expected at least one character")
+    twice = next((token for token, often in Counter(tokens).items() if often > 1), None)
+    if twice is not None:
+        raise ValueError(f"special_tokens: {twice!r} is given twice; expected each token once")
+    return tuple(tokens)
 
 
 def settings_of(
@@ -55,13 +101,10 @@ def settings_of(
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
     text_field: str = "text",
+    format: Format | None = None,  # noqa: A002
 ) -> Settings:
     """Check arguments before anything is read."""
-    if isinstance(special_tokens, str) or not all(isinstance(token, str) for token in special_tokens):
-        raise TypeError(f"special_tokens must be a sequence of strings, not {special_tokens!r}")
-    specials = tuple(special_tokens)
-    if "" in specials or len(set(specials)) != len(specials):
-        raise ValueError(f"special_tokens must be different and not empty: {specials!r}")
+    specials = checked_specials(special_tokens)
     if document not in ("file", "line"):
         raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
     if isinstance(sample, bool) or not isinstance(sample, (int, float)):
@@ -77,7 +120,8 @@ def settings_of(
         raise TypeError(f"executor must be a concurrent.futures.Executor, not {type(executor).__name__}")
     if not isinstance(text_field, str):
         raise TypeError(f"text_field must be a str, not {type(text_field).__name__}")
+    check_format(format)
     kind = kind_of(pattern, specials, document, max_pretoken_bytes)
     if max_memory is not None:
         parse_bytes(max_memory)
-    return Settings(kind, sample, max_memory, thread_count(threads), executor, checkpoint, text_field)
+    return Settings(kind, sample, max_memory, thread_count(threads), executor, checkpoint, text_field, format)

@@ -6,30 +6,28 @@ may be compressed.  Nothing is ever read or decompressed whole, so memory stays 
 
 from __future__ import annotations
 
-import io
-import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from .compressed import BROKEN, COMPRESSIONS, failure, naming
 from .core.rows import Block, gather
 from .errors import CorpusError
+from .kinds import File, Format, check_head, file_of
 from .normalize import Text, text_bytes
-from .rowfiles import buffers_of, pyarrow_parquet
+from .opened import Opened, opened
+from .records import JsonLines, parquet_columns
+from .rowfiles import buffers_of
 
 #: Bytes of text that are read at once; a block and its tables fit the caches of a core.
 BLOCK = 1 << 20
-#: Rows of a Parquet file that are read at once.
-_ROWS = 512
 #: Bytes before a block that its reader may write to: what is left of the block before.
 _ROOM = 1 << 12
+#: What a decompressor may look back at, as a multiple of the longest text that memory has room for.
+_WINDOWS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Texts:
     `ends` says where each text ends in `data`, int64[n]; `None`: `data` is a part of one text, the last one if `last`.
     With `complete` false the text goes on behind the last part, which others read.  `read`: the bytes of the file that
     are behind it; `skipped`: records before or among them that have no text.  The `room` bytes that lie before
-    `data`, a view of a `Block` then, are for whoever takes it.
+    `data`, a view of a `Block` then, are for whoever takes it.  `path` is the file, for messages.
     """
 
     data: bytes | memoryview
@@ -49,6 +47,7 @@ class Texts:
     skipped: int = 0
     complete: bool = True
     room: int = 0
+    path: Path | None = None
 
 
 class Buffers:
@@ -76,209 +75,133 @@ class Reading:
     """How files are read; picklable.
 
     `text_field`: the field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text; `block`: bytes
-    that are read at once.
+    that are read at once; `format`: what files are, whatever their names; `most`: bytes of the longest line or cell
+    that memory has room for, 0 for any.
     """
 
     text_field: str = "text"
     block: int = BLOCK
+    format: Format | None = None
+    most: int = 0
+
+    def file(self, path: Path) -> File:
+        """Return what kind of file that is; raises as `file_of` does."""
+        return file_of(path, self.format)
 
     def texts(
-        self, path: Path, *, start: int = 0, stop: int | None = None, buffers: Buffers | None = None
+        self, file: File, *, start: int = 0, stop: int | None = None, buffers: Buffers | None = None
     ) -> Iterator[Texts]:
         """Yield the texts of a file, in order, a block at a time.
 
         `start` and `stop` are bytes of the text, for files of one text only.  `buffers`, of blocks as large as these,
         go from one file to the next.
 
-        Raises `CorpusError` naming the file, and the line or row, where it is broken, has no such field or is not
-        of its kind; `ImportError` when a package that its kind needs is missing; `OSError` naming the file.
+        Raises `CorpusError` naming the file, and the line or row, where it is broken, has no such field, is not
+        of its kind, or is no longer as large as it was; `MemoryLimitError` on a line or cell of more than `most` bytes;
+        `ImportError` when a package that its kind needs is missing; `OSError` naming the file.
         """
-        kind = kind_of(path)
-        if kind == "parquet":
-            return self._parquet(path)
-        if kind == "jsonl":
-            return self._lines(path)
-        return _text(path, start, stop, self.block, buffers or Buffers(self.block))
+        if file.kind == "parquet":
+            return self._parquet(file)
+        if file.kind == "text":
+            return self._text(file, start, stop, buffers or Buffers(self.block))
+        return self._lines(file)
 
-    def block_of(self, path: Path, start: int, stop: int, buffers: Buffers) -> memoryview:
-        """Return bytes `start` to `stop`, no more than a block, of a plain file, less if it ends before.
+    def block_of(self, file: File, start: int, stop: int, buffers: Buffers) -> memoryview:
+        """Return bytes `start` to `stop`, no more than a block, of a plain file.
 
-        What `texts` yields of them, in a fifth of its time.  Raises `OSError` naming the file.
+        What `texts` yields of them, in a fifth of its time; raises as it does.
         """
-        with naming(path), path.open("rb", buffering=0) as file:
-            file.seek(start)
-            return _block(path, file, buffers, stop - start)
+        with opened(file) as source:
+            source.stream.seek(start)
+            block = _block(source, buffers, stop - start)
+            if start == 0:
+                check_head(file, block)
+            if len(block) < stop - start:
+                raise _shorter(source, start + len(block))
+            if stop == file.size:
+                source.check_size()
+            return block
 
-    def _lines(self, path: Path) -> Iterator[Texts]:
-        with _open(path) as (file, position):
-            lines = _Records(path, file, self.text_field)
+    def records(self, file: File) -> Iterator[tuple[int, Text]]:
+        """Yield the texts of a file of records, each with the number of its record, from 0; raises as `texts` does."""
+        if file.kind == "parquet":
+            with opened(file, buffered=True) as source:
+                done = 0
+                for column, _ in parquet_columns(source, self.text_field, self.most):
+                    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+                    data, offsets = buffers_of(column.drop_null())
+                    ends = offsets.tolist()
+                    for i, row in enumerate(rows.tolist()):
+                        yield done + row, data[ends[i] : ends[i + 1]].tobytes()
+                    done += len(column)
+            return
+        with opened(file, _WINDOWS * self.most, buffered=True) as source:
+            lines = JsonLines(source, self.text_field, self.most)
+            for text in lines:
+                source.check_place()
+                yield lines.row, text
+            source.check_size()
+
+    def _text(self, file: File, start: int, stop: int | None, buffers: Buffers) -> Iterator[Texts]:
+        with opened(file, _WINDOWS * self.most) as source:
+            end = stop if stop is not None else file.size if file.is_plain else None
+            if start and file.is_plain:
+                source.stream.seek(start)
+            else:
+                _skip(source, start)
+            left = sys.maxsize if end is None else end - start
+            block = _block(source, buffers, min(self.block, left))
+            if start == 0:
+                check_head(file, block)
+            while True:
+                ended = len(block) < min(self.block, left)
+                left -= len(block)
+                if ended and end is not None:
+                    raise _shorter(source, end - left)
+                after = _block(source, buffers, 0 if ended else min(self.block, left))
+                source.check_place()
+                if not after and stop is None:
+                    source.check_size()
+                yield Texts(block, None, not after, source.position(), 0, stop is None, _ROOM, file.path)
+                if not after:
+                    return
+                block = after
+
+    def _lines(self, file: File) -> Iterator[Texts]:
+        with opened(file, _WINDOWS * self.most, buffered=True) as source:
+            lines = JsonLines(source, self.text_field, self.most)
             while True:
                 data, ends = gather(lines, self.block, text_bytes)
-                if not len(ends) and not lines.skipped:
-                    return
-                yield Texts(data, ends, True, position(), lines.taken_skipped())
+                source.check_place()
+                if len(ends) or lines.skipped:
+                    yield Texts(data, ends, True, source.position(), lines.taken_skipped(), path=file.path)
                 if not len(ends):
+                    source.check_size()
                     return
 
-    def _parquet(self, path: Path) -> Iterator[Texts]:
-        parquet = pyarrow_parquet()
-        import pyarrow as pa
-
-        with path.open("rb") as source, naming(path):
-            try:
-                file = parquet.ParquetFile(source, pre_buffer=False)
-                _check_text_column(path, file.schema_arrow, self.text_field)
-                size, rows, done = path.stat().st_size, max(file.metadata.num_rows, 1), 0
-                for batch in file.iter_batches(_ROWS, columns=[self.text_field], use_threads=False):
-                    column = batch.column(0)
-                    done += len(column)
-                    data, offsets = buffers_of(column.drop_null())
-                    # a view of memory that arrow owns and reuses for nothing else while it lives
-                    yield Texts(data.data, offsets[1:], True, size * done // rows, column.null_count)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise CorpusError(f"{path}: expected a Parquet file: {str(error).splitlines()[0]}") from error
+    def _parquet(self, file: File) -> Iterator[Texts]:
+        with opened(file, buffered=True) as source:
+            for column, position in parquet_columns(source, self.text_field, self.most):
+                data, offsets = buffers_of(column.drop_null())
+                # a view of memory that arrow owns and reuses for nothing else while it lives
+                yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path)
 
 
-def kind_of(path: Path) -> str:
-    """Return "text", "jsonl" or "parquet", by the suffix before that of a compression.
-
-    >>> kind_of(Path("a.jsonl.gz")), kind_of(Path("b.txt"))
-    ('jsonl', 'text')
-    """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in COMPRESSIONS:
-        suffixes.pop()
-    last = suffixes[-1] if suffixes else ""
-    return "jsonl" if last in (".jsonl", ".ndjson") else "parquet" if last == ".parquet" else "text"
-
-
-def is_plain(path: Path) -> bool:
-    """Whether a file is one text as it lies on the disk, so that one may begin to read anywhere in it."""
-    return kind_of(path) == "text" and path.suffix.lower() not in COMPRESSIONS and path.is_file()
-
-
-def _text(path: Path, start: int, stop: int | None, size: int, buffers: Buffers) -> Iterator[Texts]:
-    with _open(path) as (file, position):
-        if start and is_plain(path):
-            file.seek(start)
-        else:
-            _skip(path, file, start)
-        left = sys.maxsize if stop is None else stop - start
-        block = _block(path, file, buffers, min(size, left))
-        while True:
-            ended = len(block) < min(size, left)
-            left -= len(block)
-            after = _block(path, file, buffers, 0 if ended else min(size, left))
-            yield Texts(block, None, not after, position(), complete=stop is None, room=_ROOM)
-            if not after:
-                return
-            block = after
-
-
-def _block(path: Path, file: BinaryIO, buffers: Buffers, size: int) -> memoryview:
+def _block(source: Opened, buffers: Buffers, size: int) -> memoryview:
     """Read `size` bytes, less only at the end."""
     if not size:
         return memoryview(bytearray())
-    view, filled = memoryview(buffers.free())[_ROOM : _ROOM + size], 0
-    try:
-        while filled < size and (more := cast(io.RawIOBase, file).readinto(view[filled:])):
-            filled += more
-    except BROKEN as error:
-        raise failure(path, error) from error
-    return view[:filled]
+    view = memoryview(buffers.free())[_ROOM : _ROOM + size]
+    return view[: source.fill(view)]
 
 
-def _read(path: Path, file: BinaryIO, size: int) -> bytes:
-    """Read `size` bytes, less only at the end."""
-    try:
-        data = file.read(size)
-        while 0 < len(data) < size and (more := file.read(size - len(data))):
-            data += more
-    except BROKEN as error:
-        raise failure(path, error) from error
-    return data
+def _skip(source: Opened, size: int) -> None:
+    buffer = memoryview(bytearray(min(size, BLOCK)))
+    while size and (filled := source.fill(buffer[:size])):
+        size -= filled
 
 
-def _skip(path: Path, file: BinaryIO, size: int) -> None:
-    while size and (block := _read(path, file, min(size, BLOCK))):
-        size -= len(block)
-
-
-class _Records:
-    """The texts of the lines of a file, each of which is a JSON object."""
-
-    def __init__(self, path: Path, file: BinaryIO, field: str) -> None:
-        self._path, self._file, self._field, self._number = path, file, field, 0
-        self.skipped = 0
-
-    def __iter__(self) -> Iterator[Text]:
-        return self
-
-    def __next__(self) -> Text:
-        while True:
-            try:
-                line = self._file.readline()
-            except BROKEN as error:
-                raise failure(self._path, error) from error
-            if not line:
-                raise StopIteration
-            self._number += 1
-            if line.isspace():
-                continue
-            text = self._field_of(line)
-            if text is not None:
-                return text
-            self.skipped += 1
-
-    def _field_of(self, line: bytes) -> str | None:
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise CorpusError(f"{self._path}: line {self._number}: expected a JSON object: {error}") from error
-        if not isinstance(record, dict) or self._field not in record:
-            found = f"one with {', '.join(map(repr, record))}" if isinstance(record, dict) else type(record).__name__
-            raise CorpusError(
-                f"{self._path}: line {self._number}: expected an object with the field {self._field!r}, found {found}; "
-                "name the field that holds the text with text_field="
-            )
-        text = record[self._field]
-        if text is not None and not isinstance(text, str):
-            raise CorpusError(
-                f"{self._path}: line {self._number}: field {self._field!r} is {type(text).__name__}; "
-                "expected a string or null"
-            )
-        return text
-
-    def taken_skipped(self) -> int:
-        """Return how many records were skipped since the last call."""
-        skipped, self.skipped = self.skipped, 0
-        return skipped
-
-
-def _check_text_column(path: Path, schema: Any, name: str) -> None:
-    import pyarrow as pa
-
-    if name not in schema.names:
-        raise CorpusError(
-            f"{path}: no column {name!r}, only {', '.join(map(repr, schema.names))}; "
-            "name the column that holds the text with text_field="
-        )
-    kind = schema.field(name).type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    is_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    if not any(check(kind) for check in is_text):
-        raise CorpusError(f"{path}: column {name!r} is {kind}; expected string or binary")
-
-
-@contextmanager
-def _open(path: Path) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
-    """Open a file for its decompressed bytes; also how far in the file itself it is."""
-    decompress = COMPRESSIONS.get(path.suffix.lower())
-    with ExitStack() as stack, naming(path):
-        raw = stack.enter_context(path.open("rb", buffering=0 if decompress is None else -1))
-        file: BinaryIO = raw if decompress is None else stack.enter_context(decompress(raw))
-        if decompress is None and kind_of(path) == "jsonl":
-            file = cast(BinaryIO, io.BufferedReader(raw, BLOCK))
-        counted = raw.seekable()
-        yield file, (raw.tell if counted else lambda: 0)
+def _shorter(source: Opened, size: int) -> CorpusError:
+    """Return the error of a file that ended too early."""
+    source.check_size()
+    return CorpusError(f"{source.file.path}: it ended after {size} of {source.file.size} bytes; somebody writes to it")

@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import corpus, formats
+from . import corpus, file_ids
 from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
 from .encoding import CacheInfo, TextEncoder, id_dtype
+from .file_ids import Document, FileEncoder
 from .first_use import FirstUse
+from .kinds import Format, check_format
 from .measures import Measures, as_batch
 from .normalize import Text, bytes_to_alphabet
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
 from .saving import Part, save
+from .sources import Reading
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
 from .ways import UnigramWays
@@ -253,16 +257,46 @@ class Tokenizer(Measures):
         return self._encoder.stream(chunks, self._specials.matcher(allowed_special, disallowed_special))
 
     def encode_files(
-        self, files: corpus.Files, *, allowed_special: Selection = (), disallowed_special: Selection = ()
+        self,
+        files: corpus.Files,
+        *,
+        allowed_special: Selection = (),
+        disallowed_special: Selection = (),
+        text_field: str = "text",
+        format: Format | None = None,  # noqa: A002
     ) -> Iterator[npt.NDArray[np.uint32]]:
-        """Yield the ids of each file as uint32[n]; `files` as in `bbpe.train`.
+        r"""Yield the ids of each document of files as uint32[n], in order.
 
-        Raises `OSError` naming a file that cannot be read.
+        `files`, `text_field` and `format` as in `bbpe.count`: a file is one document, but that a row of JSON lines or
+        Parquet is one, those without text left out.  Files are read a block at a time, compressed ones too; only the
+        ids of one document are held whole, and its text where the tokenizer has rules that change texts.
+
+        Raises `CorpusError` naming what cannot be read as text, or changes while it is read; `OSError` naming a file
+        that cannot be read.
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258)
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\n{"text": null}\n{"text": "lo"}')
+        ...     [ids.tolist() for ids in tok.encode_files(folder)]
+        [[257], [256]]
         """
-        for path in corpus.paths(files):
-            with corpus.open_text(path) as data:
-                matcher = self._specials.matcher(allowed_special, disallowed_special)
-                yield self._encoder.to_array(data, matcher)
+        found = self._documents(files, allowed_special, disallowed_special, text_field, format)
+        return (document.ids() for document in found)
+
+    def _documents(
+        self, files: corpus.Files, allowed: Selection, disallowed: Selection, field: str, asked: Format | None
+    ) -> Iterator[Document]:
+        """Yield the documents of files; all names are looked at before the first file is read."""
+        check_format(asked)
+        reading = Reading(field, file_ids.BLOCK, asked)
+        listed = [reading.file(path) for path in corpus.paths(files)]
+        return chain.from_iterable(map(self._file_encoder(allowed, disallowed, reading).documents, listed))
+
+    def _file_encoder(self, allowed: Selection, disallowed: Selection, reading: Reading) -> FileEncoder:
+        specials = [text.encode("utf-8", "surrogatepass") for text in (*self.special_tokens, *self.added_tokens)]
+        return FileEncoder(self._encoder, self._specials.matcher(allowed, disallowed), specials, reading)
 
     def encode_nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
         """Return the n best ways to encode a text by a Unigram model: ids and the sum of their scores, the best first.
@@ -384,22 +418,3 @@ class Tokenizer(Measures):
         from .compat.huggingface import as_huggingface
 
         return as_huggingface(self, **options)
-
-
-def load(
-    path: str | os.PathLike[str],
-    *,
-    pattern: str | Sequence[str] | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> Tokenizer:
-    """Load a tokenizer: tokenizer.json, tekken.json, a .tiktoken or GGUF file, vocab.json (vocab.txt) with merges.txt.
-
-    A vocab.json folder is given by its path or by either file's.  `pattern` and `special_tokens` replace
-    what the file says or what is known of it; a file that names no pattern and is not a known vocabulary
-    needs one.  Nothing is downloaded.
-
-    Raises `VocabularyError` naming the file, the place and what was expected; `OSError` when the file
-    cannot be read; `PatternError` on a pattern that cannot be followed exactly.
-    """
-    return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))

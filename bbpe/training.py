@@ -16,6 +16,7 @@ from .core.train import Trainer
 from .counting import Report, count_files, count_texts, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError
+from .kinds import Format
 from .normalize import BYTE_ORDER, Text, text_bytes
 from .parallel import apart
 from .patterns import RUN_PARTS, Pattern
@@ -58,14 +59,15 @@ def train(
     max_pretoken_bytes: int | None = None,
     sample: float = 1.0,
     text_field: str = "text",
+    format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
     **unigram: Unpack[UnigramOptions],
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
-    `files`: a path, glob or folder, or a list of them, of the kinds that `count` reads; text is read as bytes, whatever
-    its encoding.  `vocab_size` counts the 256 bytes, the merges and the special tokens, which get ids in that order;
-    training stops early, with fewer merges, when no pair occurs `min_frequency` times.  Special tokens in
+    `files`: a path, glob or folder, or a list of them, of the kinds that `count` reads; bytes that are no UTF-8 are
+    read as they are.  `vocab_size` counts the 256 bytes, the merges and the special tokens, which get ids in this
+    order; training stops early, with fewer merges, when no pair occurs `min_frequency` times.  Special tokens in
     the text separate it.  `max_token_length` is in bytes.  `tie_break` chooses among pairs of equal count:
     "ids" the lowest pair of ids (as HF tokenizers), "bytes" the greatest pair of byte strings, "first" the
     pair that occurs first in the text.  `document="line"` makes each line, with its end, a text of its own.
@@ -107,7 +109,7 @@ def train(
     settings = settings_of(
         pattern or _DEFAULT[model], separators(special_tokens, unigram), document, max_memory=max_memory,
         threads=threads, executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes,
-        sample=sample, text_field=text_field,
+        sample=sample, text_field=text_field, format=format,
     )  # fmt: skip
     with resolve(progress) as chosen:
         report = chosen or silent

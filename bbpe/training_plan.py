@@ -14,6 +14,7 @@ from .core.train import TIE_RULES, merge_memory
 from .errors import MemoryLimitError
 from .normalize import alphabet_to_bytes
 from .rules import BLANK, BYTE_KEYS
+from .settings import checked_specials
 from .spec import MAX_ID
 from .unigram_training import UnigramOptions, check_unigram
 from .word_training import WordPlan, word_plan
@@ -94,7 +95,7 @@ def plan_of(
     model: ModelOptions = ModelOptions(),
 ) -> Plan:
     """Check arguments before anything is read."""
-    count = len(special_tokens)
+    count = len(checked_specials(special_tokens))
     for name, value, lowest in (
         ("vocab_size", vocab_size, model.least + count),
         ("min_frequency", min_frequency, 0),
@@ -155,6 +156,7 @@ def words_of(
 ) -> WordPlan | None:
     """Return the plan of a training on words of characters; `None` for BPE of bytes."""
     _check_model(model)
+    checked_specials(options["special_tokens"])
     if alphabet not in (None, "bytes", "chars"):
         raise ValueError(f"alphabet is {alphabet!r}; expected 'bytes' or 'chars'")
     if model == "wordpiece" and alphabet == "bytes":

@@ -54,7 +54,7 @@ def fails(path: Path, *named: str, file: str | None = None, **options: Any) -> N
         (RANKS + b"IQ== 300\n", ("line 268", "token b'!' already stands in line 1")),
         (RANKS.replace(b"IQ== 0\n", b""), ("0x21", "each of the 256 bytes")),
         (RANKS + b"\xff\xfe\n", ("line 268", "'\\\\xff\\\\xfe'")),
-        (b"\xef\xbb\xbf" + RANKS, ("line 1", "expected a token in base64")),
+        (b"\xef\xbb\xbf" + RANKS, ("a byte order mark (BOM)", "save it as UTF-8 without one")),
         (RANKS + b"YWJj 268435455\n", ("268 tokens with ids up to 268435455", "expected ids up to")),
         (b"", ("expected lines of base64",)),
         (b"\n \n", ("expected lines of base64",)),
@@ -303,7 +303,6 @@ def test_special_token_missing_among_those_given(tmp_path: Path) -> None:
         ("tokenizer.json", b"(\xb5/\xfd\x00", "a zstd file"),
         ("a.tiktoken", b"\xfd7zXZ\x00", "an xz file"),
         ("model.bin", b"PK\x03\x04\x00", "a zip file"),
-        ("tokenizer_config.json", b'{"add_bos_token": false}', "no tokenizer.json; its fields are"),
         ("a.txt", b"hello world, this is text\n", "begins with b'hello world"),
         ("a.bin", b"", "an empty file"),
     ],
@@ -312,6 +311,24 @@ def test_files_that_are_no_vocabulary(tmp_path: Path, name: str, data: bytes, fo
     path = tmp_path / name
     path.write_bytes(data)
     fails(path, found, "expected one of", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt")
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (b'{"add_bos_token": false}', ('without the field "model"', "its fields are 'add_bos_token'", "a tekken.json")),
+        (b'{"x": 1}', ('without the field "model"', "its fields are 'x'")),
+        (b"{}", ("its fields are none",)),
+        (b"[1]", ("found JSON that is [1]", "expected one of")),
+        (b'{"model":', ("line 1 column 10", "expected JSON", "ends too early")),
+        (b'{"a": 1,\n "b": }', ("line 2 column 7", "expected JSON")),
+        (b"\xef\xbb\xbf{}", ("byte order mark (BOM)", "save it as UTF-8 without one")),
+        (json.dumps({str(i): i for i in range(300)}).encode(), ("300 tokens and ids under another name", "merges.txt")),
+    ],
+)
+def test_json_that_is_no_vocabulary(tmp_path: Path, data: bytes, named: tuple[str, ...]) -> None:
+    (tmp_path / "odd.json").write_bytes(data)
+    fails(tmp_path / "odd.json", *named)
 
 
 def test_folders_that_hold_no_vocabulary(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe import file_ids
 from bbpe.cli import main, streams
 from bbpe.normalize import bytes_to_alphabet
 
@@ -231,6 +232,7 @@ def test_chunks_change_nothing(
     size: int,
 ) -> None:
     monkeypatch.setattr(streams, "_CHUNK_BYTES", size)
+    monkeypatch.setattr(file_ids, "BLOCK", size)
     _, out, _ = call("encode", "-t", tokenizer_path, text_path)
     assert list(map(int, out.split())) == tokenizer.encode(TEXT)
     (tmp_path / "ids").write_bytes(b"\n \t" + out.replace(b" ", b"\n\n", 5))
@@ -245,7 +247,8 @@ def test_chunks_change_nothing(
         (b"1_0", "'1_0'"),
         (b"1.5", "'1.5'"),
         (b"12345678901", "'12345678901'"),
-        (b"\xff\xfe", "xff"),
+        (b"\xff\xf0", "xff"),
+        (b"\xff\xfe1\x00", "UTF-16"),
         (b"x" * 5_000_000, "xxx"),
         (b"4000000000", "4000000000"),
         (b"320", "320"),

@@ -128,11 +128,11 @@ def test_an_output_that_is_an_input_is_refused(arguments: list[str], written: st
     [
         [*COUNT, "a.txt", "-o", "new.parquet"],
         [*COUNT, "a.txt", "b.txt", "-o", "y.parquet"],
-        [*COUNT, "d", "-o", "d/new.parquet"],
+        [*COUNT, "d", "--input-format", "text", "-o", "d/new.parquet"],
         [*COUNT, "a.txt", "-o", "a"],
         ["counts", "merge", "x.parquet", "y.parquet", "-o", "z.parquet"],
         # a file beside what is written is no reason to refuse
-        [*TRAIN, "c.json", "-o", "tokenizer.json"],
+        [*TRAIN, "c.json", "--input-format", "text", "-o", "tokenizer.json"],
         [*TRAIN, "d/e.txt", "-o", "d", "--format", "gpt2"],
         [*EXTEND, "a.txt", "-o", "model"],
         [*PRUNE, "-o", "c.json", "--map", "b.npy"],

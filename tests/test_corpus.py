@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import mmap
-import os
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bbpe.corpus import open_text, paths
+from bbpe.corpus import paths
 from bbpe.errors import CorpusError
 
 
@@ -89,90 +82,3 @@ def test_a_text_is_no_name() -> None:
 def test_other_types_are_refused(tree: Path, files: object) -> None:
     with pytest.raises(TypeError):
         names(files)
-
-
-NOT_UTF8 = b"caf\xe9 \xff\xfe\x00 \xf0\x9f\x98"
-
-
-def test_a_plain_file_is_mapped_and_its_bytes_kept(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(NOT_UTF8)
-    with open_text(path) as text:
-        assert isinstance(text, mmap.mmap)
-        assert bytes(text) == NOT_UTF8
-    assert text.closed
-
-
-def test_an_empty_file_is_empty(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").touch()
-    with open_text(tmp_path / "a.txt") as text:
-        assert text == b""
-
-
-def zstandard_compress(data: bytes) -> bytes:
-    packed: bytes = pytest.importorskip("zstandard").compress(data)
-    return packed
-
-
-@pytest.mark.parametrize(
-    ("suffix", "compress"),
-    [
-        (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstandard_compress),
-        (".GZ", gzip.compress),
-    ],
-)
-def test_compressed_files_are_decompressed(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
-    path = tmp_path / f"a.txt{suffix}"
-    # two streams in one file are legal, and both count
-    path.write_bytes(compress(NOT_UTF8) + compress(b"more"))
-    with open_text(path) as text:
-        assert text == NOT_UTF8 + b"more"
-    path.write_bytes(compress(NOT_UTF8 * 100)[:-5])
-    with pytest.raises(CorpusError, match=path.name), open_text(path):
-        pass
-    path.write_bytes(b"this is no compressed file")
-    with pytest.raises(CorpusError, match=path.name), open_text(path):
-        pass
-
-
-def test_parquet_files_are_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    path.write_bytes(b"text")
-    with pytest.raises(CorpusError, match=r"a\.parquet: .*a text in each row"), open_text(path):
-        pass
-
-
-@pytest.mark.parametrize("name", ["none.txt", "none.gz", "folder"])
-def test_unreadable_files_raise_the_error_of_the_system(tmp_path: Path, name: str) -> None:
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match=name) as caught, open_text(tmp_path / name):
-        pass
-    assert str(caught.value.filename) == str(tmp_path / name)
-
-
-def test_a_view_may_outlive_the_block(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"text")
-    with open_text(tmp_path / "a.txt") as text:
-        view = memoryview(text)
-    assert bytes(view) == b"text"
-
-
-def test_an_error_in_the_block_is_not_hidden_by_a_view(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"text")
-
-    def fail(view: memoryview) -> None:
-        raise KeyError(len(view))
-
-    with pytest.raises(KeyError), open_text(tmp_path / "a.txt") as text:
-        fail(memoryview(text))
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(NOT_UTF8,))
-    writer.start()
-    with open_text(pipe) as text:
-        assert text == NOT_UTF8
-    writer.join()

@@ -142,7 +142,7 @@ def test_any_kind_of_text(tmp_path: Path) -> None:
     counts = bbpe.count_from_iterator(texts, pattern="gpt2")
     assert dict(counts) == reference.count([text if isinstance(text, str) else bytes(text) for text in texts])
     assert counts.summary.documents == len(texts)
-    for wrong in ([3], [None], [["a"]], "one text", b"one text", 3, None):
+    for wrong in ([3], [None], [["a"], "b"], ["a", ["b"]], "one text", b"one text", 3, None):
         with pytest.raises(TypeError):
             bbpe.count_from_iterator(wrong, pattern="gpt2")  # type: ignore[arg-type]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vocabularies import document, write_json
 
-from bbpe.tokenizer import load
+from bbpe.loading import load
 
 
 def test_a_folder_is_carried_along(tmp_path: Path) -> None:

@@ -18,11 +18,14 @@ LAYERS = [
     {"vocab", "rules", "models"},
     {"spec", "unicode_forms"},
     {"compressed", "locking"},
+    {"kinds"},
     {"specials", "corpus", "parallel", "ragged", "splitting", "streaming", "files", "atomic"}
     | {"reference", "rowfiles", "locations"},
     {"characters", "unigram", "charsmap", "normalizing", "pretokenizing"},
     {"aligning", "word_symbols", "fingerprint"},
     {"formats"},
+    {"opened", "parquet_pages"},
+    {"records"},
     {"encoding", "sources", "counts", "unigram_training"},
     {"words"},
     {"pipeline"},
@@ -30,8 +33,8 @@ LAYERS = [
     {"identity", "ways", "located", "stream_decoder"},
     {"decoding"},
     {"measures"},
-    {"chunks"},
-    {"counter", "checkpoint", "settings"},
+    {"chunks", "pending"},
+    {"counter", "checkpoint", "settings", "file_ids"},
     {"tally", "jobs"},
     {"workers"},
     {"count_run"},
@@ -39,7 +42,7 @@ LAYERS = [
     {"word_training"},
     {"training_plan"},
     # a tokenizer and the views of it know each other, and one of these trains
-    {"tokenizer", "saving", "training", "encodings", "download", "verify", "compat"}
+    {"tokenizer", "loading", "saving", "training", "encodings", "download", "verify", "compat"}
     | {"extending", "pruning"},
     {"views"},
     {"cli", "__main__", "__init__"},

@@ -13,6 +13,7 @@ from bbpe.chunks import Cutter, Place, Rules
 from bbpe.core.count import PretokenTable
 from bbpe.counter import ChunkCounter
 from bbpe.counts import Document, Summary
+from bbpe.errors import CorpusError
 from bbpe.jobs import Files, PartCounter
 from bbpe.settings import settings_of
 from bbpe.sources import Reading
@@ -37,7 +38,7 @@ def test_a_block_is_counted_as_what_the_cutter_makes_of_it(document: Document, t
     for part in Files(paths, reading).pieces(Place(), rules, 2):
         table, right, summary = PretokenTable(), PretokenTable(), Summary()
         counted = counter.count(part, table)
-        sources = [(0, reading.texts(path, start=start, stop=stop)) for path, start, stop in part.ranges]
+        sources = [(0, reading.texts(file, start=start, stop=stop)) for file, start, stop in part.ranges]
         for chunk in cutter.chunks(sources):
             summary += ChunkCounter(rules).count(chunk, right)
         assert (counted, table.items()) == (summary, right.items())
@@ -45,15 +46,18 @@ def test_a_block_is_counted_as_what_the_cutter_makes_of_it(document: Document, t
     assert blocks > 20
 
 
-def test_a_file_that_became_shorter_is_counted_as_far_as_it_goes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", [10, 10_001])
+def test_a_file_of_another_size_is_an_error_wherever_it_is_read(lines: int, tmp_path: Path) -> None:
     path, block = tmp_path / "a.txt", 1 << 13
     path.write_bytes(b"some words\n" * 10_000)
     rules, reading = rules_of("file", block), Reading(block=block)
-    first, *_, before_last, _ = Files([path], reading).pieces(Place(), rules, 2)
-    path.write_bytes(b"some words\n" * 10)
-    table, counter = PretokenTable(), PartCounter(rules, reading)
-    assert (counter.count(first, table).bytes, counter.count(before_last, table).bytes) == (110, 0)
-    assert table.items() == [(b"some", 10), (b" words", 10), (b"\n", 10)]
+    first, *_, last = Files([path], reading).pieces(Place(), rules, 2)
+    path.write_bytes(b"some words\n" * lines)
+    counter = PartCounter(rules, reading)
+    # only the end of a file can show that it has grown
+    for part in (first, last) if lines < 10_000 else (last,):
+        with pytest.raises(CorpusError, match=rf"a\.txt: its size changed from 110000 to {11 * lines} bytes"):
+            counter.count(part, PretokenTable())
 
 
 @pytest.mark.parametrize("threads", [2, 5])

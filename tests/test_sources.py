@@ -20,8 +20,9 @@ from bbpe import reference
 from bbpe import settings as count_settings
 from bbpe.chunks import Cutter, Place, Rules
 from bbpe.jobs import Files
+from bbpe.kinds import kind_of
 from bbpe.patterns import get_pattern
-from bbpe.sources import Reading, kind_of
+from bbpe.sources import Reading
 
 TEXT = "".join(random.Random(3).choices(["word ", "  ", "\n", "é", "漢字", "1", "<s>"], k=3000)).encode() + b"\xff"
 

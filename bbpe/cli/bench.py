@@ -15,11 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import bbpe
-from bbpe.corpus import open_text
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
+from bbpe.normalize import text_bytes
+from bbpe.sources import Reading
 
 from .command import Command, add_pattern, load_named, positive
-from .streams import say, say_json
+from .streams import add_reading, say, say_json
 
 _OURS = "bbpe"
 _PEERS = ("tiktoken", "tokenizers")
@@ -58,6 +59,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     which = f"a file, a folder, or a published name (default: {_LEARNED} tokens learned from FILE, pattern gpt2)"
     parser.add_argument("-t", "--tokenizer", metavar="PATH", help=which)
     add_pattern(parser)
+    add_reading(parser)
     parser.add_argument("--runs", type=positive, default=3, metavar="N", help="of each library, in turn (3)")
     parser.add_argument("--bytes", type=positive, default=_BYTES, metavar="N", help=f"of FILE at most ({_BYTES})")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
@@ -75,8 +77,7 @@ def _run(args: Namespace) -> int:
     for name in args.against:
         if find_spec(name) is None:
             raise ImportError(f"{name} is not installed; `pip install {name}` gets it")
-    with open_text(args.file) as whole:
-        text = bytes(whole[: args.bytes]).decode("utf-8", "replace")
+    text = _head(args).decode("utf-8", "replace")
     if not text:
         raise CorpusError(f"{args.file} is empty; expected a text to encode")
     if args.tokenizer is not None:
@@ -94,6 +95,22 @@ def _run(args: Namespace) -> int:
     else:
         _report(speeds)
     return 0
+
+
+def _head(args: Namespace) -> bytes:
+    """Return the first bytes of a file of text, or of the texts of its rows, a line feed after each."""
+    reading = Reading(args.text_field, format=args.input_format)
+    file = reading.file(Path(args.file))
+    if file.kind == "text":
+        blocks = (bytes(event.data) for event in reading.texts(file))
+    else:
+        blocks = (bytes(text_bytes(text)) + b"\n" for _, text in reading.records(file))
+    found = bytearray()
+    for block in blocks:
+        found += block
+        if len(found) >= args.bytes:
+            break
+    return bytes(found[: args.bytes])
 
 
 def _all_runs(names: tuple[str, ...], folder: Path, text: str, count: int) -> dict[str, list[_Run]]:

@@ -14,7 +14,7 @@ from bbpe.verify import Difference, differences, hard_texts
 
 from .command import Command, add_format, add_pattern, load_named
 from .outputs import check_output, inputs_of
-from .streams import open_chunks, say, say_json
+from .streams import chunks_of, say, say_json
 
 _SHOWN = 10
 # whose readers are told the pattern
@@ -67,8 +67,7 @@ def _verify(tokenizer: Tokenizer, again: Tokenizer, names: list[str], report: di
 
 def _corpus(names: list[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
     for path in corpus.paths(names) if names else ():
-        with open_chunks(str(path)) as chunks:
-            yield str(path), map(bytes, chunks)
+        yield str(path), chunks_of(str(path))
 
 
 class _Counter:

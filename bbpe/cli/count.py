@@ -12,9 +12,9 @@ from bbpe.counts import PretokenCounts
 from bbpe.rowfiles import pyarrow_parquet
 
 from .command import Command
-from .counting import add_counting, add_progress, counting_options, progress_of, stdin_texts
+from .counting import add_counting, add_progress, counting_options, is_streamed, progress_of, stdin_texts
 from .outputs import check_output, inputs_of
-from .streams import STDIN, say, say_json
+from .streams import STDIN, STDIN_FILE, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -50,9 +50,11 @@ def _count(args: Namespace) -> PretokenCounts:
         **counting_options(args),
     }
     if STDIN not in args.files:
-        return bbpe.count(args.files, text_field=args.text_field, **options)
+        return bbpe.count(args.files, text_field=args.text_field, format=args.input_format, **options)
     if len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
+    if is_streamed(args):
+        return bbpe.count(STDIN_FILE, text_field=args.text_field, format=args.input_format, **options)
     return bbpe.count_from_iterator(stdin_texts(args.document), **options)
 
 

@@ -6,17 +6,19 @@ import argparse
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from bbpe.progress import JsonLines
 
 from .command import positive
+from .streams import STDIN_FILE, add_reading, stdin
 
 
 def add_counting(parser: ArgumentParser) -> None:
     """Add the options of counting."""
     parser.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
-    parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
+    add_reading(parser)
     parser.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
     parser.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
     parser.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
@@ -59,6 +61,13 @@ def progress_of(args: Namespace) -> Any:
     return JsonLines(sys.stderr) if args.progress == "json" else args.progress == "bar"
 
 
+def is_streamed(args: Namespace) -> bool:
+    """Whether standard input is read as a file, a block at a time: in bounded memory, or as rows."""
+    asked = args.max_memory is not None or args.input_format not in (None, "text")
+    stdin()
+    return asked and Path(STDIN_FILE).exists()
+
+
 def stdin_texts(document: str) -> Iterable[bytes]:
     """Return the texts of standard input."""
-    return sys.stdin.buffer if document == "line" else (sys.stdin.buffer.read(),)
+    return stdin() if document == "line" else (stdin().read(),)

@@ -9,16 +9,17 @@ from bbpe.errors import TokenIdError
 
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
-from .streams import binary_output, label_of, names_of, open_chunks
+from .streams import chunks_of, label_of, names_of, write
 
 # 2**32 has ten digits
 _LONGEST_ID = 10
+# what lists have around and between ids
+_BLANKS = bytes.maketrans(b"[](),", b" " * 5)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="ids between blanks, or an .npy array (default, and -: standard input)"
-    )
+    what = "ids between blanks or commas, or an .npy array (default, and -: standard input)"
+    parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser)
 
 
@@ -26,24 +27,24 @@ def _run(args: Namespace) -> int:
     tokenizer = load_tokenizer(args)
     for name in names_of(args.files):
         for ids in npy.blocks(name) if name.endswith(".npy") else _text_blocks(name):
-            binary_output().write(tokenizer.decode_bytes(ids))
+            write(tokenizer.decode_bytes(ids))
     return 0
 
 
 def _text_blocks(name: str) -> Iterator[list[int]]:
-    with open_chunks(name) as chunks:
-        for words in _words(chunks):
-            for word in words:
-                if not word.isdigit() or len(word) > _LONGEST_ID:
-                    shown = word[:40].decode("utf-8", "backslashreplace")
-                    raise TokenIdError(f"{label_of(name)}: expected ids between blanks, found {shown!r}")
-            yield list(map(int, words))
+    for words in _words(chunks_of(name)):
+        for word in words:
+            if not word.isdigit() or len(word) > _LONGEST_ID:
+                shown = word[:40].decode("utf-8", "backslashreplace")
+                raise TokenIdError(f"{label_of(name)}: expected ids between blanks or commas, found {shown!r}")
+        yield list(map(int, words))
 
 
 def _words(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Cut a text into words between blanks, none torn by the end of a chunk."""
+    """Cut a text, or a list as JSON and Python print it, into words, none torn by the end of a chunk."""
     torn = b""
-    for chunk in chunks:
+    for written in chunks:
+        chunk = written.translate(_BLANKS)
         words = (torn + chunk).split()
         torn = b"" if chunk[-1:].isspace() or not words else words.pop()
         # no id is so long; without a limit a file that is not ids would be read whole

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
 
-import numpy as np
-
+from bbpe import file_ids
+from bbpe.encoding import Ids
+from bbpe.file_ids import Document
+from bbpe.kinds import File, check_head
 from bbpe.normalize import bytes_to_alphabet
+from bbpe.sources import Reading, Texts
+from bbpe.specials import Selection
 from bbpe.tokenizer import Tokenizer
 
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
 from .outputs import check_output, inputs_of
-from .streams import STDIN, binary_output, names_of, open_chunks
+from .streams import STDIN, STDIN_FILE, add_reading, label_of, names_of, stdin, stdin_chunks, write
 
-Item = TypeVar("Item")
-
-_BLOCK = 1 << 16
+#: How many ids are written at once.
+_WORDS = 1 << 16
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a text each (default, and -: standard input)")
+    what = "files, globs and folders of text (default, and -: standard input)"
+    parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser)
+    add_reading(parser)
     parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
     parser.add_argument("--tokens", action="store_true", help="write tokens, in the byte alphabet, instead of ids")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write a JSON object a text: its file, and ids or tokens")
+    form.add_argument("--json", action="store_true", help="write a JSON object a text: file, row, and ids or tokens")
     form.add_argument("--numpy", metavar="OUT.npy", help="write the ids of all texts to a uint32 array in a file")
 
 
@@ -39,47 +44,73 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(tokenizer=args.tokenizer, named=[name for name in names_of(args.files) if name != STDIN])
     check_output(args.numpy, "the ids", inputs)
     tokenizer = load_tokenizer(args)
+    documents = _documents(args, tokenizer)
     if args.numpy is not None:
         with npy.writer(args.numpy) as write_ids:
-            for _, ids in _texts(args, tokenizer):
-                for block in _blocks(ids):
-                    write_ids(np.array(block, dtype=np.uint32))
+            for ids in chain.from_iterable(document.parts for document in documents):
+                write_ids(ids)
         return 0
-    for name, ids in _texts(args, tokenizer):
-        words = map(_spelling(tokenizer), ids) if args.tokens else map(str, ids)
+    for document in documents:
+        blocks = _spelled(tokenizer, document.parts, args)
         if args.json:
+            row = "" if document.row is None else f'"row": {document.row}, '
             key = "tokens" if args.tokens else "ids"
-            words = map(json.dumps, words) if args.tokens else words
-            _write_joined(words, f'{{"file": {json.dumps(name)}, "{key}": [', ", ", "]}\n")
+            _write_joined(blocks, f'{{"file": {json.dumps(str(document.path))}, {row}"{key}": [', ", ", "]}\n")
         else:
-            _write_joined(words, "", " ", "\n")
+            _write_joined(blocks, "", " ", "\n")
     return 0
 
 
-def _texts(args: Namespace, tokenizer: Tokenizer) -> Iterator[tuple[str, Iterator[int]]]:
+def _documents(args: Namespace, tokenizer: Tokenizer) -> Iterator[Document]:
+    """Yield the documents of all files, whose names are looked at before the first is read."""
+    allowed: Selection = "all" if args.special else ()
+    found = []
     for name in names_of(args.files):
-        with open_chunks(name) as chunks:
-            yield name, tokenizer.encode_iterable(chunks, allowed_special="all" if args.special else ())
+        if name == STDIN:
+            found.append(_of_stdin(args, tokenizer, allowed))
+        else:
+            found.append(tokenizer._documents(name, allowed, (), args.text_field, args.input_format))
+    return chain.from_iterable(found)
 
 
-def _spelling(tokenizer: Tokenizer) -> Callable[[int], str]:
-    return lambda token_id: bytes_to_alphabet(tokenizer.id_to_token(token_id))
+def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> Iterator[Document]:
+    if args.input_format in (None, "text"):
+        encoder = tokenizer._file_encoder(allowed, (), Reading(block=file_ids.BLOCK))
+        yield Document(Path(STDIN), None, encoder.parts(_stdin_texts()))
+        return
+    stdin()
+    for document in tokenizer._documents(STDIN_FILE, allowed, (), args.text_field, args.input_format):
+        yield Document(Path(STDIN), document.row, document.parts)
 
 
-def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
-    iterator = iter(items)
-    while block := list(islice(iterator, _BLOCK)):
-        yield block
+def _stdin_texts() -> Iterator[Texts]:
+    for number, chunk in enumerate(stdin_chunks()):
+        if number == 0:
+            check_head(File(Path(label_of(STDIN)), "text"), chunk)
+        yield Texts(chunk, None, last=False)
+    yield Texts(b"", None)
 
 
-def _write_joined(words: Iterable[str], start: str, separator: str, end: str) -> None:
+def _spelled(tokenizer: Tokenizer, parts: Iterable[Ids], args: Namespace) -> Iterator[list[str]]:
+    """Yield ids, or their tokens, as they are written, some at a time."""
+    for part in parts:
+        for start in range(0, len(part), _WORDS):
+            ids = part[start : start + _WORDS].tolist()
+            if not args.tokens:
+                yield list(map(str, ids))
+                continue
+            tokens = [bytes_to_alphabet(tokenizer.id_to_token(token_id)) for token_id in ids]
+            yield list(map(json.dumps, tokens)) if args.json else tokens
+
+
+def _write_joined(blocks: Iterable[list[str]], start: str, separator: str, end: str) -> None:
     """Write words as `start + separator.join(words) + end`, a block at a time; all of it is UTF-8."""
-    output, between = binary_output(), ""
-    output.write(start.encode())
-    for block in _blocks(words):
-        output.write((between + separator.join(block)).encode())
+    write(start.encode())
+    between = ""
+    for words in blocks:
+        write((between + separator.join(words)).encode())
         between = separator
-    output.write(end.encode())
+    write(end.encode())
 
 
 COMMAND = Command("encode", "Encode text to ids.", _add_arguments, _run)

@@ -43,7 +43,8 @@ def _run(args: Namespace) -> int:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
     extended = bbpe.extend(
         tokenizer, source, args.add, min_frequency=args.min_frequency, max_token_length=args.max_token_length,
-        tie_break=args.tie_break, document=args.document, text_field=args.text_field, progress=progress_of(args),
+        tie_break=args.tie_break, document=args.document, text_field=args.text_field, format=args.input_format,
+        progress=progress_of(args),
         **counting_options(args),
     )  # fmt: skip
     extended.save(args.output, format=args.format, drop=args.drop)

@@ -17,6 +17,8 @@ from bbpe.errors import TokenIdError
 
 _BLOCK = 1 << 16
 _HEADER_BYTES = 128
+#: What reads the header of each version.
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 @contextmanager
@@ -43,16 +45,21 @@ def writer(path: str) -> Iterator[Callable[[NDArray[np.uint32]], None]]:
 def blocks(path: str) -> Iterator[NDArray[np.integer]]:
     """Yield the ids of a file in order, some at a time.
 
-    Raises `TokenIdError` naming the file when it holds no one-dimensional array of integers.
+    Raises `TokenIdError` naming the file when it holds no one-dimensional array of integers, or not all of it.
     """
-    try:
-        ids = np.load(Path(path), mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise TokenIdError(f"{path}: expected an .npy array of ids: {error}") from error
-    if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise TokenIdError(f"{path}: expected an .npy array of integers with one dimension")
-    for start in range(0, len(ids), _BLOCK):
-        yield ids[start : start + _BLOCK]
+    # read, not mapped: a file that somebody cuts off would end the process
+    with Path(path).open("rb") as file:
+        try:
+            shape, _, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+        except (ValueError, EOFError, KeyError) as error:
+            raise TokenIdError(f"{path}: expected an .npy array of ids: {error}") from error
+        if len(shape) != 1 or dtype.kind not in "iu":
+            raise TokenIdError(f"{path}: expected an .npy array of integers with one dimension")
+        for start in range(0, shape[0], _BLOCK):
+            ids = np.fromfile(file, dtype, min(_BLOCK, shape[0] - start))
+            if len(ids) < min(_BLOCK, shape[0] - start):
+                raise TokenIdError(f"{path}: it ends after {start + len(ids)} of {shape[0]} ids; expected all of them")
+            yield ids
 
 
 def _header(count: int) -> bytes:

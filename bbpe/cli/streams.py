@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from io import BufferedReader
+from pathlib import Path
 from typing import BinaryIO, cast
 
-from bbpe.corpus import open_text
+from bbpe.kinds import FORMATS
+from bbpe.sources import Reading
 
 #: The file name that means standard input.
 STDIN = "-"
+#: The file that it is, where the system has one.
+STDIN_FILE = "/dev/stdin"
 _CHUNK_BYTES = 1 << 20
+_INPUT, _OUTPUT = "standard input", "standard output"
 
 
-@contextmanager
-def open_chunks(name: str) -> Iterator[Iterator[bytes]]:
-    """Open a text, or standard input for "-", and yield its bytes in chunks of at most 1 MiB."""
+def add_reading(parser: ArgumentParser) -> None:
+    """Add what says how files are read."""
+    parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
+    how = "what the files are, whatever their names (default: by name and content)"
+    parser.add_argument("--input-format", choices=FORMATS, help=how)
+
+
+def chunks_of(name: str) -> Iterator[bytes]:
+    """Yield the bytes of a file as text, or of standard input for "-", in chunks of at most 1 MiB."""
     if name == STDIN:
-        yield _stdin_chunks()
-    else:
-        with open_text(name) as text:
-            yield (text[start : start + _CHUNK_BYTES] for start in range(0, len(text), _CHUNK_BYTES))
+        yield from stdin_chunks()
+        return
+    reading = Reading(block=_CHUNK_BYTES, format="text")
+    for event in reading.texts(reading.file(Path(name))):
+        yield bytes(event.data)
 
 
 def names_of(files: Sequence[str]) -> Sequence[str]:
@@ -33,18 +46,50 @@ def names_of(files: Sequence[str]) -> Sequence[str]:
 
 def label_of(name: str) -> str:
     """Return what a message calls a file of the command line."""
-    return "standard input" if name == STDIN else name
+    return _INPUT if name == STDIN else name
 
 
-def binary_output() -> BinaryIO:
-    """Return standard output for bytes."""
-    return sys.stdout.buffer
+def stdin() -> BinaryIO:
+    """Return standard input for bytes; `OSError` when it is closed."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed", _INPUT)
+    return sys.stdin.buffer
+
+
+def stdin_chunks() -> Iterator[bytes]:
+    """Yield what standard input has, as soon as it has it."""
+    # read1 hands over what a slow pipe has, without waiting for a full chunk
+    source = cast(BufferedReader, stdin())
+    while chunk := source.read1(_CHUNK_BYTES):
+        yield chunk
+
+
+def write(data: bytes) -> None:
+    """Write bytes to standard output; `OSError` that names it."""
+    _check_output()
+    try:
+        sys.stdout.buffer.write(data)
+    except OSError as error:
+        raise _of_output(error) from error
+
+
+def flush() -> None:
+    """Have standard output hand on what was written; `OSError` that names it."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        raise _of_output(error) from error
 
 
 def say(text: str) -> None:
     """Write a line of results; characters that the terminal cannot show are escaped."""
+    _check_output()
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    except OSError as error:
+        raise _of_output(error) from error
 
 
 def say_json(record: object) -> None:
@@ -52,8 +97,11 @@ def say_json(record: object) -> None:
     say(json.dumps(record))
 
 
-def _stdin_chunks() -> Iterator[bytes]:
-    # read1 hands over what a slow pipe has, without waiting for a full chunk
-    source = cast(BufferedReader, sys.stdin.buffer)
-    while chunk := source.read1(_CHUNK_BYTES):
-        yield chunk
+def _check_output() -> None:
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed", _OUTPUT)
+
+
+def _of_output(error: OSError) -> OSError:
+    error.filename = error.filename or _OUTPUT
+    return error

@@ -15,9 +15,9 @@ from bbpe.saving import proven
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, positive
-from .counting import add_counting, add_progress, counting_options, progress_of, stdin_texts
+from .counting import add_counting, add_progress, counting_options, is_streamed, progress_of, stdin_texts
 from .outputs import check_output, inputs_of
-from .streams import STDIN, say, say_json
+from .streams import STDIN, STDIN_FILE, say, say_json
 
 _WORD_OPTIONS = ("model", "alphabet", "end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
 _UNIGRAM_OPTIONS = ("character_coverage", "byte_fallback", "user_defined_symbols")
@@ -94,8 +94,9 @@ def _train(args: Namespace, counts: PretokenCounts | None) -> Tokenizer:
         options |= _counts_options(args) | {"max_memory": args.max_memory}
         return bbpe.train_from_counts(counts, args.vocab_size, **options)
     options |= _text_options(args) | {"document": args.document, **counting_options(args)}
-    if STDIN not in args.files:
-        return bbpe.train(args.files, args.vocab_size, text_field=args.text_field, **options)
+    if STDIN not in args.files or is_streamed(args):
+        files = [STDIN_FILE] if STDIN in args.files else args.files
+        return bbpe.train(files, args.vocab_size, text_field=args.text_field, format=args.input_format, **options)
     return bbpe.train_from_iterator(stdin_texts(args.document), args.vocab_size, **options)
 
 

@@ -105,7 +105,8 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     special token reads like an ordinary one, or it has no component that does what the spec says.
     """
     data = json.dumps(_document(spec, path), ensure_ascii=False).encode()
-    target = path if path.suffix == ".json" else path / NAMES[0][0]
+    is_device = path.exists() and not (path.is_file() or path.is_dir())
+    target = path if path.suffix == ".json" or is_device else path / NAMES[0][0]
     carried = spec.files if target.name == NAMES[0][0] else {}
     return {**{target.with_name(name): file for name, file in carried.items()}, target: data}
 

@@ -1,0 +1,130 @@
+"""Files to ids, document by document, in the order of the corpus; only the ids of a document are ever held whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .chunks import Cutter, Rules
+from .encoding import Ids, TextEncoder
+from .kinds import File
+from .normalize import Text
+from .pending import Pending
+from .pipeline import RuleEncoder
+from .sources import Buffers, Reading, Texts
+from .specials import Matcher
+
+#: Bytes of a text that are encoded at once, enough for several threads.
+BLOCK = 1 << 23
+#: Bytes of records, and how many of them, that are encoded at once.
+_BATCH, _MOST_RECORDS = 1 << 22, 1 << 13
+#: Bytes that a regex splits at once.
+_SLICE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of a corpus and its ids, in parts that follow one another; `parts` is read once.
+
+    `row`: the number of the record in its file, from 0; `None` where the file is one text.
+    """
+
+    path: Path
+    row: int | None
+    parts: Iterator[Ids]
+
+    def ids(self) -> Ids:
+        """Return all ids, uint32[n]."""
+        first = next(self.parts, np.empty(0, np.uint32))
+        whole, size = first, len(first)
+        for part in self.parts:
+            if size + len(part) > len(whole):
+                # it grows in its place, where the system can do that: joining parts would hold all ids twice
+                whole = np.array(first) if whole is first else whole
+                whole.resize((size + len(part)) * 9 // 8, refcheck=False)
+            whole[size : size + len(part)] = part
+            size += len(part)
+        if size < len(whole):
+            whole.resize(size, refcheck=False)
+        return whole
+
+
+class FileEncoder:
+    """Encodes files; `specials` are all tokens that may be looked for in texts, as UTF-8."""
+
+    def __init__(
+        self, encoder: TextEncoder, matcher: Matcher | None, specials: Sequence[bytes], reading: Reading
+    ) -> None:
+        self._encoder, self._matcher, self._reading = encoder, matcher, reading
+        self._buffers = Buffers(reading.block)
+        self._reach = max(map(len, specials), default=1) + 4
+        self._cutter = Cutter(Rules(encoder.splitter.pattern, tuple(specials)), encoder.splitter)
+
+    def documents(self, file: File) -> Iterator[Document]:
+        """Yield the documents of a file; those without text are left out.
+
+        Raises `CorpusError` naming what cannot be read as text, `OSError` naming the file.
+        """
+        if file.kind != "text":
+            yield from self._rows(file)
+            return
+        yield Document(file.path, None, self.parts(self._reading.texts(file, buffers=self._buffers)))
+
+    def parts(self, events: Iterable[Texts]) -> Iterator[Ids]:
+        """Yield the ids of one text that comes in blocks, in parts."""
+        if isinstance(self._encoder, RuleEncoder):
+            # a rule may change any of it
+            text = bytearray()
+            for event in events:
+                text += event.data
+            yield self._encoder.to_array(text, self._matcher)
+        elif self._encoder.splitter.compiled is None:
+            yield from self._encoder.stream_arrays(_slices(events), self._matcher)
+        else:
+            yield from self._cut(events)
+
+    def _cut(self, events: Iterable[Texts]) -> Iterator[Ids]:
+        pending, done = Pending(), 0
+        for event in events:
+            tried = len(pending)
+            if not pending.add(event):
+                continue
+            data = pending.data
+            cut = len(data) if event.last else self._cutter.cut(data, max(tried - self._reach, 1))
+            if cut or event.last:
+                part = memoryview(data)[:cut]
+                if self._matcher is not None:
+                    self._matcher.check(part, done)
+                yield self._encoder.to_array(part, self._matcher)
+                done += cut
+                part.release()
+            pending.keep(cut)
+
+    def _rows(self, file: File) -> Iterator[Document]:
+        rows: list[int] = []
+        texts: list[Text] = []
+        size = 0
+        for row, text in self._reading.records(file):
+            rows.append(row)
+            texts.append(text)
+            size += len(text)
+            if size >= _BATCH or len(rows) >= _MOST_RECORDS:
+                yield from self._encoded(file, rows, texts)
+                rows, texts, size = [], [], 0
+        yield from self._encoded(file, rows, texts)
+
+    def _encoded(self, file: File, rows: list[int], texts: list[Text]) -> Iterator[Document]:
+        ids = self._encoder.rows(texts, self._matcher)
+        for number, row in enumerate(rows):
+            # a copy, so that who keeps one document does not keep all of these
+            yield Document(file.path, row, iter((ids[number].copy(),)))
+
+
+def _slices(events: Iterable[Texts]) -> Iterator[bytes]:
+    """Yield a text in slices, as a regex takes many times the memory of its text."""
+    for event in events:
+        for start in range(0, len(event.data), _SLICE):
+            yield bytes(event.data[start : start + _SLICE])

@@ -1,0 +1,158 @@
+"""What kind a file of a corpus is: by what the caller asks, else by its name, and then by its first bytes.
+
+One mechanism for all that reads files: counting, training, encoding, and the command line.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, cast, get_args
+
+from .compressed import COMPRESSIONS
+from .errors import CorpusError
+
+#: How a file may be asked to be read.
+Format: TypeAlias = Literal["text", "jsonl", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+#: Bytes at the beginning of a file that show what it is.
+HEAD = 512
+#: What a name that ends so holds, by the words of its message.
+_NO_TEXT = {
+    "an archive": ".zip .tar .tgz .tbz .tbz2 .txz .tzst .7z .rar .jar .whl .deb .rpm .iso .cab .cpio .dmg",
+    "compressed in a way that is not read (.gz, .bz2, .xz and .zst are)": ".lz4 .lz .lzo .lzma .br .z .sz .snappy",
+    "a table": ".csv .tsv .xls .xlsx .xlsm .ods .arrow .feather .ipc .orc .avro .h5 .hdf5 .hdf .sqlite .sqlite3 .db",
+    "numbers or objects": ".npy .npz .bin .idx .pkl .pickle .pt .pth .ckpt .safetensors .gguf .onnx .tfrecord .mat",
+    "a document with a format of its own": ".pdf .doc .docx .ppt .pptx .odt .odp .epub .mobi .djvu",
+    "a picture, a sound or a film": (
+        ".png .jpg .jpeg .gif .webp .bmp .tif .tiff .ico .mp3 .mp4 .m4a .wav .flac .ogg .avi .mov .mkv .webm"
+    ),
+    "a program": ".exe .dll .so .dylib .class .pyc .wasm",
+}
+_HOLDS = {suffix: what for what, suffixes in _NO_TEXT.items() for suffix in suffixes.split()}
+#: How files begin that are no text, whatever their names.
+_BEGINNINGS = {
+    "a zip archive": rb"PK(?:\x03\x04|\x05\x06)",
+    "a gzip file; a name that ends in .gz has it decompressed": rb"\x1f\x8b\x08",
+    "a zstandard file; a name that ends in .zst has it decompressed": rb"\x28\xb5\x2f\xfd",
+    "an xz file; a name that ends in .xz has it decompressed": rb"\xfd7zXZ\x00",
+    "a bzip2 file; a name that ends in .bz2 has it decompressed": rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)",
+    "an lz4 file": rb"\x04\x22\x4d\x18",
+    "a 7z archive": rb"7z\xbc\xaf\x27\x1c",
+    "a rar archive": rb"Rar!\x1a\x07",
+    "a tar archive": rb"(?s:.{257}ustar)",
+    "a Parquet file; format='parquet' reads it": rb"PAR[1E][\x00-\x1f]",
+    "an Arrow file": rb"ARROW1\x00\x00|(?s:\xff\xff\xff\xff..[\x00-\x3f]\x00\x10\x00\x00\x00)",
+    "a Feather file": rb"FEA1\x00",
+    "an ORC file": rb"ORC[\x00-\x1f]",
+    "an Avro file": rb"Obj\x01",
+    "an HDF5 file": rb"\x89HDF\r\n",
+    "an SQLite database": rb"SQLite format 3\x00",
+    "an array of numpy": rb"\x93NUMPY",
+    "a pickle": rb"\x80(?:[\x04\x05]\x95|[\x02\x03][\]}(cXq])",
+    "a GGUF file": rb"GGUF[\x01-\x1f]\x00",
+    "a PDF document": rb"%PDF-\d",
+    "a document of Microsoft Office": rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    "a PNG picture": rb"\x89PNG\r\n",
+    "a JPEG picture": rb"\xff\xd8\xff[\xc0-\xfe]",
+    "a program": rb"\x7fELF[\x01\x02]|MZ[\x00-\x1f\x80-\xff]\x00",
+}
+_WHATS = tuple(_BEGINNINGS)
+_BEGINS = re.compile(b"|".join(b"(%b)" % pattern for pattern in _BEGINNINGS.values()))
+#: Byte order marks, the longer one first where one begins another.
+_MARKS = {
+    b"\xff\xfe\x00\x00": "UTF-32, little-endian",
+    b"\x00\x00\xfe\xff": "UTF-32, big-endian",
+    b"\xff\xfe": "UTF-16, little-endian",
+    b"\xfe\xff": "UTF-16, big-endian",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a corpus.  `kind`: "json" is JSON lines by a name that may also be that of one document.
+
+    `size`: its bytes when it was looked at; `None` for a pipe or a device.  `asked`: the caller says that it is text.
+    """
+
+    path: Path
+    kind: Literal["text", "jsonl", "json", "parquet"]
+    size: int | None = None
+    asked: bool = False
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether its name is that of a compressed file."""
+        return self.path.suffix.lower() in COMPRESSIONS
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one text as it lies on the disk, so that one may begin to read anywhere in it."""
+        return self.kind == "text" and bool(self.size) and not self.is_packed
+
+
+def file_of(path: Path, asked: Format | None = None) -> File:
+    """Look at a file: its name, and how large it is.
+
+    Raises `CorpusError` naming it when its name says that it is no text, `OSError` when it is not there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.jsonl")
+    ...     _ = path.write_text("{}")
+    ...     file = file_of(path)
+    >>> file.kind, file.size
+    ('jsonl', 2)
+    """
+    status = path.stat()
+    size = status.st_size if stat.S_ISREG(status.st_mode) else None
+    return File(path, asked or kind_of(path), size, asked == "text")
+
+
+def kind_of(path: Path) -> Literal["text", "jsonl", "json", "parquet"]:
+    """Return the kind of a file by its name, before a suffix of compression; `CorpusError` when it says: no text.
+
+    >>> kind_of(Path("a.jsonl.gz")), kind_of(Path("b.txt"))
+    ('jsonl', 'text')
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    last = ["", *suffixes[: len(suffixes) - packed]][-1]
+    if last in _HOLDS:
+        raise _refused(path, f"a {last} file is {_HOLDS[last]}, no text")
+    if last == ".parquet" and packed:
+        raise _refused(path, f"a Parquet file is read as it is; expected it without {suffixes[-1]}")
+    if last in (".jsonl", ".ndjson"):
+        return "jsonl"
+    return cast(Literal["json", "parquet"], last[1:]) if last in (".json", ".parquet") else "text"
+
+
+def check_head(file: File, head: bytes | memoryview) -> None:
+    """Check how the bytes of a file begin, decompressed; `CorpusError` naming it when they are no UTF-8 or no text."""
+    first = bytes(head[:HEAD])
+    for mark, encoding in _MARKS.items():
+        if first.startswith(mark):
+            name = encoding.partition(",")[0]
+            raise CorpusError(
+                f"{file.path}: its byte order mark says {encoding}; expected UTF-8: "
+                f"convert it first, with `iconv -f {name} -t UTF-8` say"
+            )
+    found = None if file.asked else _BEGINS.match(first)
+    if found is not None and found.lastindex is not None:
+        raise _refused(file.path, f"it begins as {_WHATS[found.lastindex - 1]}")
+
+
+def check_format(asked: object) -> None:
+    """Check the argument `format`; `ValueError` when it is none."""
+    if asked is not None and asked not in FORMATS:
+        raise ValueError(f"format is {asked!r}; expected {', '.join(map(repr, FORMATS))} or None")
+
+
+def _refused(path: Path, problem: str) -> CorpusError:
+    return CorpusError(
+        f"{path}: {problem}; give the texts that it holds as text, .jsonl or .parquet files, "
+        "or read its bytes as text with format='text' (--input-format text)"
+    )

@@ -1,0 +1,178 @@
+"""Standard streams that are closed, full or broken, no memory, Ctrl-C at any moment: one line and the right status."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bbpe
+from bbpe.cli import encode, main
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+posix = pytest.mark.skipif(os.name != "posix", reason="a shell and its redirections")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    bbpe.train_from_iterator(["see my eyes", "see my dogs"], 262).save(tmp_path / "t.json")
+    (tmp_path / "a.txt").write_text("see my dogs " * 5000)
+    return tmp_path
+
+
+def shell(folder: Path, line: str, stdin: bytes | None = None) -> tuple[int, str, str]:
+    command = line.replace("bbpe", f'"{sys.executable}" -m bbpe', 1)
+    run = subprocess.run(command, shell=True, input=stdin, capture_output=True, cwd=folder, env=ENVIRONMENT, timeout=60)
+    return run.returncode, run.stdout.decode(), run.stderr.decode()
+
+
+@posix
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("bbpe encode -t t.json <&-", "standard input: it is closed"),
+        ("bbpe decode -t t.json <&-", "standard input: it is closed"),
+        ("bbpe encode -t t.json --input-format jsonl <&-", "standard input: it is closed"),
+        ("bbpe train - --vocab-size 262 --quiet -o n.json <&-", "standard input: it is closed"),
+        ("bbpe count - --max-memory 2GB --quiet -o n.parquet <&-", "standard input: it is closed"),
+        ("bbpe encode -t t.json a.txt >&-", "standard output: it is closed"),
+        ("bbpe inspect t.json >&-", "standard output: it is closed"),
+    ],
+)
+def test_closed_streams(line: str, said: str, folder: Path) -> None:
+    assert shell(folder, line) == (1, "", f"bbpe: error: {said}\n")
+
+
+@posix
+@pytest.mark.parametrize(
+    "line", ["encode -t t.json a.txt", "encode -t t.json -", "inspect t.json", "decode -t t.json -"]
+)
+def test_a_full_device(line: str, folder: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    stdin = b"60 61 " * 5000 if "decode" in line else b"see"
+    assert shell(folder, f"bbpe {line} > /dev/full", stdin) == (
+        1,
+        "",
+        "bbpe: error: standard output: No space left on device\n",
+    )
+
+
+@posix
+def test_saving_to_a_full_device(folder: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    for line in ("bbpe train a.txt --vocab-size 262 --quiet", "bbpe extend a.txt -t t.json --add 1 --quiet"):
+        status, out, errors = shell(folder, f"{line} --format huggingface -o /dev/full")
+        assert (status, out, errors) == (1, "", "bbpe: error: /dev/full: No space left on device\n")
+
+
+@posix
+def test_closed_streams_that_are_not_needed_are_no_error(folder: Path) -> None:
+    assert shell(folder, "bbpe encode -t t.json a.txt <&-")[0] == 0
+    assert shell(folder, "bbpe encode -t t.json --numpy n.npy a.txt >&-") == (0, "", "")
+    assert shell(folder, "bbpe encode -t none.json 2>&-") == (1, "", "")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or sys.platform == "win32", reason="no such signal here")
+@pytest.mark.parametrize("delay", [0.1, 0.15, 0.2, 0.25, 0.3, 0.45])
+def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
+    code = (
+        "import os, signal, sys, threading\n"
+        "from bbpe.cli import main\n"
+        # from here on the command line is in charge, as in the script that is installed
+        f"threading.Timer({delay}, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "sys.exit(main(['encode', '-t', 't.json', '-']))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, env=ENVIRONMENT,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdin is not None
+    with process:
+        begun = time.monotonic()
+        assert process.wait(60) == 130
+        assert time.monotonic() - begun < 60
+        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (MemoryError("no room\nfor 3 GB"), "no room for 3 GB"),
+        (bbpe.MemoryLimitError("a.txt: too long; give more"), "a.txt: too long; give more"),
+    ],
+)
+def test_no_memory_is_one_line(
+    error: BaseException, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(encode, "_documents", fail)
+    assert main(["encode", "-t", str(folder / "t.json")]) == 1
+    assert capfd.readouterr() == ("", f"bbpe: error: {said}\n")
+
+
+def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capfd.readouterr().out == f"bbpe {bbpe.__version__}\n"
+    with pytest.raises(SystemExit) as caught:
+        main([])
+    assert caught.value.code == 2
+    assert "Encode text to ids." in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "ids", ["{0} {1} {2}", "[{0}, {1}, {2}]", "[{0},{1},{2}]\n", "[[{0}], [{1}, {2}]]", "({0}, {1},\n {2})"]
+)
+def test_lists_are_decoded_as_they_are_printed(ids: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tok = bbpe.load(folder / "t.json")
+    found = tok.encode("see my dogs")[:3]
+    (folder / "ids").write_text(ids.format(*found))
+    assert main(["decode", "-t", str(folder / "t.json"), str(folder / "ids")]) == 0
+    assert capfd.readouterr().out == tok.decode(found)
+
+
+@posix
+def test_standard_input_in_bounded_memory_and_as_rows(folder: Path) -> None:
+    rows = b'{"text": "see my"}\n{"text": null}\n{"text": "dogs"}\n'
+    tok = bbpe.load(folder / "t.json")
+    code, out, err = shell(folder, "bbpe encode -t t.json --json --input-format jsonl", rows)
+    assert (code, err) == (0, "")
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"file": "-", "row": 0, "ids": tok.encode("see my")}, {"file": "-", "row": 2, "ids": tok.encode("dogs")},
+    ]  # fmt: skip
+    code, out, err = shell(folder, "bbpe count - --input-format jsonl --quiet --json -o c.parquet", rows)
+    assert (code, json.loads(out)["documents"]) == (0, 2), err
+    line = "bbpe count - --max-memory 300MB --quiet --json -o c.parquet < /dev/zero"
+    code, out, err = shell(folder, line)
+    assert (code, out) == (1, "")
+    assert err.startswith("bbpe: error: /dev/stdin: there is no place to cut the text")
+    line = "bbpe train - --max-memory 300MB --quiet --vocab-size 262 -o n.json"
+    assert shell(folder, line, b"see my dogs " * 200_000)[0] == 0
+    assert bbpe.load(folder / "n.json") == bbpe.train_from_iterator(["see my dogs " * 200_000], 262)
+    code, out, err = shell(folder, "bbpe encode -t t.json", "\ufeffsee".encode("utf-16-le"))
+    assert (code, out) == (1, "")
+    assert "standard input: its byte order mark says UTF-16" in err
+
+
+def test_an_array_that_is_cut_off_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    np.save(folder / "ids.npy", np.full(100_000, 60, np.uint32))
+    with (folder / "ids.npy").open("r+b") as file:
+        file.truncate(128 + 4 * 70_000)
+    assert main(["decode", "-t", str(folder / "t.json"), str(folder / "ids.npy")]) == 1
+    assert "ids.npy: it ends after 70000 of 100000 ids" in capfd.readouterr().err
