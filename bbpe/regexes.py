@@ -146,7 +146,7 @@ class Regex:
             done = self._reached(text, done, limit)
             raise PatternError(
                 f"pattern {self.source!r} takes more than {limit.seconds:.1f} s, after character {done} of {len(text)}"
-                f", {text[done : done + 20]!r}: it goes back over the text too often, as repetitions of repetitions do; "
+                f", {text[done : done + 20]!r}: it goes back over the text too often, as repeated repetitions do; "
                 "expected a regex that need not go back, such as one with possessive repetitions (a++)"
             )
         return left

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import VocabularyError
@@ -18,10 +17,7 @@ _T = TypeVar("_T")
 
 def read_file(path: StrPath) -> bytes:
     """Return the bytes of a file; `VocabularyError` when it is larger than any vocabulary, `OSError` as usual."""
-    size = Path(path).stat().st_size
-    if size > _MOST_BYTES:
-        raise VocabularyError(f"found {size} bytes; expected a vocabulary, of at most {_MOST_BYTES} bytes", path=path)
-    return read_bytes(path)
+    return read_bytes(path, most=_MOST_BYTES)
 
 
 def read_text(path: StrPath) -> str:

@@ -28,7 +28,7 @@ from .normalizers import read_normalizers, write_normalizers
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .ranks import live_merges
-from .reading import Fields, about, read_json, shown
+from .reading import Fields, about, read_file, read_json, shown
 from .rows import FORMATS
 from .unigram import read_unigram, write_unigram
 from .wordpiece import read_wordpiece, write_wordpiece
@@ -182,7 +182,7 @@ def _unknown_token(spec: TokenizerSpec, path: StrPath) -> str | None:
 def _beside(path: Path) -> dict[str, bytes]:
     if path.name != NAMES[0][0]:
         return {}
-    return {name: path.with_name(name).read_bytes() for name in BESIDE if path.with_name(name).is_file()}
+    return {name: read_file(path.with_name(name)) for name in BESIDE if path.with_name(name).is_file()}
 
 
 class _Model(NamedTuple):
