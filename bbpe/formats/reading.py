@@ -101,6 +101,15 @@ class Fields:
         value = self.take(key, default)
         if type(value) is not kind:
             self.refuse(f"found {shown(value)}; expected {_KINDS[kind]}", key)
+        if isinstance(value, str) and not well_formed(value):
+            self.refuse(f"{value!r} holds half a surrogate pair; expected Unicode text", key)
+        return value
+
+    def take_int(self, key: str, least: int, most: int, default: Any = _REQUIRED) -> int:
+        """Return a field that is a whole number within bounds."""
+        value = self.take_type(key, int, default)
+        if not least <= value <= most:
+            self.refuse(f"found {shown(value)}; expected {least} to {most}", key)
         return value
 
     def only(self, key: str, *accepted: object, default: Any = _REQUIRED) -> None:
@@ -144,6 +153,11 @@ _KINDS: Mapping[type, str] = {
     int: "a whole number",
     bool: "true or false",
 }
+
+
+def well_formed(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which JSON can write and UTF-8 cannot."""
+    return text.isascii() or not any(0xD800 <= ord(char) <= 0xDFFF for char in text)
 
 
 def shown(value: object) -> str:
