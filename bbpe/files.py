@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 from collections.abc import Mapping
@@ -33,8 +32,6 @@ class ReadFile(os.PathLike[str]):
 
 def open_file(path: StrPath) -> BinaryIO:
     """Open a file to read; `VocabularyError` when it is a pipe or a device, which may have no end, or never begin."""
-    if isinstance(path, ReadFile):
-        return io.BytesIO(path.data)
     # a pipe without a writer would be waited for
     file = open(path, "rb", opener=_opened_at_once)  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -52,12 +49,13 @@ def read_bytes(path: StrPath, *, most: int) -> bytes:
 
     Raises the `OSError` of the system, which names the file, and `VocabularyError` when it has more than `most` bytes.
     """
-    with open_file(path) as file:
-        size = file.seek(0, os.SEEK_END)
-        if size <= most:
-            file.seek(0)
-            data = file.read(most + 1)
-            size = len(data)
+    if isinstance(path, ReadFile):
+        data, size = path.data, len(path.data)
+    else:
+        with open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = b"" if size > most else file.read(most + 1)
+    size = max(size, len(data))
     if size > most:
         raise VocabularyError(f"it has {size} bytes or more; expected at most {most}", path=path)
     return data

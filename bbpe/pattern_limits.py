@@ -61,8 +61,8 @@ def _written_out(source: str) -> int:
 
 _FUZZY = r"\d*[deis](?:\+\d*[dis])*(?:<=?\d+)?|\d+<=?[deis]<=?\d+"
 _CONSTRUCT = regex.compile(
-    rf"""(?P<comment> \(\?\#[^)]*\))
-    | (?P<one> \[\^?\]?(?:\\.|[^\]\\])*\] | \\[pPNx]\{{[^}}]*\}})
+    rf"""(?P<comment> \(\?\#[^)]*\)?)
+    | (?P<one> \[\^?\]?(?:\\.|[^\]\\])*+\]? | \\[pPNx]\{{[^}}]*\}}?)
     | (?P<keep> \\K) | (?P<anchor> \\G) | (?P<list> \\L<)
     | (?P<version> \(\?[a-zA-Z]*V[01])
     | (?P<call> \(\?(?:R|\d+|&|P>))

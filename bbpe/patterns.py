@@ -14,13 +14,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import regex
 
 from .core.split import UNICODE_VERSION
 from .errors import PatternError
+from .first_use import FirstUse
 from .pattern_limits import check_size
 from .recogniser import recognise_scheme
 from .regexes import Regex, TimeLimit, compiled
@@ -66,9 +67,9 @@ class Pattern:
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("_compiled", "scheme")}
 
-    @cached_property
+    @FirstUse
     def scheme(self) -> Scheme | None:
-        """What the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
+        """Return what the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
         return _WORDS.get(self) or recognise_scheme(self.steps, self.drops_gaps)
 
     @property
@@ -80,7 +81,7 @@ class Pattern:
         """
         return _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
 
-    @cached_property
+    @FirstUse
     def _compiled(self) -> tuple[Regex, ...]:
         return tuple(map(compiled, self.steps))
 

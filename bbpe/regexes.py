@@ -138,7 +138,10 @@ class Regex:
         if needs_its_numbers(self.source):
             return None
         end = "\n" if self._one.flags & regex.VERBOSE else ""  # which may end with a comment
-        return regex.compile(rf"(?>(?s:.)*?({self.source}{end})){{1,{_TOGETHER}}}+", self._version)
+        try:
+            return regex.compile(rf"(?>(?s:.)*?({self.source}{end})){{1,{_TOGETHER}}}+", self._version)
+        except regex.error:  # of a source that is not whole
+            return None
 
     def _seconds(self, limit: TimeLimit, text: str, done: int) -> float:
         left = limit.left()

@@ -31,10 +31,9 @@ def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any
     Raises `VocabularyError` with the byte where the file is no GGUF file, ends too early, or repeats a name.
     """
     with open_file(path) as file:
-        size = file.seek(0, os.SEEK_END)
+        size = os.fstat(file.fileno()).st_size
         if not size:
             raise VocabularyError("found an empty file; expected a GGUF file", path=path)
-        file.seek(0)
         return _Walk(file, size, path).values(wanted)
 
 
