@@ -83,7 +83,7 @@ _REFUSED = {
     "fuzzy": "allows errors in a match",
 }
 #: The steps of going back, as many as a regex can ever need on a text, that take no time to speak of.
-_FEW_STEPS = 10**6
+_FEW_STEPS = 10**7
 
 
 def check_constructs(source: str) -> None:

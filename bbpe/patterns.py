@@ -107,8 +107,10 @@ class Pattern:
             # a copy, not `pos` and `endpos`: a later step must not look beyond its piece
             whole = start == 0 and end == len(text)
             done = start
-            for found, ended in step.spans(text if whole else text[start:end], limit):
-                first, last = start + found, start + ended
+            for first, last in step.found(text if whole else text[start:end], limit):
+                first, last = start + first, start + last
+                if not done <= first <= last:
+                    step.refuse(first, last, done)
                 if first > done and not self.drops_gaps:
                     yield done, first
                 if last > first:

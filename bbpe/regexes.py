@@ -8,9 +8,11 @@ matches, and a regex that provably ends soon has no limit on short texts.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from operator import methodcaller
+from typing import NoReturn
 
 import regex
 
@@ -21,9 +23,10 @@ from .pattern_limits import check_constructs, check_size, needs_its_numbers, qui
 Span = tuple[int, int]
 
 #: The seconds that regexes may take over a text, and more for each of its characters; usual ones take 0.2 us for each.
-SECONDS, SECONDS_EACH = 3.0, 1e-4
+SECONDS, SECONDS_EACH = 2.0, 1e-4
 #: Matches found by one call, and how many characters each may be from the next: one by one is faster beyond that.
 _TOGETHER, _SPARSE = 64, 32
+_SPAN: Callable[[regex.Match[str]], Span] = methodcaller("span")
 _REFUSED_FLAGS = {
     "(?r), by which matches come from the end": regex.REVERSE,
     "(?b), which looks for the best match": regex.BESTMATCH,
@@ -67,25 +70,30 @@ class Regex:
         is_plain = not self._one.flags & (regex.V1 | regex.FULLCASE | regex.VERBOSE)
         self._quick = quick_up_to(source) if is_plain else -1
 
-    def spans(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
-        """Yield where the matches in a text begin and end, in order; they may be empty.
+    def found(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
+        """Return where the matches in a text begin and end, in order and not checked; they may be empty.
 
-        `limit`: that of the text of which this one is a part.  Raises `PatternError` when the time is over, and when a
-        match begins before the last one ended.
+        `limit`: that of the text of which this one is a part.  Raises `PatternError` when the time is over.
         """
-        done = 0
         if len(text) <= self._quick:
-            found: Iterator[Span] = map(_span, self._one.finditer(text))
-        else:
-            found = self._timed(text, limit or TimeLimit(len(text)))
-        for first, last in found:
+            return map(_SPAN, self._one.finditer(text))
+        return self._timed(text, limit or TimeLimit(len(text)))
+
+    def spans(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
+        """Yield what `found` returns; `PatternError` when a match begins before the last one ended."""
+        done = 0
+        for first, last in self.found(text, limit):
             if not done <= first <= last:
-                raise PatternError(
-                    f"pattern {self.source!r} matches characters {first} to {last} of a text after a match that ends "
-                    f"at {done}; expected matches that follow one another"
-                )
+                self.refuse(first, last, done)
             yield first, last
             done = last
+
+    def refuse(self, first: int, last: int, done: int) -> NoReturn:
+        """Raise `PatternError` about a match that does not follow the last one."""
+        raise PatternError(
+            f"pattern {self.source!r} matches characters {first} to {last} of a text after a match that ends at "
+            f"{done}; expected matches that follow one another"
+        )
 
     def replaced(self, text: str, content: str) -> str:
         """Return a text with `content` in place of each match."""
@@ -123,7 +131,7 @@ class Regex:
         while True:
             found = self._one.finditer(text, done, timeout=patience * self._seconds(limit, text, done))
             try:
-                for span in map(_span, found):
+                for span in map(_SPAN, found):
                     if span != last:  # an empty one is found again by the next search
                         yield span
                     last, done = span, span[1]
@@ -170,11 +178,6 @@ def compiled(source: str) -> Regex:
     [(1, 2), (3, 4)]
     """
     return Regex(source)
-
-
-def _span(found: regex.Match[str]) -> Span:
-    span: Span = found.span()
-    return span
 
 
 def _compile(source: str, flags: int) -> regex.Pattern[str]:
