@@ -24,8 +24,8 @@ Span = tuple[int, int]
 
 #: The seconds that regexes may take over a text, and more for each of its characters; usual ones take 0.2 us for each.
 SECONDS, SECONDS_EACH = 2.0, 1e-4
-#: Matches found by one call, and how many characters each may be from the next: one by one is faster beyond that.
-_TOGETHER, _SPARSE = 64, 32
+#: Matches found by one call.
+_TOGETHER = 64
 _SPAN: Callable[[regex.Match[str]], Span] = methodcaller("span")
 _REFUSED_FLAGS = {
     "(?r), by which matches come from the end": regex.REVERSE,
@@ -75,8 +75,12 @@ class Regex:
 
         `limit`: that of the text of which this one is a part.  Raises `PatternError` when the time is over.
         """
-        if len(text) <= self._quick:
-            return map(_SPAN, self._one.finditer(text))
+        several = self._several
+        if len(text) <= self._quick and several is not None:
+            spans: list[Span] = [] if (found := several.match(text)) is None else found.spans(1)
+            # as in a longer text, where the package's search differs from its match
+            if len(spans) < _TOGETHER and (not spans or spans[-1][0] < spans[-1][1]):
+                return iter(spans)
         return self._timed(text, limit or TimeLimit(len(text)))
 
     def spans(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
@@ -118,11 +122,11 @@ class Regex:
                 spans.pop()
                 is_empty = True  # another match may begin where an empty one is, which this call does not find
             yield from spans
-            before, done = done, spans[-1][1] if spans else done
-            if is_last and not is_empty:
-                return
-            if is_empty or done - before > _SPARSE * _TOGETHER:
+            done = spans[-1][1] if spans else done
+            if is_empty:
                 break
+            if is_last:
+                return
         yield from self._one_by_one(text, done, limit)
 
     def _one_by_one(self, text: str, done: int, limit: TimeLimit) -> Iterator[Span]:
