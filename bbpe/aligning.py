@@ -17,7 +17,9 @@ import numpy.typing as npt
 import regex
 
 from .errors import VocabularyError
+from .normalize import WHITE_SPACE
 from .normalizing import normalizer
+from .regexes import compiled
 from .rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
 
 Places = npt.NDArray[np.int64]
@@ -61,7 +63,7 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
         case Lowercase() | StripAccents():
             return np.repeat(np.arange(len(text)), [len(apply(char)) for char in text])
         case Strip(left, _):
-            first = len(text) - len(text.lstrip()) if left else 0
+            first = len(text) - len(text.lstrip(WHITE_SPACE)) if left else 0
             if text[first : first + len(after)] == after:
                 return range(first, first + len(after))
         case Replace(pattern, is_regex, content):
@@ -76,10 +78,10 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
 def _replaced(pattern: str, length: int, text: str) -> list[int]:
     taken: list[int] = []
     done = 0
-    for found in regex.finditer(pattern, text):
-        taken += range(done, found.start())
-        taken += [max(found.end() - 1, 0)] * length
-        done = found.end()
+    for first, last in compiled(pattern).spans(text):
+        taken += range(done, first)
+        taken += [max(last - 1, 0)] * length
+        done = last
     return [*taken, *range(done, len(text))]
 
 

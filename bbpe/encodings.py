@@ -8,7 +8,7 @@ from functools import partial
 
 from . import formats
 from .errors import VocabularyError
-from .files import StrPath
+from .files import ReadFile, StrPath
 from .formats import gpt2_files
 from .locations import FOLDERS_VARIABLE, MissingError, found
 from .model_names import name_for_model
@@ -34,10 +34,10 @@ def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
     """
     published = published_vocabulary(name)
     try:
-        with found(published, folder) as (format_name, paths):
-            return _load(published, format_name, [str(path) for path in paths])
+        format_name, files = found(published, folder)
     except MissingError as missing:
         raise VocabularyError(_what_to_do(published, missing)) from None
+    return _load(published, format_name, files)
 
 
 def encoding_for_model(model: str, *, folder: StrPath | None = None) -> Tokenizer:
@@ -64,10 +64,10 @@ def published_vocabulary(name: str) -> Published:
     return known
 
 
-def _load(published: Published, format_name: str, paths: list[str]) -> Tokenizer:
+def _load(published: Published, format_name: str, files: list[ReadFile]) -> Tokenizer:
     # the files of a pair have other names here than in a folder
-    load_pair = partial(gpt2_files.load_files, *paths)
-    load = load_pair if format_name == "gpt2" else partial(formats.FORMATS[format_name].load, *paths)
+    load_pair = partial(gpt2_files.load_files, *files)
+    load = load_pair if format_name == "gpt2" else partial(formats.FORMATS[format_name].load, *files)
     spec = load(pattern=published.pattern, special_tokens=published.special_tokens, name=published.name)
     if published.added_tokens:
         spec = replace(spec, added_tokens=published.added_tokens)

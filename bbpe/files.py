@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from .atomic import Replacement, replacing, sync_folder
 from .errors import VocabularyError
@@ -13,14 +16,49 @@ from .errors import VocabularyError
 StrPath = str | os.PathLike[str]
 
 
-def read_bytes(path: StrPath, *, most: int | None = None) -> bytes:
-    """Return the bytes of a file.
+@dataclass(frozen=True)
+class ReadFile(os.PathLike[str]):
+    """A path whose file has been read: whoever is to read it gets `data`, whatever the file holds by then."""
+
+    path: Path
+    data: bytes = field(repr=False)
+
+    def __fspath__(self) -> str:
+        """Return the path, which errors name."""
+        return str(self.path)
+
+    __str__ = __fspath__
+
+
+def open_file(path: StrPath) -> BinaryIO:
+    """Open a file to read; `VocabularyError` when it is a pipe or a device, which may have no end, or never begin."""
+    # a pipe without a writer would be waited for
+    file = open(path, "rb", opener=_opened_at_once)  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise VocabularyError("it is a pipe or a device; expected a file", path=path)
+    return file
+
+
+def _opened_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def read_bytes(path: StrPath, *, most: int) -> bytes:
+    """Return the bytes of a file, of which no more than `most` and one are read, whatever its size is said to be.
 
     Raises the `OSError` of the system, which names the file, and `VocabularyError` when it has more than `most` bytes.
     """
-    if most is not None and Path(path).stat().st_size > most:
-        raise VocabularyError(f"it has {Path(path).stat().st_size} bytes; expected at most {most}", path=path)
-    return Path(path).read_bytes()
+    if isinstance(path, ReadFile):
+        data, size = path.data, len(path.data)
+    else:
+        with open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = b"" if size > most else file.read(most + 1)
+    size = max(size, len(data))
+    if size > most:
+        raise VocabularyError(f"it has {size} bytes or more; expected at most {most}", path=path)
+    return data
 
 
 def write_atomic(path: StrPath, data: bytes) -> None:
@@ -33,7 +71,7 @@ def write_atomic(path: StrPath, data: bytes) -> None:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomic(Path(folder, "a.txt"), b"abc")
-    ...     read_bytes(Path(folder, "a.txt"))
+    ...     read_bytes(Path(folder, "a.txt"), most=3)
     b'abc'
     """
     with replacing(path) as file:

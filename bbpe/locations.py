@@ -1,6 +1,7 @@
 """Where published vocabularies lie on a machine: folders, the caches of other libraries, installed packages.
 
-Nothing is downloaded, no package is imported, and a file counts only with the right SHA-256.
+Nothing is downloaded, no package is imported, and a file counts only with the right SHA-256.  A file is read once: the
+bytes that were checked are those that are loaded, also from a folder in which others may exchange it.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from .files import StrPath
+from .errors import VocabularyError
+from .files import ReadFile, StrPath, open_file, read_bytes
 from .published import Published, PublishedFile
 
 #: The environment variable that names folders of vocabularies.
@@ -40,23 +41,20 @@ def own_folders() -> list[Path]:
     return named or [_user_cache() / "bbpe"]
 
 
-@contextmanager
-def found(vocabulary: Published, folder: StrPath | None = None) -> Iterator[tuple[str, list[Path]]]:
-    """Find the files of a vocabulary, checked, and yield their format and paths.
+def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, list[ReadFile]]:
+    """Find the files of a vocabulary, and return their format and the bytes that were checked.
 
-    What is compressed lies in a temporary folder until the block ends.  `folder` comes first, then
-    `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of `huggingface_hub`, installed packages.
+    `folder` comes first, then `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of `huggingface_hub`,
+    installed packages.
 
     Raises `MissingError` when no form of the vocabulary is there in full, `OSError` when a file cannot be read.
     """
     wrong: list[str] = []
-    with tempfile.TemporaryDirectory() as unpacked:
-        for form in vocabulary.forms:
-            paths = [_find(file, folder, Path(unpacked), wrong) for file in form.files]
-            whole = [path for path in paths if path is not None]
-            if len(whole) == len(paths):
-                yield form.format, whole
-                return
+    for form in vocabulary.forms:
+        files = [_find(file, folder, wrong) for file in form.files]
+        whole = [file for file in files if file is not None]
+        if len(whole) == len(files):
+            return form.format, whole
     raise MissingError(wrong)
 
 
@@ -65,21 +63,23 @@ def is_right(data: bytes, file: PublishedFile) -> bool:
     return len(data) == file.size and hashlib.sha256(data).hexdigest() == file.sha256
 
 
-def _find(file: PublishedFile, folder: StrPath | None, unpacked: Path, wrong: list[str]) -> Path | None:
+def _find(file: PublishedFile, folder: StrPath | None, wrong: list[str]) -> ReadFile | None:
     for path in _candidates(file, folder):
         if not path.is_file():
             continue
-        if path.suffix == ".gz":
-            data = _decompressed(path, file.size)
-            if data is not None and is_right(data, file):
-                target = unpacked / file.name
-                target.write_bytes(data)
-                return target
-        # the size first: a folder may hold a large file of that name
-        elif path.stat().st_size == file.size and is_right(path.read_bytes(), file):
-            return path
+        data = _decompressed(path, file.size) if path.suffix == ".gz" else _read(path, file.size)
+        if data is not None and is_right(data, file):
+            return ReadFile(path, data)
         wrong.append(str(path))
     return None
+
+
+def _read(path: Path, size: int) -> bytes | None:
+    """Return the bytes of a file; `None` when there are more: a folder may hold a large file of that name."""
+    try:
+        return read_bytes(path, most=size)
+    except VocabularyError:
+        return None
 
 
 def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
@@ -136,7 +136,7 @@ def _package_folders(package: str) -> list[str]:
 def _decompressed(path: Path, size: int) -> bytes | None:
     """Return at most a byte more than the size; `None` when it is not compressed."""
     try:
-        with gzip.open(path) as file:
+        with open_file(path) as packed, gzip.open(packed) as file:
             return file.read(size + 1)
-    except (OSError, EOFError, zlib.error):
+    except (VocabularyError, OSError, EOFError, zlib.error):
         return None

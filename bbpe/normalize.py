@@ -21,6 +21,9 @@ Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
 #: What every function that takes text accepts: a string, or its UTF-8 bytes in any buffer of bytes.
 Text: TypeAlias = str | Buffer | npt.NDArray[np.uint8]
 
+#: What `\s` matches in a regex, and HF's `tokenizers` takes for white space; `str.strip` knows four more.
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 
 #: The 256 bytes in the order of their characters, which is the order of their ids in a trained vocabulary.

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import TypeAlias
 
-import regex
-
 from .charsmap import grapheme_function
 from .core.charsmap import SentencePieceNormalizer
+from .normalize import WHITE_SPACE
+from .regexes import compiled
 from .rules import (
     BLANK,
     BertNormalizer,
@@ -110,8 +110,8 @@ def _function(rule: Normalizer) -> Function:
         case Replace(pattern, False, content):
             return lambda text: text.replace(pattern, content) if pattern else text
         case Replace(pattern, _, content):
-            compiled = regex.compile(pattern)
-            return lambda text: compiled.sub(lambda _: content, text)
+            found = compiled(pattern)
+            return lambda text: found.replaced(text, content)
         case SqueezeBlanks():
             return lambda text: _TWO_BLANKS.sub(" ", text).lstrip(" ").rstrip(" " + BLANK)
         case BertNormalizer():
@@ -145,9 +145,11 @@ def _is_mark(char: str) -> bool:
 
 
 def _strip(left: bool, right: bool) -> Function:
-    sides = [side for side, wanted in ((r"\A\s+", left), (r"\s+\Z", right)) if wanted]
-    compiled = regex.compile("|".join(sides)) if sides else None
-    return lambda text: text if compiled is None else compiled.sub("", text)
+    def strip(text: str) -> str:
+        text = text.lstrip(WHITE_SPACE) if left else text
+        return text.rstrip(WHITE_SPACE) if right else text
+
+    return strip
 
 
 # -- BERT's ------------------------------------------------------------------------------------------------

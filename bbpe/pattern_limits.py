@@ -1,8 +1,11 @@
-"""How large a split pattern may be: a regex out of a file must not take minutes or gigabytes to compile."""
+"""What a regex may be: of what size, of which constructs, and on texts of what length it needs no limit of time.
+
+A regex out of a file must not take minutes or gigabytes to compile, and its matches must follow one another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import regex
 
@@ -52,3 +55,87 @@ def _written_out(source: str) -> int:
             last = 1
             sizes[-1] += 1
     return sum(sizes)
+
+
+# -- constructs --------------------------------------------------------------------------------------------
+
+_FUZZY = r"\d*[deis](?:\+\d*[dis])*(?:<=?\d+)?|\d+<=?[deis]<=?\d+"
+_CONSTRUCT = regex.compile(
+    rf"""(?P<comment> \(\?\#[^)]*\)?)
+    | (?P<one> \[\^?\]?(?:\\.|[^\]\\])*+\]? | \\[pPNx]\{{[^}}]*\}}?)
+    | (?P<keep> \\K) | (?P<anchor> \\G) | (?P<list> \\L<)
+    | (?P<version> \(\?[a-zA-Z]*V[01])
+    | (?P<call> \(\?(?:R|\d+|&|P>))
+    | (?P<fuzzy> \{{(?:{_FUZZY})(?:,(?:{_FUZZY}))*[:}}])
+    | (?P<number> \\[1-9] | \\g<[-+]?\d | \(\?\([-+]?\d)
+    | (?P<again> \\g< | \(\?P= | \(\?\( | \(\* | \\R)
+    | (?P<open> \((?:\?(?:<?[=!] | [:>|] | P?<\w+> | [a-zA-Z-]*:?))?) | (?P<close> \)) | (?P<or> \|)
+    | (?P<repeat> [*+?][?+]? | \{{\d*(?:,\d*)?\}}[?+]?)
+    | (?P<other> \\. | .)""",
+    regex.VERBOSE | regex.DOTALL,
+)
+_REFUSED = {
+    "keep": "moves the beginning of a match",
+    "anchor": "depends on where the search began",
+    "list": "names a list that a pattern cannot bring along",
+    "version": "chooses the version of the syntax, which is 1 with && and else 0",
+    "call": "calls a part of the regex anew, without end",
+    "fuzzy": "allows errors in a match",
+}
+#: The steps of going back, as many as a regex can ever need on a text, that take no time to speak of.
+_FEW_STEPS = 10**7
+
+
+def check_constructs(source: str) -> None:
+    r"""Raise `PatternError` on a construct by which matches need not follow one another in a text, by name.
+
+    >>> check_constructs(r"[\K]+")
+    """
+    for kind, token, place in _constructs(source):
+        if kind in _REFUSED:
+            raise PatternError(
+                f"pattern {source!r} has {token!r} at character {place}, which {_REFUSED[kind]} and is not supported; "
+                "expected a regex whose matches follow one another"
+            )
+
+
+def needs_its_numbers(source: str) -> bool:
+    """Whether a regex means another thing with a group around it: it names groups by numbers, or ends the search."""
+    return any(kind == "number" or token == "(*" for kind, token, _ in _constructs(source))
+
+
+def quick_up_to(source: str) -> int:
+    """Return the length of texts up to which a regex needs few steps whatever they hold; -1 where that is not known.
+
+    Each repetition of a character has at most as many ends as the text, each `|` in a group doubles the ways, and there
+    are as many beginnings as characters.  Nothing is known where a group repeats, or what a group matched counts.
+
+    >>> quick_up_to("[0-9][0-9][0-9]") > 1000, quick_up_to("(?:a|aa)+$")
+    (True, -1)
+    """
+    clauses = [[1, 1, 1]]  # characters, repetitions and ways
+    depth, before = 0, ""
+    for kind, token, _ in _constructs(source):
+        clause = clauses[-1]
+        clause[0] += len(token)
+        if kind in ("number", "again") or (kind == "repeat" and before in ("close", "repeat") and token[0] != "?"):
+            return -1
+        depth += (kind == "open") - (kind == "close")
+        if kind == "repeat":
+            clause[1] += 1
+        elif kind == "or" and depth == 0:
+            clauses.append([1, 1, 1])
+        elif kind == "or":
+            clause[2] *= 2
+        before = before if kind == "comment" else kind
+    length = step = 0
+    while sum(size * ways * (length + 1) ** most for size, most, ways in clauses) < _FEW_STEPS:
+        step = 1 + length // 8
+        length += step
+    return length - max(step, 1)
+
+
+def _constructs(source: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the kind, the text and the place of each part of a regex."""
+    for found in _CONSTRUCT.finditer(source):
+        yield found.lastgroup or "", found[0], found.start()

@@ -24,6 +24,7 @@ from .errors import PatternError
 from .first_use import FirstUse
 from .pattern_limits import check_size
 from .recogniser import recognise_scheme
+from .regexes import Regex, TimeLimit, compiled
 from .scheme import Scheme
 
 _LEAD = r"'(?:[sdmt]|ll|ve|re)"
@@ -68,7 +69,7 @@ class Pattern:
 
     @FirstUse
     def scheme(self) -> Scheme | None:
-        """What the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
+        """Return what the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
         return _WORDS.get(self) or recognise_scheme(self.steps, self.drops_gaps)
 
     @property
@@ -81,14 +82,18 @@ class Pattern:
         return _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
 
     @FirstUse
-    def _compiled(self) -> tuple[regex.Pattern[str], ...]:
-        return tuple(_compile(step) for step in self.steps)
+    def _compiled(self) -> tuple[Regex, ...]:
+        return tuple(map(compiled, self.steps))
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the start and end of each pretoken, in characters."""
+        """Yield the start and end of each pretoken, in characters.
+
+        Raises `PatternError` when a regex takes too long, or its matches do not follow one another.
+        """
         spans: Iterator[tuple[int, int]] = iter(((0, len(text)),) if text else ())
-        for compiled in self._compiled:
-            spans = self._cut(compiled, text, spans)
+        limit = TimeLimit(len(text))
+        for step in self._compiled:
+            spans = self._cut(step, text, spans, limit)
         return spans
 
     def split(self, text: str) -> Iterator[str]:
@@ -96,15 +101,16 @@ class Pattern:
         return (text[start:end] for start, end in self.spans(text))
 
     def _cut(
-        self, compiled: regex.Pattern[str], text: str, spans: Iterator[tuple[int, int]]
+        self, step: Regex, text: str, spans: Iterator[tuple[int, int]], limit: TimeLimit
     ) -> Iterator[tuple[int, int]]:
         for start, end in spans:
             # a copy, not `pos` and `endpos`: a later step must not look beyond its piece
             whole = start == 0 and end == len(text)
-            piece = text if whole else text[start:end]
             done = start
-            for match in compiled.finditer(piece):
-                first, last = start + match.start(), start + match.end()
+            for first, last in step.found(text if whole else text[start:end], limit):
+                first, last = start + first, start + last
+                if not done <= first <= last:
+                    step.refuse(first, last, done)
                 if first > done and not self.drops_gaps:
                     yield done, first
                 if last > first:
@@ -112,18 +118,6 @@ class Pattern:
                 done = last
             if done < end and not self.drops_gaps:
                 yield done, end
-
-
-def _compile(source: str) -> regex.Pattern[str]:
-    # set operations ("&&") exist only in the package's version 1 syntax
-    flags = regex.V1 if "&&" in source else regex.V0
-    try:
-        return regex.compile(source, flags)
-    except regex.error as error:
-        place = "" if error.pos is None else f" at character {error.pos}"
-        raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{place}") from None
-    except RecursionError:
-        raise PatternError(f"pattern {source!r} is nested too deeply") from None
 
 
 def _unicode_of_regex() -> str | None:
@@ -246,7 +240,7 @@ def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
     if named is not None:
         return named
     for step in steps:
-        _compile(step)
+        compiled(step)
     return pattern if pattern.scheme is None else replace(pattern, open_tail=_open_tail(pattern.scheme))
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 
 import regex
 
 from .normalize import alphabet_to_bytes, bytes_to_alphabet
 from .patterns import PATTERNS
+from .regexes import TimeLimit, compiled
 from .rules import (
     BLANK,
     Behavior,
@@ -50,15 +50,15 @@ def pretokens(rules: Sequence[PreTokenizer], text: str, *, is_first: bool = True
     >>> pretokens([WhitespaceSplit(), Punctuation("Isolated")], "a, b")
     [b'a', b',', b'b']
     """
-    pieces = [(text, is_first)] if text else []
+    pieces, limit = [(text, is_first)] if text else [], TimeLimit(len(text))
     for rule in rules:
-        pieces = [done for piece in pieces for done in _apply(rule, *piece) if done[0]]
+        pieces = [done for piece in pieces for done in _apply(rule, *piece, limit) if done[0]]
     if any(isinstance(rule, ByteLevel) for rule in rules):
         return [alphabet_to_bytes(piece) for piece, _ in pieces]
     return [piece.encode("utf-8", "surrogateescape") for piece, _ in pieces]
 
 
-def _apply(rule: PreTokenizer, text: str, is_first: bool) -> Iterator[tuple[str, bool]]:
+def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> Iterator[tuple[str, bool]]:
     """Yield what a rule makes of a piece, and whether each part is where the text begins."""
     if isinstance(rule, Metaspace):
         text = text.replace(" ", BLANK)
@@ -66,7 +66,7 @@ def _apply(rule: PreTokenizer, text: str, is_first: bool) -> Iterator[tuple[str,
             text = prefixed(Prefix(BLANK, first=rule.prepend_scheme == "first"), text, is_first)
     elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
         text = prefixed(Prefix(" "), text, is_first)
-    parts = _parts(rule, text)
+    parts = _parts(rule, text, limit)
     if isinstance(rule, ByteLevel):
         parts = [bytes_to_alphabet(part.encode("utf-8", "surrogateescape")) for part in parts]
     at_start = is_first and (not parts or text.startswith(parts[0]))
@@ -74,10 +74,11 @@ def _apply(rule: PreTokenizer, text: str, is_first: bool) -> Iterator[tuple[str,
         yield part, at_start and number == 0
 
 
-def _parts(rule: PreTokenizer, text: str) -> list[str]:
+def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
     chosen: Split | None
     if isinstance(rule, BertPreTokenizer):
-        return [part for word in _parts(WhitespaceSplit(), text) for part in _parts(Punctuation("Isolated"), word)]
+        words = _parts(WhitespaceSplit(), text, limit)
+        return [part for word in words for part in _parts(Punctuation("Isolated"), word, limit)]
     match rule:
         case Split():
             chosen = rule
@@ -95,7 +96,7 @@ def _parts(rule: PreTokenizer, text: str) -> list[str]:
             chosen = Split(BLANK, "MergedWithNext") if rule.split else None
         case ByteLevel():
             chosen = Split(_GPT2, "Isolated") if rule.use_regex else None
-    return [text] if chosen is None else split_text(chosen, text)
+    return [text] if chosen is None else split_text(chosen, text, limit)
 
 
 # what str.split takes for white space and patterns do not
@@ -111,31 +112,26 @@ def split_at_blanks(text: str) -> list[str]:
     return regex.findall(r"\S+", text) if _SEPARATORS.search(text) else text.split()
 
 
-def split_text(rule: Split, text: str) -> list[str]:
-    """Return what a split makes of a text.
+def split_text(rule: Split, text: str, limit: TimeLimit | None = None) -> list[str]:
+    """Return what a split makes of a text; `limit`: that of the whole text, of which this is a part.
 
     >>> split_text(Split(",", "MergedWithPrevious"), "a,b,,c")
     ['a,', 'b,', ',', 'c']
     """
-    parts = _matches(rule, text)
+    parts = _matches(rule, text, limit)
     return [part for part in _BEHAVIORS[rule.behavior](parts) if part]
 
 
-@cache
-def _compiled(source: str) -> regex.Pattern[str]:
-    return regex.compile(source, regex.V1 if "&&" in source else regex.V0)
-
-
-def _matches(rule: Split, text: str) -> list[tuple[str, bool]]:
+def _matches(rule: Split, text: str, limit: TimeLimit | None) -> list[tuple[str, bool]]:
     """Cut a text into matches and what lies between, and say which is cut at."""
     parts: list[tuple[str, bool]] = []
     done = 0
-    for found in _compiled(rule.regex).finditer(text):
-        if found.start() > done:
-            parts.append((text[done : found.start()], rule.invert))
-        if found.end() > found.start():
-            parts.append((found[0], not rule.invert))
-        done = found.end()
+    for first, last in compiled(rule.regex).spans(text, limit):
+        if first > done:
+            parts.append((text[done:first], rule.invert))
+        if last > first:
+            parts.append((text[first:last], not rule.invert))
+        done = last
     if done < len(text):
         parts.append((text[done:], rule.invert))
     return parts

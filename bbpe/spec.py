@@ -15,6 +15,9 @@ from .patterns import Pattern
 from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
 
+# how many ids for each token, and besides
+_MOST_HOLES, _ROOM = 16, 1 << 21
+
 __all__ = ["MAX_ID", "TextRules", "TokenizerSpec", "make_spec", "vocab_of_ranks"]
 
 
@@ -62,11 +65,12 @@ class TokenizerSpec:
     model: WordPiece | Unigram | None = None
 
     def __post_init__(self) -> None:
-        """Keep mappings as ones that nobody can write to."""
+        """Keep mappings as ones that nobody can write to; refuse ids that are too far apart."""
         if not isinstance(self.vocab, Vocab):
             object.__setattr__(self, "vocab", Vocab(self.vocab))
         for name in ("special_tokens", "added_tokens", "token_options", "files"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        _check_holes(self)
 
     @property
     def vocab_size(self) -> int:
@@ -138,6 +142,17 @@ def make_spec(
         dict(files or {}),
         model,
     )
+
+
+def _check_holes(spec: TokenizerSpec) -> None:
+    """Refuse ids that are so far apart that tables of all ids would take gigabytes."""
+    assert isinstance(spec.vocab, Vocab)
+    others = (*spec.special_tokens.values(), *spec.added_tokens.values(), *_byte_ids(spec))
+    highest = max((spec.vocab.id_count - 1, *others))
+    tokens = len(spec.vocab) + len(others)
+    most = _MOST_HOLES * tokens + _ROOM
+    if highest > most:
+        raise VocabularyError(f"found {tokens} tokens with ids up to {highest}; expected ids up to {most}")
 
 
 def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:

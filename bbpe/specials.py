@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import regex
 
 from .errors import SpecialTokenError
+from .normalize import WHITE_SPACE
 from .rules import TokenOptions
 
 #: A policy argument: every special token, or some of them.
@@ -83,7 +84,6 @@ class Matcher:
 
 _WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
 _ENDS_WITH_WORD, _STARTS_WITH_WORD = regex.compile(rf"{_WORD}\Z"), regex.compile(_WORD)
-_SPACE_AT_END, _SPACE_AT_START = regex.compile(r"\s*\Z"), regex.compile(r"\s*")
 
 
 class OptionMatcher(Matcher):
@@ -128,13 +128,13 @@ def _touches_word(data: bytes, start: int, end: int) -> bool:
 
 
 def _length_at_end(data: bytes) -> int:
-    found = _SPACE_AT_END.search(data.decode("utf-8", "surrogateescape"))
-    return len(found[0].encode()) if found else 0
+    text = data.decode("utf-8", "surrogateescape")
+    return len(text[len(text.rstrip(WHITE_SPACE)) :].encode())
 
 
 def _length_at_start(data: bytes) -> int:
-    found = _SPACE_AT_START.match(data.decode("utf-8", "surrogateescape"))
-    return len(found[0].encode()) if found else 0
+    text = data.decode("utf-8", "surrogateescape")
+    return len(text[: len(text) - len(text.lstrip(WHITE_SPACE))].encode())
 
 
 class SpecialTokens:

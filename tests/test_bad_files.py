@@ -222,7 +222,7 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"added_tokens": [added("<s>", 267), added("<t>", 267)]}, ("model.vocab", "'<t>' has id 267", "one is 268")),
     ({"added_tokens": [added("<s>", 256)]}, ("model.vocab", "'<s>' has id 256", "one is 267")),
     ({"added_tokens": [added("<s>", "300")]}, ("added_tokens[0].id", '"300"', "expected a whole number")),
-    ({"added_tokens": [added("<s>", -1)]}, ("model.vocab", "'<s>' has id -1", "one is 267")),
+    ({"added_tokens": [added("<s>", -1)]}, ("added_tokens[0].id", "found -1", "expected 0 to")),
     ({"added_tokens": [added("", 267)]}, ("empty string",)),
     ({"added_tokens": [added("\ud800", 300)]}, ("added_tokens[0].content", "half a surrogate pair")),
     ({"added_tokens": [added("the", 257)]}, ("added_tokens", "'the'", "expected one of the two")),

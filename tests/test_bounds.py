@@ -1,340 +1,273 @@
-"""`max_memory` holds for one endless word, line, cell or compressed file; broken records are named with their place."""
+"""Bounds that hold whatever a file or a caller claims: files are read so far and no further, ids are not far apart."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import lzma
 import os
-import random
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from struct import pack
+from typing import Any, BinaryIO
 
 import pytest
+from gguf_files import PREFIX, gguf, string, vocabulary
+from vocabularies import MERGES, added, document, keys, vocab_of, write_pair
 
 import bbpe
-from bbpe import jobs, reference
-from bbpe.chunks import Cutter
-from bbpe.core.count import PretokenTable
-from bbpe.counter import ChunkCounter
-from bbpe.counts import Summary
-from bbpe.jobs import Files
-from bbpe.settings import Settings, settings_of
-from bbpe.sources import Reading
+from bbpe import files, formats
+from bbpe.errors import VocabularyError
+from bbpe.files import ReadFile, open_file, read_bytes
+from bbpe.formats import gguf_metadata, reading, sentencepiece
+from bbpe.formats.known import rank_text
+from bbpe.spec import MAX_ID
+
+NAMES = [
+    "tokenizer.json",
+    "tekken.json",
+    "x.tiktoken",
+    "x.gguf",
+    "tokenizer.model",
+    "vocab.txt",
+    "x.codes",
+    "vocab.json",
+    "x",
+]
+RANKS = {token: token_id for token_id, token in vocab_of().items()}
+
+# -- what is no file ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def most(monkeypatch: pytest.MonkeyPatch) -> int:
-    """What memory leaves for one text, as if it were little."""
-    monkeypatch.setattr(Settings, "most", property(lambda self: 0 if self.max_memory is None else 20_000))
-    monkeypatch.setattr("bbpe.settings._BLOCK", 4096)
-    return 20_000
+def refused(path: Path, *named: str) -> None:
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(path, pattern="gpt2")
+    assert str(caught.value).startswith(f"{path}: ")
+    for part in named:
+        assert part in str(caught.value)
 
 
-def counted(path: Path, **options: Any) -> bbpe.PretokenCounts:
-    return bbpe.count(path, **{"pattern": "gpt2", "max_memory": "2GB", **options})
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("writes", [False, True])
+def test_pipes(name: str, writes: bool, tmp_path: Path) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    # both ends, so that nobody waits
+    keep = os.open(path, os.O_RDWR) if writes else None
+    if keep is not None:
+        os.write(keep, rank_text(vocab_of()))
+    refused(path, "it is a pipe or a device; expected a file")
+    if keep is not None:
+        os.close(keep)
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
-@pytest.mark.parametrize("text", ["a", " ", "漢", "!", "\n"])
-def test_an_endless_word_is_refused_with_its_place(suffix: str, text: str, most: int, tmp_path: Path) -> None:
-    data = b"some words, " + text.encode() * 100_000
-    path = tmp_path / f"a{suffix}"
-    path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
-    said = rf"a{suffix}: there is no place to cut the text before byte 2\d{{4}}, .*max_pretoken_bytes.*larger max_m"
-    with pytest.raises(bbpe.MemoryLimitError, match=said):
-        counted(path, threads=1)
-    assert counted(path, max_memory=None).total
-    with pytest.raises(bbpe.MemoryLimitError, match="another max_pretoken_bytes, such as a smaller one"):
-        counted(path, threads=1, max_pretoken_bytes=19_000)
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no devices")
+@pytest.mark.parametrize("name", NAMES)
+def test_devices(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.symlink_to("/dev/zero")
+    refused(path, "it is a pipe or a device; expected a file")
+    refused(Path("/dev/zero"), "it is a pipe or a device")
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "deepseek_v3"])
-@pytest.mark.parametrize("longest", [1, 7, 1000])
-@pytest.mark.parametrize("document", ["file", "line"])
-def test_an_endless_word_is_cut_where_its_pieces_end(
-    pattern: str, longest: int, document: Any, most: int, tmp_path: Path
-) -> None:
-    words = ["a" * 90_001, ".", "漢" * 30_000, "1", "é" * 41_001, "1", " " * 70_000, "x", "!" * 60_000, "abc"]
-    data = "".join([*words, "\n" * 50_000]).encode() + b"\x80" * 50_000 + b"<s>" + b"b" * 50_000 + b"<s>\n"
-    (tmp_path / "a.txt").write_bytes(data)
-    options: dict[str, Any] = {"pattern": pattern, "special_tokens": ["<s>"], "document": document}
-    bounded = counted(tmp_path / "a.txt", max_pretoken_bytes=longest, **options)
-    free = bbpe.count(tmp_path / "a.txt", max_pretoken_bytes=longest, **options)
-    assert list(bounded) == list(free)
-    assert bounded.summary == free.summary
-    assert free.summary.cut > 3
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
+def test_what_lies_beside_and_is_no_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document()))
+    os.mkfifo(tmp_path / "tokenizer_config.json")
+    (tmp_path / "chat_template.jinja").symlink_to("/dev/zero")
+    assert dict(bbpe.load(tmp_path).spec.files) == {}
 
 
-def test_what_decides_a_pretoken_from_afar_is_not_guessed(most: int, tmp_path: Path) -> None:
-    """Of a line feed and blanks cl100k makes one pretoken when another line feed comes, else two."""
-    (tmp_path / "a.txt").write_bytes(b"x\n" + b" " * 60_000 + b"x")
-    with pytest.raises(bbpe.MemoryLimitError, match=r"a\.txt: there is no place"):
-        counted(tmp_path / "a.txt", pattern="cl100k", max_pretoken_bytes=7)
-    found = counted(tmp_path / "a.txt", max_pretoken_bytes=7)
-    assert list(found) == list(bbpe.count(tmp_path / "a.txt", pattern="gpt2", max_pretoken_bytes=7))
+# -- sizes --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pattern", [r"\w+|\W", r"(?<=a)b|\s+|\S", r"a+|b"])
-def test_a_regex_that_needs_the_whole_text_is_refused(pattern: str, most: int, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"a" * 100_000)
-    with pytest.raises(bbpe.MemoryLimitError, match=r"a\.txt: there is no place .*byte 2\d{4}.*named split pattern"):
-        counted(tmp_path / "a.txt", pattern=pattern)
+def sparse(path: Path, head: bytes, size: int = 1 << 40) -> Path:
+    path.write_bytes(head)
+    try:
+        os.truncate(path, size)
+    except OSError:
+        pytest.skip("no file may be so large here")
+    return path
 
 
-def test_a_regex_of_lines_is_within_bounds(most: int, tmp_path: Path) -> None:
-    text = "some words\n" * 20_000
-    (tmp_path / "a.txt").write_text(text)
-    found = counted(tmp_path / "a.txt", pattern=r"\w+|\W", document="line")
-    assert dict(found) == reference.count(text.splitlines(keepends=True), pattern=r"\w+|\W")
+HEADS = {
+    "tokenizer.json": b'{"version": "1.0", ',
+    "tekken.json": b'{"default_num_special_tokens": 1,',
+    "x.tiktoken": b"IQ== 0\n",
+    "tokenizer.model": b"\n\x05\n\x03abc\x15",
+    "vocab.txt": b"[UNK]\n",
+    "x.codes": b"#version: 0.2\na b</w>\n",
+    "x.json": b'{"a": 0, ',
+}
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".json.gz"])
-def test_an_endless_line_is_named(suffix: str, most: int, tmp_path: Path) -> None:
-    data = b'{"text": "a"}\n{"text": "' + b"a b " * 20_000 + b'"}\n'
-    path = tmp_path / f"a{suffix}"
-    path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
-    with pytest.raises(bbpe.MemoryLimitError, match=rf"a{suffix}: line 2 is longer than the 20.0 kB .*larger max_"):
-        counted(path)
-    assert counted(path, max_memory=None).summary.documents == 2
+@pytest.mark.parametrize("name", HEADS)
+def test_terabytes_of_nothing(name: str, tmp_path: Path) -> None:
+    if name == "tokenizer.model":
+        pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    path = sparse(tmp_path / name, HEADS[name])
+    if name == "x.json":
+        path = path.rename(tmp_path / "vocab.json")
+        (tmp_path / "merges.txt").write_text("")
+    refused(path, f"it has {1 << 40} bytes or more; expected at most ")
 
 
-def test_long_texts_of_an_iterable_are_named(most: int) -> None:
-    texts = ["a", "b " * 60_000]
-    with pytest.raises(bbpe.MemoryLimitError, match=r"text 1, counted from 0, is longer than the 80.0 kB"):
-        bbpe.count_from_iterator(texts, pattern="gpt2", max_memory="2GB")
-    with pytest.raises(bbpe.MemoryLimitError, match="text 1,"):
-        bbpe.train_from_iterator(iter(texts), 260, max_memory="2GB")
+def test_terabytes_beside(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document()))
+    sparse(tmp_path / "tokenizer_config.json", b"{")
+    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json: it has 1099511627776 bytes or more"):
+        bbpe.load(tmp_path)
+    write_pair(tmp_path / "pair")
+    sparse(tmp_path / "pair/merges.txt", b"")
+    with pytest.raises(VocabularyError, match=r"merges\.txt: it has 1099511627776 bytes or more"):
+        bbpe.load(tmp_path / "pair", pattern="gpt2")
 
 
-@pytest.mark.parametrize("sizes", [[30_000], [10] * 600 + [40_000] + [10] * 600, [3000] * 100])
-@pytest.mark.parametrize("dictionary", [False, True])
-def test_cells(sizes: list[int], dictionary: bool, most: int, tmp_path: Path) -> None:
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    texts = ["a" * size for size in sizes]
-    table = pa.table({"id": range(len(texts)), "text": texts})
-    parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=dictionary, row_group_size=700,
-                        data_page_size=4000, write_batch_size=4)  # fmt: skip
-    if max(sizes) > most:
-        said = r"a\.parquet: row group 0: .*20.0 kB.*larger max_memory"
-        with pytest.raises(bbpe.MemoryLimitError, match=said):
-            counted(tmp_path / "a.parquet")
-    else:
-        assert counted(tmp_path / "a.parquet").summary.documents == len(sizes)
-    assert counted(tmp_path / "a.parquet", max_memory=None).summary.documents == len(sizes)
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="there are no files whose size lies")
+def test_files_that_are_longer_than_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("/proc/self/maps")
+    assert path.stat().st_size == 0
+    assert len(read_bytes(path, most=1 << 24)) > 100
+    with pytest.raises(VocabularyError, match="/proc/self/maps: it has 101 bytes or more; expected at most 100"):
+        read_bytes(path, most=100)
+    monkeypatch.setattr(reading, "_MOST_BYTES", 100)
+    with pytest.raises(VocabularyError, match="it has 101 bytes or more"):
+        reading.read_file(path)
 
 
-@pytest.mark.parametrize("suffix", [".xz", ".zst"])
-def test_windows_of_decompressors_are_bounded(suffix: str, most: int, tmp_path: Path) -> None:
-    data = bytes(random.Random(4).choices(b"abc \n", k=300_000))
-    path = tmp_path / f"a.txt{suffix}"
-    if suffix == ".xz":
-        two = lzma.compress(data[:200_000], preset=0) + b"\0" * 4 + lzma.compress(data[200_000:], preset=0)
-        large = lzma.compress(data, preset=6)
-    else:
-        zstandard = pytest.importorskip("zstandard")
-        two = zstandard.compress(data[:200_000], 1) + zstandard.compress(data[200_000:], 1)
-        parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=23, enable_ldm=True)
-        maker = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-        large = maker.compress(data) + maker.flush()
-    path.write_bytes(large)
-    with pytest.raises(bbpe.MemoryLimitError, match=rf"a\.txt{suffix}: .*larger max_memory.*smaller window"):
-        counted(path)
-    assert dict(counted(path, max_memory=None)) == reference.count([data])
-    # within bounds all of it is read, of several streams one after another too
-    path.write_bytes(two)
-    reading = Reading(most=1 << 20)
-    assert b"".join(bytes(event.data) for event in reading.texts(reading.file(path))) == data
-    path.write_bytes(two[:-5])
-    with pytest.raises(bbpe.CorpusError, match=rf"a\.txt{suffix}: expected a whole"):
-        list(reading.texts(reading.file(path)))
+class _Meanwhile:
+    """A file whose size is asked for before something happens to it."""
+
+    def __init__(self, file: BinaryIO, happens: Callable[[], object]) -> None:
+        self._file, self._happens, self.seek = file, happens, file.seek
+        self.most = 0
+
+    def __enter__(self) -> _Meanwhile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def read(self, count: int) -> bytes:
+        self._happens()
+        self.most = max(self.most, count)
+        return self._file.read(count)
 
 
-def test_places_of_a_forced_cut_are_not_taken_up(tmp_path: Path) -> None:
-    """Nobody can go on within a pretoken; the places between stay good."""
-    (tmp_path / "a.txt").write_bytes(b"a" * 50_000 + b" b" * 3000)
-    rules = replace(settings_of("gpt2", max_pretoken_bytes=100).rules(), block=2000, most=8000)
-    job, summary, table = Files([tmp_path / "a.txt"], Reading(block=2000)), Summary(), PretokenTable()
-    chunks = list(Cutter(rules).chunks(job.sources(jobs.Place())))
-    for chunk in chunks:
-        summary += ChunkCounter(rules).count(chunk, table)
-    assert sum(chunk.place is None for chunk in chunks) > 3
-    assert chunks[-2].place is not None
-    assert (summary.cut, summary.bytes, table.items()[0]) == (1, 56_000, (b"a" * 100, 500))
+def test_files_that_grow_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"abc")
+    growing = _Meanwhile(open_file(path), lambda: os.truncate(path, 1 << 32))
+    monkeypatch.setattr(files, "open_file", lambda _: growing)
+    with pytest.raises(VocabularyError, match="it has 1001 bytes or more; expected at most 1000"):
+        read_bytes(path, most=1000)
+    assert growing.most == 1001
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_a_pipe_beside_a_file_is_read_once(tmp_path: Path) -> None:
-    (tmp_path / "b.txt").write_text("see my")
-    os.mkfifo(tmp_path / "a")
-    writer = threading.Thread(target=(tmp_path / "a").write_text, args=("dogs " * 1000,))
-    writer.start()
-    found = bbpe.count([tmp_path / "a", tmp_path / "b.txt"], pattern="gpt2", max_memory="2GB")
-    writer.join()
-    assert dict(found) == reference.count(["dogs " * 1000, "see my"])
+def test_limits_of_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(rank_text(vocab_of()))
+    size = path.stat().st_size
+    monkeypatch.setattr(reading, "_MOST_BYTES", size)
+    assert bbpe.load(path, pattern="gpt2").vocab_size == 267
+    monkeypatch.setattr(reading, "_MOST_BYTES", size - 1)
+    refused(path, f"it has {size} bytes or more; expected at most {size - 1}")
+    assert sentencepiece._MOST_BYTES < 1 << 30
 
 
-PEAK = """
-import re, sys
-from pathlib import Path
-import bbpe
-
-try:
-    said = str(bbpe.count(sys.argv[1], pattern=sys.argv[2], max_memory=250 << 20).total)
-except bbpe.MemoryLimitError as error:
-    said = str(error)
-print(int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10, said)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("kind", ["word.gz", "rows.jsonl.gz", "regex.txt", "cell.parquet"])
-def test_the_process_stays_within_its_memory(kind: str, tmp_path: Path) -> None:
-    path, size = tmp_path / kind, 300
-    block = b"a" * (1 << 20)
-    if kind.endswith(".parquet"):
-        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        parquet.write_table(pa.table({"text": ["a"] * 1000 + ["a" * (size << 20)] + ["b"] * 1000}), path)
-    else:
-        with gzip.open(path, "wb", 1) if path.suffix == ".gz" else path.open("wb") as file:
-            file.write(b'{"text": "' if "jsonl" in kind else b"")
-            for _ in range(size):
-                file.write(block)
-    pattern = r"\w+|\W" if kind.startswith("regex") else "gpt2"
-    run = subprocess.run([sys.executable, "-c", PEAK, path, pattern], capture_output=True, text=True, check=True)
-    peak, said = run.stdout.split(maxsplit=1)
-    assert kind in said
-    assert int(peak) <= 250
+def test_a_read_file_is_what_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(b"other")
+    given = ReadFile(path, rank_text(vocab_of()))
+    assert os.fspath(given) == str(given) == str(path)
+    assert read_bytes(given, most=1 << 20) == given.data
+    assert formats.FORMATS["tiktoken"].load(given, pattern="gpt2").vocab == vocab_of()
+    with pytest.raises(VocabularyError, match=rf"{path.name}: it has \d+ bytes or more; expected at most 10"):
+        read_bytes(given, most=10)
+    with pytest.raises(VocabularyError, match=rf"{path.name}: line 1: found 'IQ'"):
+        formats.FORMATS["tiktoken"].load(ReadFile(path, b"IQ"), pattern="gpt2")
 
 
-# -- broken records -------------------------------------------------------------------------------------
+# -- GGUF ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ('{"text": ' + "[" * 200_000, "nested too deeply"),
-        ("[" * 200_000, "nested too deeply"),
-        ('{"a": ' * 100_000, "nested too deeply"),
-        ('{"text": "b", "id": 1' + "0" * 5000 + "}", "expected a JSON object: Exceeds the limit"),
-        ('{"text": "b", "id": 2, "text": "c"}', "the field 'text' is there twice"),
-        ('{"text": "b"} {"text": "c"}', "expected a JSON object: Extra data"),
-        ('{"text": {"text": "b"}}', "field 'text' is dict"),
-        ('{"text": "caf\xe9"}', "expected a JSON object: 'utf-8'"),
-        ('{"text": "b', "expected a JSON object: Invalid control character"),
-        ("NaN", "found float"),
-        ('{"text": "b"}\x00', "expected a JSON object"),
-    ],
-    ids=range(11),
-)
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
-def test_faults_of_json_are_named_with_their_line(line: str, said: str, name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(b'{"text": "a"}\n\n' + line.encode("latin-1") + b"\n")
-    tok = bbpe.train_from_iterator(["a"], 256)
-    with pytest.raises(bbpe.CorpusError, match=rf"{name}: line 3: .*{said}"):
-        bbpe.count(tmp_path / name, pattern="gpt2")
-    with pytest.raises(bbpe.CorpusError, match=rf"{name}: line 3: .*{said}"):
-        list(tok.encode_files(tmp_path / name))
+def test_strings_of_gguf_that_are_there_and_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    long, name = 1 << 39, PREFIX + "pre"
+    sparse(path, b"GGUF" + pack("<IQQ", 3, 0, 1) + string(name) + pack("<IQ", 8, long))
+    refused(path, f"{name} has {long} bytes, and more than {gguf_metadata._MOST_BYTES} are kept")
+    sparse(path, b"GGUF" + pack("<IQQ", 3, 0, 1) + pack("<Q", long))
+    refused(path, f"byte 24: found a name of {long} bytes; expected at most 65535")
+    # what is not kept is passed over
+    sparse(path, b"GGUF" + pack("<IQQ", 3, 0, 1) + string("a.b") + pack("<IQ", 8, long))
+    refused(path, "found no vocabulary")
 
 
-def test_what_json_allows_is_read(tmp_path: Path) -> None:
-    records = [
-        '{"text": "a\\ud800"}', '{"meta": {"text": 1, "x": ["text"]}, "text": "b"}', '{"text": "\\"text\\""}',
-        '{"n": 1e999, "text": "c"}', '{"text": null, "meta": {"text": "no"}}',
-    ]  # fmt: skip
-    (tmp_path / "a.jsonl").write_text("\r\n".join(records))
-    found = bbpe.count(tmp_path / "a.jsonl", pattern="gpt2")
-    assert dict(found) == reference.count(["a\ufffd", "b", '"text"', "c"])
-    assert (found.summary.documents, found.summary.skipped) == (4, 1)
+def test_many_strings_of_gguf_have_one_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(gguf(vocabulary()))
+    assert bbpe.load(path).vocab_size == 269
+    monkeypatch.setattr(gguf_metadata, "_MOST_BYTES", 300)
+    refused(path, f"{PREFIX}tokens has ", "and more than 300 are kept")
 
 
-def test_broken_parquet_files_are_named_with_their_row_group(tmp_path: Path) -> None:
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    rng, path = random.Random(9), tmp_path / "a.parquet"
-    texts = ["".join(rng.choices("abc de", k=50)) for _ in range(3000)]
-    parquet.write_table(pa.table({"text": texts}), path, row_group_size=1000, use_dictionary=False)
-    whole, metadata = path.read_bytes(), parquet.ParquetFile(path).metadata
-    start = metadata.row_group(1).column(0).data_page_offset
-    tok, said = bbpe.train_from_iterator(["a"], 256), list[str]()
-    for at in [*range(start, start + 60), *(rng.randrange(len(whole)) for _ in range(200))]:
-        path.write_bytes(whole[:at] + bytes((whole[at] ^ (1 << rng.randrange(8)),)) + whole[at + 1 :])
-        for read in (lambda: bbpe.count(path, pattern="gpt2"), lambda: list(tok.encode_files(path))):
-            try:
-                read()
-            except bbpe.CorpusError as error:
-                said.append(str(error))
-    assert all("a.parquet" in message for message in said)
-    assert sum("row group 1, after row 1" in message for message in said) > 5
+def test_gguf_that_is_cut_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(gguf(vocabulary()) + bytes(1 << 20))
+    monkeypatch.setattr(
+        gguf_metadata, "open_file", lambda given: _Meanwhile(open_file(given), lambda: os.truncate(path, 0))
+    )
+    refused(path, "and the file was cut while it was read")
 
 
-# -- special tokens, and texts that are none ----------------------------------------------------------------
+# -- ids ----------------------------------------------------------------------------------------------------
+
+FAR: dict[str, Callable[[Path], object]] = {
+    "from_ranks": lambda _: bbpe.Tokenizer.from_ranks({**RANKS, b"xyz": MAX_ID}, pattern="gpt2"),
+    "from_merges": lambda _: bbpe.Tokenizer.from_merges({**vocab_of(), MAX_ID: b"xyz"}, MERGES, pattern="gpt2"),
+    "special tokens of ranks": lambda _: bbpe.Tokenizer.from_ranks(
+        RANKS, pattern="gpt2", special_tokens={"<s>": MAX_ID}
+    ),
+    "special tokens of merges": lambda _: bbpe.Tokenizer.from_merges(
+        vocab_of(), MERGES, pattern="gpt2", special_tokens={"<s>": MAX_ID}
+    ),
+    "special tokens of a file": lambda path: bbpe.load(path, pattern="gpt2", special_tokens={"<s>": MAX_ID}),
+    "added tokens": lambda path: bbpe.load(_json(path, added_tokens=[added("<s>", MAX_ID, special=False)])),
+    "added tokens among keys": lambda path: bbpe.load(
+        _json(path, added_tokens=[added("<s>", MAX_ID)], model__vocab={**keys(), "<s>": MAX_ID})
+    ),
+}
 
 
-def all_ways(tokens: Any) -> Iterator[Any]:
-    yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens)
-    yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens, model="unigram")
-    yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens, model="wordpiece")
-    yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens, alphabet="chars")
-    yield lambda: bbpe.train_from_counts({"a": 1}, 300, special_tokens=tokens)
-    yield lambda: bbpe.train([], 300, special_tokens=tokens)
-    yield lambda: bbpe.count([], pattern="gpt2", special_tokens=tokens)
-    yield lambda: bbpe.count_from_iterator([], pattern="gpt2", special_tokens=tokens)
+def _json(path: Path, **changes: Any) -> Path:
+    path = path.with_name("tokenizer.json")
+    path.write_text(json.dumps(document(**changes)))
+    return path
 
 
-@pytest.mark.parametrize(
-    ("tokens", "kind", "said"),
-    [
-        ({"<s>": 300}, TypeError, r"not dict: .*order of the sequence; give list\(special_tokens\)"),
-        ({"<s>": 300}.keys(), TypeError, r"not dict_keys.*give sorted\(special_tokens\)"),
-        ({"<s>", "</s>"}, TypeError, r"not set, whose order.*give sorted\(special_tokens\)"),
-        (frozenset(["<s>"]), TypeError, r"not frozenset, whose order"),
-        ((token for token in ("<s>",)), TypeError, "must be a sequence of strings, such as a list, not generator"),
-        ("<s>", TypeError, "must be a sequence of strings, such as a list, not str"),
-        (None, TypeError, "such as a list, not NoneType"),
-        (["<s>", 3], TypeError, r"special_tokens\[1\] must be a str, not int"),
-        (["<s>", ""], ValueError, r"special_tokens\[1\] is empty"),
-        (["b", "a", "b", "a"], ValueError, "special_tokens: 'b' is given twice"),
-    ],
-    ids=range(10),
-)
-def test_special_tokens_are_a_sequence(tokens: Any, kind: type[Exception], said: str) -> None:
-    for number, way in enumerate(all_ways(tokens)):
-        if tokens is None and number == 4:
-            continue  # those of the counts
-        with pytest.raises(kind, match=said):
-            way()
+@pytest.mark.parametrize("name", FAR)
+def test_ids_that_are_far_apart(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(rank_text(vocab_of()))
+    made: list[object] = []
+    monkeypatch.setattr(bbpe.tokenizer.Tokenizer, "__init__", lambda self, spec: made.append(spec))
+    with pytest.raises(VocabularyError, match=rf"ids up to {MAX_ID}|next free one is 267"):
+        FAR[name](path)
+    assert made == []
 
 
-def test_batches_of_texts_are_texts() -> None:
-    texts = ["see my eyes", "see", "", "my dogs"] * 10
-    right = bbpe.count_from_iterator(texts, pattern="gpt2")
-    for batches in ([texts[:3], tuple(texts[3:9]), [], texts[9:]], (texts[at : at + 7] for at in range(0, 40, 7))):
-        found = bbpe.count_from_iterator(batches, pattern="gpt2")
-        assert list(found) == list(right)
-        assert found.summary == right.summary
+def test_tokens_of_bytes_that_are_far_apart(tmp_path: Path) -> None:
+    vocab = {"<unk>": 0, **{f"<0x{byte:02X}>": byte + 1 for byte in range(255)}, "<0xFF>": MAX_ID, "a": 256}
+    changes: dict[str, Any] = {"model__vocab": vocab, "model__merges": [], "model__byte_fallback": True}
+    steps = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+    path = _json(tmp_path / "x", **changes, model__unk_token="<unk>", pre_tokenizer=None, decoder=steps)
+    refused(path, f"ids up to {MAX_ID}; expected ids up to")
 
 
-@pytest.mark.parametrize("wrong", [None, 3, 2.5, {"text": "a"}])
-def test_what_is_no_text_is_numbered(wrong: Any) -> None:
-    texts: list[Any] = ["see", "é", b"my", wrong, "dogs"]
-    tok = bbpe.train_from_iterator(["see my"], 258)
-    for given in (texts, iter(texts), tuple(texts), [["see", "é"], ["my", wrong]]):
-        with pytest.raises(TypeError, match=r"text [23], counted from 0: "):
-            bbpe.count_from_iterator(given, pattern="gpt2")
-    with pytest.raises(TypeError, match=r"expected a list of texts"):
-        bbpe.count_from_iterator([["see"], wrong], pattern="gpt2")
-    for call in (tok.encode_batch, tok.encode_batch_to_numpy, tok.count_tokens_batch):
-        if not isinstance(wrong, dict):
-            with pytest.raises(TypeError, match="text 3 of the batch"):
-                call(texts)
-
-
-def test_a_null_column_of_json_is_skipped_and_others_are_numbered(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in ("a", None, 3)))
-    with pytest.raises(bbpe.CorpusError, match=r"line 3: field 'text' is int; expected a string or null"):
-        bbpe.count(tmp_path / "a.jsonl", pattern="gpt2")
+@pytest.mark.parametrize("pad_id", [2**32, 2**63, 2**70, -1])
+def test_padding_is_an_id(pad_id: int) -> None:
+    tok = bbpe.Tokenizer.from_ranks(RANKS, pattern="gpt2")
+    with pytest.raises(ValueError, match=rf"pad_id is {pad_id}; expected 0 to 4294967295"):
+        tok.encode_padded(["a"], pad_id=pad_id)

@@ -8,23 +8,19 @@ import os
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from small_published import RANKS, check, put
 from vocabularies import MERGES
 
 import bbpe
-from bbpe import download, locations
+from bbpe import locations
 from bbpe.encodings import published_vocabulary
 from bbpe.errors import VocabularyError
 from bbpe.model_names import MODELS
-from bbpe.published import PUBLISHED, Form
+from bbpe.published import PUBLISHED
 
 
 def places(bare: Path) -> dict[str, tuple[str, bytes]]:
@@ -133,99 +129,6 @@ def test_unknown_names(name: str, near: str) -> None:
         bbpe.get_encoding(name)
 
 
-# -- downloading -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def server() -> Iterator[tuple[str, dict[str, Any]]]:
-    """A server on this machine that answers with the bytes of a dictionary, and its address."""
-    files: dict[str, Any] = {}
-
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            data = files.get(self.path)
-            self.send_response(404 if data is None else 200)
-            self.send_header("Content-Length", str(len(data or b"") + files.get("more", 0)))
-            self.end_headers()
-            self.wfile.write(data or b"")
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as http:
-        thread = threading.Thread(target=http.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_address[1]}", files
-        http.shutdown()
-        thread.join()
-
-
-def test_fetch(bare: Path, server: tuple[str, dict[str, Any]]) -> None:
-    address, files = server
-    files["/small.tiktoken"] = RANKS
-    small = PUBLISHED["small"]
-    path = download.fetch(small, bare / "new/folder", url=address + "/small.tiktoken")
-    assert (path, path.read_bytes()) == (bare / "new/folder/small.tiktoken", RANKS)
-    check(bbpe.get_encoding("small", folder=bare / "new/folder"))
-    # the address that is known
-    first = replace(small.forms[0].files[0], url=address + "/small.tiktoken")
-    known = replace(small, forms=(Form("tiktoken", (first,)),))
-    assert download.fetch(known, bare / "other").read_bytes() == RANKS
-
-
-def test_fetch_that_fails_leaves_nothing(bare: Path, server: tuple[str, dict[str, Any]]) -> None:
-    address, files = server
-    small, folder = PUBLISHED["small"], bare / "new"
-    files |= {"/wrong": RANKS[:-1] + b"x", "/long": RANKS + b"x", "/short": RANKS[:-1], "/empty": b""}
-    for path in ("/wrong", "/long", "/short", "/empty"):
-        with pytest.raises(VocabularyError, match=f"{path} has another content than small.tiktoken.*SHA-256"):
-            download.fetch(small, folder, url=address + path)
-    with pytest.raises(OSError, match="/none: HTTP Error 404"):
-        download.fetch(small, folder, url=address + "/none")
-    files["more"] = 5
-    with pytest.raises((OSError, VocabularyError), match=r"broke off|another content"):
-        download.fetch(small, folder, url=address + "/short")
-    with pytest.raises(OSError, match=r"127\.0\.0\.1:1/"):
-        download.fetch(small, folder, url="http://127.0.0.1:1/small")
-    for url in ("file:///etc/passwd", "ftp://a/b", "small"):
-        with pytest.raises(VocabularyError, match="expected http"):
-            download.fetch(small, folder, url=url)
-    with pytest.raises(VocabularyError, match=r"no public address is known for tekken_240911\.json.*mistral-common"):
-        download.fetch(PUBLISHED["tekken_240911"], folder)
-    assert not folder.exists()
-
-
-def test_fetch_keeps_what_was_there(bare: Path, server: tuple[str, dict[str, Any]]) -> None:
-    address, files = server
-    put(bare / "b/small.tiktoken", b"old")
-    files["/x"] = b"wrong"
-    with pytest.raises(VocabularyError):
-        download.fetch(PUBLISHED["small"], bare / "b", url=address + "/x")
-    assert [(path.name, path.read_bytes()) for path in (bare / "b").iterdir()] == [("small.tiktoken", b"old")]
-
-
-def test_fetch_from_the_command_line(
-    bare: Path, server: tuple[str, dict[str, Any]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from bbpe.cli import main
-
-    address, files = server
-    files["/x"] = RANKS
-    assert main(["fetch", "small", "--url", address + "/x"]) == 0
-    assert capsys.readouterr().out.strip() == str(bare / "home/cache/bbpe/small.tiktoken")
-    check(bbpe.get_encoding("small"))
-    monkeypatch.setenv("BBPE_VOCABS", str(bare / "c"))
-    assert main(["fetch", "small", "--url", address + "/x"]) == 0
-    assert main(["fetch", "small", "--url", address + "/x", "--folder", str(bare / "d")]) == 0
-    assert (bare / "c/small.tiktoken").exists()
-    assert (bare / "d/small.tiktoken").exists()
-    assert main(["fetch", "small", "--url", address + "/y"]) == 1
-    assert main(["fetch", "o300k"]) == 1
-    errors = capsys.readouterr().err
-    assert "404" in errors
-    assert "unknown vocabulary 'o300k'" in errors
-
-
 def test_encoding_for_model(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(bare / "b/small.tiktoken")
     monkeypatch.setitem(MODELS, "small-model", "small")
@@ -276,8 +179,8 @@ def test_nothing_touches_the_network(real: str, tmp_path: Path, vocab_path: Call
 
 
 def test_locations_say_what_is_missing(bare: Path) -> None:
-    with pytest.raises(locations.MissingError) as caught, locations.found(PUBLISHED["small"]):
-        raise AssertionError
+    with pytest.raises(locations.MissingError) as caught:
+        locations.found(PUBLISHED["small"])
     assert caught.value.wrong == ()
 
 

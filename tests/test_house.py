@@ -14,7 +14,7 @@ LAYERS = [
     {"errors", "scheme", "published", "model_names", "first_use"},
     {"core"},
     {"normalize", "progress", "clauses", "recogniser", "pattern_limits", "patterns", "near_patterns", "budget"}
-    | {"unicode_ages"},
+    | {"regexes", "unicode_ages"},
     {"vocab", "rules", "models"},
     {"spec", "unicode_forms"},
     {"compressed", "locking"},

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_atomic, write_folder_atomic
+from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..model_names import name_for_model
 from ..models import Unigram, WordPiece
 from ..patterns import Pattern
 from ..published import ALIASES, PUBLISHED
 from ..spec import TextRules, TokenizerSpec
-from ..vocab import Vocab
 from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of
 from .reading import about, read_json, shown
@@ -50,8 +49,6 @@ _HOLD_MODELS: dict[type, tuple[str, ...]] = {
 _HEAD_BYTES = 1 << 16
 # the keys of a vocabulary of bytes, and those that a message shows
 _LEAST_KEYS, _SHOWN_KEYS = 256, 5
-# how many ids for each token, and besides
-_MOST_HOLES, _ROOM = 16, 1 << 21
 
 
 def sniff(path: StrPath) -> str:
@@ -70,7 +67,7 @@ def sniff(path: StrPath) -> str:
     if given.is_dir():
         return _sniff_folder(given)
     try:
-        with given.open("rb") as file:
+        with open_file(given) as file:
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError as error:
         raise FileNotFoundError(error.errno, f"{error.strerror}{_published_like(str(path))}", str(path)) from None
@@ -110,11 +107,10 @@ def load(
     if given.is_dir() and len(row.names[0]) == 1:
         given = given / row.names[0][0]
     try:
-        spec = row.load(given, pattern=pattern, special_tokens=special_tokens, name=name)
+        with about(given):
+            return row.load(given, pattern=pattern, special_tokens=special_tokens, name=name)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=given) from None
-    _check_holes(spec, given)
-    return spec
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002
@@ -169,16 +165,6 @@ def _path_of(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"a tokenizer is named by a str or a path, not {type(path).__name__}")
     return Path(path)
-
-
-def _check_holes(spec: TokenizerSpec, path: Path) -> None:
-    """Refuse ids that are so far apart that tables of all ids would take gigabytes."""
-    specials = (*spec.special_tokens.values(), *spec.added_tokens.values())
-    highest = max((spec.vocab.id_count - 1 if isinstance(spec.vocab, Vocab) else max(spec.vocab), *specials))
-    tokens = len(spec.vocab) + len(specials)
-    if highest > _MOST_HOLES * tokens + _ROOM:
-        expected = f"expected ids up to {_MOST_HOLES * tokens + _ROOM}"
-        raise VocabularyError(f"found {tokens} tokens with ids up to {highest}; {expected}", path=path)
 
 
 def _sniff_folder(folder: Path) -> str:

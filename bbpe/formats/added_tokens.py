@@ -8,8 +8,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..rules import Normalizer, TokenOptions
-from ..spec import TokenizerSpec
-from .keys import well_formed
+from ..spec import MAX_ID, TokenizerSpec
 from .reading import Fields
 
 
@@ -75,13 +74,11 @@ def read_added_tokens(document: Fields) -> AddedTokens:
     order: list[str] = []
     for number, value in enumerate(document.take_type("added_tokens", list, [])):
         token = Fields(value, path=document.path, place=f"added_tokens[{number}]")
-        text, token_id = token.take_type("content", str), token.take_type("id", int)
+        text, token_id = token.take_type("content", str), token.take_int("id", 0, MAX_ID)
         lstrip, rstrip = token.take_type("lstrip", bool), token.take_type("rstrip", bool)
         single_word, normalized = token.take_type("single_word", bool), token.take_type("normalized", bool, False)
         if text in special or text in added:
             token.refuse(f"{text!r} stands twice; expected each token once", "content")
-        if not well_formed(text):
-            token.refuse(f"{text!r} holds half a surrogate pair; expected Unicode text", "content")
         (special if token.take_type("special", bool) else added)[text] = token_id
         chosen = TokenOptions(lstrip, rstrip, single_word, normalized)
         if chosen != TokenOptions():

@@ -15,6 +15,7 @@ _KNOWN = (
     "expected ByteLevel, or for tokens of characters Metaspace or a Sequence of Replace (U+2581 by a blank), "
     "ByteFallback, Fuse and Strip (blanks at the beginning), WordPiece, and for words with an end BPEDecoder"
 )
+_MOST_STRIPPED = 1 << 20  # blanks at the beginning of a text
 
 
 @dataclass
@@ -82,7 +83,7 @@ def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
         case "Strip":
             fields.only("content", " ")
             fields.only("stop", 0)
-            decoder.strip_blanks = fields.take_type("start", int)
+            decoder.strip_blanks = fields.take_int("start", 0, _MOST_STRIPPED)
         case "Metaspace":
             fields.only("replacement", BLANK)
             scheme = read_prepend_scheme(fields)

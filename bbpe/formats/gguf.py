@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import VocabularyError
-from ..files import StrPath, read_bytes
+from ..files import StrPath
 from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
 from ..specials import END_OF_TEXT
@@ -106,7 +106,7 @@ def _written(
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.close()
-        return read_bytes(file)
+        return file.read_bytes()
 
 
 def _write_ends(writer: Any, spec: TokenizerSpec, pieces: Sequence[Piece]) -> None:

@@ -1,20 +1,19 @@
 """The metadata of a GGUF file: named values before the tensors, which are not looked at.
 
-Every length is checked against what is left of the file before anything is read or made, so that a file of
-a few bytes cannot ask for gigabytes.  Versions 2 and 3 of the format, in either byte order; written after
-its description (`docs/gguf.md` of ggml).
+Every length is checked against what is left of the file and against a limit before anything is read or made, so that
+neither a file of a few bytes can ask for gigabytes nor one of terabytes that hold nothing.  Versions 2 and 3 of the
+format, in either byte order; written after its description (`docs/gguf.md` of ggml).
 """
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections.abc import Callable
-from pathlib import Path
 from struct import Struct
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from ..errors import VocabularyError
-from ..files import StrPath
+from ..files import StrPath, open_file
 
 _STRING, _ARRAY = 8, 9
 # the `struct` code of each kind of number
@@ -22,6 +21,8 @@ _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 _LONGEST_KEY = (1 << 16) - 1
 # in a list: strings are walked through one by one, and numbers that are kept become as many objects
 _MOST_STRINGS, _MOST_NUMBERS = 1 << 22, 1 << 21
+# of all strings that are kept; the largest vocabularies have 10 MB
+_MOST_BYTES = 1 << 26
 
 
 def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any]:
@@ -29,18 +30,18 @@ def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any
 
     Raises `VocabularyError` with the byte where the file is no GGUF file, ends too early, or repeats a name.
     """
-    with Path(path).open("rb") as file:
-        if not file.read(1):
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
             raise VocabularyError("found an empty file; expected a GGUF file", path=path)
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _Walk(data, path).values(wanted)
+        return _Walk(file, size, path).values(wanted)
 
 
 class _Walk:
     """A place in the file that moves on, and never behind the end."""
 
-    def __init__(self, data: mmap.mmap, path: StrPath) -> None:
-        self._data, self._path, self._at, self._size = data, path, 0, len(data)
+    def __init__(self, file: BinaryIO, size: int, path: StrPath) -> None:
+        self._file, self._path, self._at, self._size, self._kept = file, path, 0, size, 0
         self._numbers: dict[int, Struct] = {}
         self._order("<")
 
@@ -65,11 +66,9 @@ class _Walk:
         names: set[bytes] = set()
         for _ in range(count):
             start = self._at
-            raw = self._string("a name")
+            raw = self._name()
             if raw in names:
                 self._refuse(f"{_shown(raw)} stands twice; expected each name once", start)
-            if len(raw) > _LONGEST_KEY:
-                self._refuse(f"found a name of {len(raw)} bytes; expected at most {_LONGEST_KEY}", start)
             names.add(raw)
             name = raw.decode("utf-8", "backslashreplace")
             value = self._value(name, wanted(name))
@@ -77,34 +76,36 @@ class _Walk:
                 found[name] = value
         return found
 
+    def _name(self) -> bytes:
+        count = self._number(self._u64, "the length of a name")
+        if _LONGEST_KEY < count <= self._size - self._at:
+            self._refuse(f"found a name of {count} bytes; expected at most {_LONGEST_KEY}", self._at - 8)
+        return self._bytes(count, "a name")
+
     def _value(self, name: str, keep: bool) -> Any:
         kind = self._number(self._u32, f"the kind of {name}")
         if kind != _ARRAY:
-            return self._scalar(kind, name)
+            return self._scalar(kind, name, keep)
         kind = self._number(self._u32, f"the kind of what is in {name}")
         count = self._number(self._u64, f"the length of {name}")
         if kind == _STRING:
             self._check(count, 8, f"strings in {name}")
             if count > _MOST_STRINGS:
                 self._refuse(f"found {count} strings in {name}; expected at most {_MOST_STRINGS}", self._at - 8)
-            strings = (self._string(name) for _ in range(count))
-            if keep:
-                return list(strings)
-            for _ in strings:
-                pass
-            return None
+            strings = [self._string(name, keep) for _ in range(count)]
+            return strings if keep else None
         number = self._numbers.get(kind)
         if number is None:
             self._refuse(f"{name} is a list of kind {kind}; expected numbers or strings", self._at - 12)
         self._check(count, number.size, f"numbers in {name}")
         if keep and count > _MOST_NUMBERS:
             self._refuse(f"found {count} numbers in {name}; expected at most {_MOST_NUMBERS}", self._at - 8)
-        block = self._bytes(count * number.size, name) if keep else self._skip(count * number.size)
+        block = self._bytes(count * number.size, name) if keep else self._skip(count * number.size, name)
         return [value for (value,) in number.iter_unpack(block)]
 
-    def _scalar(self, kind: int, name: str) -> Any:
+    def _scalar(self, kind: int, name: str, keep: bool) -> Any:
         if kind == _STRING:
-            return self._string(name)
+            return self._string(name, keep)
         number = self._numbers.get(kind)
         if number is None:
             self._refuse(f"{name} is of kind {kind}; expected 0 to {max(_NUMBERS)}", self._at - 4)
@@ -113,20 +114,34 @@ class _Walk:
     def _number(self, number: Struct, what: str) -> Any:
         return number.unpack(self._bytes(number.size, what))[0]
 
-    def _string(self, what: str) -> bytes:
-        return self._bytes(self._number(self._u64, f"the length of {what}"), what)
+    def _string(self, what: str, keep: bool) -> bytes:
+        count = self._number(self._u64, f"the length of {what}")
+        if not keep:
+            return self._skip(count, what)
+        self._kept += count
+        if count <= self._size - self._at and self._kept > _MOST_BYTES:
+            self._refuse(f"{what} has {count} bytes, and more than {_MOST_BYTES} are kept", self._at - 8)
+        return self._bytes(count, what)
 
     def _bytes(self, count: int, what: str) -> bytes:
-        start, end = self._at, self._at + count
-        if end > self._size:
-            left = self._size - start
-            self._refuse(f"{what} takes {count} bytes, and the file ends after {left}; expected a whole file", start)
-        self._at = end
-        return self._data[start:end]
+        start = self._move(count, what)
+        data = self._file.read(count)
+        if len(data) < count:
+            self._refuse(f"{what} takes {count} bytes, and the file was cut while it was read", start)
+        return data
 
-    def _skip(self, count: int) -> bytes:
-        self._at += count
+    def _skip(self, count: int, what: str) -> bytes:
+        self._move(count, what)
+        self._file.seek(count, os.SEEK_CUR)
         return b""
+
+    def _move(self, count: int, what: str) -> int:
+        """Go on by a number of bytes, and return where these begin."""
+        start, left = self._at, self._size - self._at
+        if count > left:
+            self._refuse(f"{what} takes {count} bytes, and the file ends after {left}; expected a whole file", start)
+        self._at += count
+        return start
 
     def _check(self, count: int, size: int, what: str) -> None:
         """Refuse a number of things that the rest of the file has no room for."""

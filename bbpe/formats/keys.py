@@ -15,7 +15,7 @@ from ..patterns import PATTERNS, Pattern
 from ..spec import TokenizerSpec, make_spec
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import live_merges
-from .reading import about, read_json, read_text, shown
+from .reading import about, read_json, read_text, shown, well_formed
 
 
 @dataclass(frozen=True)
@@ -188,11 +188,6 @@ def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
     return {
         key: token_id for key, token_id in unused.items() if (key.isascii() and len(key) > 1) or not in_alphabet(key)
     }
-
-
-def well_formed(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair, which JSON can write and UTF-8 cannot."""
-    return not any(0xD800 <= ord(char) <= 0xDFFF for char in text)
 
 
 def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> None:

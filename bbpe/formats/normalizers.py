@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-import regex
-
 from ..charsmap import check_charsmap
-from ..errors import VocabularyError
+from ..errors import PatternError, VocabularyError
 from ..files import StrPath
+from ..regexes import compiled
 from ..rules import (
     BertNormalizer,
     Lowercase,
@@ -86,9 +85,16 @@ def _replace(fields: Fields) -> Replace:
     source, is_regex = read_pattern(fields)
     if is_regex:
         source = from_oniguruma(source, path=fields.path, place=fields.at("pattern"))
-        if regex.fullmatch(source, "") is not None:
+        if _may_be_empty(source, fields):
             fields.refuse(f"the regex {source!r} may match nothing; expected one that does not", "pattern")
     return Replace(source, is_regex, fields.take_type("content", str))
+
+
+def _may_be_empty(source: str, fields: Fields) -> bool:
+    try:
+        return next(compiled(source).spans(""), None) is not None
+    except PatternError as error:
+        raise PatternError(f"{fields.path}: {fields.at('pattern')}: {error}") from None
 
 
 def read_pattern(fields: Fields) -> tuple[str, bool]:

@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 
 from ..files import StrPath
 from ..rules import Template
-from ..spec import TokenizerSpec
-from .reading import Fields, parts_of
+from ..spec import MAX_ID, TokenizerSpec
+from .reading import Fields, parts_of, shown
 
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"
+_MOST_TYPES = (1 << 32) - 1  # which have 32 bits in HF's `tokenizers`
 _Items: TypeAlias = tuple[tuple[int | str, int], ...]
 
 
@@ -48,8 +49,8 @@ def _template(fields: Fields) -> Template:
         ids[text] = token.take_type("ids", list)
         token.take_type("tokens", list)
         token.done()
-        if not ids[text] or not all(type(token_id) is int and token_id >= 0 for token_id in ids[text]):
-            token.refuse("expected a list of ids", "ids")
+        if not ids[text] or not all(type(token_id) is int and 0 <= token_id <= MAX_ID for token_id in ids[text]):
+            token.refuse(f"found {shown(ids[text])}; expected a list of ids, 0 to {MAX_ID}", "ids")
     single = _items(fields, "single", ids)
     if [item for item, _ in single if isinstance(item, str)] != ["A"]:
         fields.refuse("expected one Sequence A", "single")
@@ -62,7 +63,7 @@ def _items(fields: Fields, name: str, ids: Mapping[str, list[int]]) -> _Items:
         item = Fields(value, path=fields.path, place=fields.at(f"{name}[{number}]"))
         kind = "Sequence" if "Sequence" in item else "SpecialToken"
         inner = Fields(item.take(kind), path=fields.path, place=item.at(kind))
-        text, type_id = inner.take_type("id", str), inner.take_type("type_id", int)
+        text, type_id = inner.take_type("id", str), inner.take_int("type_id", 0, _MOST_TYPES)
         inner.done()
         item.done()
         if kind == "Sequence":
@@ -89,8 +90,8 @@ def _pair_of(fields: Fields, *, is_bert: bool) -> Template:
 
 def _named(fields: Fields, name: str) -> int:
     value = fields.take_type(name, list)
-    if len(value) != 2 or type(value[0]) is not str or type(value[1]) is not int:
-        fields.refuse("expected a token and its id", name)
+    if len(value) != 2 or type(value[0]) is not str or type(value[1]) is not int or not 0 <= value[1] <= MAX_ID:
+        fields.refuse(f"found {shown(value)}; expected a token and its id, 0 to {MAX_ID}", name)
     return int(value[1])
 
 

@@ -9,6 +9,7 @@ from ..errors import PatternError, VocabularyError
 from ..files import StrPath
 from ..pattern_limits import MOST_STEPS
 from ..patterns import PATTERNS, Pattern, recognise
+from ..regexes import compiled
 from ..rules import (
     BEHAVIORS,
     BLANK,
@@ -85,9 +86,13 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
     if replaced:
         return PreTokenization(PATTERNS["none"], byte_level=byte_level, marks_blanks=marks)
     try:
-        return _as_pattern(rules) or PreTokenization(PATTERNS["none"], None, tuple(rules), byte_level, marks)
+        known = _as_pattern(rules)
+        for rule in () if known is not None else rules:
+            if isinstance(rule, Split):
+                compiled(rule.regex)
     except PatternError as error:
         raise PatternError(f"{path}: pre_tokenizer: {error}") from None
+    return known or PreTokenization(PATTERNS["none"], None, tuple(rules), byte_level, marks)
 
 
 def _as_pattern(rules: list[PreTokenizer]) -> PreTokenization | None:

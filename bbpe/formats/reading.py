@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import VocabularyError
@@ -18,10 +17,7 @@ _T = TypeVar("_T")
 
 def read_file(path: StrPath) -> bytes:
     """Return the bytes of a file; `VocabularyError` when it is larger than any vocabulary, `OSError` as usual."""
-    size = Path(path).stat().st_size
-    if size > _MOST_BYTES:
-        raise VocabularyError(f"found {size} bytes; expected a vocabulary, of at most {_MOST_BYTES} bytes", path=path)
-    return read_bytes(path)
+    return read_bytes(path, most=_MOST_BYTES)
 
 
 def read_text(path: StrPath) -> str:
@@ -105,6 +101,15 @@ class Fields:
         value = self.take(key, default)
         if type(value) is not kind:
             self.refuse(f"found {shown(value)}; expected {_KINDS[kind]}", key)
+        if isinstance(value, str) and not well_formed(value):
+            self.refuse(f"{value!r} holds half a surrogate pair; expected Unicode text", key)
+        return value
+
+    def take_int(self, key: str, least: int, most: int, default: Any = _REQUIRED) -> int:
+        """Return a field that is a whole number within bounds."""
+        value = self.take_type(key, int, default)
+        if not least <= value <= most:
+            self.refuse(f"found {shown(value)}; expected {least} to {most}", key)
         return value
 
     def only(self, key: str, *accepted: object, default: Any = _REQUIRED) -> None:
@@ -148,6 +153,11 @@ _KINDS: Mapping[type, str] = {
     int: "a whole number",
     bool: "true or false",
 }
+
+
+def well_formed(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which JSON can write and UTF-8 cannot."""
+    return text.isascii() or not any(0xD800 <= ord(char) <= 0xDFFF for char in text)
 
 
 def shown(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +31,7 @@ def read_unigram(
     scores: list[float] = []
     for token_id, row in enumerate(model.take_type("vocab", list)):
         is_pair = type(row) is list and len(row) == 2 and type(row[0]) is str and type(row[1]) in (int, float)
-        if not is_pair or not math.isfinite(row[1]):
+        if not is_pair or not abs(row[1]) <= sys.float_info.max:
             model.refuse(f"found {shown(row)}; expected a token and its score", f"vocab[{token_id}]")
         if keys.setdefault(row[0], token_id) != token_id:
             model.refuse(f"token {row[0]!r} stands twice; expected each token once", f"vocab[{token_id}]")

@@ -140,13 +140,11 @@ def read_wordpiece(fields: Fields, specials: Mapping[str, int], *, cleanup: bool
     fields.only("type", "WordPiece")
     unknown = fields.take_type("unk_token", str, _UNKNOWN)
     prefix = fields.take_type("continuing_subword_prefix", str, "##")
-    most = fields.take_type("max_input_chars_per_word", int, 100)
+    most = fields.take_int("max_input_chars_per_word", 0, (1 << 64) - 1, 100)
     keys = check_ids(fields.take_type("vocab", dict), path=fields.path, place=fields.at("vocab"))
     fields.done()
     if unknown not in keys:
         fields.refuse(f"{shown(unknown)} has no id in vocab", "unk_token")
-    if most < 0:
-        fields.refuse(f"found {most}; expected 0 or more", "max_input_chars_per_word")
     for text, token_id in specials.items():
         if keys.get(text, token_id) != token_id:
             fields.refuse(f"token {text!r} has id {keys[text]} here and {token_id} in added_tokens", "vocab")

@@ -1,0 +1,220 @@
+"""`bbpe fetch` from a server on this machine: by https alone, within a limit of time, and only the right bytes."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_published import RANKS, check, put
+
+import bbpe
+from bbpe import download
+from bbpe.cli import main
+from bbpe.errors import VocabularyError
+from bbpe.published import PUBLISHED, Form
+
+CERTIFICATE = Path(__file__).with_name("loopback.pem")
+Server = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server with a certificate, and its address; it answers with the bytes, or the redirect, of a dictionary."""
+    files: dict[str, Any] = {}
+    stop = threading.Event()
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            data = files.get(self.path)
+            if isinstance(data, str):
+                self.send_response(302)
+                self.send_header("Location", data)
+                self.end_headers()
+                return
+            if self.path == "/slow-header":
+                self.wfile.write(b"HTTP/1.0 200 OK\r\n")
+                self.drip(b"A: b\r\n")
+            self.send_response(404 if data is None else 200)
+            self.send_header("Content-Length", str(len(data or b"") + files.get("more", 0)))
+            self.end_headers()
+            if self.path == "/slow":
+                self.drip(b"x")
+            self.wfile.write(data or b"")
+
+        def drip(self, data: bytes) -> None:
+            while not stop.wait(0.01):
+                self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as http:
+        http.daemon_threads = True
+        http.handle_error = lambda *_: None  # type: ignore[method-assign]
+        http.socket = context.wrap_socket(http.socket, server_side=True)
+        thread = threading.Thread(target=http.serve_forever)
+        thread.start()
+        yield f"https://127.0.0.1:{http.server_address[1]}", files
+        stop.set()
+        http.shutdown()
+        thread.join()
+
+
+def test_fetch(bare: Path, server: Server) -> None:
+    address, files = server
+    files["/small.tiktoken"] = RANKS
+    small = PUBLISHED["small"]
+    path = download.fetch(small, bare / "new/folder", url=address + "/small.tiktoken")
+    assert (path, path.read_bytes()) == (bare / "new/folder/small.tiktoken", RANKS)
+    check(bbpe.get_encoding("small", folder=bare / "new/folder"))
+    # the address that is known
+    first = replace(small.forms[0].files[0], url=address + "/small.tiktoken")
+    known = replace(small, forms=(Form("tiktoken", (first,)),))
+    assert download.fetch(known, bare / "other").read_bytes() == RANKS
+    # a redirect
+    files["/there"] = "/small.tiktoken"
+    files["/here"] = address + "/there"
+    assert download.fetch(small, bare / "third", url=address + "/here").read_bytes() == RANKS
+
+
+def test_fetch_that_fails_leaves_nothing(bare: Path, server: Server) -> None:
+    address, files = server
+    small, folder = PUBLISHED["small"], bare / "new"
+    files |= {"/wrong": RANKS[:-1] + b"x", "/long": RANKS + b"x", "/short": RANKS[:-1], "/empty": b""}
+    for path in ("/wrong", "/long", "/short", "/empty"):
+        with pytest.raises(VocabularyError, match=f"{path} has another content than small.tiktoken.*SHA-256"):
+            download.fetch(small, folder, url=address + path)
+    with pytest.raises(OSError, match="/none: HTTP Error 404"):
+        download.fetch(small, folder, url=address + "/none")
+    files["/round"] = "/round"
+    with pytest.raises(OSError, match=r"/round: HTTP Error 302.*infinite loop"):
+        download.fetch(small, folder, url=address + "/round")
+    files["more"] = 5
+    with pytest.raises((OSError, VocabularyError), match=r"broke off|another content"):
+        download.fetch(small, folder, url=address + "/short")
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:1/"):
+        download.fetch(small, folder, url="https://127.0.0.1:1/small")
+    with pytest.raises(VocabularyError, match=r"no public address is known for tekken_240911\.json.*mistral-common"):
+        download.fetch(PUBLISHED["tekken_240911"], folder)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("other", ["http://127.0.0.1:1/x", "ftp://a/b", "file:///etc/passwd", "HTTP://a/b", "data:,x"])
+def test_only_https(other: str, bare: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    address, files = server
+    small, folder = PUBLISHED["small"], bare / "new"
+    with pytest.raises(VocabularyError) as refused:
+        download.fetch(small, folder, url=other)
+    assert (
+        str(refused.value) == f"{other!r} is no address of https; expected https://, which nobody on the way can change"
+    )
+    files["/away"] = other
+    with pytest.raises((VocabularyError, OSError)) as caught:
+        download.fetch(small, folder, url=address + "/away")
+    assert f"{address}/away" in str(caught.value)
+    assert other.partition(":")[0].lower() in str(caught.value).lower()
+    if other.lower().startswith(("http:", "ftp:")):
+        assert "the server redirects to '" in str(caught.value)
+        assert "which is no address of https; expected https://" in str(caught.value)
+    assert main(["fetch", "small", "--url", other, "--folder", str(folder)]) == 1
+    assert "expected https://" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "url", ["small", "", "//a/b", "https:/", "https://", "https://[", "https://a b/c", "https://a:x/"]
+)
+def test_what_is_no_address(url: str, bare: Path) -> None:
+    small = replace(
+        PUBLISHED["small"], forms=(Form("tiktoken", (replace(PUBLISHED["small"].forms[0].files[0], url="x"),)),)
+    )
+    with pytest.raises((VocabularyError, OSError)) as caught:
+        download.fetch(small, bare / "new", url=url)
+    assert url in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["/slow", "/slow-header"])
+def test_a_server_that_takes_its_time(path: str, bare: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, files = server
+    files[path] = RANKS
+    monkeypatch.setattr(download, "_SECONDS", 0.2)
+    monkeypatch.setattr(download, "_SLOWEST", 1 << 40)
+    files["more"] = 1 << 20
+    with pytest.raises(
+        TimeoutError, match=r"127\.0\.0\.1:\d+/slow.*: the download took more than 0 s; try again later"
+    ):
+        download.fetch(PUBLISHED["small"], bare / "new", url=address + path)
+    assert not (bare / "new").exists()
+
+
+def test_a_certificate_that_nobody_knows(bare: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, files = server
+    files["/x"] = RANKS
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:\d+/x: .*certificate"):
+        download.fetch(PUBLISHED["small"], bare / "new", url=address + "/x")
+
+
+def test_fetch_keeps_what_was_there(bare: Path, server: Server) -> None:
+    address, files = server
+    put(bare / "b/small.tiktoken", b"old")
+    files["/x"] = b"wrong"
+    with pytest.raises(VocabularyError):
+        download.fetch(PUBLISHED["small"], bare / "b", url=address + "/x")
+    assert [(path.name, path.read_bytes()) for path in (bare / "b").iterdir()] == [("small.tiktoken", b"old")]
+
+
+def test_fetch_from_the_command_line(
+    bare: Path, server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, files = server
+    files["/x"] = RANKS
+    assert main(["fetch", "small", "--url", address + "/x"]) == 0
+    assert capsys.readouterr().out.strip() == str(bare / "home/cache/bbpe/small.tiktoken")
+    check(bbpe.get_encoding("small"))
+    monkeypatch.setenv("BBPE_VOCABS", str(bare / "c"))
+    assert main(["fetch", "small", "--url", address + "/x"]) == 0
+    assert main(["fetch", "small", "--url", address + "/x", "--folder", str(bare / "d")]) == 0
+    assert (bare / "c/small.tiktoken").exists()
+    assert (bare / "d/small.tiktoken").exists()
+    assert main(["fetch", "small", "--url", address + "/y"]) == 1
+    assert main(["fetch", "o300k"]) == 1
+    errors = capsys.readouterr().err
+    assert "404" in errors
+    assert "unknown vocabulary 'o300k'" in errors
+
+
+# -- the bytes that were checked are those that are loaded ------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [("small.tiktoken",), ("small.tiktoken.gz",), ("encoder.json", "vocab.bpe")])
+@pytest.mark.parametrize("exchange", [lambda path: path.unlink(), lambda path: path.write_bytes(b"x")])
+def test_a_file_that_is_exchanged_once_it_is_checked(
+    names: tuple[str, ...], exchange: Callable[[Path], object], bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gzip
+
+    from bbpe import encodings
+
+    data = {"encoder.json": (bare / "files/vocab").read_bytes(), "vocab.bpe": (bare / "files/merges").read_bytes()}
+    data |= {"small.tiktoken": RANKS, "small.tiktoken.gz": gzip.compress(RANKS)}
+    paths = [put(bare / "b" / name, data[name]) for name in names]
+    find = encodings.found
+
+    def found(*args: Any) -> Any:
+        files = find(*args)
+        for path in paths:
+            exchange(path)
+        return files
+
+    monkeypatch.setattr(encodings, "found", found)
+    check(bbpe.get_encoding("small", folder=bare / "b"))
