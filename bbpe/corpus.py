@@ -69,7 +69,9 @@ def _expand(name: str) -> list[Path]:
     if os.path.exists(name):  # noqa: PTH110
         return [Path(name)]
     if not glob.has_magic(name):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        is_text = any(char.isspace() for char in name)
+        hint = "; if this is text, give it to train_from_iterator or count_from_iterator" if is_text else ""
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
     files = sorted(path for path in map(Path, glob.iglob(name, recursive=True)) if not path.is_dir())  # noqa: PTH207
     if not files:
         raise CorpusError(f"pattern {name!r} matches no file")
