@@ -212,7 +212,7 @@ class CountRun:
         for lane in self._workers.lanes:
             if len(lane.table):
                 path = self._folder / f"run-{len(self._runs):05}.parquet"
-                unique, size = apart(partial(write_run, path, lane, self._parts, self._stopped))
+                unique, size = apart(partial(write_run, path, lane, self._parts, self._stopped), self._stopped.set)
                 self._largest = max(self._largest, (unique, size))
                 self._runs.append(path)
 

@@ -117,6 +117,16 @@ BBPE_INLINE bool is_compatible(const bbpe_bpe_match *self, const bbpe_bpe *model
     return true;
 }
 
+/* The same, which for a run of one sign is asked about the same pairs again and again: of 100,000 "-" in o200k_base each
+ * sixty-fourth begins a token, and at each twenty shorter and longer ones are tried. */
+BBPE_INLINE bool was_compatible(const bbpe_bpe_match *self, const bbpe_bpe *model, bbpe_bpe_work *work, uint32_t left,
+                                uint32_t right, uint32_t seam, bool is_longest) {
+    const uint64_t key = bbpe_pair_key(left, right) << 1;
+    uint64_t *asked = work->asked + (key * 0x9E3779B97F4A7C15u) / (UINT64_MAX / BBPE_BPE_ASKED + 1);
+    if ((*asked | 1) != (key | 1)) *asked = key | is_compatible(self, model, left, right, seam, is_longest);
+    return *asked & 1;
+}
+
 /* Zeroed bits for the positions of a text and its end, or NULL. */
 static uint64_t *dead_bits(bbpe_bpe_work *work, size_t n) {
     uint64_t *dead = bbpe_memory_reserve(work->dead, &work->dead_capacity, n / 64 + 1, sizeof *dead);
@@ -130,6 +140,7 @@ bbpe_status bbpe_bpe_match_encode(const bbpe_bpe_match *self, const bbpe_bpe *mo
                                   const uint8_t *text, size_t n, uint32_t *ids, size_t *count) {
     uint64_t *dead = dead_bits(work, n);
     if (dead == NULL) return BBPE_NO_MEMORY;
+    memset(work->asked, 0xFF, sizeof work->asked);
     size_t position = 0, found = 0, length = 0;
     uint32_t id = bbpe_trie_longest(&self->trie, text, n, &length);
     bool is_longest = true, is_last_longest = false; /* the token at hand; the one before it, as far as is known */
@@ -139,7 +150,7 @@ bbpe_status bbpe_bpe_match_encode(const bbpe_bpe_match *self, const bbpe_bpe *mo
         /* after two of a kind a third one is known to fit */
         if (fits && found > 0 && !(found > 1 && id == ids[found - 1] && id == ids[found - 2])) {
             const uint32_t seam = self->seams[text[position - 1] << 8 | text[position]];
-            fits = is_compatible(self, model, ids[found - 1], id, seam, is_last_longest);
+            fits = was_compatible(self, model, work, ids[found - 1], id, seam, is_last_longest);
         }
         if (fits) {
             ids[found++] = id;

@@ -81,9 +81,10 @@ static void round_of(size_t threads) {
     const size_t count = 1 + (size_t)next(LANES), chunks = (size_t)next(CHUNKS + 1);
     const uint64_t letters = next(4) ? 1 + next(4) : 256;
     const size_t most = next(2) ? 15 : 60;
-    must(!bbpe_count_table_init(&whole), "init");
+    const uint64_t salt = next(2) ? 0 : next(UINT64_MAX);
+    must(!bbpe_count_table_init(&whole, salt), "init");
     for (size_t i = 0; i < count; i++) {
-        must(!bbpe_count_table_init(tables + i), "init");
+        must(!bbpe_count_table_init(tables + i, salt), "init");
         lanes[i] = (bbpe_count_lane){tables + i, starts[i], ranks[i], 0};
     }
     for (size_t chunk = 0; chunk < chunks; chunk++) {

@@ -226,7 +226,8 @@ static void check_batch(driver *self, bbpe_encode_state *state, uint64_t *random
 static void *encode(void *argument) {
     worker *self = argument;
     driver *all = self->all;
-    bbpe_encode_state *state = room(1, sizeof *state);
+    bbpe_encode_state *state = bbpe_memory_table(1, sizeof *state);
+    if (state == NULL) must(BBPE_NO_MEMORY);
     bbpe_encode_state_init(state);
     if (below(&self->random, 4)) bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS);
     if (below(&self->random, 8)) {
@@ -243,7 +244,7 @@ static void *encode(void *argument) {
         if (below(&self->random, 16) == 0) check_batch(all, state, &self->random);
     }
     bbpe_encode_state_free(state);
-    bbpe_memory_free(state);
+    bbpe_memory_table_free(state);
     return NULL;
 }
 
