@@ -45,7 +45,7 @@ def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int
     if workers == 1:
         yield from map(function, items)
         return
-    pool = ThreadPoolExecutor(workers)
+    pool, items = ThreadPoolExecutor(workers), iter(items)
     waiting: deque[Future[Result]] = deque()
     has_threads = False
     try:

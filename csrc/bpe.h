@@ -24,7 +24,6 @@
 /* No pair; above every rank. */
 #define BBPE_BPE_NONE UINT64_MAX
 
-enum { BBPE_BPE_ASKED = 64 };
 enum { BBPE_BPE_SHORT = 128 }; /* up to here scanning for the minimum beats a heap */
 
 typedef struct {
@@ -61,7 +60,6 @@ typedef struct {
     bbpe_heap queue;
     uint64_t *dead; /* bits: positions from which no tokens lead on */
     size_t dead_capacity;
-    uint64_t asked[BBPE_BPE_ASKED]; /* pairs of a unit that were asked about last: bpe_match.c */
     bbpe_heap skipped; /* an unordered list, by dropout */
 } bbpe_bpe_work;
 

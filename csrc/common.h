@@ -23,6 +23,14 @@ typedef enum {
     BBPE_CHANGED = 3,   /* another thread wrote to what the caller lent, so that it no longer fits together */
 } bbpe_status;
 
+/* Memory of which more is read than was written, where what comes of the rest is thrown away.  A checked build fills it, so
+ * that a tool that follows values which were never set reports the others. */
+#ifdef BBPE_CHECKED
+#define BBPE_DEFINE(object) ((void)memset(&(object), 0, sizeof(object)))
+#else
+#define BBPE_DEFINE(object) ((void)0)
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define BBPE_INLINE static inline __attribute__((always_inline, unused))
 #define BBPE_LIKELY(x) __builtin_expect(!!(x), 1)

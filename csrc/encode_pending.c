@@ -38,6 +38,7 @@ static void encode_group(const bbpe_encoder *self, const bbpe_pending *pending, 
     bbpe_lanes_unit units[BBPE_LANES];
     uint32_t *ids[BBPE_LANES];
     size_t counts[BBPE_LANES];
+    BBPE_DEFINE(units);
     for (size_t i = 0; i < count; i++) {
         (void)read_unit(pending, numbers[i], units + i);
         ids[i] = to->ids[numbers[i]];
