@@ -98,6 +98,8 @@ SECONDS = 10
 # threads that share what they encode
 PARTS = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/parts_driver.c \
 	$(addprefix csrc/,monitor.c tasks.c parts.c room.c memory.c pages.c) -pthread
+# one cache of all threads
+CACHE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/cache_driver.c $(addprefix csrc/,cache.c memory.c pages.c) -pthread
 sanitize-encode:
 	mkdir -p build/encode
 	$(CC) $(SANITIZE) tests/bpe_driver.c $(ENCODE) -o build/encode/bpe
@@ -108,6 +110,8 @@ sanitize-encode:
 	build/encode/stage 1000
 	$(CC) $(SANITIZE) tests/thread_driver.c $(ENCODE) -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
+	$(CC) $(SANITIZE) $(CACHE) -o build/encode/cache
+	build/encode/cache 1 1
 	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words
 	build/encode/words 2000
 	$(CC) $(SANITIZE) $(PARTS) -o build/encode/parts
@@ -135,6 +139,8 @@ sanitize-threads:
 	mkdir -p build/encode
 	$(CC) -fsanitize=thread -g -O1 tests/thread_driver.c $(ENCODE) -pthread -o build/encode/threads
 	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
+	$(CC) -fsanitize=thread -g -O1 $(CACHE) -o build/encode/cache_threads
+	TSAN_OPTIONS=halt_on_error=1 build/encode/cache_threads 4 $(SECONDS)
 	$(CC) -fsanitize=thread -g -O1 $(COUNT) -o build/encode/count
 	TSAN_OPTIONS=halt_on_error=1 build/encode/count 4 300
 	$(CC) -fsanitize=thread -g -O1 $(PARTS) -o build/encode/parts_threads
