@@ -40,9 +40,10 @@ def across_files():
 
 
 def hardening():
-    """The options for compiling and linking that have a broken bound end the process instead of going on, on Linux; cold
-    and warm encoding take as long without.  Not over sanitizers, which look at the functions that these replace, nor where
-    the environment decides about it."""
+    """The options for compiling and linking that have a broken bound end the process instead of going on, on Linux.
+
+    Not over sanitizers, which look at the functions that these replace, nor where the environment decides about it.
+    """
     if sys.platform != "linux" or "-fsanitize" in CFLAGS or "_FORTIFY_SOURCE" in CFLAGS:
         return [], []
     # some compilers define it of themselves, and would warn
@@ -80,7 +81,14 @@ def modules():
             extra_link_args=[] if sys.platform == "win32" else ["-lm", *HARD_LINK, *ACROSS],
         )
         for module in MODULES
-    ] + [Extension(SHARED, sources=[f"{SHARED.replace('.', '/')}.c"], extra_compile_args=FLAGS + HARD, extra_link_args=HARD_LINK)]
+    ] + [
+        Extension(
+            SHARED,
+            sources=[f"{SHARED.replace('.', '/')}.c"],
+            extra_compile_args=FLAGS + HARD,
+            extra_link_args=HARD_LINK,
+        )
+    ]
 
 
 # processes of `cythonize` may read this file again

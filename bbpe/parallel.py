@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
 from threading import Lock, Thread
 from typing import Generic, TypeVar
@@ -76,8 +76,12 @@ class _Task(Generic[Item, Result]):
         self._function, self._item, self._taken = function, item, Lock()
         self.future: Future[Result] = Future()
 
+    def cancel(self) -> bool:
+        """Have nobody make the call; false if somebody does or has."""
+        return self._taken.acquire(blocking=False)
+
     def run(self) -> None:
-        if not self._taken.acquire(blocking=False):
+        if not self.cancel():
             return
         future = self.future
         try:
@@ -231,14 +235,16 @@ def apart(work: Callable[[], Result], stop: Callable[[], object] = lambda: None)
     task = _Task(lambda _: work(), None)
     thread = Thread(target=task.run)
     try:
-        thread.start()
-    except RuntimeError:
-        task.run()
-        return task.future.result()
-    try:
+        try:
+            thread.start()
+        except RuntimeError:
+            task.run()
         return task.future.result()
     except BaseException:
         stop()
         raise
     finally:
-        thread.join()
+        if not task.cancel():
+            wait([task.future])
+            if thread.ident is not None:
+                thread.join()

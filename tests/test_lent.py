@@ -74,7 +74,8 @@ def take_ends(encoder: Encoder, ends: Any) -> dict[str, Callable[[], object]]:
 
 @pytest.mark.parametrize("bad", [ends for ends in BAD_ENDS if len(ends) > 1], ids=str)
 @pytest.mark.parametrize(
-    "name", [name for name in take_ends(None, ends_of(0, 1)) if name != "Parts"]  # type: ignore[arg-type]
+    "name",
+    [name for name in take_ends(None, ends_of(0, 1)) if name != "Parts"],  # type: ignore[arg-type]
 )
 def test_ends_that_do_not_fit_are_refused(name: str, bad: tuple[int, ...], encoder: Encoder) -> None:
     with pytest.raises(ValueError, match=r"30|ascending|fit|not within|larger"):
@@ -97,16 +98,16 @@ def test_parts_of_another_text_are_refused(encoder: Encoder) -> None:
         (ends_of(0, -FAR, 30), RuntimeError),
     ):
         with pytest.raises(error):
-            encoder.encode_parts(DATA, wrong, Parts(cuts, 30, 1), 0)
+            encoder.encode_parts(DATA, wrong, Parts(cuts, 30, 2), 0)
         with pytest.raises(error):
-            encoder.count_parts(DATA, wrong, Tasks(2, 30, 1), 0)
+            encoder.count_parts(DATA, wrong, Tasks(2, 30, 2), 0)
     with pytest.raises(RuntimeError, match="changed"):
         encoder.encode_parts(DATA, cuts, Parts(ends_of(0, 1, 2), 30, 1), 0)
-    texts, parts = ["ab", "cd"], Parts(ends_of(0, 2, 4), 4, 1)
+    texts, parts = ["ab", "cd"], Parts(ends_of(0, 2, 4), 4, 2)
     for marks, lengths in (((0, 2), 2), ((0, 1, 2), 1), ((2, 1, 2), 2), ((0, 1, 1 << 40), 2)):
-        with pytest.raises(ValueError, match="expected one more|is not within"):
+        with pytest.raises(ValueError, match=r"expected one more|is not within"):
             encoder.encode_row_parts(texts, ends_of(*marks), np.zeros(lengths, np.int64), parts, 0)
-        parts = Parts(ends_of(0, 2, 4), 4, 1)
+        parts = Parts(ends_of(0, 2, 4), 4, 2)
     with pytest.raises(ValueError, match="is not within 1 rows"):
         encoder.count_rows(texts, 0, 2, np.zeros(1, np.int64), 4, 0)
     with pytest.raises(ValueError, match="is none of the"):
@@ -227,7 +228,8 @@ def test_the_collector_may_come_to_what_is_lent_first() -> None:
 
 def attributes_of(source: str) -> dict[str, str]:
     """The C names of a class body that are Python objects, and their types."""
-    found = re.findall(r"^    cdef (?:readonly |public )?(object|list|dict|str|bytes|tuple|[A-Z]\w+) (\w[\w, ]*)$", source, re.M)
+    kinds = "object|list|dict|str|bytes|tuple|[A-Z][A-Za-z]+"
+    found = re.findall(rf"^    cdef (?:readonly |public )?({kinds}) (\w[\w, ]*)$", source, re.M)
     return {name.strip(): kind for kind, names in found for name in names.split(",")}
 
 
