@@ -16,7 +16,7 @@ CORES = $$(getconf _NPROCESSORS_ONLN)
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs coverage sanitize sanitize-split sanitize-encode sanitize-train \
-	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks neon clean
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -171,6 +171,11 @@ fuzz: $(VENV)/tested $(LEAVES)
 # loading, encoding and freeing again and again, under valgrind's eyes where it is installed, and without
 leaks: $(VENV)/tested
 	$(BIN)/python -m pytest -m "long or not long" tests/test_leaks.py
+
+# a journey under valgrind, over a build in which all that is read was written: no value that was never set decides anything
+memcheck: $(VENV)/tested
+	CFLAGS="-DBBPE_CHECKED -g" $(BIN)/python setup.py -q build --build-base build/memcheck --build-lib build/memcheck/lib
+	cd build/memcheck/lib && PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python $(CURDIR)/tests/memcheck.py
 
 AARCH64_CC = aarch64-linux-gnu-gcc
 AARCH64_RUN = qemu-aarch64

@@ -7,6 +7,10 @@
 #include "pages.h"
 
 #if defined(__linux__)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* since Linux 6.1; others refuse it */
+#endif
+
 size_t bbpe_pages_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -80,6 +84,21 @@ void bbpe_pages_expect(void *memory, size_t size) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     const size_t page = bbpe_pages_size(), skip = (page - (uintptr_t)memory % page) % page;
     if (size >= BBPE_PAGES_HUGE) (void)madvise((uint8_t *)memory + skip, (size - skip) / page * page, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
+void bbpe_pages_collapse(void *memory, size_t size) {
+#if defined(__linux__)
+    const uintptr_t start = (uintptr_t)memory, skip = (BBPE_PAGES_HUGE - start % BBPE_PAGES_HUGE) % BBPE_PAGES_HUGE;
+    if (size < skip + BBPE_PAGES_HUGE) return;
+    volatile uint8_t *const first = (uint8_t *)memory + skip;
+    const size_t whole = (size - skip) / BBPE_PAGES_HUGE * BBPE_PAGES_HUGE;
+    /* what was never touched has nothing to be collapsed */
+    for (size_t i = 0; i < whole; i += BBPE_PAGES_HUGE) first[i] = 0;
+    (void)madvise((uint8_t *)memory + skip, whole, MADV_COLLAPSE);
 #else
     (void)memory;
     (void)size;

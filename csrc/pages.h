@@ -2,7 +2,7 @@
  *
  * Memory that was never touched comes page by page, and 4 KiB at a time that costs more than decoding into it: on a Zen 4
  * under Linux 2.7 GB/s, with huge pages 11.  So huge pages are asked for, in pages of our own alone: an allocator keeps
- * what is freed, and what was asked for stays with it.  Where there are no such system calls there are no pages. */
+ * what is freed, and what was asked for would stay with it.  Where there are no such system calls there are no pages. */
 #ifndef BBPE_PAGES_H
 #define BBPE_PAGES_H
 
@@ -29,6 +29,9 @@ void bbpe_pages_empty(void *memory, size_t size);
 
 /* Ask for huge pages in pages that are about to be filled. */
 void bbpe_pages_expect(void *memory, size_t size);
+/* Have huge pages in memory of an allocator's, of undefined content, that is about to be filled all over: now, and nothing of
+ * that stays with the memory when it is freed. */
+void bbpe_pages_collapse(void *memory, size_t size);
 
 /* Write to each page of memory that is zeroed, so that it takes memory now. */
 void bbpe_pages_touch(void *memory, size_t size);

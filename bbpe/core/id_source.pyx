@@ -11,7 +11,8 @@ from bbpe.core.c_id_array cimport (
     BBPE_ID_I8, BBPE_ID_I16, BBPE_ID_I32, BBPE_ID_I64, BBPE_ID_NONE, BBPE_ID_U8, BBPE_ID_U16, BBPE_ID_U32,
     BBPE_ID_U64, bbpe_id_array, bbpe_id_type,
 )
-from bbpe.core.c_memory cimport bbpe_memory_table, bbpe_memory_table_free
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_pages cimport bbpe_pages_collapse
 
 from collections.abc import Sequence
 from operator import index
@@ -114,7 +115,7 @@ cdef class IdSource:
                 raise AssertionError("int64 is an integer type")
 
     def __dealloc__(self):
-        bbpe_memory_table_free(self.owned)
+        bbpe_memory_free(self.owned)
         if self.viewed:
             PyBuffer_Release(&self.view)
 
@@ -126,15 +127,16 @@ cdef class IdSource:
         cdef PyObject **items
         with cython.critical_section(ids):
             n = Py_SIZE(ids)
-            self.owned = out = <uint32_t *>bbpe_memory_table(n, sizeof(uint32_t))
+            self.owned = out = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
             if out == NULL:
                 raise MemoryError("bbpe could not allocate memory")
+            bbpe_pages_collapse(out, n * sizeof(uint32_t))
             # no Python code runs in this loop, so nothing can change the list
             items = PySequence_Fast_ITEMS(ids)
             for i in range(n):
                 token_id = bbpe_plain_id(items[i])
                 if token_id == BBPE_ID_NONE:
-                    bbpe_memory_table_free(out)
+                    bbpe_memory_free(out)
                     self.owned = NULL
                     return False
                 out[i] = token_id

@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.c_id_array cimport bbpe_id_array
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
+from bbpe.core.c_pages cimport bbpe_pages_collapse
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
 from bbpe.core.c_token_bytes cimport (
     bbpe_text_size, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
@@ -148,6 +149,7 @@ cdef class TokenBytes:
         parts = self._measure(source, run, &size)
         result = PyUnicode_New(size.chars, _highest(&size))
         out = PyUnicode_DATA(result)
+        bbpe_pages_collapse(out, size.chars * bbpe_text_unit(&size))
         if parts is not None:
             found = list(run(partial(self._fill_range, source, result, size.leads), parts))
             good = None not in found
@@ -266,6 +268,7 @@ cdef class TokenBytes:
         parts = self._measure(ids, run, &size)
         result = PyBytes_FromStringAndSize(NULL, size.bytes)
         out = <uint8_t *>PyBytes_AS_STRING(result)
+        bbpe_pages_collapse(out, size.bytes)
         if parts is not None:
             good = all(list(run(partial(self._join_range, ids, result), parts)))
         elif count < SHORT:
