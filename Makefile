@@ -16,7 +16,7 @@ CORES = $$(getconf _NPROCESSORS_ONLN)
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs coverage sanitize sanitize-split sanitize-encode sanitize-train \
-	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks neon clean
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -98,6 +98,8 @@ SECONDS = 10
 # threads that share what they encode
 PARTS = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/parts_driver.c \
 	$(addprefix csrc/,monitor.c tasks.c parts.c room.c memory.c pages.c) -pthread
+# one cache of all threads
+CACHE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/cache_driver.c $(addprefix csrc/,cache.c memory.c pages.c) -pthread
 sanitize-encode:
 	mkdir -p build/encode
 	$(CC) $(SANITIZE) tests/bpe_driver.c $(ENCODE) -o build/encode/bpe
@@ -108,6 +110,8 @@ sanitize-encode:
 	build/encode/stage 1000
 	$(CC) $(SANITIZE) tests/thread_driver.c $(ENCODE) -pthread -o build/encode/one
 	build/encode/one 1 $(SECONDS)
+	$(CC) $(SANITIZE) $(CACHE) -o build/encode/cache
+	build/encode/cache 1 1
 	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words
 	build/encode/words 2000
 	$(CC) $(SANITIZE) $(PARTS) -o build/encode/parts
@@ -135,6 +139,8 @@ sanitize-threads:
 	mkdir -p build/encode
 	$(CC) -fsanitize=thread -g -O1 tests/thread_driver.c $(ENCODE) -pthread -o build/encode/threads
 	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
+	$(CC) -fsanitize=thread -g -O1 $(CACHE) -o build/encode/cache_threads
+	TSAN_OPTIONS=halt_on_error=1 build/encode/cache_threads 4 $(SECONDS)
 	$(CC) -fsanitize=thread -g -O1 $(COUNT) -o build/encode/count
 	TSAN_OPTIONS=halt_on_error=1 build/encode/count 4 300
 	$(CC) -fsanitize=thread -g -O1 $(PARTS) -o build/encode/parts_threads
@@ -165,6 +171,11 @@ fuzz: $(VENV)/tested $(LEAVES)
 # loading, encoding and freeing again and again, under valgrind's eyes where it is installed, and without
 leaks: $(VENV)/tested
 	$(BIN)/python -m pytest -m "long or not long" tests/test_leaks.py
+
+# a journey under valgrind, over a build in which all that is read was written: no value that was never set decides anything
+memcheck: $(VENV)/tested
+	CFLAGS="-DBBPE_CHECKED -g" $(BIN)/python setup.py -q build --build-base build/memcheck --build-lib build/memcheck/lib
+	cd build/memcheck/lib && PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python $(CURDIR)/tests/memcheck.py
 
 AARCH64_CC = aarch64-linux-gnu-gcc
 AARCH64_RUN = qemu-aarch64

@@ -213,7 +213,8 @@ class CountRun:
         for lane in self._workers.lanes:
             if len(lane.table):
                 path = self._name("run", len(self._runs))
-                unique, size = apart(partial(write_run, path, lane, self._parts, self._stopped, kept=kept))
+                work = partial(write_run, path, lane, self._parts, self._stopped, kept=kept)
+                unique, size = apart(work, self._stopped.set)
                 self._largest = max(self._largest, (unique, size))
                 self._runs.append(path)
 

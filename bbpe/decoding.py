@@ -15,7 +15,7 @@ from .core.ids import TokenBytes
 from .edges import Edges, edges_of
 from .first_use import FirstUse
 from .identity import Identity
-from .parallel import imap, thread_count
+from .parallel import check_threads, imap, thread_count
 from .ragged import Ragged
 from .spec import other_tokens
 from .stream_decoder import StreamDecoder, UnknownIds
@@ -68,6 +68,7 @@ class Decoding(Identity):
             ('a b', '')
 
         """
+        check_threads(threads)
         kept = self._kept(ids, skip_special_tokens, unknown_ids)
         if unknown_ids == "mark":
             return self._marked(kept, errors)
@@ -79,6 +80,7 @@ class Decoding(Identity):
 
         Ids, threads and errors as in `decode`.
         """
+        check_threads(threads)
         kept = checked_ids(ids)
         data = self._token_bytes.join(kept, run_with(threads))
         return data if self._edges is None else self._edges.trimmed(data, kept)
@@ -111,6 +113,7 @@ class Decoding(Identity):
             ['a', '', 'b a']
 
         """
+        check_threads(threads)
         rows = checked_rows(batch)
         if skip_special_tokens or unknown_ids != "raise":
             rows = [self._kept(row, skip_special_tokens, unknown_ids) for row in rows]

@@ -18,7 +18,6 @@ from .counts import Document, PretokenCounts
 from .errors import CorpusError, VocabularyError
 from .kinds import Format
 from .normalize import BYTE_ORDER
-from .parallel import apart
 from .progress import Progress, resolve
 from .settings import settings_of
 from .spec import TextRules, TokenizerSpec
@@ -97,7 +96,7 @@ def _learn(tokenizer: Tokenizer, plan: Plan, counts: PretokenCounts, report: Rep
     check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
     spec = tokenizer.spec
     ids = sorted(spec.vocab)
-    trainer = apart(partial(_trainer, tokenizer, plan, counts, ids), abandon=True)
+    trainer = _trainer(tokenizer, plan, counts, ids)
     done = False
     while not done:
         done = trainer.step(VISITS)

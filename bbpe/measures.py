@@ -15,6 +15,7 @@ from .encoding import TextEncoder, id_dtype
 from .errors import SpecialTokenError
 from .located import check_places, located
 from .normalize import Text, text_bytes
+from .parallel import check_threads
 from .pipeline import RuleEncoder
 from .ragged import Ragged
 from .specials import Matcher, Selection, SpecialTokens
@@ -53,6 +54,7 @@ class Measures(Decoding):
         >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).count_tokens("lower")
         3
         """
+        check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         count = self._encoder.count(text, matcher, threads)
         return count + sum(map(len, self._around)) if add_special_tokens else count
@@ -71,6 +73,7 @@ class Measures(Decoding):
         >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).count_tokens_batch(["low", "", "lower"])
         array([1, 0, 3])
         """
+        check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         counts = self._encoder.counts(as_batch(texts), matcher, threads)
         return counts + sum(map(len, self._around)) if add_special_tokens else counts
@@ -232,6 +235,7 @@ class Measures(Decoding):
         pad = self._padding() if pad_id is None else _checked_id(pad_id, "pad_id")
         if not 0 <= pad <= np.iinfo(chosen).max:
             raise ValueError(f"pad_id is {pad}; expected 0 to {np.iinfo(chosen).max}")
+        check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         rows = self._encoder.rows(as_batch(texts), matcher, threads)
         around = self._around if add_special_tokens else ((), ())

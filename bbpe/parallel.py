@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
-from threading import Thread
-from typing import TypeVar
+from threading import Lock, Thread
+from typing import Generic, TypeVar
 
 from .core.cpu import Place, yield_cpu
 from .core.helper import Helper
@@ -16,6 +16,10 @@ from .core.tasks import Tasks
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+#: More than any machine has cores.
+MOST_THREADS = 1 << 16
 
 
 def thread_count(threads: int | None) -> int:
@@ -27,15 +31,22 @@ def thread_count(threads: int | None) -> int:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(threads, bool) or not isinstance(threads, int):
         raise TypeError(f"threads must be an int or None, not {type(threads).__name__}")
-    if threads < 1:
-        raise ValueError(f"threads is {threads}; expected at least 1")
+    if not 1 <= threads <= MOST_THREADS:
+        raise ValueError(f"threads is {threads}; expected 1 to {MOST_THREADS}")
     return threads
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise as `thread_count` does, also where the work is too little for more than one thread."""
+    if threads is not None:
+        thread_count(threads)
 
 
 def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:
     """Yield `function(item)` in the order of the items; at most `2 * threads` results wait.
 
-    One thread means no pool. An error, Ctrl-C too, cancels what has not begun.
+    One thread means no pool, and where the system has no more threads those that there are do it, this one if there are
+    none. An error, Ctrl-C too, cancels what has not begun.
 
     >>> list(imap(len, ["a", "bcd"], threads=2))
     [1, 3]
@@ -44,17 +55,50 @@ def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int
     if workers == 1:
         yield from map(function, items)
         return
-    pool = ThreadPoolExecutor(workers)
+    pool, items = ThreadPoolExecutor(workers), iter(items)
     waiting: deque[Future[Result]] = deque()
+    has_threads = False
     try:
         for item in items:
-            waiting.append(pool.submit(function, item))
+            task = _Task(function, item)
+            try:
+                pool.submit(task.run)
+                has_threads = True
+            except RuntimeError:
+                task.run()
+                if not has_threads:
+                    yield task.future.result()
+                    yield from map(function, items)
+                    return
+            waiting.append(task.future)
             if len(waiting) >= 2 * workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+class _Task(Generic[Item, Result]):
+    """A call that whoever comes first makes: a pool that gets no thread for it may leave it to one that it has."""
+
+    def __init__(self, function: Callable[[Item], Result], item: Item) -> None:
+        self._function, self._item, self._taken = function, item, Lock()
+        self.future: Future[Result] = Future()
+
+    def cancel(self) -> bool:
+        """Have nobody make the call; false if somebody does or has."""
+        return self._taken.acquire(blocking=False)
+
+    def run(self) -> None:
+        if not self.cancel():
+            return
+        future = self.future
+        try:
+            future.set_result(self._function(self._item))
+        except BaseException as error:
+            future.set_exception(error)
+            del self, future  # the error refers to this frame
 
 
 def submit_all(
@@ -88,7 +132,10 @@ _IDLE = deque[Helper]()
 def _end_idle() -> None:
     """End the threads that wait for work, and return when they have: Python warns where one is there at a fork."""
     while _IDLE:
-        helper = _helper()
+        try:
+            helper = _IDLE.pop()
+        except IndexError:
+            return
         helper.give(None)
         helper.wait()
 
@@ -101,11 +148,12 @@ if hasattr(os, "register_at_fork"):
 def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseException], None]) -> None:
     """Call `work(0)` in this thread and `work(1)` to `work(threads - 1)` in others, and return when all have.
 
-    `work` raises nothing. `stop` gets what interrupts this thread, Ctrl-C while it waits too, and has the others end
-    soon: they are waited for even then, as they use what the caller may free. Then they wait for the next call, as many
-    as there are cores; Python does not wait for them when it exits. They run where this thread may, but none stays
-    behind it on its processor: Linux has often put it there, and two threads then took as long as one, 6.1 instead of
-    3.1 ms for 8 MB of English.
+    Where the system has no more threads, this one makes the calls of those that are missing when its own is done.
+    `stop` gets what is raised, also what interrupts this thread while it waits, and has the others end soon: they are
+    waited for even then, as they use what the caller may free. Then they wait for the next call, as many as there are
+    cores; Python does not wait for them when it exits. They run where this thread may, but none stays behind it on its
+    processor: Linux has often put it there, and two threads then took as long as one, 6.1 instead of 3.1 ms for 8 MB of
+    English.
 
     >>> squares = [0, 0, 0]
     >>> together(lambda number: squares.__setitem__(number, number**2), 3, print)
@@ -119,29 +167,47 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseExce
         work(number)
 
     helpers: list[Helper] = []
+    unheard: BaseException | None = None
     try:
-        for number in range(1, threads):
-            helpers.append(_helper())
-            helpers[-1].give(partial(run, number))
+        while len(helpers) < threads - 1 and (helper := _helper()) is not None:
+            helpers.append(helper)
+            helper.give(partial(run, len(helpers)))
             yield_cpu()
-        work(0)
+        for number in (0, *range(len(helpers) + 1, threads)):
+            work(number)
     except BaseException as error:
-        stop(error)
+        unheard = _stopped(stop, error)
     for helper in helpers:
         while True:
             try:
                 helper.wait()
                 break
             except BaseException as error:
-                stop(error)
+                unheard = _stopped(stop, error) or unheard
         _dismiss(helper)
+    if unheard is not None:
+        raise unheard
 
 
-def _helper() -> Helper:
+def _stopped(stop: Callable[[BaseException], None], error: BaseException) -> BaseException | None:
+    """Call `stop`; returns what that raises, for want of memory say: nobody may leave before the others have ended."""
+    try:
+        stop(error)
+    except BaseException as worse:
+        return worse
+    return None
+
+
+def _helper() -> Helper | None:
+    """Return a thread that waits, or a new one; None where the system has no more."""
     try:
         return _IDLE.pop()
     except IndexError:
+        pass
+    try:
         return Helper()
+    except (RuntimeError, MemoryError):
+        return None
 
 
 def _dismiss(helper: Helper) -> None:
@@ -156,42 +222,39 @@ def run(tasks: Tasks, work: Callable[[int], None]) -> None:
 
     The first error ends all of them and is raised.
     """
-    errors: list[BaseException] = []
-
-    def fail(error: BaseException) -> None:
-        errors.append(error)
-        tasks.stop()
 
     def attempt(worker: int) -> None:
         try:
             work(worker)
         except BaseException as error:
-            fail(error)
+            tasks.fail(error)
 
-    together(attempt, tasks.threads, fail)
-    try:
-        if errors:
-            raise errors[0]
-    finally:
-        errors.clear()  # an error refers to this frame
+    together(attempt, tasks.threads, tasks.fail)
+    tasks.raise_error()
 
 
-def apart(work: Callable[[], Result], *, abandon: bool = False) -> Result:
-    """Return `work()`, done in a thread, so that Ctrl-C is heard although the work is one long call into C.
+def apart(work: Callable[[], Result], stop: Callable[[], object] = lambda: None) -> Result:
+    """Return `work()`, done in a thread, so that Ctrl-C is heard although the work is long calls into C.
 
-    The work then goes on to its end, which nobody sees but the interpreter, which waits for it before it exits.  With
-    `abandon` it does not; only work that is all C may be left like that, since C++ would not survive it.
+    `stop` is called then, and has the work end soon: it is waited for, as it may write to what the caller takes away.
+    Where the system has no more threads, this one does it.
 
     >>> apart(lambda: 1 + 1)
     2
     """
-    future: Future[Result] = Future()
-
-    def run() -> None:
+    task = _Task(lambda _: work(), None)
+    thread = Thread(target=task.run)
+    try:
         try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    Thread(target=run, daemon=abandon).start()
-    return future.result()
+            thread.start()
+        except RuntimeError:
+            task.run()
+        return task.future.result()
+    except BaseException:
+        stop()
+        raise
+    finally:
+        if not task.cancel():
+            wait([task.future])
+            if thread.ident is not None:
+                thread.join()

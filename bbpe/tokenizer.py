@@ -20,6 +20,7 @@ from .first_use import FirstUse
 from .kinds import Format, check_format
 from .measures import Measures, as_batch
 from .normalize import Text, bytes_to_alphabet
+from .parallel import check_threads
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
 from .ragged import Ragged
@@ -151,20 +152,12 @@ class Tokenizer(Measures):
         ids = encoder.to_list(text, matcher)
         if pair is not None:
             second = encoder.to_list(pair, matcher)
-            return self._paired(ids, second) if add_special_tokens else [*ids, *second]
+            template = self.spec.template if add_special_tokens else None
+            return [*ids, *second] if template is None else template.joined(ids, second)
         if add_special_tokens:
             before, behind = self._around
             return [*before, *ids, *behind]
         return ids
-
-    def _paired(self, first: list[int], second: list[int]) -> list[int]:
-        template = self.spec.template
-        if template is None:
-            return [*first, *second]
-        if not template.pair:
-            raise ValueError("the template of this tokenizer has no form for pairs; expected add_special_tokens=False")
-        parts: dict[int | str, list[int]] = {"A": first, "B": second}
-        return [token_id for item, _ in template.pair for token_id in parts.get(item, [item])]  # type: ignore[misc]
 
     def _dropping(self, dropout: float, seed: int | None) -> TextEncoder:
         if not 0 <= dropout <= 1:
@@ -210,6 +203,7 @@ class Tokenizer(Measures):
         array([64], dtype=uint16)
         """
         chosen = id_dtype(dtype, self.vocab_size)
+        check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         ids = self._encoder.to_array(text, matcher, threads)
         if add_special_tokens:
@@ -227,6 +221,7 @@ class Tokenizer(Measures):
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """Return the ids of each text, in order; `threads=None` uses every core when there is enough text."""
+        check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         rows = self._encoder.lists(as_batch(texts), matcher, threads)
         before, behind = self._around
@@ -242,6 +237,7 @@ class Tokenizer(Measures):
         add_special_tokens: bool = False,
     ) -> Ragged:
         """Return the ids of each text as `Ragged(ids: uint32[total], offsets: int64[len(texts) + 1])`."""
+        check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         rows = self._encoder.rows(as_batch(texts), matcher, threads)
         return rows.between(*self._around) if add_special_tokens else rows

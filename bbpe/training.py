@@ -18,7 +18,6 @@ from .counts import Document, PretokenCounts
 from .errors import CorpusError
 from .kinds import Format
 from .normalize import BYTE_ORDER, Text, text_bytes
-from .parallel import apart
 from .patterns import RUN_PARTS, Pattern
 from .progress import Progress, resolve
 from .rowfiles import Rows
@@ -285,17 +284,14 @@ _LEARNERS: dict[str, Callable[[Plan, PretokenCounts, Report], TokenizerSpec]] = 
 
 
 def _trainer(plan: Plan, counts: PretokenCounts) -> Trainer:
-    def make() -> Trainer:
-        return Trainer(
-            counts.table(),
-            BYTE_ORDER,
-            merge_limit=plan.merge_limit,
-            tie_break=plan.tie_break,
-            min_frequency=plan.min_frequency,
-            max_token_length=plan.max_token_length,
-        )
-
-    return apart(make, abandon=True)
+    return Trainer(
+        counts.table(),
+        BYTE_ORDER,
+        merge_limit=plan.merge_limit,
+        tie_break=plan.tie_break,
+        min_frequency=plan.min_frequency,
+        max_token_length=plan.max_token_length,
+    )
 
 
 def _reserved(plan: Plan, size: int) -> list[str]:

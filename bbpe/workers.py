@@ -27,7 +27,8 @@ class Workers:
 
     Who is done takes the part that has waited longest: so nobody waits while there is one, and the numbers of the parts
     of each lane rise, as `Lane` needs.  This thread counts when enough parts wait for the others, for one that only
-    hands out parts would want a core now and then.  Another thread begins when there is a part for it.
+    hands out parts would want a core now and then.  Another thread begins when there is a part for it, as long as the
+    system has more of them.
     """
 
     def __init__(self, rules: Rules, reading: Reading, threads: int) -> None:
@@ -39,16 +40,19 @@ class Workers:
         self._unfinished = 0
         self._error: BaseException | None = None
         self._stopped = False
-        self._begun = 0
+        self._threads: list[Thread] = []
+        self._others = threads - 1
 
     def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # nobody waits for the parts that are being counted, but for the interpreter when it exits
         self._stopped = True
-        for _ in range(self._begun):
+        for _ in self._threads:
             self._tasks.put(None)
+        # each counts the part that it has to its end, which is a moment
+        for thread in self._threads:
+            thread.join()
 
     def put(self, number: int, part: Part) -> None:
         """Have a part counted; numbers rise from call to call.  Raises what an earlier part has raised."""
@@ -72,16 +76,23 @@ class Workers:
         return sum(lane.table.nbytes for lane in self.lanes)
 
     def _give(self, task: _Task) -> None:
-        others = len(self.lanes) - 1
         with self._changed:
             self._raise()
             self._unfinished += 1
         self._tasks.put(task)
-        if self._begun < min(self._tasks.qsize(), others):
-            self._begun += 1
-            Thread(target=self._work, args=(self.lanes[self._begun],)).start()
-        while self._tasks.qsize() > _WAITING * others and self._help():
+        if len(self._threads) < min(self._tasks.qsize(), self._others):
+            self._begin()
+        while self._tasks.qsize() > _WAITING * self._others and self._help():
             pass
+
+    def _begin(self) -> None:
+        """Begin another thread, or know that there is none."""
+        thread = Thread(target=self._work, args=(self.lanes[len(self._threads) + 1],))
+        try:
+            thread.start()
+            self._threads.append(thread)
+        except RuntimeError:
+            self._others = len(self._threads)
 
     def _help(self) -> bool:
         """Do the task that has waited longest in this thread; whether there was one."""
@@ -90,7 +101,9 @@ class Workers:
         except Empty:
             return False
         assert task is not None
-        self._done(task(self._counter, self.lanes[0]), None)
+        self._do(task, self._counter, self.lanes[0])
+        with self._changed:
+            self._raise()
         return True
 
     def _finish(self) -> None:
@@ -107,20 +120,24 @@ class Workers:
             raise self._error
 
     def _work(self, lane: Lane) -> None:
-        counter = PartCounter(self._rules, self._reading)
+        counter: PartCounter | None = None
         while (task := self._tasks.get()) is not None and not self._stopped:
-            try:
-                self._done(task(counter, lane), None)
-            except BaseException as error:
-                self._done(Summary(), error)
+            counter = self._do(task, counter, lane)
 
-    def _done(self, summary: Summary, failed: BaseException | None) -> None:
-        with self._changed:
-            self._summary += summary
-            self._error = self._error or failed
-            self._unfinished -= 1
-            if self._unfinished == 0 or failed is not None:
+    def _do(self, task: _Task, counter: PartCounter | None, lane: Lane) -> PartCounter | None:
+        """Do a task, and keep what it raises: whatever that is, for want of memory too, the task counts as done."""
+        try:
+            counter = counter or PartCounter(self._rules, self._reading)
+            summary = task(counter, lane)
+            with self._changed:
+                self._summary += summary
+        except BaseException as error:
+            self._error = self._error or error
+        finally:
+            with self._changed:
+                self._unfinished -= 1
                 self._changed.notify()
+        return counter
 
 
 def _count(number: int, part: Part, counter: PartCounter, lane: Lane) -> Summary:

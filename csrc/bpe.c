@@ -22,7 +22,7 @@ bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bool by_rank, bool wh
     self->lengths = bbpe_memory_zeroed(id_count, sizeof *self->lengths);
     self->parts = bbpe_memory_new(id_count, sizeof *self->parts);
     bbpe_status status = bbpe_pair_table_init(&self->merges, 0);
-    if (status == BBPE_OK) status = bbpe_pretoken_table_init(&self->tokens);
+    if (status == BBPE_OK) status = bbpe_pretoken_table_init(&self->tokens, 0);
     if (!self->lengths || !self->parts) status = BBPE_NO_MEMORY;
     if (status != BBPE_OK) bbpe_bpe_free(self);
     return status;

@@ -169,6 +169,7 @@ BBPE_INLINE void merge_sure(byte_row *self, size_t n, uint32_t *symbols) {
 /* The cells of the units, of which no pair is looked up yet; returns the cell behind the last one. */
 BBPE_INLINE size_t read_units(const bbpe_bpe *model, cells *to, const bbpe_lanes_unit *units, size_t count) {
     byte_row row;
+    BBPE_DEFINE(row);
     merge_sure(&row, read_bytes(&row, model, units, count), to->symbols + 1);
     size_t start = 0;
     to->symbols[0] = BORDER;
@@ -273,6 +274,8 @@ void bbpe_lanes_avx2(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t
     cells self;
     lookups found;
     int32_t last = 0;
+    BBPE_DEFINE(self);
+    BBPE_DEFINE(found);
     look_up_neighbours(&model->table, &self, &found, read_units(model, &self, units, count));
     for (size_t i = 0; i < count; i++) last = self.last[i] > last ? self.last[i] : last;
     if (last < WIDTH) merge_all(&model->table, &self, &found, count, 1);

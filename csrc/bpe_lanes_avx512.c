@@ -170,6 +170,7 @@ BBPE_INLINE void list_neighbours(const cells *self, lanes length, const __mmask1
 /* What neighbours make. */
 static BBPE_NOINLINE void look_up_neighbours(const bbpe_bpe *model, const neighbours *of, uint32_t *pairs) {
     lookups found;
+    BBPE_DEFINE(found);
     found.count = 0;
     for (size_t i = 0; i < of->count; i += 8) {
         const size_t left = of->count - i, first = found.count;
@@ -192,6 +193,8 @@ BBPE_INLINE cells cells_of(const bbpe_bpe *model, const bbpe_lanes_unit *units, 
     __mmask16 sure[BBPE_LANES_BYTES];
     neighbours all;
     cells self;
+    BBPE_DEFINE(all);
+    BBPE_DEFINE(self);
     const lanes length = read_bytes(&self, units, count, width);
     self.live = _mm512_sub_epi32(_mm512_sllv_epi32(number(1), length), number(1));
     merge_sure(model, &self, length, sure, width);
@@ -264,6 +267,7 @@ BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width)
     const merges all = merges_of(self, width);
     lookups found;
     if (!all.merging) return false;
+    BBPE_DEFINE(found);
     found.count = 0;
     const lanes left = symbols_at(self, all.left_at, 0, width - 2), right = symbols_at(self, all.right_at, 2, width);
     const __mmask16 may_left = note_all(&found, &model->table, left, all.made, all.has_left);

@@ -33,7 +33,7 @@ bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t
     self->marks = bbpe_memory_zeroed(MARK_WORDS, sizeof *self->marks);
     if (self->marks == NULL) return BBPE_NO_MEMORY;
     if (rules & BBPE_CHARSMAP_SQUEEZES) self->stops[' '] = BLANK;
-    return bbpe_pretoken_table_init(&self->kept_strings);
+    return bbpe_pretoken_table_init(&self->kept_strings, 0);
 }
 
 void bbpe_charsmap_free(bbpe_charsmap *self) {

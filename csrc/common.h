@@ -10,11 +10,26 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Words hold byte strings and sizes hold flags in their highest bits: caches, cut points, tables of merges and counts. */
+_Static_assert(sizeof(size_t) == 8 && sizeof(void *) == 8, "this needs a machine of 64 bits");
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "this needs a little-endian machine"
+#endif
+
 typedef enum {
     BBPE_OK = 0,
     BBPE_NO_MEMORY = 1, /* an allocation failed; the object is as it was before the call */
     BBPE_TOO_LARGE = 2, /* a size does not fit the type that holds it */
+    BBPE_CHANGED = 3,   /* another thread wrote to what the caller lent, so that it no longer fits together */
 } bbpe_status;
+
+/* Memory of which more is read than was written, where what comes of the rest is thrown away.  A checked build fills it, so
+ * that a tool that follows values which were never set reports the others. */
+#ifdef BBPE_CHECKED
+#define BBPE_DEFINE(object) ((void)memset(&(object), 0, sizeof(object)))
+#else
+#define BBPE_DEFINE(object) ((void)0)
+#endif
 
 #if defined(__GNUC__) || defined(__clang__)
 #define BBPE_INLINE static inline __attribute__((always_inline, unused))

@@ -45,7 +45,7 @@ static size_t next_slots(range *self, staged *slots) {
     for (; n < STAGED && self->at < self->end; self->at++) {
         bbpe_count_slot *slot = table->slots + self->at;
         BBPE_PREFETCH(table->slots + ((self->at + AHEAD) & table->mask));
-        slots[n] = (staged){slot, bbpe_count_slot_hash(slot)};
+        slots[n] = (staged){slot, bbpe_count_table_hash(table, slot)};
         const size_t home = bbpe_count_table_home(table, slots[n].hash);
         n += (size_t)(!bbpe_count_slot_is_empty(slot) & (home >= self->first) & (home < self->end));
     }
@@ -54,7 +54,7 @@ static size_t next_slots(range *self, staged *slots) {
         const size_t at = self->at & table->mask;
         bbpe_count_slot *slot = table->slots + at;
         if (bbpe_count_slot_is_empty(slot) || (at >= self->first && at < self->end)) break;
-        slots[n] = (staged){slot, bbpe_count_slot_hash(slot)};
+        slots[n] = (staged){slot, bbpe_count_table_hash(table, slot)};
         const size_t home = bbpe_count_table_home(table, slots[n].hash);
         n += (size_t)((home >= self->first) & (home < self->end));
     }

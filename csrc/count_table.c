@@ -1,10 +1,8 @@
 #include "count_table.h"
 
+#include "ends.h"
 #include "memory.h"
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "keys are byte strings in words: this needs a little-endian machine"
-#endif
 #if defined(__GNUC__) && !defined(__clang__)
 /* a vector made of two words just stored waits for both to reach the cache */
 #pragma GCC optimize("no-tree-slp-vectorize")
@@ -55,8 +53,10 @@ static bbpe_status make(bbpe_count_table *self, size_t capacity) {
     return self->slots ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
-bbpe_status bbpe_count_table_init(bbpe_count_table *self) {
+bbpe_status bbpe_count_table_init(bbpe_count_table *self, uint64_t salt) {
     memset(self, 0, sizeof *self);
+    self->salt_lo = BBPE_HASH_SALT_LO ^ salt;
+    self->salt_hi = BBPE_HASH_SALT_HI ^ bbpe_hash_u64(salt);
     return make(self, LEAST_SLOTS);
 }
 
@@ -71,8 +71,8 @@ size_t bbpe_count_table_memory(const bbpe_count_table *self) {
 }
 
 /* Sixteen bytes at a time; the last sixteen overlap those before. */
-static uint64_t hash_long(const uint8_t *bytes, size_t n) {
-    uint64_t words[2], hash = (uint64_t)n;
+static uint64_t hash_long(const bbpe_count_table *self, const uint8_t *bytes, size_t n) {
+    uint64_t words[2], hash = (uint64_t)n ^ self->salt_hi;
     for (size_t i = 0; i + 16 < n; i += 16) {
         memcpy(words, bytes + i, 16);
         hash = bbpe_hash_two(hash ^ words[0], words[1] + hash);
@@ -111,7 +111,7 @@ static bbpe_status grow(bbpe_count_table *self, size_t capacity) {
     for (size_t i = 0; i <= self->mask; i++) {
         const bbpe_count_slot *slot = self->slots + i;
         if (bbpe_count_slot_is_empty(slot)) continue;
-        size_t to = bbpe_count_table_home(&grown, bbpe_count_slot_hash(slot));
+        size_t to = bbpe_count_table_home(&grown, bbpe_count_table_hash(self, slot));
         while (!bbpe_count_slot_is_empty(grown.slots + to)) to = (to + 1) & grown.mask;
         grown.slots[to] = *slot;
     }
@@ -195,9 +195,9 @@ BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *
     uint64_t lo, hi, hash;
     if (BBPE_LIKELY(n <= BBPE_COUNT_INLINE)) {
         short_key(bytes, n, room, &lo, &hi);
-        hash = bbpe_hash_two(lo, hi);
+        hash = bbpe_hash_salted(lo ^ self->salt_lo, hi ^ self->salt_hi);
     } else {
-        lo = hash = hash_long(bytes, n);
+        lo = hash = hash_long(self, bytes, n);
         hi = BBPE_COUNT_LONG | n;
         stage->long_bytes += arena_size(n);
     }
@@ -210,6 +210,7 @@ BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *
 BBPE_INLINE size_t put_short(const bbpe_count_table *self, block *stage, const uint8_t *text, size_t size, size_t start,
                              const size_t *ends, size_t n) {
     const size_t room = STAGED - stage->count, most = n < room ? n : room;
+    const uint64_t salt_lo = self->salt_lo, salt_hi = self->salt_hi; /* in registers */
     staged *item = stage->items + stage->count;
     size_t i = 0;
     for (; i < most; i++, item++) {
@@ -220,7 +221,7 @@ BBPE_INLINE size_t put_short(const bbpe_count_table *self, block *stage, const u
         memcpy(&hi, text + start + 8, 8);
         item->lo = lo &= MASKS[length][0];
         item->hi = hi = (hi & MASKS[length][1]) | (uint64_t)length << 56;
-        item->hash = bbpe_hash_two(lo, hi);
+        item->hash = bbpe_hash_salted(lo ^ salt_lo, hi ^ salt_hi);
         BBPE_PREFETCH(self->slots + bbpe_count_table_home(self, item->hash));
         start = ends[i];
     }
@@ -276,6 +277,24 @@ bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, si
                                  const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut) {
     return times ? add_all(self, text, size, start, ends, times, n, longest, cut)
                  : add_all(self, text, size, start, ends, NULL, n, longest, cut);
+}
+
+bbpe_status bbpe_count_table_add_given(bbpe_count_table *self, const uint8_t *text, size_t size, size_t start,
+                                       const int64_t *ends, const uint64_t *times, size_t n, size_t longest,
+                                       uint64_t *cut) {
+    size_t some[STAGED], end = start;
+    for (size_t i = 0; i < n; start = end) {
+        size_t count = 0;
+        for (; count < STAGED && i + count < n; count++) {
+            if (!bbpe_ends_next(ends + i + count, size, &end)) return BBPE_CHANGED;
+            some[count] = end;
+        }
+        const bbpe_status status =
+            bbpe_count_table_add(self, text, size, start, some, times ? times + i : NULL, count, longest, cut);
+        if (status != BBPE_OK) return status;
+        i += count;
+    }
+    return BBPE_OK;
 }
 
 void bbpe_count_table_order(const bbpe_count_table *self, size_t *order) {

@@ -33,9 +33,12 @@ typedef struct {
     size_t arena_used, arena_capacity;
     size_t bytes; /* of all different pretokens together */
     uint64_t total, total_high; /* the sum of all counts */
+    uint64_t salt_lo, salt_hi;  /* what words are changed by before they are hashed */
 } bbpe_count_table;
 
-bbpe_status bbpe_count_table_init(bbpe_count_table *self);
+/* `salt`: any number that who made the corpus does not know, or its words could all have one hash.  No answer depends on it,
+ * and tables that are added up have the same. */
+bbpe_status bbpe_count_table_init(bbpe_count_table *self, uint64_t salt);
 void bbpe_count_table_free(bbpe_count_table *self);
 /* Memory held, in bytes. */
 size_t bbpe_count_table_memory(const bbpe_count_table *self);
@@ -46,6 +49,11 @@ size_t bbpe_count_table_memory(const bbpe_count_table *self);
  * different pretokens, 32 GiB of long ones, or a count of 2^64; some of what comes before it has been counted. */
 bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, size_t size, size_t start,
                                  const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut);
+
+/* The same where another thread may write to the ends: BBPE_CHANGED when one is before the last one or behind the text. */
+bbpe_status bbpe_count_table_add_given(bbpe_count_table *self, const uint8_t *text, size_t size, size_t start,
+                                       const int64_t *ends, const uint64_t *times, size_t n, size_t longest,
+                                       uint64_t *cut);
 
 /* Write the numbers of the slots in the order of first appearance, `count` of them, or the counts. */
 void bbpe_count_table_order(const bbpe_count_table *self, size_t *order);
@@ -59,8 +67,8 @@ BBPE_INLINE size_t bbpe_count_slot_length(const bbpe_count_slot *slot) {
     return (size_t)(slot->hi >= BBPE_COUNT_LONG ? slot->hi - BBPE_COUNT_LONG : slot->hi >> 56);
 }
 
-BBPE_INLINE uint64_t bbpe_count_slot_hash(const bbpe_count_slot *slot) {
-    return slot->hi >= BBPE_COUNT_LONG ? slot->lo : bbpe_hash_two(slot->lo, slot->hi);
+BBPE_INLINE uint64_t bbpe_count_table_hash(const bbpe_count_table *self, const bbpe_count_slot *slot) {
+    return slot->hi >= BBPE_COUNT_LONG ? slot->lo : bbpe_hash_salted(slot->lo ^ self->salt_lo, slot->hi ^ self->salt_hi);
 }
 
 /* Where the search for a hash begins. */

@@ -1,6 +1,7 @@
 /* Blocks of pretokens, and the states that calls borrow. */
 #include "encode_stage.h"
 
+#include "ends.h"
 #include "memory.h"
 
 enum {
@@ -36,8 +37,13 @@ void bbpe_encoder_free(bbpe_encoder *self) {
     memset(self, 0, sizeof *self);
 }
 
+/* All but the desk, the content of which is never asked for. */
+static void clear(bbpe_encode_state *self) {
+    memset(self, 0, offsetof(bbpe_encode_state, desk));
+}
+
 void bbpe_encode_state_init(bbpe_encode_state *self) {
-    memset(self, 0, sizeof *self);
+    clear(self);
     bbpe_hot_cache_use(&self->hot, self->first_entries, BBPE_ENCODE_FIRST_ENTRIES, self->first_slots,
                        BBPE_ENCODE_FIRST_SLOTS);
 }
@@ -62,7 +68,7 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
     bbpe_memory_free(self->ids);
     bbpe_memory_free(self->pin);
     bbpe_room_close(&self->early);
-    memset(self, 0, sizeof *self);
+    clear(self);
 }
 
 void bbpe_encode_state_pin(bbpe_encode_state *self, bool serves) {
@@ -87,9 +93,9 @@ bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
 /* Units behind the last of which 16 bytes may be read. */
 BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
                                     uint32_t *ids) {
-    bbpe_stage stage;
-    self->loops->fill(&stage, &state->hot, block, block->wide && self->has_wholes);
-    ids = self->loops->emit(&stage, block->count, self, state, block->text, ids);
+    bbpe_stage *const stage = &state->desk.stage;
+    self->loops->fill(stage, &state->hot, block, block->wide && self->has_wholes);
+    ids = self->loops->emit(stage, block->count, self, state, block->text, ids);
     bbpe_encode_late(self, state);
     return ids;
 }
@@ -120,7 +126,7 @@ static uint32_t *encode_units(const bbpe_encoder *self, bbpe_encode_state *state
 uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
                                 uint32_t *ids) {
     if (!self->has_cuts || !block->wide) return encode_units(self, state, block, ids);
-    size_t ends[BBPE_STAGE + BBPE_CUT_ROOM];
+    size_t *const ends = state->desk.unit_ends;
     bbpe_cutting cutting = bbpe_cutting_of(block->text, block->n, block->start, block->ends, block->count);
     bbpe_pretokens units = {block->text, block->n, block->start, ends, 0, true};
     while ((units.count = self->cut(&self->cuts, &cutting, self->has_wholes ? BBPE_CUT_PART : 0, ends, BBPE_STAGE)) > 0) {
@@ -131,8 +137,7 @@ uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *sta
 }
 
 /* The next pretokens of a text, as many as there is room for. */
-static bbpe_pretokens split_next(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n,
-                                 size_t ends[BBPE_STAGE]) {
+static bbpe_pretokens split_next(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n, size_t *ends) {
     bbpe_pretokens block = {text, n, start, ends, 0, false};
     block.count = self->fill(&self->scheme, text, start, n, ends, BBPE_STAGE, &block.wide);
     return block;
@@ -140,7 +145,7 @@ static bbpe_pretokens split_next(const bbpe_encoder *self, const uint8_t *text, 
 
 bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                              uint32_t *ids, size_t *count) {
-    size_t ends[BBPE_STAGE], start = 0;
+    size_t *const ends = state->desk.ends, start = 0;
     uint32_t *out = ids;
     while (start < n && state->status == BBPE_OK) {
         const bbpe_pretokens block = split_next(self, text, start, n, ends);
@@ -154,7 +159,7 @@ bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state,
 
 bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                                    size_t limit, bool keeps, size_t *count) {
-    size_t ends[BBPE_STAGE], start = 0;
+    size_t *const ends = state->desk.ends, start = 0;
     while (start < n && *count <= limit && state->status == BBPE_OK) {
         const bbpe_pretokens block = split_next(self, text, start, n, ends);
         const size_t end = ends[block.count - 1], kept = keeps ? *count : 0;
@@ -167,15 +172,15 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
     return state->status;
 }
 
-bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                                 const int64_t *ends, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
                                 size_t *count) {
-    size_t start = 0;
+    size_t start = 0, end = 0;
     state->status = BBPE_OK;
     *count = 0;
     for (size_t i = 0; i < pretokens && state->status == BBPE_OK; i++) {
         size_t found = 0;
-        const size_t end = (size_t)ends[i];
+        if (!bbpe_ends_next(ends + i, n, &end)) return state->status = BBPE_CHANGED;
         state->status = bbpe_bpe_merge_dropout(self->model.bpe, &state->work, text + start, end - start, dropout,
                                                ids + *count, &found);
         *count += bbpe_bpe_put_outputs(self->model.bpe, ids + *count, found);
@@ -184,16 +189,17 @@ bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *sta
     return state->status;
 }
 
-bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                               const int64_t *given, size_t pretokens, uint32_t *ids, size_t *count) {
-    size_t ends[BBPE_STAGE], start = 0;
-    const size_t n = pretokens ? (size_t)given[pretokens - 1] : 0;
+    size_t *const ends = state->desk.ends, start = 0, end = 0;
     uint32_t *out = ids;
     state->status = BBPE_OK;
     for (size_t i = 0; i < pretokens && state->status == BBPE_OK;) {
         bbpe_pretokens block = {text, n, start, ends, 0, false};
-        for (; i < pretokens && block.count < BBPE_STAGE; i++)
-            if ((size_t)given[i] != start) start = ends[block.count++] = (size_t)given[i];
+        for (; i < pretokens && block.count < BBPE_STAGE; i++) {
+            if (!bbpe_ends_next(given + i, n, &end)) state->status = BBPE_CHANGED;
+            if (end != start) start = ends[block.count++] = end;
+        }
         block.wide = bbpe_utf8_has_wide(text + block.start, start - block.start);
         out = bbpe_encode_pretokens(self, state, &block, out);
     }

@@ -74,6 +74,39 @@ typedef struct {
 
 enum { BBPE_ENCODE_FIRST_ENTRIES = 64, BBPE_ENCODE_FIRST_SLOTS = 16 };
 
+enum { BBPE_STAGE = 768 }; /* units: with 256 of them English 4, multilingual text 6, Chinese 7 % more (Zen 3) */
+
+/* Units, and where their entries may be.  The key of one of more than 15 bytes: its place in the text << 6 | its length, with
+ * the flag of a part, and its hash as a pretoken; of one of more than 47 bytes 63, and its length. */
+typedef struct {
+    _Alignas(64) bbpe_cache_key keys[BBPE_STAGE];
+    _Alignas(64) const bbpe_cache_entry *homes[BBPE_STAGE];
+} bbpe_stage;
+
+/* What the units that wait encode to (encode_pending.c). */
+typedef struct {
+    uint32_t ids[BBPE_PENDING_UNITS][BBPE_LANES_BYTES];
+    size_t counts[BBPE_PENDING_UNITS];
+} bbpe_unit_ids;
+
+enum { BBPE_JOINED_TEXTS = 256 };
+
+/* Texts side by side in the window, which end there (encode_batch.c). */
+typedef struct {
+    size_t used, count;
+    size_t ends[BBPE_JOINED_TEXTS];
+} bbpe_joined_texts;
+
+/* What a call would have on the stack, which a thread may have 64 KiB of, or less than that left. */
+typedef struct {
+    bbpe_stage stage;
+    size_t ends[BBPE_STAGE]; /* of pretokens, */
+    size_t unit_ends[BBPE_STAGE + BBPE_CUT_ROOM]; /* and of their units */
+    bbpe_unit_ids unit_ids;
+    bbpe_joined_texts joined;
+    uint32_t *text_ends[BBPE_JOINED_TEXTS]; /* where the ids of each of these end */
+} bbpe_encode_desk;
+
 typedef struct {
     bbpe_hot_cache hot;
     bbpe_shared_cache *shared; /* or NULL; the state is one of its owners */
@@ -99,6 +132,7 @@ typedef struct {
     /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];
     bbpe_cache_slot first_slots[BBPE_ENCODE_FIRST_SLOTS];
+    bbpe_encode_desk desk;
 } bbpe_encode_state;
 
 /* A text in memory: bytes of UTF-8 (unit_size 0), or a str's units of 1, 2 or 4 bytes. */
@@ -114,7 +148,7 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
                               bbpe_split_fill fill);
 void bbpe_encoder_free(bbpe_encoder *self);
 
-/* With the small tables that it holds itself. */
+/* With the small tables that it holds itself, in memory of bbpe_memory_table. */
 void bbpe_encode_state_init(bbpe_encode_state *self);
 /* Go over to larger tables with what the present ones have; false without memory, and nothing changes. */
 bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots);
@@ -139,8 +173,9 @@ bbpe_status bbpe_encode_units(const bbpe_encoder *self, bbpe_encode_state *state
  * NULL, and how many they are is all that is asked, without memory for all of them. */
 bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
                               const size_t *lengths, size_t count, uint32_t *ids, size_t *counts);
-/* The same where the caller has cut n bytes of UTF-8 into `pretokens`, by their ends. */
-bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+/* The same where the caller has cut n bytes of UTF-8 into `pretokens`, by their ends, which another thread may write to:
+ * BBPE_CHANGED when they fall or pass n. */
+bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                               const int64_t *ends, size_t pretokens, uint32_t *ids, size_t *count);
 /* Count the ids of units [start, end) of a text as if it were all of it, without memory for all of them, and no further
  * than to more than `limit`: what stands at the beginning is settled long before the end.  With `keeps` the ids stay in
@@ -152,7 +187,7 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
                                    size_t limit, bool keeps, size_t *count);
 /* The ids of pretokens, given as above, when each merge is skipped at random (bbpe_bpe_merge_dropout), for which nothing
  * is remembered. */
-bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text,
+bbpe_status bbpe_encode_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
                                 const int64_t *ends, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
                                 size_t *count);
 /* More ids than so many units can have: a token is at least one byte. */

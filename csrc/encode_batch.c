@@ -9,23 +9,16 @@
 enum {
     WINDOW = 1 << 16, /* bytes of texts: they stay in the L2 cache beside the tables; half as many take 1 % longer */
     BEHIND = 16,      /* what may be read behind the last text, or overwritten by transcoding */
-    MOST_TEXTS = 256, /* in a window */
     LEAST_ENDS = 256, /* for which splitting takes two stretches in turn */
 };
 
-/* Texts side by side in the window, which end there. */
-typedef struct {
-    size_t used, count;
-    size_t ends[MOST_TEXTS];
-} joined_texts;
-
-static bool has_room(const joined_texts *self, size_t bytes) {
-    return self->count < MOST_TEXTS && self->used + bytes + BEHIND <= WINDOW;
+static bool has_room(const bbpe_joined_texts *self, size_t bytes) {
+    return self->count < BBPE_JOINED_TEXTS && self->used + bytes + BEHIND <= WINDOW;
 }
 
 /* Put a text behind the others.  If it begins with tails of a character that those seem to begin, it may be cut before
  * that: no token crosses the border then (cut_points.h). */
-static void join(joined_texts *self, bbpe_encode_text text, size_t length, uint8_t *window) {
+static void join(bbpe_joined_texts *self, bbpe_encode_text text, size_t length, uint8_t *window) {
     uint8_t *const to = window + self->used;
     size_t next;
     if (text.unit_size > 0) {
@@ -46,10 +39,10 @@ static uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state
 }
 
 /* The ids of all that is joined, and how many each text has. */
-static uint32_t *encode_joined(const bbpe_encoder *self, bbpe_encode_state *state, joined_texts *texts, uint32_t *ids,
-                               size_t *counts) {
-    uint32_t *text_ends[MOST_TEXTS], *begin = ids;
-    size_t ends[BBPE_STAGE], start = 0;
+static uint32_t *encode_joined(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *ids, size_t *counts) {
+    bbpe_joined_texts *const texts = &state->desk.joined;
+    uint32_t **const text_ends = state->desk.text_ends, *begin = ids;
+    size_t *const ends = state->desk.ends, start = 0;
     bbpe_pretokens block = {state->window, texts->used + BEHIND, 0, ends, 0, false};
     state->text_ends = text_ends;
     memset(state->window + texts->used, 0, BEHIND); /* no answer depends on these, but they are read */
@@ -85,26 +78,25 @@ static uint32_t *encode_alone(const bbpe_encoder *self, bbpe_encode_state *state
 }
 
 /* Those that are joined; ids that nobody wants are written where the next ones will be, too. */
-static uint32_t *encode_some(const bbpe_encoder *self, bbpe_encode_state *state, joined_texts *texts, uint32_t *ids,
-                             size_t *counts) {
-    if (ids != NULL) return encode_joined(self, state, texts, ids, counts);
+static uint32_t *encode_some(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *ids, size_t *counts) {
+    if (ids != NULL) return encode_joined(self, state, ids, counts);
     state->status = bbpe_encode_state_reserve(state, WINDOW);
-    if (state->status == BBPE_OK) encode_joined(self, state, texts, state->ids, counts);
+    if (state->status == BBPE_OK) encode_joined(self, state, state->ids, counts);
     return NULL;
 }
 
 bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
                               const size_t *lengths, size_t count, uint32_t *ids, size_t *counts) {
-    joined_texts joined;
-    joined.used = joined.count = 0;
+    bbpe_joined_texts *const joined = &state->desk.joined;
+    joined->used = joined->count = 0;
     state->status = BBPE_OK;
     if (!bbpe_encode_state_window(state, WINDOW)) return state->status;
     for (size_t i = 0; i < count && state->status == BBPE_OK; i++) {
         const size_t bound = bbpe_encode_bound(texts[i].unit_size, lengths[i]);
-        if (!has_room(&joined, bound)) ids = encode_some(self, state, &joined, ids, counts + i - joined.count);
-        if (has_room(&joined, bound)) join(&joined, texts[i], lengths[i], state->window);
+        if (!has_room(joined, bound)) ids = encode_some(self, state, ids, counts + i - joined->count);
+        if (has_room(joined, bound)) join(joined, texts[i], lengths[i], state->window);
         else if (state->status == BBPE_OK) ids = encode_alone(self, state, texts[i], lengths[i], ids, counts + i);
     }
-    if (state->status == BBPE_OK) encode_some(self, state, &joined, ids, counts + count - joined.count);
+    if (state->status == BBPE_OK) encode_some(self, state, ids, counts + count - joined->count);
     return state->status;
 }

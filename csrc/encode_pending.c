@@ -6,12 +6,6 @@
 /* Units that are worth a group: one of sixteen short ones takes 1.3 to 2.3 us, a unit alone 0.18 to 0.28. */
 enum { LEAST_LANES = 8 };
 
-/* What the units that wait encode to. */
-typedef struct {
-    uint32_t ids[BBPE_PENDING_UNITS][BBPE_LANES_BYTES];
-    size_t counts[BBPE_PENDING_UNITS];
-} unit_ids;
-
 static size_t length_of(const bbpe_pending *self, size_t number) {
     const bbpe_pending_unit *unit = self->units + number;
     return BBPE_LIKELY(unit->entry != NULL) ? bbpe_cache_key_length(unit->key) : self->longs[number].n;
@@ -31,7 +25,7 @@ BBPE_INLINE bool read_unit(const bbpe_pending *self, size_t number, bbpe_lanes_u
 }
 
 /* One unit alone. */
-static void encode_one(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, unit_ids *to) {
+static void encode_one(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, bbpe_unit_ids *to) {
     bbpe_lanes_unit unit;
     const bool is_part = read_unit(&state->pending, number, &unit);
     to->counts[number] = bbpe_encode_fresh(self, state, unit.bytes, unit.n, is_part, to->ids[number]);
@@ -39,11 +33,12 @@ static void encode_one(const bbpe_encoder *self, bbpe_encode_state *state, size_
 
 /* Units by their numbers, of nearly one length. */
 static void encode_group(const bbpe_encoder *self, const bbpe_pending *pending, const uint8_t *numbers, size_t count,
-                         unit_ids *to) {
+                         bbpe_unit_ids *to) {
     const bbpe_bpe *model = self->model.bpe;
     bbpe_lanes_unit units[BBPE_LANES];
     uint32_t *ids[BBPE_LANES];
     size_t counts[BBPE_LANES];
+    BBPE_DEFINE(units);
     for (size_t i = 0; i < count; i++) {
         (void)read_unit(pending, numbers[i], units + i);
         ids[i] = to->ids[numbers[i]];
@@ -54,7 +49,7 @@ static void encode_group(const bbpe_encoder *self, const bbpe_pending *pending, 
 
 /* Units that are a token as a whole; the numbers of the others stay. */
 static size_t encode_wholes(const bbpe_encoder *self, const bbpe_pending *pending, uint8_t *numbers, size_t count,
-                            unit_ids *to) {
+                            bbpe_unit_ids *to) {
     size_t others = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t number = numbers[i];
@@ -76,7 +71,7 @@ static void sort_by_length(const bbpe_pending *pending, uint8_t *numbers) {
     for (size_t i = 0; i < pending->unit_count; i++) numbers[starts[length_of(pending, i)]++] = (uint8_t)i;
 }
 
-static void encode_units(const bbpe_encoder *self, bbpe_encode_state *state, unit_ids *to) {
+static void encode_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_unit_ids *to) {
     uint8_t numbers[BBPE_PENDING_UNITS];
     size_t count = state->pending.unit_count;
     sort_by_length(&state->pending, numbers);
@@ -140,7 +135,7 @@ BBPE_INLINE uint32_t *move_down(uint32_t *to, const uint32_t *ids, size_t count,
 }
 
 /* Fill the places with ids and close the gaps they leave; returns the end. */
-static uint32_t *fill_places(bbpe_encode_state *state, const unit_ids *from, uint32_t *end) {
+static uint32_t *fill_places(bbpe_encode_state *state, const bbpe_unit_ids *from, uint32_t *end) {
     const bbpe_pending *pending = &state->pending;
     uint32_t *to = pending->places[0].ids;
     for (size_t i = 0; i < pending->place_count; i++) {
@@ -160,13 +155,13 @@ static uint32_t *fill_places(bbpe_encode_state *state, const unit_ids *from, uin
 
 uint32_t *bbpe_encode_pending(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end) {
     bbpe_pending *pending = &state->pending;
-    unit_ids ids;
+    bbpe_unit_ids *const ids = &state->desk.unit_ids;
     if (BBPE_LIKELY(pending->place_count == 0)) return end;
     bbpe_encode_late(self, state);
-    encode_units(self, state, &ids);
+    encode_units(self, state, ids);
     if (state->status == BBPE_OK) {
-        for (size_t i = 0; i < pending->unit_count; i++) settle(self, state, i, ids.ids[i], ids.counts[i]);
-        end = fill_places(state, &ids, end);
+        for (size_t i = 0; i < pending->unit_count; i++) settle(self, state, i, ids->ids[i], ids->counts[i]);
+        end = fill_places(state, ids, end);
     }
     pending->unit_count = pending->place_count = 0;
     return end;

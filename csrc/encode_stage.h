@@ -11,15 +11,6 @@
 
 #include "encode.h"
 
-enum { BBPE_STAGE = 768 }; /* units: with 256 of them English 4, multilingual text 6, Chinese 7 % more (Zen 3) */
-
-/* Units, and where their entries may be.  The key of one of more than 15 bytes: its place in the text << 6 | its length, with
- * the flag of a part, and its hash as a pretoken; of one of more than 47 bytes 63, and its length. */
-typedef struct {
-    _Alignas(64) bbpe_cache_key keys[BBPE_STAGE];
-    _Alignas(64) const bbpe_cache_entry *homes[BBPE_STAGE];
-} bbpe_stage;
-
 /* The home of what is not short: no key equals its. */
 extern BBPE_HIDDEN const bbpe_cache_entry bbpe_stage_nowhere;
 

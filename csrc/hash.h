@@ -1,6 +1,6 @@
 /* Hashes of 64-bit keys, of pairs of these and of byte strings.  All spread their entropy over all 64 bits,
- * so a table may take its slot from the low ones.  Not for adversarial secrecy: tables probe linearly
- * and stay at most half full. */
+ * so a table may take its slot from the low ones.  Tables probe linearly and stay at most half full; those of
+ * what strangers write have a salt that these do not know, as a search would else take as long as all strings have one hash. */
 #ifndef BBPE_HASH_H
 #define BBPE_HASH_H
 
@@ -33,8 +33,8 @@ BBPE_INLINE uint64_t bbpe_hash_two(uint64_t a, uint64_t b) {
     return bbpe_hash_salted(a ^ BBPE_HASH_SALT_LO, b ^ BBPE_HASH_SALT_HI);
 }
 
-BBPE_INLINE uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n) {
-    uint64_t h = 0x9E3779B97F4A7C15u ^ (uint64_t)n, word;
+BBPE_INLINE uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n, uint64_t salt) {
+    uint64_t h = 0x9E3779B97F4A7C15u ^ (uint64_t)n ^ salt, word;
     for (; n >= 8; bytes += 8, n -= 8) {
         memcpy(&word, bytes, 8);
         h = bbpe_hash_u64(h ^ word);

@@ -24,7 +24,7 @@ void *bbpe_memory_table(size_t count, size_t size) {
     const uintptr_t first = (uintptr_t)header.memory + sizeof header;
     uint8_t *table = (uint8_t *)header.memory + sizeof header + (alignment - first % alignment) % alignment;
     memcpy(table - sizeof header, &header, sizeof header);
-    if (is_large) bbpe_pages_expect(table, count * size);
+    if (header.pages) bbpe_pages_expect(table, count * size);
     return table;
 }
 

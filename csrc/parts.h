@@ -25,10 +25,11 @@ typedef struct {
 } bbpe_part_memory;
 
 typedef struct {
-    bbpe_tasks *tasks;     /* one for each part; borrowed, as what follows */
-    const int64_t *bounds; /* where each part begins, and the last one ends, in units */
-    size_t a_unit;         /* ids that a unit has at most */
-    uint32_t *ids;         /* room for all of them, and `slack` more, as wherever parts are encoded to */
+    bbpe_tasks *tasks; /* one for each part; borrowed */
+    size_t *bounds;    /* where each part begins, and the last one ends, in units */
+    size_t a_unit;     /* ids that a unit has at most */
+    uint32_t *ids;     /* room for all of them, and `slack` more, as wherever parts are encoded to; borrowed, */
+    bbpe_room *room;   /* and what has it, if not all of it may be written to yet */
     size_t slack;
     size_t roomy;          /* for how many ids a thread has memory at least */
     bbpe_part *parts;
@@ -45,8 +46,9 @@ typedef struct {
     bool is_placed; /* in that of all */
 } bbpe_part_job;
 
-/* `self` is zeroed but for what is borrowed, `slack` and `a_unit`. */
-bbpe_status bbpe_parts_init(bbpe_parts *self);
+/* `self` is zeroed but for `tasks`, `slack` and `a_unit`; `ids` and `room` may come later.  `bounds` has one more than there
+ * are tasks, and is copied; BBPE_CHANGED when it falls. */
+bbpe_status bbpe_parts_init(bbpe_parts *self, const int64_t *bounds);
 void bbpe_parts_free(bbpe_parts *self);
 /* Before it takes any: a thread has this room, which only `begin` opens, for ids that wait. */
 void bbpe_parts_join(bbpe_parts *self, size_t thread, bbpe_room *room);
@@ -55,6 +57,6 @@ bool bbpe_parts_take(bbpe_parts *self, size_t thread, bbpe_part_job *job);
 /* Where their ids are to be written; NULL when the tasks have been stopped. */
 bbpe_status bbpe_parts_begin(bbpe_parts *self, size_t thread, bbpe_part_job *job, uint32_t **ids);
 /* They have been encoded to so many ids. */
-void bbpe_parts_add(bbpe_parts *self, size_t thread, const bbpe_part_job *job, size_t count);
+bbpe_status bbpe_parts_add(bbpe_parts *self, size_t thread, const bbpe_part_job *job, size_t count);
 
 #endif

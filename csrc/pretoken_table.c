@@ -2,8 +2,9 @@
 
 #include "memory.h"
 
-bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self) {
+bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self, uint64_t salt) {
     memset(self, 0, sizeof *self);
+    self->salt = salt;
     self->mask = 1023;
     self->index = bbpe_memory_zeroed(self->mask + 1, sizeof *self->index);
     return self->index ? BBPE_OK : BBPE_NO_MEMORY;
@@ -33,7 +34,7 @@ static bbpe_status grow_index(bbpe_pretoken_table *self, size_t mask) {
     if (index == NULL) return BBPE_NO_MEMORY;
     for (size_t e = 0; e < self->count; e++) {
         const bbpe_pretoken_entry *entry = self->entries + e;
-        size_t i = bbpe_hash_bytes(self->arena + entry->start, entry->length) & mask;
+        size_t i = bbpe_hash_bytes(self->arena + entry->start, entry->length, self->salt) & mask;
         while (index[i]) i = (i + 1) & mask;
         index[i] = (uint32_t)(e + 1);
     }
@@ -77,13 +78,13 @@ bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_preto
 
 const bbpe_pretoken_entry *bbpe_pretoken_table_find(const bbpe_pretoken_table *self, const uint8_t *bytes,
                                                     size_t n) {
-    const uint32_t slot = *slot_of(self, bytes, n, bbpe_hash_bytes(bytes, n));
+    const uint32_t slot = *slot_of(self, bytes, n, bbpe_hash_bytes(bytes, n, self->salt));
     return slot ? self->entries + (slot - 1) : NULL;
 }
 
 bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *bytes, size_t n,
                                     bbpe_pretoken_entry **entry) {
-    const uint64_t hash = bbpe_hash_bytes(bytes, n);
+    const uint64_t hash = bbpe_hash_bytes(bytes, n, self->salt);
     uint32_t *slot = slot_of(self, bytes, n, hash);
     if (BBPE_LIKELY(*slot)) {
         *entry = self->entries + (*slot - 1);

@@ -23,9 +23,11 @@ typedef struct {
     size_t arena_used, arena_capacity;
     uint32_t *index; /* entry number + 1; 0 is an empty slot */
     size_t mask;
+    uint64_t salt;
 } bbpe_pretoken_table;
 
-bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self);
+/* `salt`: any number that who wrote the strings does not know (hash.h); nothing but time depends on it. */
+bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self, uint64_t salt);
 void bbpe_pretoken_table_free(bbpe_pretoken_table *self);
 /* Room for further strings of so many bytes together: adding these moves nothing. */
 bbpe_status bbpe_pretoken_table_reserve(bbpe_pretoken_table *self, size_t strings, size_t bytes);

@@ -2,9 +2,9 @@
 
 #include "memory.h"
 
-bbpe_status bbpe_vocab_init(bbpe_vocab *self) {
+bbpe_status bbpe_vocab_init(bbpe_vocab *self, uint64_t salt) {
     memset(self, 0, sizeof *self);
-    return bbpe_pretoken_table_init(&self->tokens);
+    return bbpe_pretoken_table_init(&self->tokens, salt);
 }
 
 void bbpe_vocab_free(bbpe_vocab *self) {

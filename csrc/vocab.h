@@ -18,7 +18,8 @@ typedef struct {
     bool is_unique;             /* no id has two tokens; known when ids are indexed */
 } bbpe_vocab;
 
-bbpe_status bbpe_vocab_init(bbpe_vocab *self);
+/* `salt` as in pretoken_table.h. */
+bbpe_status bbpe_vocab_init(bbpe_vocab *self, uint64_t salt);
 void bbpe_vocab_free(bbpe_vocab *self);
 /* Room for further tokens of so many bytes together. */
 bbpe_status bbpe_vocab_reserve(bbpe_vocab *self, size_t tokens, size_t bytes);

@@ -23,13 +23,13 @@ static bbpe_status add_node(bbpe_wordpiece *self, uint32_t parent, uint8_t byte,
     return BBPE_OK;
 }
 
-bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters) {
+bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters, uint64_t salt) {
     uint32_t root;
     memset(self, 0, sizeof *self);
     self->unknown = unknown;
     self->max_characters = max_characters;
     bbpe_status status = bbpe_pair_table_init(&self->children, 0);
-    for (int i = 0; i < 2 && status == BBPE_OK; i++) status = bbpe_pretoken_table_init(self->tokens + i);
+    for (int i = 0; i < 2 && status == BBPE_OK; i++) status = bbpe_pretoken_table_init(self->tokens + i, salt);
     if (status == BBPE_OK) status = add_node(self, NONE, 0, 0, &root);
     if (status == BBPE_OK) status = add_node(self, NONE, 0, 0, &root);
     if (status != BBPE_OK) bbpe_wordpiece_free(self);

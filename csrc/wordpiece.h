@@ -59,7 +59,7 @@ typedef struct {
     unsigned rules; /* of bert.h */
 } bbpe_wordpiece;
 
-bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters);
+bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters, uint64_t salt);
 void bbpe_wordpiece_free(bbpe_wordpiece *self);
 /* Add a token of n bytes, n >= 1, that begins words (`root` BBPE_WORDPIECE_BEGIN) or continues them, without its
  * prefix.  Of two with the same bytes the last counts. */

@@ -81,9 +81,10 @@ static void round_of(size_t threads) {
     const size_t count = 1 + (size_t)next(LANES), chunks = (size_t)next(CHUNKS + 1);
     const uint64_t letters = next(4) ? 1 + next(4) : 256;
     const size_t most = next(2) ? 15 : 60;
-    must(!bbpe_count_table_init(&whole), "init");
+    const uint64_t salt = next(2) ? 0 : next(UINT64_MAX);
+    must(!bbpe_count_table_init(&whole, salt), "init");
     for (size_t i = 0; i < count; i++) {
-        must(!bbpe_count_table_init(tables + i), "init");
+        must(!bbpe_count_table_init(tables + i, salt), "init");
         lanes[i] = (bbpe_count_lane){tables + i, starts[i], ranks[i], 0};
     }
     for (size_t chunk = 0; chunk < chunks; chunk++) {
@@ -102,10 +103,43 @@ static void round_of(size_t threads) {
     bbpe_count_table_free(&whole);
 }
 
+/* How far from its home a pretoken is at most. */
+static size_t furthest(const bbpe_count_table *table) {
+    size_t most = 0;
+    for (size_t i = 0; i <= table->mask; i++) {
+        const bbpe_count_slot *slot = table->slots + i;
+        if (bbpe_count_slot_is_empty(slot)) continue;
+        const size_t away = (i - bbpe_count_table_home(table, bbpe_count_table_hash(table, slot))) & table->mask;
+        most = away > most ? away : most;
+    }
+    return most;
+}
+
+/* Words that all have one hash without a salt, as their first half is what it is changed by: searches are long then, and
+ * short with a salt. */
+static void flood(uint64_t salt, bool is_long) {
+    enum { WORDS = 20000 };
+    bbpe_count_table table;
+    const uint64_t half = BBPE_HASH_SALT_LO;
+    uint64_t cut = 0;
+    must(!bbpe_count_table_init(&table, salt), "init");
+    for (uint32_t i = 0; i < WORDS; i++) {
+        uint8_t word[16] = {0};
+        const size_t end = 15;
+        memcpy(word, &half, sizeof half);
+        memcpy(word + sizeof half, &i, sizeof i);
+        must(!bbpe_count_table_add(&table, word, sizeof word, 0, &end, NULL, 1, 0, &cut), "add");
+    }
+    must(table.count == WORDS && (furthest(&table) >= WORDS / 2) == is_long, "the searches for words of one hash");
+    bbpe_count_table_free(&table);
+}
+
 int main(int argc, char **argv) {
     const size_t threads = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : 2;
     const unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 100;
     must(threads >= 1 && threads <= THREADS_MOST, "number of threads");
+    flood(0, true);
+    for (unsigned i = 0; i < 20; i++) flood(1 + next(UINT64_MAX - 1), false);
     for (unsigned i = 0; i < rounds; i++) round_of(threads);
     printf("%u rounds\n", rounds);
     return 0;

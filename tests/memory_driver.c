@@ -38,7 +38,7 @@ static void wrong(const char *what) {
 }
 
 static void mix(uint64_t *hash, const void *bytes, size_t n) {
-    *hash = bbpe_hash_u64(*hash ^ bbpe_hash_bytes(bytes, n));
+    *hash = bbpe_hash_u64(*hash ^ bbpe_hash_bytes(bytes, n, 0));
 }
 
 /* -- journeys -------------------------------------------------------------------------------------------- */
@@ -159,7 +159,7 @@ static bbpe_status encode_unigram(uint64_t *hash) {
     bbpe_pretoken_table tokens = {0};
     bbpe_unigram model = {0};
     double scores[WORD_COUNT + 256];
-    bbpe_status status = bbpe_pretoken_table_init(&tokens);
+    bbpe_status status = bbpe_pretoken_table_init(&tokens, 1);
     for (size_t i = 0; !status && i < WORD_COUNT + 256; i++) {
         bbpe_pretoken_entry *entry;
         const uint8_t byte = (uint8_t)i;
@@ -183,7 +183,7 @@ static bbpe_status encode_unigram(uint64_t *hash) {
 
 static bbpe_status encode_wordpiece(uint64_t *hash) {
     bbpe_wordpiece model = {0};
-    bbpe_status status = bbpe_wordpiece_init(&model, 0, 100);
+    bbpe_status status = bbpe_wordpiece_init(&model, 0, 100, 0);
     for (size_t i = 0; !status && i < 2 * (WORD_COUNT + 256); i++) {
         const uint32_t root = i & 1 ? BBPE_WORDPIECE_CONTINUE : BBPE_WORDPIECE_BEGIN;
         const uint8_t byte = (uint8_t)(i / 2);
@@ -239,7 +239,7 @@ static bbpe_status load_ranks(uint64_t *hash) {
     }
     bbpe_vocab vocab = {0};
     bbpe_rank_file_kind kind = BBPE_RANK_FILE_UNUSUAL;
-    bbpe_status status = bbpe_vocab_init(&vocab);
+    bbpe_status status = bbpe_vocab_init(&vocab, 1);
     if (!status) status = bbpe_rank_file_read((const uint8_t *)text, n, &vocab, &kind);
     if (!status) {
         mix(hash, &kind, sizeof kind);
@@ -270,10 +270,10 @@ static bbpe_status count_text(bbpe_count_table *table) {
 
 static bbpe_status count(uint64_t *hash) {
     bbpe_count_table table = {0}, second = {0}, sum = {0};
-    bbpe_status status = bbpe_count_table_init(&table);
-    if (!status) status = bbpe_count_table_init(&sum);
+    bbpe_status status = bbpe_count_table_init(&table, 1);
+    if (!status) status = bbpe_count_table_init(&sum, 1);
     if (!status) status = count_text(&table);
-    if (!status) status = bbpe_count_table_init(&second);
+    if (!status) status = bbpe_count_table_init(&second, 1);
     if (!status) status = count_text(&second);
     if (!status) status = table_sum(&sum, &table, &second, 4);
     if (!status) {
@@ -322,7 +322,7 @@ static bbpe_status find_substrings(uint64_t *hash) {
 /* Sizes that grow and shrink; what is kept of one is where it was, and all of the next can be written. */
 static bbpe_status fill_rooms(uint64_t *hash) {
     static const size_t sizes[] = {5000, 100, 9 << 20, 4096, 3 << 20, 1};
-    bbpe_room self = {NULL, 0, 0, false};
+    bbpe_room self = {NULL, 0, 0, 0, false};
     bbpe_status status = BBPE_OK;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
         if (!bbpe_room_open(&self, sizes[i])) status = BBPE_NO_MEMORY;
@@ -342,18 +342,18 @@ static bbpe_status place_parts(uint64_t *hash) {
     static const int64_t bounds[] = {0, 2, 4, 6};
     static const size_t order[] = {0, 2, 1};
     uint32_t ids[10], *to;
-    bbpe_room room = {NULL, 0, 0, false};
+    bbpe_room room = {NULL, 0, 0, 0, false};
     bbpe_tasks tasks = {0};
-    bbpe_parts self = {.tasks = &tasks, .bounds = bounds, .a_unit = 1, .ids = ids, .slack = 4};
+    bbpe_parts self = {.tasks = &tasks, .a_unit = 1, .ids = ids, .slack = 4};
     bbpe_status status = bbpe_tasks_init(&tasks, 3, 3, 1);
-    if (!status) status = bbpe_parts_init(&self);
+    if (!status) status = bbpe_parts_init(&self, bounds);
     if (!status) bbpe_parts_join(&self, 0, &room);
     for (size_t i = 0; i < 3 && !status; i++) {
         bbpe_part_job job = {.parts = {order[i], order[i] + 1}, .most = 2};
         status = bbpe_parts_begin(&self, 0, &job, &to);
         if (status) break;
         to[0] = to[1] = (uint32_t)order[i];
-        bbpe_parts_add(&self, 0, &job, 2);
+        status = bbpe_parts_add(&self, 0, &job, 2);
     }
     if (!status) mix(hash, ids, 6 * sizeof *ids);
     bbpe_parts_free(&self);

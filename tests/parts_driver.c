@@ -20,6 +20,7 @@ typedef struct {
     bbpe_tasks tasks;
     bbpe_parts parts;
     int64_t bounds[MOST_PARTS + 1];
+    bbpe_room ids;
     size_t counts[MOST_PARTS];
     bool is_slow[MOST_PARTS];
     size_t failing; /* at which part a thread fails */
@@ -68,7 +69,7 @@ static void *work(void *argument) {
             count += write_ids(all, part, ids + count);
         }
         must(count <= job.most, "bounds");
-        bbpe_parts_add(&all->parts, self->number, &job, count);
+        must(bbpe_parts_add(&all->parts, self->number, &job, count) == BBPE_OK, "memory");
     }
     return NULL;
 }
@@ -94,9 +95,11 @@ static void plan(driver *self, size_t threads) {
     }
     self->failing = next(8) ? NOBODY : (size_t)next(MOST_PARTS);
     must(!bbpe_tasks_init(&self->tasks, count, next(2) ? 32 : 3, threads), "init");
-    self->parts = (bbpe_parts){.tasks = &self->tasks, .bounds = self->bounds, .a_unit = 1, .slack = SLACK};
-    self->parts.ids = bbpe_memory_new((size_t)self->bounds[count] + SLACK, sizeof *self->parts.ids);
-    must(self->parts.ids != NULL && !bbpe_parts_init(&self->parts), "init");
+    self->parts = (bbpe_parts){.tasks = &self->tasks, .a_unit = 1, .slack = SLACK};
+    must(!bbpe_parts_init(&self->parts, self->bounds), "init");
+    must(bbpe_room_open(&self->ids, ((size_t)self->bounds[count] + SLACK) * sizeof *self->parts.ids), "init");
+    self->parts.ids = self->ids.start;
+    self->parts.room = &self->ids;
 }
 
 static void round_of(size_t threads) {
@@ -105,14 +108,14 @@ static void round_of(size_t threads) {
     pthread_t others[MOST_THREADS];
     self = (driver){.failing = NOBODY};
     plan(&self, threads);
-    for (size_t i = 0; i < self.tasks.threads; i++) workers[i] = (worker){&self, i, {NULL, 0, 0, false}};
+    for (size_t i = 0; i < self.tasks.threads; i++) workers[i] = (worker){&self, i, {NULL, 0, 0, 0, false}};
     for (size_t i = 1; i < self.tasks.threads; i++)
         must(pthread_create(&others[i], NULL, work, &workers[i]) == 0, "a thread");
     work(&workers[0]);
     for (size_t i = 1; i < self.tasks.threads; i++) pthread_join(others[i], NULL);
     if (self.failing >= self.tasks.count) compare(&self);
     for (size_t i = 0; i < self.tasks.threads; i++) bbpe_room_close(&workers[i].room);
-    bbpe_memory_free(self.parts.ids);
+    bbpe_room_close(&self.ids);
     bbpe_parts_free(&self.parts);
     bbpe_tasks_free(&self.tasks);
 }

@@ -68,7 +68,7 @@ static void check_fill(const struct bbpe_stage_loops *fast, const bbpe_hot_cache
 
 static bbpe_status model_encode(const void *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n, uint32_t *ids,
                                 size_t *count) {
-    const uint64_t hash = bbpe_hash_bytes(bytes, n);
+    const uint64_t hash = bbpe_hash_bytes(bytes, n, 0);
     const unsigned bits = hash >> 60 == 0 ? BBPE_CACHE_ID_BITS : BBPE_CACHE_PACKED_BITS;
     size_t most = (size_t[]){1, 4, 7, 50}[hash >> 32 & 3];
     (void)self, (void)scratch;
@@ -107,7 +107,7 @@ static void check_text(const bbpe_encoder *encoder, bbpe_encode_state *used, con
     memcpy(text, given, n);
     for (size_t i = 0; i < count; start = (size_t)ends[i++], all += more)
         must(model_encode(NULL, NULL, text + start, (size_t)ends[i] - start, expected + all, &more));
-    must(bbpe_encode_given(encoder, used, text, ends, count, ids, &found));
+    must(bbpe_encode_given(encoder, used, text, n, ends, count, ids, &found));
     if (found != all || memcmp(ids, expected, all * sizeof *ids)) fail("other ids of a text", n);
     ids_seen += all;
     bbpe_memory_free(text);
@@ -118,9 +118,8 @@ static void check_ids(const struct bbpe_stage_loops *loops, const pooled *pool) 
     static int64_t ends[PRETOKENS];
     const bbpe_model model = {.encode = model_encode};
     bbpe_encoder encoder;
-    void *memory = bbpe_memory_new(1, sizeof(bbpe_encode_state) + 64);
-    if (memory == NULL) must(BBPE_NO_MEMORY);
-    bbpe_encode_state *used = (bbpe_encode_state *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+    bbpe_encode_state *used = bbpe_memory_table(1, sizeof *used);
+    if (used == NULL) must(BBPE_NO_MEMORY);
     must(bbpe_encoder_init(&encoder, &model, NULL, NULL));
     encoder.loops = loops;
     bbpe_encode_state_init(used);
@@ -132,7 +131,7 @@ static void check_ids(const struct bbpe_stage_loops *loops, const pooled *pool) 
     }
     bbpe_encode_state_free(used);
     bbpe_encoder_free(&encoder);
-    bbpe_memory_free(memory);
+    bbpe_memory_table_free(used);
 }
 
 /* The loops of more than one key at once that this processor runs. */

@@ -50,7 +50,7 @@ LAYERS = [
 C_LAYERS = [
     {"common"},
     {"cpu", "pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"}
-    | {"places", "vector_avx2", "vector_avx512", "vector_neon"},
+    | {"ends", "places", "vector_avx2", "vector_avx512", "vector_neon"},
     {"memory"},
     {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
     | {"offsets", "bert", "monitor"}

@@ -18,7 +18,7 @@ static void must(bbpe_status status, const char *what) {
 static void fill(bbpe_count_table *table) {
     const uint64_t letters = 1 + next(next(2) ? 3 : 256), words = 1 + next(300), longest = next(2) ? 0 : 1 + next(20);
     uint64_t cut = 0;
-    must(bbpe_count_table_init(table), "init");
+    must(bbpe_count_table_init(table, 0), "init");
     for (uint64_t i = 0; i < words; i++) {
         const size_t n = (size_t)next(next(8) ? 20 : 200);
         uint8_t *text = bbpe_memory_new(n, 1);

@@ -136,7 +136,7 @@ static int round_of(const alphabet *from) {
     bbpe_pretoken_table tokens;
     double scores[200];
     uint8_t text[3000];
-    if (bbpe_pretoken_table_init(&tokens) != BBPE_OK) return fail("no memory");
+    if (bbpe_pretoken_table_init(&tokens, 0) != BBPE_OK) return fail("no memory");
     if (draw_tokens(&tokens, scores, from)) return 1;
     bbpe_unigram model;
     if (bbpe_unigram_init(&model, &tokens, scores) != BBPE_OK) return fail("no memory");
@@ -172,7 +172,7 @@ static int check_too_many(void) {
     uint8_t *text = bbpe_memory_new(BYTES, 1);
     size_t count = 0;
     for (size_t i = 0; i < BYTES; i++) text[i] = (uint8_t)CHARACTERS[i < 3][i % 3]; /* begins nowhere else */
-    if (bbpe_pretoken_table_init(&tokens) != BBPE_OK) return fail("no memory");
+    if (bbpe_pretoken_table_init(&tokens, 0) != BBPE_OK) return fail("no memory");
     if (bbpe_pretoken_table_add(&tokens, text, BYTES, &entry) != BBPE_OK) return fail("no memory");
     entry->value = 7;
     if (bbpe_unigram_init(&model, &tokens, &score) != BBPE_OK) return fail("no memory");

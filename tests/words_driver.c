@@ -69,7 +69,7 @@ static void check_words(void) {
     token tokens[TOKENS];
     bbpe_wordpiece model;
     bbpe_model_scratch scratch = {0};
-    must(bbpe_wordpiece_init(&model, TOKENS, 1000));
+    must(bbpe_wordpiece_init(&model, TOKENS, 1000, 0));
     for (uint32_t i = 0; i < TOKENS; i++) {
         while ((tokens[i].n = letters(tokens[i].bytes, 1 + next(LONGEST), WORD_LETTERS)) == 0) continue;
         tokens[i].root = (uint32_t)next(2);

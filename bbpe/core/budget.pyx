@@ -1,8 +1,11 @@
-"""How many bytes all tokenizers of the process may keep to be fast."""
+"""What a process has one of: how many bytes all tokenizers may keep to be fast, and a random number."""
 from bbpe.core.c_cache cimport BBPE_ATOMIC_STORE
+
+from os import urandom
 
 BUDGET.limit = 64 << 20
 BUDGET.used = 0
+SALT = int.from_bytes(urandom(8), "little")
 
 
 def set_cache_limit(limit):

@@ -21,6 +21,7 @@ cdef extern from "cache.h" nogil:
 cdef extern from "atomic.h" nogil:
     uint64_t BBPE_ATOMIC_LOAD(uint64_t *place)
     uint64_t BBPE_ATOMIC_ADD(uint64_t *place, uint64_t value)
+    void *BBPE_ATOMIC_ACQUIRE(void **place)
     void BBPE_ATOMIC_STORE(uint64_t *place, uint64_t value)
     void *BBPE_ATOMIC_EXCHANGE(void **place, void *value)
     bint BBPE_ATOMIC_SWAP(void **place, void **expected, void *value)

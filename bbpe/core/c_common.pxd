@@ -3,5 +3,6 @@ cdef extern from "common.h" nogil:
         BBPE_OK
         BBPE_NO_MEMORY
         BBPE_TOO_LARGE
+        BBPE_CHANGED
 
     void BBPE_PREFETCH(const void *place)

@@ -8,7 +8,7 @@ cdef extern from "encode_parts.h" nogil:
     ctypedef struct bbpe_encode_cut_text:
         bbpe_encode_text text
         bbpe_encode_text head
-        size_t head_length
+        size_t length, head_length
         bint has_head
         const int64_t *cuts
 

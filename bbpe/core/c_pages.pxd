@@ -1,2 +1,2 @@
 cdef extern from "pages.h" nogil:
-    void bbpe_pages_expect(void *memory, size_t size)
+    void bbpe_pages_collapse(void *memory, size_t size)

@@ -14,7 +14,7 @@ cdef extern from "pretoken_table.h" nogil:
         uint8_t *arena
         size_t arena_used
 
-    bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self)
+    bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self, uint64_t salt)
     void bbpe_pretoken_table_free(bbpe_pretoken_table *self)
     bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_pretoken_table *other)
     bbpe_status bbpe_pretoken_table_add(

@@ -5,5 +5,6 @@ cdef extern from "room.h" nogil:
         size_t kept
 
     bint bbpe_room_open(bbpe_room *self, size_t size)
+    bint bbpe_room_extend(bbpe_room *self, size_t bytes)
     void bbpe_room_trim(bbpe_room *self, size_t size)
     void bbpe_room_close(bbpe_room *self)

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry, bbpe_pretoken_table
@@ -11,7 +11,7 @@ cdef extern from "vocab.h" nogil:
         size_t id_count
         bint is_unique
 
-    bbpe_status bbpe_vocab_init(bbpe_vocab *self)
+    bbpe_status bbpe_vocab_init(bbpe_vocab *self, uint64_t salt)
     void bbpe_vocab_free(bbpe_vocab *self)
     bbpe_status bbpe_vocab_reserve(bbpe_vocab *self, size_t tokens, size_t bytes)
     bbpe_status bbpe_vocab_add(bbpe_vocab *self, uint32_t id, const uint8_t *bytes, size_t n, uint32_t *found)

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_model cimport bbpe_model, bbpe_model_scratch
@@ -29,7 +29,7 @@ cdef extern from "wordpiece.h" nogil:
         unsigned rules
         bint has_tries
 
-    bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters)
+    bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters, uint64_t salt)
     void bbpe_wordpiece_free(bbpe_wordpiece *self)
     bbpe_status bbpe_wordpiece_add(bbpe_wordpiece *self, uint32_t root, const uint8_t *bytes, size_t n, uint32_t id)
     bbpe_status bbpe_wordpiece_settle(bbpe_wordpiece *self)

@@ -5,18 +5,20 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.budget cimport SALT
+from bbpe.core.c_common cimport BBPE_CHANGED, BBPE_OK, bbpe_status
 from bbpe.core.c_count_sum cimport (
     BBPE_COUNT_PARTS, bbpe_count_lane, bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_counts,
     bbpe_count_sum_do_part, bbpe_count_sum_finish, bbpe_count_sum_free, bbpe_count_sum_init, bbpe_count_sum_order,
     bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes,
 )
 from bbpe.core.c_count_table cimport (
-    bbpe_count_table_add, bbpe_count_table_counts, bbpe_count_table_free, bbpe_count_table_init,
+    bbpe_count_table_add, bbpe_count_table_add_given, bbpe_count_table_counts, bbpe_count_table_free, bbpe_count_table_init,
     bbpe_count_table_memory, bbpe_count_table_order,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_split cimport c_bool
+from bbpe.core.ends cimport bbpe_ends_next, bbpe_ends_part, check_ends
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
 
@@ -35,7 +37,7 @@ cdef class PretokenTable:
     """
 
     def __cinit__(self):
-        check(bbpe_count_table_init(&self.table))
+        check(bbpe_count_table_init(&self.table, SALT))
         self.lanes = NULL
         self.own = bbpe_count_lane(&self.table, NULL, NULL, 0)
         self.sum.lanes = &self.own
@@ -133,17 +135,18 @@ cdef class PretokenTable:
 
         `data`: uint8[total], `offsets`: int64[n + 1], ascending, `counts`: uint64[n].
         """
-        cdef size_t n = <size_t>counts.shape[0], size = <size_t>data.shape[0]
+        cdef size_t n = <size_t>counts.shape[0], size = <size_t>data.shape[0], start = 0
         cdef bbpe_status status = BBPE_OK
         if <size_t>offsets.shape[0] != n + 1:
             raise ValueError(f"there are {offsets.shape[0]} offsets for {n} counts; expected {n + 1}")
-        _check_ascending(offsets, size)
+        check_ends(offsets, size)
         self.check_open()
         if n:
             with nogil:
-                status = bbpe_count_table_add(
-                    &self.table, &data[0] if size else NULL, size, <size_t>offsets[0], <const size_t *>&offsets[1],
-                    &counts[0], n, 0, &self.pieces)
+                status = BBPE_CHANGED
+                if bbpe_ends_next(&offsets[0], size, &start):
+                    status = bbpe_count_table_add_given(
+                        &self.table, &data[0] if size else NULL, size, start, &offsets[1], &counts[0], n, 0, &self.pieces)
         check(status)
 
     def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, size_t longest=0):
@@ -196,12 +199,13 @@ cdef class PretokenTable:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             for i in range(starts.shape[0]):
-                if not 0 <= starts[i] <= ends[i] <= view.len:
+                if not bbpe_ends_part(&starts[i], &ends[i], <size_t>view.len, &start, &stop):
                     raise ValueError(f"{starts[i]}:{ends[i]} is not within the texts of {view.len} bytes")
             text = <const uint8_t *>view.buf
             with nogil:
                 for i in range(starts.shape[0]):
-                    start, stop = <size_t>starts[i], <size_t>ends[i]
+                    if not bbpe_ends_part(&starts[i], &ends[i], <size_t>view.len, &start, &stop):
+                        status = BBPE_CHANGED
                     while start < stop and status == BBPE_OK:
                         # small texts share a block: it is counted when it is full, or when there is a gap
                         if BLOCK - filled < LEAST or (filled and found[filled - 1] != start):
@@ -229,12 +233,12 @@ cdef class PretokenTable:
         self.check_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            _check_ascending(ends, <size_t>view.len)
+            check_ends(ends, <size_t>view.len)
             if n:
                 with nogil:
-                    status = bbpe_count_table_add(
-                        &self.table, <const uint8_t *>view.buf, <size_t>view.len, 0, <const size_t *>&ends[0], NULL, n,
-                        longest, &self.pieces)
+                    status = bbpe_count_table_add_given(
+                        &self.table, <const uint8_t *>view.buf, <size_t>view.len, 0, &ends[0], NULL, n, longest,
+                        &self.pieces)
             check(status)
         finally:
             PyBuffer_Release(&view)
@@ -339,14 +343,3 @@ def _ranked(list tables, list chunks, list starts):
         own = np.append(ranks[used:used + len(numbers)], 0)
         used += len(numbers)
         yield begun.astype(np.uint32), own.astype(np.uint32)
-
-
-cdef int _check_ascending(const int64_t[::1] ends, size_t size) except -1:
-    """Refuse ends that would lead out of the text."""
-    cdef Py_ssize_t i
-    cdef int64_t last = 0
-    for i in range(ends.shape[0]):
-        if ends[i] < last or <size_t>ends[i] > size:
-            raise ValueError(f"number {i} is {ends[i]}, in a text of {size} bytes; expected at least {last}")
-        last = ends[i]
-    return 0

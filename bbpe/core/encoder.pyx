@@ -11,11 +11,10 @@ import numpy as np
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_bpe cimport bbpe_bpe_dropout
 from bbpe.core.c_cache cimport BBPE_ATOMIC_LOAD
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.c_common cimport BBPE_CHANGED, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_count, bbpe_encode_cut, bbpe_encode_dropout, bbpe_encode_given,
-    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_pin, bbpe_encode_state_reserve, bbpe_encode_text,
-    bbpe_encode_texts, bbpe_encoder, bbpe_encoder_free, bbpe_encoder_init,
+    bbpe_encode_range, bbpe_encode_state, bbpe_encode_state_pin, bbpe_encoder, bbpe_encoder_free, bbpe_encoder_init,
 )
 from bbpe.core.c_encode_parts cimport bbpe_encode_cut_text, bbpe_encode_cuts, bbpe_encode_next_parts
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
@@ -23,6 +22,7 @@ from bbpe.core.c_parts cimport bbpe_part_job, bbpe_parts_add, bbpe_parts_begin, 
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
 from bbpe.core.c_tasks cimport bbpe_span, bbpe_tasks_take
 from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_free, normal_room
+from bbpe.core.ends cimport bbpe_ends_part, check_pretokens
 from bbpe.core.id_room cimport IdRoom
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.model cimport Model
@@ -31,15 +31,15 @@ from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
 from bbpe.core.tasks cimport Tasks, heed_signals
-from bbpe.core.text_view cimport (
-    GROUP, group_close, group_list, group_open, text_close, text_group, text_open, text_view,
-)
+from bbpe.core.text_group cimport TextGroup, check_rows
+from bbpe.core.text_view cimport check_cuts, text_close, text_open, text_view
 
 cdef enum:
     ON_STACK = 512    # ids of a short text need no memory of their own
     HOLD_GIL = 2048   # units of text that are encoded before releasing the GIL pays
     SHORT = 1 << 20   # units of a text that is encoded in one go, without threads
     FIRST = 1 << 13   # units of text that are looked at anyway when only so many ids are wanted
+    STRETCH = 1 << 24 # units of a long text that are encoded at once
 
 SHORT_TEXT = SHORT
 
@@ -83,7 +83,7 @@ cdef class Encoder:
                 ids = <uint32_t *>bbpe_memory_new(bound + BBPE_ENCODE_SLACK, sizeof(uint32_t))
                 if ids == NULL:
                     raise MemoryError("bbpe could not allocate memory")
-            self._encode(&view, ids, &count)
+            self._encode(&view, 0, view.length, ids, &count)
             return self.ints.to_list(ids, count)
         finally:
             text_close(&view)
@@ -94,27 +94,44 @@ cdef class Encoder:
         """The ids of a str or bytes-like text as uint32[n]."""
         cdef text_view view
         cdef IdRoom room
-        cdef size_t count = 0
+        cdef size_t count = 0, found = 0, start = 0, stop
         text_open(&view, text)
         try:
             # the upper bound costs address space, not memory: pages are touched as ids arrive
             room = IdRoom(bbpe_encode_bound(view.text.unit_size, view.length))
-            self._encode(&view, room.ids, &count)
+            while start < view.length:
+                stop = self._stretch_end(&view, start)
+                room.extend(count + bbpe_encode_bound(view.text.unit_size, stop - start))
+                self._encode(&view, start, stop, room.ids + count, &found)
+                count, start = count + found, stop
+                PyErr_CheckSignals()
         finally:
             text_close(&view)
         return room.taken(count)
 
-    cdef int _encode(self, text_view *view, uint32_t *ids, size_t *count) except -1:
+    cdef size_t _stretch_end(self, const text_view *view, size_t start) except? 0:
+        """Where what is encoded at once ends, so that memory is asked for when it is nearly needed."""
+        cdef bbpe_encode_state *state
+        cdef size_t cut = BBPE_SPLIT_NO_CUT, stop = start
+        while cut == BBPE_SPLIT_NO_CUT and view.length - stop > 2 * STRETCH and self.splitter is not None:
+            stop += STRETCH
+            state = self.states.borrow(0)
+            with nogil:
+                cut = bbpe_encode_cut(&self.c, state, view.text, stop, view.length, STRETCH)
+            self.states.give_back(state)
+        return view.length if cut == BBPE_SPLIT_NO_CUT else cut
+
+    cdef int _encode(self, text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1:
         cdef bbpe_encode_state *state
         cdef bbpe_status status
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
-        state = self.states.borrow(view.length)
-        if view.length <= HOLD_GIL:
-            status = bbpe_encode_range(&self.c, state, view.text, 0, view.length, ids, count)
+        state = self.states.borrow(stop - start)
+        if stop - start <= HOLD_GIL:
+            status = bbpe_encode_range(&self.c, state, view.text, start, stop, ids, count)
         else:
             with nogil:
-                status = bbpe_encode_range(&self.c, state, view.text, 0, view.length, ids, count)
+                status = bbpe_encode_range(&self.c, state, view.text, start, stop, ids, count)
         self.states.give_back(state)
         return check(status)
 
@@ -127,13 +144,13 @@ cdef class Encoder:
         cdef bbpe_status status
         if n == 0:
             return np.empty(0, dtype=np.uint32)
-        if ends[n - 1] != <int64_t>text.shape[0]:
-            raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
+        check_pretokens(ends, <size_t>text.shape[0])
         room = IdRoom(text.shape[0])
+        room.extend(text.shape[0])
         state = self.states.borrow(text.shape[0])
         with nogil:
             status = bbpe_encode_given(
-                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, room.ids, &count)
+                &self.c, state, &text[0] if text.shape[0] else NULL, text.shape[0], &ends[0], n, room.ids, &count)
         self.states.give_back(state)
         check(status)
         return room.taken(count)
@@ -149,14 +166,16 @@ cdef class Encoder:
             raise ValueError("dropout skips merges, and this tokenizer's model has none; expected BPE")
         if n == 0:
             return np.empty(0, dtype=np.uint32)
-        if ends[n - 1] != <int64_t>text.shape[0]:
-            raise ValueError(f"the last pretoken ends at {ends[n - 1]}, the text at {text.shape[0]}")
+        check_pretokens(ends, <size_t>text.shape[0])
+        if random.shape[0] != 1:
+            raise ValueError(f"random has {random.shape[0]} numbers; expected one")
         chance.state, chance.threshold = random[0], <uint64_t>(dropout * <double>(<uint64_t>1 << 53))
         cdef IdRoom room = IdRoom(text.shape[0])
+        room.extend(text.shape[0])
         state = self.states.borrow(0)
         with nogil:
             status = bbpe_encode_dropout(
-                &self.c, state, &text[0] if text.shape[0] else NULL, &ends[0], n, &chance, room.ids, &count)
+                &self.c, state, &text[0] if text.shape[0] else NULL, text.shape[0], &ends[0], n, &chance, room.ids, &count)
         self.states.give_back(state)
         check(status)
         random[0] = chance.state
@@ -172,7 +191,7 @@ cdef class Encoder:
 
     cdef object _count(self, text, limit, bint keeps):
         cdef text_view view
-        cdef bbpe_encode_state *state
+        cdef bbpe_encode_state *state = NULL
         cdef bbpe_status status
         cdef size_t count = 0, most = <size_t>-1
         cdef uint32_t[::1] ids
@@ -181,9 +200,9 @@ cdef class Encoder:
         if limit is not None:
             most = limit
         text_open(&view, text)
-        # tables for what is looked at, not for all of the text
-        state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
         try:
+            # tables for what is looked at, not for all of the text
+            state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
             if view.length <= HOLD_GIL:
                 status = bbpe_encode_count(&self.c, state, view.text, 0, view.length, most, keeps, &count)
             else:
@@ -198,7 +217,8 @@ cdef class Encoder:
                 memcpy(&ids[0], state.ids, count * sizeof(uint32_t))
             return array
         finally:
-            self.states.give_back(state)
+            if state != NULL:
+                self.states.give_back(state)
             text_close(&view)
 
     def count_parts(self, text, const int64_t[::1] cuts not None, Tasks tasks not None, size_t worker):
@@ -206,62 +226,61 @@ cdef class Encoder:
         cdef text_view view
         cdef bbpe_status status = BBPE_OK
         cdef bbpe_span taken
-        cdef size_t count, total = 0
-        cdef bbpe_encode_state *state
+        cdef size_t count, start, stop, total = 0
+        cdef bbpe_encode_state *state = NULL
         tasks.check_worker(worker)
         text_open(&view, text)
-        state = self.states.borrow(tasks.share, worker)
         try:
+            state = self.states.borrow(tasks.share, worker)
+            check_cuts(cuts, &view, tasks.c.count)
             with nogil:
                 while status == BBPE_OK and bbpe_tasks_take(&tasks.c, worker, &taken):
-                    status = bbpe_encode_count(
-                        &self.c, state, view.text, cuts[taken.start], cuts[taken.stop], <size_t>-1, False, &count)
+                    if not bbpe_ends_part(&cuts[taken.start], &cuts[taken.stop], view.length, &start, &stop):
+                        status = BBPE_CHANGED
+                        break
+                    status = bbpe_encode_count(&self.c, state, view.text, start, stop, <size_t>-1, False, &count)
                     total += count
                     heed_signals(worker)
             check(status)
             return total
         finally:
-            self.states.give_back(state, worker)
+            if state != NULL:
+                self.states.give_back(state, worker)
             text_close(&view)
 
     def count_rows(self, list texts not None, size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
                    size_t worker):
         """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is `Tasks.share`."""
-        cdef text_group group
-        cdef bbpe_status status
+        cdef TextGroup group = TextGroup()
         cdef bbpe_encode_state *state
+        cdef size_t count, i
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+        check_rows(start, end, lengths)
         state = self.states.borrow(share, worker)
         try:
             while start < end:
-                try:
-                    group_open(&group, texts, start, end)
-                    with nogil:
-                        group_list(&group)
-                        status = bbpe_encode_texts(
-                            &self.c, state, group.texts, group.lengths, group.count, NULL, <size_t *>&lengths[start])
-                finally:
-                    group_close(&group)
-                check(status)
-                PyErr_CheckSignals()
-                start += group.count
+                count = group.count(&self.c, state, texts, start, end)
+                for i in range(count):
+                    lengths[start + i] = <int64_t>group.c.counts[i]
+                start += count
         finally:
             self.states.give_back(state, worker)
 
     def cut(self, text, size_t start, size_t window):
         """A place of `cuts` at or behind unit `start`, looking about `window` units far; the end when there is none."""
         cdef text_view view
-        cdef bbpe_encode_state *state
+        cdef bbpe_encode_state *state = NULL
         cdef size_t cut = BBPE_SPLIT_NO_CUT
         text_open(&view, text)
-        state = self.states.borrow(0)
         try:
+            state = self.states.borrow(0)
             if start < view.length and self.splitter is not None:
                 cut = bbpe_encode_cut(&self.c, state, view.text, start, view.length, window)
             return view.length if cut == BBPE_SPLIT_NO_CUT else cut
         finally:
-            self.states.give_back(state)
+            if state != NULL:
+                self.states.give_back(state)
             text_close(&view)
 
     def cuts(self, text, size_t chunk):
@@ -293,11 +312,13 @@ cdef class Encoder:
         cdef bbpe_encode_cut_text cut
         cdef bbpe_status status = BBPE_OK
         cdef bbpe_encode_state *state = parts.join(self.states, worker)
+        head.has_buffer = False
         text_open(&view, text)
-        text_open(&head, text if first is None else first)
         try:
+            text_open(&head, text if first is None else first)
+            check_cuts(cuts, &view, parts.tasks.c.count)
             cut.text, cut.head, cut.head_length, cut.has_head = view.text, head.text, head.length, first is not None
-            cut.cuts = &cuts[0]
+            cut.cuts, cut.length = &cuts[0], view.length
             with nogil:
                 while bbpe_encode_next_parts(&self.c, state, &cut, &parts.c, worker, &status):
                     heed_signals(worker)
@@ -310,13 +331,15 @@ cdef class Encoder:
                          Parts parts not None, size_t worker):
         """Encode texts[marks[k]:marks[k + 1]] for each k to be taken of `parts`; the numbers of their ids go to
         `lengths`."""
-        cdef size_t counts[GROUP]
+        cdef TextGroup group = TextGroup()
         cdef size_t start, end, count, i, total
         cdef bbpe_status status
         cdef bbpe_part_job job
         cdef bbpe_encode_state *state = parts.join(self.states, worker)
         cdef uint32_t *ids
         cdef bint is_more
+        if <size_t>marks.shape[0] != parts.tasks.c.count + 1:
+            raise ValueError(f"{marks.shape[0]} marks of {parts.tasks.c.count} parts; expected one more")
         while True:
             with nogil:
                 is_more = bbpe_parts_take(&parts.c, worker, &job)
@@ -328,14 +351,16 @@ cdef class Encoder:
             if ids == NULL:
                 return
             start, end, total = marks[job.parts.start], marks[job.parts.stop], 0
+            check_rows(start, end, lengths)
             while start < end:
-                count = self._encode_group(texts, start, end, state, ids + total, job.most - total, counts, None, NULL)
+                count = group.encode_to(&self.c, state, texts, start, end, ids + total, job.most - total)
                 for i in range(count):
-                    lengths[start + i] = counts[i]
-                    total += counts[i]
+                    lengths[start + i] = <int64_t>group.c.counts[i]
+                    total += group.c.counts[i]
                 start += count
             with nogil:
-                bbpe_parts_add(&parts.c, worker, &job, total)
+                status = bbpe_parts_add(&parts.c, worker, &job, total)
+            check(status)
 
     def encode_lists(self, list texts not None, size_t start, size_t end, SentencePieceNormalizer rules, size_t share,
                      size_t worker=0, bint is_all=False):
@@ -343,60 +368,35 @@ cdef class Encoder:
 
         If that is all of a batch, their memory serves the next one, up to the limit of caches: of lists that several calls
         make nobody here knows how many there are."""
+        cdef TextGroup group = TextGroup()
         cdef bbpe_encode_state *state = self.states.borrow(share, worker)
         cdef normal_room room
-        cdef size_t counts[GROUP]
         cdef size_t count, i, total = 0
+        cdef list rows = []
         memset(&room, 0, sizeof(room))
-        rows = []
         try:
             while start < end:
-                count = self._encode_group(texts, start, end, state, NULL, 0, counts, rules, &room)
-                self.ints.add_lists(rows, state.ids, counts, count)
+                count = group.encode_here(&self.c, state, texts, start, end, rules, &room)
+                self.ints.add_lists(rows, state.ids, group.c.counts, count)
                 start += count
                 for i in range(count):
-                    total += counts[i]
+                    total += group.c.counts[i]
             bbpe_encode_state_pin(state, is_all and total * sizeof(void *) <= BBPE_ATOMIC_LOAD(&BUDGET.limit))
         finally:
             self.states.give_back(state, worker)
             normal_free(&room)
+        IntObjects.track_lists(rows)
         return rows
 
     def to_list(self, const uint32_t[::1] ids not None):
         """Ids of this encoder, uint32[n], as a list of int."""
+        cdef uint32_t highest = 0
+        cdef Py_ssize_t i
+        for i in range(ids.shape[0]):
+            highest = max(highest, ids[i])
+        if highest >= self.ints.count:
+            raise ValueError(f"id {highest} is none of the {self.ints.count} that the model writes")
         return self.ints.to_list(&ids[0], ids.shape[0]) if ids.shape[0] else []
-
-    cdef size_t _encode_group(
-        self, list texts, size_t start, size_t end, bbpe_encode_state *state, uint32_t *ids, size_t most,
-        size_t *counts, SentencePieceNormalizer rules, normal_room *normal
-    ) except 0:
-        """Encode the next texts of a batch under one release of the GIL; returns how many.
-
-        Their ids, at most so many, go to `ids`, or if that is NULL to the state's memory.  Then signals are heard.
-        """
-        cdef text_group group
-        cdef bbpe_status status
-        try:
-            group_open(&group, texts, start, end)
-            if rules is not None:
-                with nogil:
-                    status = rules.normalize(group.views, group.count, normal)
-                check(status)
-                group.bound = normal.output.used
-            if ids == NULL:
-                check(bbpe_encode_state_reserve(state, group.bound))
-                ids = state.ids
-            elif group.bound > most:
-                raise RuntimeError(f"texts from {start} on were replaced: the batch was changed while it was encoded")
-            with nogil:
-                group_list(&group)
-                status = bbpe_encode_texts(
-                    &self.c, state, group.texts, group.lengths, group.count, ids, counts)
-            check(status)
-            PyErr_CheckSignals()
-            return group.count
-        finally:
-            group_close(&group)
 
 
 def short_first(method):

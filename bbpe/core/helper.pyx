@@ -24,7 +24,8 @@ cdef class Helper:
 
     cdef PyThread_type_lock given, free
     cdef uint64_t is_busy
-    cdef object work
+    cdef object work, error
+    cdef bint has_failed
 
     def __cinit__(self):
         self.given, self.free = PyThread_allocate_lock(), PyThread_allocate_lock()
@@ -40,14 +41,14 @@ cdef class Helper:
             PyThread_free_lock(self.free)
 
     def give(self, work):
-        """Have something done, which raises nothing; None ends the thread.  Ctrl-C comes before it or after it."""
+        """Have something done; None ends the thread.  Ctrl-C comes before it or after it."""
         self.work = work
         BBPE_ATOMIC_RELEASE(&self.is_busy, 1)
         PyThread_acquire_lock(self.free, WAIT_LOCK)
         PyThread_release_lock(self.given)
 
     def wait(self):
-        """Return when it is done; what a handler of a signal raises comes sooner."""
+        """Return when it is done, or raise what it raised; what a handler of a signal raises comes sooner."""
         cdef PyLockStatus status
         with nogil:
             bbpe_monitor_look(&self.is_busy, 1)
@@ -57,6 +58,18 @@ cdef class Helper:
             if status == PY_LOCK_ACQUIRED:
                 PyThread_release_lock(self.free)
             PyErr_CheckSignals()
+        if self.has_failed:
+            error, self.error, self.has_failed = self.error, None, False
+            raise MemoryError("no memory to say what failed in a thread") if error is None else error
+
+    cdef void _do(self, work) noexcept:
+        # first, for there may be no memory later
+        self.has_failed = True
+        try:
+            work()
+            self.has_failed = False
+        except BaseException as error:
+            self.error = error
 
     def _live(self):
         while True:
@@ -64,7 +77,7 @@ cdef class Helper:
                 PyThread_acquire_lock(self.given, WAIT_LOCK)
             work, self.work = self.work, None
             if work is not None:
-                work()
+                self._do(work)
             ends, work = work is None, None  # what it refers to may be freed now
             # before the lock is free: whoever has it then may give the next work at once
             BBPE_ATOMIC_RELEASE(&self.is_busy, 0)

@@ -10,5 +10,7 @@ cdef class IdRoom:
     cdef size_t count
     cdef bint is_taken
 
+    cdef int extend(self, size_t count) except -1
+
 
 cdef int drop_idle_room() except -1

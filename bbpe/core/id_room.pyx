@@ -8,7 +8,7 @@ from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_cache cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP
 from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
-from bbpe.core.c_room cimport bbpe_room, bbpe_room_close, bbpe_room_open, bbpe_room_trim
+from bbpe.core.c_room cimport bbpe_room, bbpe_room_close, bbpe_room_extend, bbpe_room_open, bbpe_room_trim
 
 cdef enum:
     LARGE = 1 << 20  # ids: fewer are left to numpy, whose allocator keeps what is small
@@ -18,7 +18,7 @@ cdef void *IDLE = NULL  # a room that waits for the next large text, whichever t
 
 cdef class IdRoom:
     """Room for up to `most` ids, and what encoding may write behind them, a buffer of uint32: fill it from its beginning,
-    then take them, once."""
+    no further than was asked for by `extend`, then take them, once."""
 
     def __cinit__(self, size_t most):
         cdef uint32_t[::1] ids
@@ -48,6 +48,12 @@ cdef class IdRoom:
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
         PyBuffer_FillInfo(buffer, self, self.ids, self.count * sizeof(uint32_t), False, flags)
+
+    cdef int extend(self, size_t count) except -1:
+        """Have memory for the first `count` ids, and what encoding may write behind them."""
+        if self.room != NULL and not bbpe_room_extend(self.room, (count + BBPE_ENCODE_SLACK) * sizeof(uint32_t)):
+            raise MemoryError("bbpe could not allocate memory")
+        return 0
 
     def taken(self, size_t count):
         """The first `count` ids: uint32[count]; the rest of the room is given back."""

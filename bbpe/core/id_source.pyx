@@ -12,7 +12,7 @@ from bbpe.core.c_id_array cimport (
     BBPE_ID_U64, bbpe_id_array, bbpe_id_type,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_pages cimport bbpe_pages_expect
+from bbpe.core.c_pages cimport bbpe_pages_collapse
 
 from collections.abc import Sequence
 from operator import index
@@ -130,7 +130,7 @@ cdef class IdSource:
             self.owned = out = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
             if out == NULL:
                 raise MemoryError("bbpe could not allocate memory")
-            bbpe_pages_expect(out, n * sizeof(uint32_t))
+            bbpe_pages_collapse(out, n * sizeof(uint32_t))
             # no Python code runs in this loop, so nothing can change the list
             items = PySequence_Fast_ITEMS(ids)
             for i in range(n):

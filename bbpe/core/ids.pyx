@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.c_id_array cimport bbpe_id_array
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
-from bbpe.core.c_pages cimport bbpe_pages_expect
+from bbpe.core.c_pages cimport bbpe_pages_collapse
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
 from bbpe.core.c_token_bytes cimport (
     bbpe_text_size, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
@@ -21,6 +21,9 @@ import numpy as np
 
 from bbpe.core.id_source import as_int
 from bbpe.errors import TokenIdError
+
+cdef extern from "atomic.h" nogil:
+    uint32_t BBPE_ATOMIC_LOAD(const uint32_t *place)
 
 cdef extern from *:
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 highest)
@@ -105,11 +108,13 @@ cdef class TokenBytes:
         """Where each of ids, uint32[n], begins and ends in the bytes of all: int64[n, 2]; `TokenIdError` as ever."""
         cdef size_t i, n = ids.shape[0], length = 0
         cdef int64_t at = 0
+        cdef uint32_t token_id = 0
         result = np.empty((n, 2), dtype=np.int64)
         cdef int64_t[:, ::1] out = result
         with nogil:
             for i in range(n):
-                if ids[i] >= self.table.id_count or bbpe_token_bytes_get(&self.table, ids[i], &length) == NULL:
+                token_id = BBPE_ATOMIC_LOAD(&ids[i])
+                if token_id >= self.table.id_count or bbpe_token_bytes_get(&self.table, token_id, &length) == NULL:
                     break
                 out[i, 0] = at
                 at += <int64_t>length
@@ -117,7 +122,7 @@ cdef class TokenBytes:
             else:
                 i = n
         if i < n:
-            raise self._error(ids[i])
+            raise self._error(token_id)
         return result
 
     def lengths(self, const uint32_t[::1] ids not None):
@@ -144,7 +149,7 @@ cdef class TokenBytes:
         parts = self._measure(source, run, &size)
         result = PyUnicode_New(size.chars, _highest(&size))
         out = PyUnicode_DATA(result)
-        bbpe_pages_expect(out, size.chars * bbpe_text_unit(&size))
+        bbpe_pages_collapse(out, size.chars * bbpe_text_unit(&size))
         if parts is not None:
             found = list(run(partial(self._fill_range, source, result, size.leads), parts))
             good = None not in found
@@ -263,7 +268,7 @@ cdef class TokenBytes:
         parts = self._measure(ids, run, &size)
         result = PyBytes_FromStringAndSize(NULL, size.bytes)
         out = <uint8_t *>PyBytes_AS_STRING(result)
-        bbpe_pages_expect(out, size.bytes)
+        bbpe_pages_collapse(out, size.bytes)
         if parts is not None:
             good = all(list(run(partial(self._join_range, ids, result), parts)))
         elif count < SHORT:

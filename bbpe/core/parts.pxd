@@ -1,5 +1,3 @@
-from libc.stdint cimport int64_t
-
 from bbpe.core.c_encode cimport bbpe_encode_state
 from bbpe.core.c_parts cimport bbpe_parts
 from bbpe.core.id_room cimport IdRoom
@@ -10,7 +8,6 @@ from bbpe.core.tasks cimport Tasks
 cdef class Parts:
     cdef bbpe_parts c
     cdef readonly Tasks tasks
-    cdef const int64_t[::1] bounds
     cdef IdRoom room
     cdef list lent
 

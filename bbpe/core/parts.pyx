@@ -1,9 +1,11 @@
 """The ids of parts of texts, which threads encode, one behind another (csrc/parts.h)."""
+cimport cython
 from libc.stdint cimport int64_t
 
 from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK, bbpe_encode_state
 from bbpe.core.c_parts cimport bbpe_parts_free, bbpe_parts_init, bbpe_parts_join
 from bbpe.core.c_tasks cimport BBPE_TASKS_ROUND
+from bbpe.core.ends cimport check_ends
 from bbpe.core.id_room cimport IdRoom
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
@@ -11,6 +13,7 @@ from bbpe.core.tasks cimport Tasks
 
 cdef enum:
     ROUND_IDS = 1 << 25  # that those of a round may have
+    MOST_A_UNIT = 4
 
 
 cdef class Parts:
@@ -20,18 +23,20 @@ cdef class Parts:
     """
 
     def __cinit__(self, const int64_t[::1] bounds not None, size_t length, size_t threads, size_t a_unit=1):
-        cdef size_t count, most, average
+        cdef size_t count, average
         if bounds.shape[0] == 0:
             raise ValueError("bounds is empty; expected the end of each part behind a 0")
         count = bounds.shape[0] - 1
-        most = a_unit * <size_t>bounds[count]
-        average = max(<size_t>1, most // max(<size_t>1, count))
-        self.bounds, self.lent = bounds, []
-        self.tasks = Tasks(count, length, threads, min(<size_t>BBPE_TASKS_ROUND, ROUND_IDS // average))
-        self.room = IdRoom(most)
-        self.c.tasks, self.c.bounds, self.c.ids = &self.tasks.c, &bounds[0], self.room.ids
-        self.c.a_unit, self.c.slack = a_unit, BBPE_ENCODE_SLACK
-        check(bbpe_parts_init(&self.c))
+        check_ends(bounds, <size_t>-1 // 64)
+        if a_unit > MOST_A_UNIT:
+            raise ValueError(f"a_unit is {a_unit}; expected at most {MOST_A_UNIT} ids")
+        average = max(<size_t>1, a_unit * <size_t>bounds[count] // max(<size_t>1, count))
+        self.lent = []
+        self.tasks = Tasks(count, length, threads, max(<size_t>1, min(<size_t>BBPE_TASKS_ROUND, ROUND_IDS // average)))
+        self.c.tasks, self.c.a_unit, self.c.slack = &self.tasks.c, a_unit, BBPE_ENCODE_SLACK
+        check(bbpe_parts_init(&self.c, &bounds[0]))
+        self.room = IdRoom(a_unit * self.c.bounds[count])
+        self.c.ids, self.c.room = self.room.ids, self.room.room
 
     def __dealloc__(self):
         bbpe_parts_free(&self.c)
@@ -50,6 +55,8 @@ cdef class Parts:
         return self.room.taken(self.c.end)
 
 
+# with its states to the last, whichever of both the collector comes to first
+@cython.no_gc_clear
 cdef class _Loan:
     """A state that is given back when nobody needs it."""
 

@@ -11,13 +11,19 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.budget cimport SALT
+from bbpe.core.c_common cimport BBPE_CHANGED, BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve, bbpe_memory_trim
 from bbpe.core.c_pretoken_table cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
     bbpe_pretoken_table_init,
 )
+from bbpe.core.ends cimport bbpe_ends_next, bbpe_ends_part
 from bbpe.core.status cimport check
+
+cdef extern from "atomic.h" nogil:
+    int64_t BBPE_ATOMIC_LOAD(const int64_t *place)
+    Py_ssize_t BBPE_ATOMIC_ADD(Py_ssize_t *place, Py_ssize_t value)
 
 cdef extern from "Python.h" nogil:
     bint PyUnicode_IS_ASCII(object text)
@@ -25,7 +31,7 @@ cdef extern from "Python.h" nogil:
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
 
 cdef extern from "hash.h" nogil:
-    uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n)
+    uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n, uint64_t salt)
 
 
 cdef class Block:
@@ -46,10 +52,10 @@ cdef class Block:
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         PyBuffer_FillInfo(view, self, self.memory, self.size, 0, flags)
-        self.views += 1
+        BBPE_ATOMIC_ADD(&self.views, 1)
 
     def __releasebuffer__(self, Py_buffer *_):
-        self.views -= 1
+        BBPE_ATOMIC_ADD(&self.views, -1)
 
     @property
     def is_viewed(self):
@@ -117,49 +123,67 @@ def gather(texts, size_t limit, convert):
 def hashes(const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
     """The uint64[n] hashes of rows data[offsets[i]:offsets[i + 1]]."""
     cdef Py_ssize_t i, n = _row_count(data, offsets)
-    cdef const uint8_t *text = &data[0] if data.shape[0] else NULL
+    cdef size_t size = <size_t>data.shape[0], start = 0, end = 0
+    cdef bbpe_status status = BBPE_OK
+    cdef const uint8_t *text = &data[0] if size else NULL
     result = np.empty(n, dtype=np.uint64)
     cdef uint64_t[::1] out = result
     with nogil:
+        bbpe_ends_next(&offsets[0], size, &end)
         for i in range(n):
-            out[i] = bbpe_hash_bytes(text + offsets[i], <size_t>(offsets[i + 1] - offsets[i]))
+            start = end
+            if not bbpe_ends_next(&offsets[i + 1], size, &end):
+                status = BBPE_CHANGED
+                break
+            out[i] = bbpe_hash_bytes(text + start, end - start, 0)  # which runs on disk are sorted by
+    check(status)
     return result
 
 
 def take(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const int64_t[::1] order not None):
     """The rows of the given numbers, int64[m]: (uint8[total], int64[m + 1] offsets)."""
     cdef Py_ssize_t i, n = _row_count(data, offsets), m = order.shape[0]
-    cdef int64_t row, length, at = 0
+    cdef size_t size = <size_t>data.shape[0], start = 0, end = 0
+    cdef bbpe_status status = BBPE_OK
+    cdef int64_t row = 0, at = 0
     cdef bint fits = True
-    new_offsets = np.empty(m + 1, dtype=np.int64)
+    new_offsets = np.zeros(m + 1, dtype=np.int64)
     cdef int64_t[::1] offsets_out = new_offsets
     with nogil:
         for i in range(m):
-            row = order[i]
-            if row < 0 or row >= n:
-                fits = False
+            row = BBPE_ATOMIC_LOAD(&order[i])
+            fits = 0 <= row < n
+            if not fits:
                 break
-            offsets_out[i] = at
-            at += offsets[row + 1] - offsets[row]
-        if fits:
-            offsets_out[m] = at
+            if not bbpe_ends_part(&offsets[row], &offsets[row + 1], size, &start, &end):
+                status = BBPE_CHANGED
+                break
+            at += <int64_t>(end - start)
+            offsets_out[i + 1] = at
     if not fits:
         raise IndexError(f"row {row} of {n}")
+    check(status)
     new_data = np.empty(at, dtype=np.uint8)
     cdef uint8_t[::1] out = new_data
     with nogil:
         for i in range(m):
-            row = order[i]
-            length = offsets[row + 1] - offsets[row]
-            if length:
-                memcpy(&out[offsets_out[i]], &data[offsets[row]], <size_t>length)
+            row = BBPE_ATOMIC_LOAD(&order[i])
+            if (row < 0 or row >= n or not bbpe_ends_part(&offsets[row], &offsets[row + 1], size, &start, &end)
+                    or <int64_t>(end - start) != offsets_out[i + 1] - offsets_out[i]):
+                status = BBPE_CHANGED
+                break
+            if end > start:
+                memcpy(&out[offsets_out[i]], &data[start], end - start)
+    check(status)
     return new_data, new_offsets
 
 
 def sum_rows(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const uint64_t[::1] counts not None):
     """Add up the counts of equal rows: (int64[m], where each comes first, ascending; uint64[m], its sum)."""
     cdef Py_ssize_t i, n = _row_count(data, offsets), m = 0
-    cdef const uint8_t *text = &data[0] if data.shape[0] else NULL
+    cdef size_t size = <size_t>data.shape[0], start = 0, end = 0
+    cdef uint64_t count
+    cdef const uint8_t *text = &data[0] if size else NULL
     cdef bbpe_pretoken_table table
     cdef bbpe_pretoken_entry *entry
     cdef bbpe_status status
@@ -169,20 +193,24 @@ def sum_rows(const uint8_t[::1] data not None, const int64_t[::1] offsets not No
     firsts, sums = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.uint64)
     cdef int64_t[::1] firsts_out = firsts
     cdef uint64_t[::1] sums_out = sums
-    check(bbpe_pretoken_table_init(&table))
+    check(bbpe_pretoken_table_init(&table, SALT))
     try:
         with nogil:
             status = BBPE_OK
+            bbpe_ends_next(&offsets[0], size, &end)
             for i in range(n):
-                status = bbpe_pretoken_table_add(
-                    &table, text + offsets[i], <size_t>(offsets[i + 1] - offsets[i]), &entry)
+                start = end
+                status = BBPE_CHANGED
+                if bbpe_ends_next(&offsets[i + 1], size, &end):
+                    status = bbpe_pretoken_table_add(&table, text + start, end - start, &entry)
                 if status != BBPE_OK:
                     break
                 if table.count > <size_t>m:
                     entry.value, firsts_out[m] = <uint64_t>m, i
                     m += 1
-                sums_out[entry.value] += counts[i]
-                if sums_out[entry.value] < counts[i]:
+                count = counts[i]
+                sums_out[entry.value] += count
+                if sums_out[entry.value] < count:
                     overflows = True
                     break
         check(status)

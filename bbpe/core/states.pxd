@@ -12,7 +12,8 @@ cdef class States:
     cdef bbpe_shared_cache *shared
     cdef uint64_t grown  # states with tables of their own
     cdef uint64_t generation
-    cdef object lock
+    cdef readonly object lock
+    cdef object __weakref__
 
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=*) except NULL
     cdef int give_back(self, bbpe_encode_state *state, size_t place=*) except -1

@@ -1,3 +1,6 @@
+from threading import Lock
+
 class States:
+    lock: Lock
     def clear(self) -> None: ...
     def info(self) -> tuple[int, int, int, int]: ...

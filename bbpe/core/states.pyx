@@ -1,12 +1,14 @@
 """What calls of one encoder borrow: scratch memory and caches."""
 from libc.stdint cimport uint64_t
 
+import os
 from threading import Lock
+from weakref import WeakSet
 
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_cache cimport (
-    BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP,
-    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_shared_cache_bytes,
+    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP,
+    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_shared_cache, bbpe_shared_cache_bytes,
     bbpe_shared_cache_drop, bbpe_shared_cache_hold, bbpe_shared_cache_new,
 )
 from bbpe.core.c_encode cimport (
@@ -57,11 +59,15 @@ cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming):
     return entries
 
 
+ALL = WeakSet()  # so that a child can have new locks: nobody there gives back those that other threads held at the fork
+
+
 cdef class States:
     """A small stack of states; a call takes one and gives it back, and no two calls have the same."""
 
     def __cinit__(self):
         self.lock = Lock()
+        ALL.add(self)
 
     def __dealloc__(self):
         for i in range(IDLE):
@@ -75,7 +81,7 @@ cdef class States:
         cdef size_t entries
         cdef size_t i
         for i in range(place, place + IDLE):
-            if self.idle[i % IDLE] != NULL:
+            if BBPE_ATOMIC_ACQUIRE(&self.idle[i % IDLE]) != NULL:
                 state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i % IDLE], NULL)
                 if state != NULL:
                     break
@@ -99,7 +105,7 @@ cdef class States:
         if state.generation == BBPE_ATOMIC_LOAD(&self.generation):
             for i in range(place, place + IDLE):
                 nothing = NULL
-                if self.idle[i % IDLE] == NULL and BBPE_ATOMIC_SWAP(&self.idle[i % IDLE], &nothing, state):
+                if BBPE_ATOMIC_ACQUIRE(&self.idle[i % IDLE]) == NULL and BBPE_ATOMIC_SWAP(&self.idle[i % IDLE], &nothing, state):
                     return 0
         self._free(state)
         return 0
@@ -148,11 +154,13 @@ cdef class States:
         bbpe_memory_table_free(state)
 
     cdef int _drop_shared(self) except -1:
+        cdef bbpe_shared_cache *shared
         # the bytes are given back though a call may still hold the cache for as long as it lasts
-        if self.shared != NULL:
-            bbpe_shared_cache_drop(self.shared)
+        # of a fork between two of these lines the child has a cache too much in memory, never one that is freed
+        shared, self.shared = self.shared, NULL
+        if shared != NULL:
             bbpe_cache_budget_give(&BUDGET, bbpe_shared_cache_bytes(SHARED_SLOTS))
-            self.shared = NULL
+            bbpe_shared_cache_drop(shared)
         return 0
 
     def clear(self):
@@ -178,3 +186,13 @@ cdef class States:
                     self.give_back(state, i)
             shared = bbpe_shared_cache_bytes(SHARED_SLOTS) if self.shared != NULL else 0
             return shared, idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)
+
+
+def _renew_locks():
+    cdef States states
+    for states in list(ALL):
+        states.lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)

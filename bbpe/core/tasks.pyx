@@ -42,6 +42,18 @@ cdef class Tasks:
         """Have nobody take any more, or wait for others: one has failed."""
         bbpe_tasks_stop(&self.c)
 
+    def fail(self, error):
+        """Stop, and keep the first error; takes no memory."""
+        if self.error is None:
+            self.error = error
+        bbpe_tasks_stop(&self.c)
+
+    def raise_error(self):
+        """Raise the first error, if there was one."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+
 
 cdef int heed_signals(size_t worker) except -1 nogil:
     """Between tasks: Python's handlers of signals run in the thread that is called, which is the first one."""

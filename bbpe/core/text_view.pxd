@@ -2,8 +2,9 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_Check
+from libc.stdint cimport int64_t
 
-from bbpe.core.c_encode cimport bbpe_encode_bound, bbpe_encode_text
+from bbpe.core.c_encode cimport bbpe_encode_text
 
 cdef extern from "Python.h" nogil:
     bint PyUnicode_IS_ASCII(object text)
@@ -17,21 +18,12 @@ cdef extern from "common.h" nogil:
 
 cdef enum:
     FETCHED_AHEAD = 16  # texts
-    GROUP = 256         # texts of a batch that are looked at under one hold of the GIL
-    GROUP_IDS = 1 << 19
 
 ctypedef struct text_view:
     bbpe_encode_text text
     size_t length  # in units
     Py_buffer buffer
     bint has_buffer
-
-ctypedef struct text_group:
-    text_view views[GROUP]
-    bbpe_encode_text texts[GROUP]
-    size_t lengths[GROUP]
-    size_t count
-    size_t bound  # more ids than they have
 
 
 cdef inline object buffer_of(object text):
@@ -77,6 +69,17 @@ cdef inline void text_close(text_view *self) noexcept:
         PyBuffer_Release(&self.buffer)
 
 
+cdef inline int check_cuts(const int64_t[::1] cuts, const text_view *view, size_t parts) except -1:
+    """Refuse cuts that are not as many as parts begin and end at, or were made of a text of another length."""
+    cdef size_t end
+    if <size_t>cuts.shape[0] != parts + 1:
+        raise ValueError(f"{cuts.shape[0]} cuts of {parts} parts; expected one more")
+    end = <size_t>cuts[parts]
+    if end != view.length:
+        raise RuntimeError(f"the text has {view.length} bytes, and had {end}: it was changed while it was encoded")
+    return 0
+
+
 cdef inline object text_at(list texts, Py_ssize_t at):
     """A text of a batch; those some places behind it are fetched: 8 MB of texts of 200 bytes are seen in 0.7, not 6 ms.
 
@@ -88,28 +91,3 @@ cdef inline object text_at(list texts, Py_ssize_t at):
     if at + FETCHED_AHEAD < n:
         BBPE_PREFETCH(PyList_GET_ITEM(texts, at + FETCHED_AHEAD))
     return texts[at]
-
-
-cdef inline int group_open(text_group *self, list texts, size_t start, size_t end) except -1:
-    """Look at the first of texts[start:end); group_close ends it, after an error too."""
-    cdef text_view *view
-    self.count = self.bound = 0
-    while start + self.count < end and self.count < GROUP and self.bound < GROUP_IDS:
-        view = &self.views[self.count]
-        text_open(view, text_at(texts, start + self.count))
-        self.bound += bbpe_encode_bound(view.text.unit_size, view.length)
-        self.count += 1
-    return 0
-
-
-cdef inline void group_list(text_group *self) noexcept nogil:
-    """Put what the views see side by side."""
-    cdef size_t i
-    for i in range(self.count):
-        self.texts[i], self.lengths[i] = self.views[i].text, self.views[i].length
-
-
-cdef inline void group_close(text_group *self) noexcept:
-    cdef size_t i
-    for i in range(self.count):
-        text_close(&self.views[i])

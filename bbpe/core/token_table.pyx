@@ -4,6 +4,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from bbpe.core.budget cimport SALT
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry, bbpe_pretoken_table_find
 from bbpe.core.c_rank_file cimport (
@@ -13,6 +14,7 @@ from bbpe.core.c_vocab cimport (
     BBPE_VOCAB_MAX_ID, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init,
     bbpe_vocab_reserve,
 )
+from bbpe.core.ends cimport bbpe_ends_part
 from bbpe.core.status cimport check
 
 from operator import index
@@ -35,7 +37,7 @@ cdef class TokenTable:
 
     def __cinit__(self, vocab):
         cdef size_t room = 0
-        check(bbpe_vocab_init(&self.c))
+        check(bbpe_vocab_init(&self.c, SALT))
         for token in vocab.values():
             room += <size_t>len(token) if isinstance(token, bytes) else 0
         check(bbpe_vocab_reserve(&self.c, len(vocab), room))
@@ -64,21 +66,20 @@ cdef class TokenTable:
     def of_rows(cls, const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
         """The tokens data[offsets[i]:offsets[i + 1]], uint8[total] and int64[n + 1], with the ids 0 to n - 1."""
         cdef TokenTable table = cls({})
-        cdef bbpe_status status
         cdef uint32_t found = 0
+        cdef size_t start, end
         cdef Py_ssize_t i, n = offsets.shape[0] - 1
         if n < 0 or offsets[0] < 0 or offsets[n] > data.shape[0] or n > <Py_ssize_t>BBPE_VOCAB_MAX_ID:
             raise ValueError(f"{n + 1} offsets do not fit {data.shape[0]} bytes")
         check(bbpe_vocab_reserve(&table.c, <size_t>n, <size_t>data.shape[0]))
         for i in range(n):
-            if offsets[i] >= offsets[i + 1] or offsets[i + 1] > data.shape[0]:
+            if not bbpe_ends_part(&offsets[i], &offsets[i + 1], <size_t>data.shape[0], &start, &end) or start == end:
                 raise ValueError(
                     f"offset {i} is {offsets[i]}, the next one {offsets[i + 1]}; expected a larger one within the bytes")
-            status = bbpe_vocab_add(&table.c, <uint32_t>i, &data[offsets[i]], <size_t>(offsets[i + 1] - offsets[i]), &found)
-            check(status)
+            check(bbpe_vocab_add(&table.c, <uint32_t>i, &data[start], end - start, &found))
             if found != <uint32_t>i:
                 raise VocabularyError(
-                    f"token {bytes(data[offsets[i]:offsets[i + 1]])!r} has two ids, {found} and {i}; expected one")
+                    f"token {bytes(data[start:end])!r} has two ids, {found} and {i}; expected one")
         check(bbpe_vocab_index(&table.c))
         return table
 

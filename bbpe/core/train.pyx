@@ -1,4 +1,5 @@
 """Learning merges from counted pretokens; how, csrc/train.h says."""
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -13,9 +14,20 @@ from bbpe.core.c_train cimport (
     bbpe_train_free, bbpe_train_init, bbpe_train_init_from, bbpe_train_options, bbpe_train_step, c_bool,
 )
 from bbpe.core.count cimport PretokenTable
+from bbpe.core.ends cimport check_ends
 from bbpe.core.status cimport check
 
 from bbpe.core.rows import take
+
+cdef enum:
+    HEARD = 1 << 14  # pretokens that are added between two looks at whether Ctrl-C was pressed
+
+
+cdef int hear_signals() except -1 nogil:
+    with gil:
+        PyErr_CheckSignals()
+    return 0
+
 
 TIE_RULES = {"ids": BBPE_TRAIN_IDS, "bytes": BBPE_TRAIN_BYTES, "first": BBPE_TRAIN_FIRST}
 
@@ -112,9 +124,10 @@ cdef class Trainer:
     cdef int _begin_from(self, PretokenTable table, counts, base, encode, bbpe_train_options options) except -1:
         """Add all pretokens as tokens of a base."""
         cdef const uint8_t[::1] tokens = base[0]
-        cdef const int64_t[::1] starts = base[1]
+        cdef const int64_t[::1] starts = np.array(base[1], dtype=np.int64)
         cdef size_t i, used = 0, at = 0, count = len(counts)
         cdef bbpe_status status = BBPE_OK
+        check_ends(starts, <size_t>tokens.shape[0])
         check(bbpe_train_init_from(
             &self.learner, count, table.pretoken_bytes, &tokens[0], &starts[0], <size_t>starts.shape[0] - 1, options))
         data, offsets, counts = table.arrays()
@@ -128,6 +141,8 @@ cdef class Trainer:
         cdef const uint32_t[::1] symbols = ids
         with nogil:
             for i in range(count):
+                if i % HEARD == 0:
+                    hear_signals()
                 status = bbpe_train_add_tokens(
                     &self.learner, &symbols[0] + at, <size_t>(ends[i + 1] - ends[i]), <int64_t>weights[i], &used)
                 if status != BBPE_OK:
@@ -144,6 +159,8 @@ cdef class Trainer:
         cdef size_t i, n, count = len(table)
         with nogil:
             for i in range(count):
+                if i % HEARD == 0:
+                    hear_signals()
                 if i + 32 < count:
                     bbpe_count_sum_prefetch(&table.sum, codes[i + 32])
                     bbpe_count_sum_prefetch_bytes(&table.sum, codes[i + 16])

@@ -13,6 +13,7 @@ from bbpe.core.c_train_words cimport (
     bbpe_train_words, bbpe_train_words_add, bbpe_train_words_begin, bbpe_train_words_best, bbpe_train_words_free,
     bbpe_train_words_init, bbpe_train_words_merge, bbpe_train_words_pair,
 )
+from bbpe.core.ends cimport check_ends
 from bbpe.core.status cimport check
 
 
@@ -75,14 +76,15 @@ cdef class FrequencyTrainer:
     cdef bbpe_train learner
 
     def __cinit__(self, symbols, ends, counts, *, size_t base, size_t merge_limit, int64_t min_frequency=1):
-        cdef const uint32_t[::1] ids = symbols
-        cdef const int64_t[::1] behind = ends
-        cdef const uint64_t[::1] weights = counts
-        cdef size_t n = len(ends)
+        cdef const uint32_t[::1] ids = np.array(symbols, dtype=np.uint32)
+        cdef const int64_t[::1] behind = np.array(ends, dtype=np.int64)
+        cdef const uint64_t[::1] weights = np.array(counts, dtype=np.uint64)
+        cdef size_t n = <size_t>behind.shape[0]
         if n + len(symbols) + 2 >= 2**32 or n and int(counts.max()) * len(symbols) >= 2**63:
             raise OverflowError(
                 f"the words have {len(symbols)} symbols, more than can be counted: train on a sample of the text")
-        if len(counts) != len(ends) or (behind[n - 1] if n else 0) != len(symbols) or not (symbols < base).all():
+        check_ends(behind, <size_t>ids.shape[0])
+        if <size_t>weights.shape[0] != n or (behind[n - 1] if n else 0) != ids.shape[0] or not (np.asarray(ids) < base).all():
             raise ValueError("symbols, ends and counts do not fit together")
         # to the learner each symbol is of one byte, which is never looked at
         cdef const uint8_t[::1] tokens = np.zeros(base + 1, dtype=np.uint8)

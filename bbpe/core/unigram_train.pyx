@@ -4,6 +4,7 @@ from libc.string cimport memset
 
 import numpy as np
 
+from bbpe.core.budget cimport SALT
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_pretoken_table cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
@@ -14,6 +15,7 @@ from bbpe.core.c_unigram_train cimport (
     bbpe_substrings, bbpe_substrings_find, bbpe_substrings_free, bbpe_unigram_corpus, bbpe_unigram_train_count,
     bbpe_unigram_train_expect, bbpe_unigram_train_losses,
 )
+from bbpe.core.ends cimport check_ends
 from bbpe.core.status cimport check
 
 
@@ -33,16 +35,19 @@ cdef class Pieces:
         cdef bbpe_pretoken_table tokens
         cdef bbpe_pretoken_entry *entry = NULL
         cdef bbpe_status status
+        cdef const uint8_t *text = &data[0] if data.shape[0] else NULL
         cdef size_t i
         self.size = <size_t>scores.shape[0]
-        if <size_t>offsets.shape[0] != self.size + 1 or (self.size and offsets[self.size] > data.shape[0]):
-            raise ValueError(f"there are {offsets.shape[0]} offsets for {self.size} scores; expected one more")
-        check(bbpe_pretoken_table_init(&tokens))
+        cdef const int64_t[::1] own = np.array(offsets, dtype=np.int64)
+        if <size_t>own.shape[0] != self.size + 1:
+            raise ValueError(f"there are {own.shape[0]} offsets for {self.size} scores; expected one more")
+        check_ends(own, <size_t>data.shape[0])
+        check(bbpe_pretoken_table_init(&tokens, SALT))
         with nogil:
             status = BBPE_OK
             for i in range(self.size):
                 status = bbpe_pretoken_table_add(
-                    &tokens, &data[offsets[i]], <size_t>(offsets[i + 1] - offsets[i]), &entry)
+                    &tokens, text + own[i], <size_t>(own[i + 1] - own[i]), &entry)
                 if status != BBPE_OK:
                     break
             if status == BBPE_OK:
@@ -58,15 +63,16 @@ cdef class Pieces:
     def __dealloc__(self):
         bbpe_unigram_free(&self.c)
 
-    cdef int _check(self, const uint8_t[::1] data, const int64_t[::1] offsets, const uint64_t[::1] counts, size_t first,
-                    size_t end, double[::1] out) except -1:
+    cdef const int64_t[::1] _offsets(self, const uint8_t[::1] data, const int64_t[::1] offsets,
+                                     const uint64_t[::1] counts, size_t first, size_t end, double[::1] out):
+        """A copy of the offsets of pretokens first to end, once it is sure that all arrays fit together."""
         if <size_t>out.shape[0] < self.size + 1:
             raise ValueError(f"there is room for {out.shape[0]} numbers; expected {self.size + 1}")
         if not first <= end <= <size_t>counts.shape[0] or offsets.shape[0] != counts.shape[0] + 1:
             raise ValueError(f"{first}:{end} is not within {counts.shape[0]} pretokens")
-        if offsets[0] < 0 or offsets[offsets.shape[0] - 1] > data.shape[0]:
-            raise ValueError(f"the last pretoken ends behind the {data.shape[0]} bytes")
-        return 0
+        cdef const int64_t[::1] own = np.array(offsets[first:end + 1], dtype=np.int64)
+        check_ends(own, <size_t>data.shape[0])
+        return own
 
     def expect(self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None,
                const uint64_t[::1] counts not None, size_t first, size_t end, double[::1] expected not None):
@@ -75,13 +81,13 @@ cdef class Pieces:
         cdef bbpe_unigram_corpus corpus
         cdef bbpe_status status
         cdef double likelihood = 0
-        self._check(data, offsets, counts, first, end, expected)
+        cdef const int64_t[::1] own = self._offsets(data, offsets, counts, first, end, expected)
         if first == end or data.shape[0] == 0:
             return 0.0
-        corpus.data, corpus.offsets, corpus.counts = &data[0], &offsets[0], &counts[0]
+        corpus.data, corpus.offsets, corpus.counts = &data[0], &own[0], &counts[first]
         with nogil:
             status = bbpe_unigram_train_expect(
-                &self.c, &corpus, first, end, &probabilities[0], &expected[0], &likelihood)
+                &self.c, &corpus, 0, end - first, &probabilities[0], &expected[0], &likelihood)
         check(status)
         return likelihood
 
@@ -90,12 +96,12 @@ cdef class Pieces:
         """Add to `times`, float64[n + 1], how often each token stands on the best paths."""
         cdef bbpe_unigram_corpus corpus
         cdef bbpe_status status
-        self._check(data, offsets, counts, first, end, times)
+        cdef const int64_t[::1] own = self._offsets(data, offsets, counts, first, end, times)
         if first == end or data.shape[0] == 0:
             return
-        corpus.data, corpus.offsets, corpus.counts = &data[0], &offsets[0], &counts[0]
+        corpus.data, corpus.offsets, corpus.counts = &data[0], &own[0], &counts[first]
         with nogil:
-            status = bbpe_unigram_train_count(&self.c, &corpus, first, end, &times[0])
+            status = bbpe_unigram_train_count(&self.c, &corpus, 0, end - first, &times[0])
         check(status)
 
     def losses(self, const double[::1] times not None, size_t first, size_t end):

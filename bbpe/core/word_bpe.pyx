@@ -5,13 +5,14 @@ from libc.string cimport memset
 import numpy as np
 
 from bbpe.core.bpe cimport BPE
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.c_common cimport BBPE_CHANGED
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free
 from bbpe.core.c_word_bpe cimport (
     bbpe_model_of_word_bpe, bbpe_word_bpe_free, bbpe_word_bpe_init, bbpe_word_bpe_mark, bbpe_word_bpe_room,
 )
 from bbpe.core.c_wordpiece cimport BBPE_BERT_JOIN
+from bbpe.core.ends cimport bbpe_ends_next, check_ends
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.wordpiece cimport rules_of
@@ -51,29 +52,31 @@ cdef class WordBPE(Model):
 
     def marked(self, const uint8_t[::1] data not None, const int64_t[::1] ends not None):
         """The words of pretokens, which end at `ends`, as `bpe` finds them: bytes, and their ends in these, int64[n]."""
-        cdef size_t start = 0, used = 0, i, k, n, count = 0, words = 0
+        cdef size_t start = 0, end = 0, used = 0, i, k, count = 0, words = 0, size = <size_t>data.shape[0]
         cdef bbpe_model_scratch scratch
-        cdef bbpe_status status = BBPE_OK
-        cdef size_t *borders = <size_t *>bbpe_memory_new(<size_t>data.shape[0], sizeof(size_t))
+        cdef size_t *borders
+        check_ends(ends, size)
         found = np.empty(data.shape[0], dtype=np.int64)
         out = np.empty(bbpe_word_bpe_room(data.shape[0]) + 1, dtype=np.uint8)
         cdef int64_t[::1] places = found
         cdef uint8_t[::1] bytes_out = out
         memset(&scratch, 0, sizeof(scratch))
+        borders = <size_t *>bbpe_memory_new(size, sizeof(size_t))
         if borders == NULL:
             raise MemoryError("bbpe could not allocate memory")
         try:
             for i in range(<size_t>ends.shape[0]):
-                n = <size_t>ends[i] - start
-                if n == 0:
+                if not bbpe_ends_next(&ends[i], size, &end):
+                    check(BBPE_CHANGED)
+                if end == start:
                     continue
-                status = bbpe_word_bpe_mark(&self.c, &scratch, &data[start], n, &bytes_out[used], borders, &count)
-                check(status)
+                check(bbpe_word_bpe_mark(
+                    &self.c, &scratch, &data[start], end - start, &bytes_out[used], borders, &count))
                 for k in range(count):
                     places[words + k] = <int64_t>(used + borders[k])
                 words += count
                 used += borders[count - 1] if count else 0
-                start += n
+                start = end
         finally:
             bbpe_model_scratch_free(&scratch)
             bbpe_memory_free(borders)

@@ -3,6 +3,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
+from bbpe.core.budget cimport SALT
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free, bbpe_model_scratch_room
@@ -83,7 +84,7 @@ cdef class WordPiece(Model):
         cdef const uint8_t *token
         cdef size_t skipped = len(prefix), i
         cdef bbpe_status status
-        check(bbpe_wordpiece_init(&self.c, unknown, max_characters))
+        check(bbpe_wordpiece_init(&self.c, unknown, max_characters, SALT))
         self.c.is_bert = bert is not None
         self.c.rules = 0 if bert is None else rules_of(bert)
         self.written_count = max(tokens.c.id_count, <size_t>unknown + 1)

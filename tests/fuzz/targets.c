@@ -172,10 +172,10 @@ static void run_count(const uint8_t *data, size_t n) {
     const size_t half = pretokens / 2, middle = half ? ends[half - 1] : 0;
     bbpe_count_table whole = {0}, first = {0}, second = {0}, parts = {0};
     uint64_t cut = 0, cut_apart = 0, bytes = 0;
-    fuzz_must(bbpe_count_table_init(&whole));
-    fuzz_must(bbpe_count_table_init(&first));
-    fuzz_must(bbpe_count_table_init(&parts));
-    fuzz_must(bbpe_count_table_init(&second));
+    fuzz_must(bbpe_count_table_init(&whole, 0));
+    fuzz_must(bbpe_count_table_init(&first, 0));
+    fuzz_must(bbpe_count_table_init(&parts, 0));
+    fuzz_must(bbpe_count_table_init(&second, 0));
     fuzz_must(bbpe_count_table_add(&whole, data, n, 0, ends, NULL, pretokens, longest, &cut));
     fuzz_must(bbpe_count_table_add(&first, data, n, 0, ends, NULL, half, longest, &cut_apart));
     fuzz_must(bbpe_count_table_add(&second, data, n, middle, ends + half, NULL, pretokens - half, longest, &cut_apart));
@@ -207,7 +207,7 @@ static void run_count(const uint8_t *data, size_t n) {
 static void run_ranks(const uint8_t *data, size_t n) {
     bbpe_vocab vocab = {0};
     bbpe_rank_file_kind kind;
-    fuzz_must(bbpe_vocab_init(&vocab));
+    fuzz_must(bbpe_vocab_init(&vocab, 0));
     const bbpe_status status = bbpe_rank_file_read(data, n, &vocab, &kind);
     if (status != BBPE_OK && status != BBPE_TOO_LARGE) fuzz_fail("a status that no file explains");
     if (status == BBPE_OK && kind != BBPE_RANK_FILE_UNUSUAL)

@@ -1,0 +1,110 @@
+"""Texts of a batch, some of them at a time: looked at, encoded under one release of the GIL, and let go."""
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t, uint32_t
+
+from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_encode cimport (
+    bbpe_encode_bound, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encode_texts, bbpe_encoder,
+)
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_room
+from bbpe.core.status cimport check
+from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
+
+cdef enum:
+    GROUP_IDS = 1 << 19
+
+
+cdef class TextGroup:
+    """Room for what is seen of some texts, which a thread's stack has not; for one call at a time."""
+
+    def __cinit__(self):
+        self.c = <text_group *>bbpe_memory_new(1, sizeof(text_group))
+        if self.c == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        self.c.count = 0
+
+    def __dealloc__(self):
+        bbpe_memory_free(self.c)
+
+    cdef int open(self, list texts, size_t start, size_t end) except -1:
+        """Look at the first of texts[start:end); `close` ends it, after an error too."""
+        cdef text_group *c = self.c
+        cdef text_view *view
+        c.count = c.bound = 0
+        while start + c.count < end and c.count < GROUP and c.bound < GROUP_IDS:
+            view = &c.views[c.count]
+            text_open(view, text_at(texts, start + c.count))
+            c.bound += bbpe_encode_bound(view.text.unit_size, view.length)
+            c.count += 1
+        return 0
+
+    cdef void close(self) noexcept:
+        cdef size_t i
+        for i in range(self.c.count):
+            text_close(&self.c.views[i])
+        self.c.count = 0
+
+    cdef int encode(self, const bbpe_encoder *encoder, bbpe_encode_state *state, uint32_t *ids) except -1:
+        """Encode what is open; then signals are heard.  NULL: the numbers of ids are all that is wanted."""
+        cdef text_group *c = self.c
+        cdef bbpe_status status
+        cdef size_t i
+        with nogil:
+            for i in range(c.count):
+                c.texts[i], c.lengths[i] = c.views[i].text, c.views[i].length
+            status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
+        check(status)
+        PyErr_CheckSignals()
+        return 0
+
+    cdef size_t count(
+        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end
+    ) except 0:
+        """Count the ids of the next texts of a batch; returns how many texts these are.  The numbers are in `c.counts`."""
+        try:
+            self.open(texts, start, end)
+            self.encode(encoder, state, NULL)
+            return self.c.count
+        finally:
+            self.close()
+
+    cdef size_t encode_to(
+        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end, uint32_t *ids,
+        size_t most
+    ) except 0:
+        """As `count`, and write the ids, at most so many, to where the caller says."""
+        try:
+            self.open(texts, start, end)
+            if self.c.bound > most:
+                raise RuntimeError(f"texts from {start} on were replaced: the batch was changed while it was encoded")
+            self.encode(encoder, state, ids)
+            return self.c.count
+        finally:
+            self.close()
+
+    cdef size_t encode_here(
+        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end,
+        SentencePieceNormalizer rules, normal_room *normal
+    ) except 0:
+        """As `count`, of what becomes of texts by `rules` if there are any, and write the ids to the state's memory."""
+        cdef bbpe_status status
+        try:
+            self.open(texts, start, end)
+            if rules is not None:
+                with nogil:
+                    status = rules.normalize(self.c.views, self.c.count, normal)
+                check(status)
+                self.c.bound = normal.output.used
+            check(bbpe_encode_state_reserve(state, self.c.bound))
+            self.encode(encoder, state, state.ids)
+            return self.c.count
+        finally:
+            self.close()
+
+
+cdef int check_rows(size_t start, size_t end, const int64_t[::1] lengths) except -1:
+    """Refuse rows for whose lengths there is no room."""
+    if not start <= end <= <size_t>lengths.shape[0]:
+        raise ValueError(f"{start}:{end} is not within {lengths.shape[0]} rows")
+    return 0

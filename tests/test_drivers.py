@@ -1,0 +1,32 @@
+"""What threads share in C without a lock, and what strangers may fill tables with, run without Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+@pytest.mark.skipif(os.name == "nt", reason="the drivers use POSIX threads")
+@pytest.mark.parametrize(
+    ("name", "leaves", "options"),
+    [
+        # a cache whose readers take what a writer has half done fails within a second
+        ("cache_driver", ("cache", "memory", "pages"), (4, 5)),
+        # and a table without its salt at once
+        ("count_driver", ("count_table", "count_sum", "memory", "pages"), (4, 30)),
+    ],
+)
+def test_driver(name: str, leaves: tuple[str, ...], options: tuple[int, ...], tmp_path: Path) -> None:
+    sources = [f"tests/{name}.c", *(f"csrc/{leaf}.c" for leaf in leaves)]
+    command = [*str(COMPILER).split(), "-std=c11", "-O1", "-Icsrc", *sources, "-pthread", "-o", str(tmp_path / name)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    run = subprocess.run([tmp_path / name, *map(str, options)], capture_output=True, text=True, timeout=300)
+    assert (run.returncode, run.stderr) == (0, "")
