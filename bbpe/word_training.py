@@ -173,7 +173,9 @@ def _check_specials(name: str, texts: Sequence[object], end: str | None, start: 
     for text in texts:
         if not isinstance(text, str):
             continue  # the options of counting name it
-        if {len(text), len(text.removesuffix(end or ""))} & {0, 1}:
+        if not text:
+            problem = "is empty; expected a text, such as '<|a|>'"
+        elif 1 in (len(text), len(text.removesuffix(end or ""))):
             problem = "is one symbol of words in files; expected a longer text, such as '<|a|>'"
         elif start and (start in text or text in BYTE_KEYS):
             problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"

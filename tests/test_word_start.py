@@ -6,7 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ import pytest
 
 import bbpe
 from bbpe.cli import main
+from bbpe.core.split import Splitter
 from bbpe.errors import CorpusError, VocabularyError
+from bbpe.patterns import BLANK_PARTS
 from bbpe.reference import learn_words
 from bbpe.rules import Lowercase
 
@@ -172,6 +174,15 @@ def test_a_rare_mark_stays_with_few_characters() -> None:
     tok = trained(["aaaaabbbbb"], 60, max_alphabet=2)
     assert [token for token in tok.get_vocab() if len(token) == 1] == ["a", "\u2581"]
     assert tok.decode(tok.encode("aa a")) == "aa a"
+
+
+def test_parts_are_cut_as_their_regex_says() -> None:
+    rng, scheme = random.Random(4), BLANK_PARTS.scheme
+    assert scheme is not None
+    for _ in range(300):
+        data = "".join(rng.choices("ab \n\u00e9\u4e2d", k=rng.randint(0, 30))).encode()
+        bounds = Splitter(scheme).spans(data).tolist()
+        assert [data[start:end].decode() for start, end in pairwise(bounds)] == list(BLANK_PARTS.split(data.decode()))
 
 
 def test_special_tokens_separate_texts() -> None:

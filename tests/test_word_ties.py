@@ -100,6 +100,17 @@ def test_the_rule_is_named_and_the_default(tmp_path: Path) -> None:
     assert (tmp_path / "x.codes").read_text().split("\n") == ["#version: 0.2", "o n</w>", "a t</w>", ""]
 
 
+def test_counts_and_extending_refuse_the_rule() -> None:
+    """They are of bytes."""
+    counts = bbpe.count_from_iterator(["at on"], pattern="gpt2")
+    for learn in (
+        lambda: bbpe.train_from_counts(counts, 260, tie_break="strings"),
+        lambda: bbpe.extend(bbpe.train_from_counts(counts, 257), counts, add=1, tie_break="strings"),
+    ):
+        with pytest.raises(ValueError, match="tie_break is 'strings'; expected one of 'ids', 'bytes', 'first'"):
+            learn()
+
+
 def test_words_one_by_one_as_counted_anew() -> None:
     """The trainer of words in which two merges make the same token, by strings."""
     rng = random.Random(3)

@@ -280,6 +280,7 @@ def test_broken_codes(text: str, tmp_path: Path) -> None:
         ({"alphabet": "chars", "pattern": "gpt2"}, "pattern is 'gpt2', .* expected no pattern, or an end_of_word"),
         ({"alphabet": "chars", "special_tokens": ["a"]}, "'a' is one symbol of words"),
         ({"alphabet": "chars", "special_tokens": ["\u2581a"]}, "'\u2581a' is how files write a blank"),
+        ({"alphabet": "chars", "unk_token": ""}, "unk_token: '' is empty; expected a text"),
         ({"alphabet": "chars", "unk_token": "?"}, r"unk_token: '\?' is one symbol of words"),
         ({"alphabet": "chars", "end_of_word": "</w>", "unk_token": "a</w>"}, "unk_token: 'a</w>' is one symbol"),
         ({"alphabet": "chars", "special_tokens": ["<0x0A>"]}, "'<0x0A>' is how files write a blank or a byte"),
