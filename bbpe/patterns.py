@@ -201,19 +201,25 @@ BERT_PARTS = Pattern(
 )
 # Blanks and line feeds and what follows up to the next ones: what Unigram models are trained on is cut further.
 RUN_PARTS = Pattern(None, (r"[ \n]*[^ \n]+|[ \n]+",), open_tail=1)
+# Blanks and what follows up to the next one: words that begin with a mark.
+BLANK_PARTS = Pattern(None, (r" ?[^ ]+| ",), open_tail=1)
 
 
-def _run_joins() -> bytes:
+def _joins(firsts: set[int], seconds: bytes) -> bytes:
+    """Return all pairs of bytes, as `Scheme.joins`, but those that are cut: `firsts` before `seconds`."""
     bits = bytearray(b"\xff" * 8192)
-    for first in set(range(256)) - set(b" \n"):
-        for second in b" \n":
+    for first in firsts:
+        for second in seconds:
             bits[(first << 8 | second) >> 3] &= ~(1 << (second & 7))
     return bytes(bits)
 
 
 _WORDS = {
-    SPACE_PARTS: Scheme(words="space"), BERT_PARTS: Scheme(words="bert_apart"), RUN_PARTS: Scheme(joins=_run_joins())
-}  # fmt: skip
+    SPACE_PARTS: Scheme(words="space"),
+    BERT_PARTS: Scheme(words="bert_apart"),
+    RUN_PARTS: Scheme(joins=_joins(set(range(256)) - set(b" \n"), b" \n")),
+    BLANK_PARTS: Scheme(joins=_joins(set(range(256)), b" ")),
+}
 
 _BY_STEPS = {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
 

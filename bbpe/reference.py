@@ -252,10 +252,12 @@ def learn_words(
     pmi: bool,
     prefix: str = "",
     least: int = 1,
+    tie_break: str = "ids",
 ) -> tuple[list[tuple[int, int]], list[str]]:
     """Return the merges of words of ids, counting all pairs anew before each, and all tokens, up to `size`.
 
-    The best pair has the highest count, or with `pmi` count(ab) / (count(a) * count(b)), of equals the lowest ids.
+    The best pair has the highest count, or with `pmi` count(ab) / (count(a) * count(b)), of equals the lowest ids, or
+    with `tie_break="strings"` the greatest pair of strings.
 
     >>> learn_words([([0, 1], 3), ([0, 0, 1], 1)], ["a", "b"], 3, pmi=False)
     ([(0, 1)], ['a', 'b', 'ab'])
@@ -277,7 +279,12 @@ def learn_words(
         }
         if not scores:
             break
-        best = min(scores, key=lambda two: (-scores[two], two))
+        if tie_break == "ids":
+            best = min(scores, key=lambda two: (-scores[two], two))
+        elif tie_break == "strings":
+            best = max(scores, key=lambda two: (scores[two], known[two[0]], known[two[1]]))
+        else:
+            raise ValueError(f"tie_break is {tie_break!r}; expected 'ids' or 'strings'")
         made = known[best[0]] + known[best[1]].removeprefix(prefix)
         if made not in known:
             known.append(made)

@@ -41,6 +41,7 @@ def train(
     alphabet: Literal["bytes", "chars"] | None = None,
     pattern: str | Sequence[str] | None = None,
     end_of_word: str | None = None,
+    word_start: str | None = None,
     lowercase: bool | None = None,
     unk_token: str | None = None,
     score: Score | None = None,
@@ -48,7 +49,7 @@ def train(
     special_tokens: Sequence[str] = (),
     min_frequency: int = 1,
     max_token_length: int | None = None,
-    tie_break: TieBreak = "ids",
+    tie_break: TieBreak | None = None,
     document: Document = "file",
     pad_vocab_to: int = 1,
     max_memory: int | str | None = None,
@@ -68,7 +69,7 @@ def train(
     read as they are.  `vocab_size` counts the 256 bytes, the merges and the special tokens, which get ids in this
     order; training stops early, with fewer merges, when no pair occurs `min_frequency` times.  Special tokens in
     the text separate it.  `max_token_length` is in bytes.  `tie_break` chooses among pairs of equal count:
-    "ids" the lowest pair of ids (as HF tokenizers), "bytes" the greatest pair of byte strings, "first" the
+    "ids" the lowest pair of ids (as HF tokenizers; the default), "bytes" the greatest pair of byte strings, "first" the
     pair that occurs first in the text.  `document="line"` makes each line, with its end, a text of its own.
     `pad_vocab_to=128` adds reserved special tokens up to a multiple of 128.  The other options are those of `count`.
 
@@ -77,13 +78,17 @@ def train(
     The characters that make up `character_coverage` of the text are tokens.  Without a `pattern` a token holds letters
     and marks or none, and blanks only in front, as SentencePiece's.  `min_frequency` and `tie_break` are for BPE.
 
-    `alphabet="chars"` learns merges of characters in words, by default those between white space, whose last symbol has
-    `end_of_word` behind it, such as "</w>".  `model="wordpiece"` learns WordPiece over BERT's words (or those of
-    `pattern`, as they are): by `score="pmi"`, count(ab) / (count(a) * count(b)), or "frequency", as HF does.  Of equal
-    scores the lowest pair of ids is merged.  For both: special tokens come first, `unk_token` ("<unk>", "[UNK]") before
-    them unless it is one; then characters, of which `max_alphabet` keeps the most frequent.  `lowercase` is on for
-    WordPiece, where it strips accents too, and off for characters; `max_token_length`, `tie_break` and `pad_vocab_to`
-    do not apply.
+    `alphabet="chars"` learns merges of characters in words.  With `end_of_word`, such as "</w>", which stands behind
+    the last symbol of a word, words are by default those between white space, and `tie_break="strings"` is the default:
+    the greatest pair of strings of characters, marks included, as subword-nmt does.  Without, words begin with
+    `word_start`, U+2581, as SentencePiece's and HF's behind Metaspace do: it stands for a blank and before each text,
+    and decoding gives blanks back as they were; the default is "ids".
+
+    `model="wordpiece"` learns WordPiece over BERT's words (or those of `pattern`, as they are): by `score="pmi"`,
+    count(ab) / (count(a) * count(b)), or "frequency", as HF does; of equal scores the lowest pair of ids is merged.
+    For both alphabets of characters: special tokens come first, `unk_token` ("<unk>", "[UNK]") before them unless it is
+    one; then characters, of which `max_alphabet` keeps the most frequent.  `lowercase` is on for WordPiece, where it
+    strips accents too, and off for characters; `max_token_length` and `pad_vocab_to` do not apply.
 
     Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` when there is
     no text or it cannot be read, `OSError` naming a file that cannot be read, `MemoryLimitError` before merging begins
@@ -98,8 +103,8 @@ def train(
     """
     words = words_of(
         model, alphabet, vocab_size, pattern=pattern, special_tokens=special_tokens, min_frequency=min_frequency,
-        end_of_word=end_of_word, lowercase=lowercase, unk_token=unk_token, score=score, max_alphabet=max_alphabet,
-        unused=(max_token_length is None, tie_break == "ids", pad_vocab_to == 1),
+        end_of_word=end_of_word, word_start=word_start, lowercase=lowercase, unk_token=unk_token, score=score,
+        max_alphabet=max_alphabet, tie_break=tie_break, unused=(max_token_length is None, pad_vocab_to == 1),
     )  # fmt: skip
     plan = plan_of(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample,
@@ -126,6 +131,7 @@ def train_from_iterator(
     alphabet: Literal["bytes", "chars"] | None = None,
     pattern: str | Sequence[str] | None = None,
     end_of_word: str | None = None,
+    word_start: str | None = None,
     lowercase: bool | None = None,
     unk_token: str | None = None,
     score: Score | None = None,
@@ -133,7 +139,7 @@ def train_from_iterator(
     special_tokens: Sequence[str] = (),
     min_frequency: int = 1,
     max_token_length: int | None = None,
-    tie_break: TieBreak = "ids",
+    tie_break: TieBreak | None = None,
     document: Document = "file",
     pad_vocab_to: int = 1,
     max_memory: int | str | None = None,
@@ -154,8 +160,8 @@ def train_from_iterator(
     """
     words = words_of(
         model, alphabet, vocab_size, pattern=pattern, special_tokens=special_tokens, min_frequency=min_frequency,
-        end_of_word=end_of_word, lowercase=lowercase, unk_token=unk_token, score=score, max_alphabet=max_alphabet,
-        unused=(max_token_length is None, tie_break == "ids", pad_vocab_to == 1),
+        end_of_word=end_of_word, word_start=word_start, lowercase=lowercase, unk_token=unk_token, score=score,
+        max_alphabet=max_alphabet, tie_break=tie_break, unused=(max_token_length is None, pad_vocab_to == 1),
     )  # fmt: skip
     plan = plan_of(
         vocab_size, special_tokens, min_frequency, max_token_length, tie_break, pad_vocab_to, max_memory, sample,
@@ -182,7 +188,7 @@ def train_from_counts(
     special_tokens: Sequence[str] | None = None,
     min_frequency: int = 1,
     max_token_length: int | None = None,
-    tie_break: TieBreak = "ids",
+    tie_break: TieBreak | None = None,
     pad_vocab_to: int = 1,
     max_memory: int | str | None = None,
     threads: int | None = None,

@@ -19,7 +19,8 @@ from .spec import MAX_ID
 from .unigram_training import UnigramOptions, check_unigram
 from .word_training import WordPlan, word_plan
 
-TieBreak: TypeAlias = Literal["ids", "bytes", "first"]
+#: Which of several pairs of equal count is merged; "strings" is for BPE of characters.
+TieBreak: TypeAlias = Literal["ids", "bytes", "first", "strings"]
 #: What a tokenizer can be trained as.
 ModelName: TypeAlias = Literal["bpe", "wordpiece", "unigram"]
 
@@ -29,7 +30,7 @@ _OPTIONS = (
     "alphabet", "byte_fallback", "character_coverage", "checkpoint", "document", "end_of_word", "executor", "lowercase",
     "max_alphabet", "max_memory", "max_pretoken_bytes", "max_token_length", "min_frequency", "model", "pad_vocab_to",
     "pattern", "progress", "sample", "score", "special_tokens", "text_field", "threads", "tie_break", "unk_token",
-    "user_defined_symbols", "vocab_size",
+    "user_defined_symbols", "vocab_size", "word_start",
 )  # fmt: skip
 #: How unique pretokens grow with text, at the slowest: as this power of it.
 _SLOWEST = 0.6
@@ -43,6 +44,11 @@ class ModelOptions:
     least: int = 256
     threads: int | None = None
     unigram: UnigramOptions = field(default_factory=UnigramOptions)
+
+    @property
+    def is_of_bytes(self) -> bool:
+        """Whether it is BPE of bytes."""
+        return self.name == "bpe" and self.least == 256
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def plan_of(
     special_tokens: Sequence[str],
     min_frequency: int,
     max_token_length: int | None,
-    tie_break: TieBreak,
+    tie_break: TieBreak | None,
     pad_vocab_to: int,
     max_memory: int | str | None,
     sample: float,
@@ -105,35 +111,37 @@ def plan_of(
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise TypeError(f"{name} must be an int, not {type(value).__name__}")
         if value < lowest:
-            counted = name == "vocab_size" and model.least == 256
+            counted = name == "vocab_size" and model.is_of_bytes
             detail = f", the 256 bytes and {count} special tokens" if counted else ""
             raise ValueError(f"{name} is {value}; expected at least {lowest}{detail}")
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
-    if model.name == "unigram" and (min_frequency != 1 or tie_break != "ids"):
+    if model.name == "unigram" and (min_frequency != 1 or tie_break not in (None, "ids")):
         raise ValueError(f'min_frequency and tie_break are for model="bpe", not {model.name!r}')
     check_special_texts(special_tokens, model)
     if model.name == "unigram":
         check_unigram(vocab_size, special_tokens, **model.unigram)
-    if tie_break not in TIE_RULES:
-        raise ValueError(f"tie_break is {tie_break!r}; expected one of {', '.join(map(repr, TIE_RULES))}")
+    # that of words is in their plan
+    ties = tie_break if tie_break is not None and model.is_of_bytes else "ids"
+    if ties not in TIE_RULES:
+        hint = " ('strings' is for alphabet='chars')" if ties == "strings" else ""
+        raise ValueError(f"tie_break is {ties!r}; expected one of {', '.join(map(repr, TIE_RULES))}{hint}")
     longest = NO_LIMIT if max_token_length is None else min(max_token_length, NO_LIMIT)
     memory = None if max_memory is None else parse_bytes(max_memory)
     return Plan(
-        int(vocab_size), tuple(special_tokens), int(min_frequency), int(longest), tie_break, int(pad_vocab_to), memory,
+        int(vocab_size), tuple(special_tokens), int(min_frequency), int(longest), ties, int(pad_vocab_to), memory,
         sample, model,
     )  # fmt: skip
 
 
 def check_special_texts(special_tokens: Sequence[str], model: ModelOptions) -> None:
     """Refuse special tokens that no file could tell from ordinary ones.  Raises `ValueError` naming the token."""
-    is_of_bytes = model.name == "bpe" and model.least == 256
     for text in special_tokens if isinstance(special_tokens, list | tuple) else ():
         if not isinstance(text, str):
             continue  # the options of counting name it
         if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
             problem = "holds half a surrogate pair; expected Unicode text"
-        elif is_of_bytes and _reads_as_bytes(text):
+        elif model.is_of_bytes and _reads_as_bytes(text):
             problem = f"is how files write {alphabet_to_bytes(text)!r}; expected a longer text, such as '<|a|>'"
         elif model.name == "unigram" and (text == BLANK or text in BYTE_KEYS):
             problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
@@ -164,12 +172,12 @@ def words_of(
     if model == "unigram" and alphabet is not None:
         raise ValueError(f"alphabet is {alphabet!r}; a Unigram model is of characters")
     if model == "unigram" or (model == "bpe" and alphabet != "chars"):
-        named = ("end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
+        named = ("end_of_word", "word_start", "lowercase", "unk_token", "score", "max_alphabet")
         wrong = next((name for name in named if options[name] is not None), None)
         if wrong is not None:
             raise ValueError(f"{wrong} is given; expected it with alphabet='chars' or model='wordpiece' alone")
         return None
-    for fits, name in zip(unused, ("max_token_length", "tie_break", "pad_vocab_to"), strict=True):
+    for fits, name in zip(unused, ("max_token_length", "pad_vocab_to"), strict=True):
         if not fits:
             raise ValueError(f"{name} is given; expected it with BPE of bytes alone")
     return word_plan(model, vocab_size, **options)

@@ -1,7 +1,7 @@
-"""Training on words of characters: BPE with an end of words, and WordPiece.
+"""Training on words of characters: BPE with a mark at the end or the start of words, and WordPiece.
 
-Text is counted in parts that rules can be applied to one by one (`patterns.SPACE_PARTS` and `BERT_PARTS`), at the speed
-of counting; rules see each different part once.  Ids: special tokens, then characters in order, then what merges make,
+Text is counted in parts that rules can be applied to one by one (`patterns.SPACE_PARTS` and others), at the speed of
+counting; rules see each different part once.  Ids: special tokens, then characters in order, then what merges make,
 in the order in which they were learned, which is also that in which they are applied.  (Applying the latest first would
 take letters away from words that earlier, more frequent pairs were counted in.)
 """
@@ -9,7 +9,7 @@ take letters away from words that earlier, more frequent pairs were counted in.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -19,16 +19,28 @@ import numpy.typing as npt
 from .core.train_words import FrequencyTrainer, WordTrainer
 from .core.wordpiece import counted_words
 from .counting import Report
+from .counts import PretokenCounts
 from .errors import CorpusError
 from .models import WordPiece
 from .normalizing import normalizer
-from .patterns import BERT_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
+from .patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
 from .progress import Progress
-from .rules import BertNormalizer, BertPreTokenizer, Characters, Lowercase, bert_template
+from .rules import (
+    BLANK,
+    BYTE_KEYS,
+    BertNormalizer,
+    BertPreTokenizer,
+    Characters,
+    Lowercase,
+    Prepend,
+    Replace,
+    bert_template,
+)
 from .settings import Settings
 from .spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 
 Score: TypeAlias = Literal["frequency", "pmi"]
+WordTies: TypeAlias = Literal["ids", "strings"]
 _PREFIX = "##"
 _STEP = 256  # merges between two reports
 _VISITS = 1 << 20  # positions between two reports
@@ -45,9 +57,11 @@ class WordPlan:
     pattern: Pattern | None
     min_frequency: int = 1
     end_of_word: str = ""
+    word_start: str = ""
     lowercase: bool = False
     score: Score = "frequency"
     max_alphabet: int | None = None
+    tie_break: WordTies = "ids"
 
     @property
     def rules(self) -> TextRules:
@@ -55,11 +69,24 @@ class WordPlan:
         if self.model == "wordpiece" and self.pattern is None:
             bert = BertNormalizer(True, True, self.lowercase, self.lowercase)
             return TextRules((bert,), None, (BertPreTokenizer(),))
-        return TextRules((Lowercase(),) if self.lowercase else ())
+        first = (Lowercase(),) if self.lowercase else ()
+        if self.word_start:
+            return TextRules((*first, Prepend(BLANK), Replace(" ", False, BLANK)), strip_blanks=1)
+        return TextRules(first)
+
+    @property
+    def characters(self) -> Characters:
+        """What the vocabulary of a BPE has beside its tokens."""
+        unknown = self.special_tokens.index(self.unknown)
+        if self.word_start:
+            return Characters((), unknown, fuse_unknown=True, marks_blanks=True)
+        return Characters((), unknown, end_of_word=self.end_of_word)
 
     def counted(self, settings: Settings) -> Settings:
         """Return settings that count parts which rules can be applied to one by one."""
-        if self.pattern is None:
+        if self.word_start:
+            parts = BLANK_PARTS
+        elif self.pattern is None:
             parts = BERT_PARTS if self.model == "wordpiece" else SPACE_PARTS
         elif self.pattern == PATTERNS["whitespace"]:
             parts = SPACE_PARTS
@@ -76,29 +103,28 @@ def word_plan(
     special_tokens: Sequence[str],
     min_frequency: int,
     end_of_word: str | None,
+    word_start: str | None,
     lowercase: bool | None,
     unk_token: str | None,
     score: str | None,
     max_alphabet: int | None,
+    tie_break: str | None,
 ) -> WordPlan:
     """Check arguments before anything is read.  Raises `ValueError` naming the first that does not fit."""
     is_pieces = model == "wordpiece"
-    if is_pieces and end_of_word is not None:
-        raise ValueError(f"end_of_word is {end_of_word!r}; WordPiece marks what continues a word, with '##'")
+    start = _start_of_words(is_pieces, end_of_word, word_start, pattern)
     if not is_pieces and score not in (None, "frequency"):
         raise ValueError(f"score is {score!r}; BPE merges by 'frequency'")
     if score not in (None, "frequency", "pmi"):
         raise ValueError(f"score is {score!r}; expected 'pmi' or 'frequency'")
-    if not is_pieces and not end_of_word:
-        raise ValueError("BPE of characters needs end_of_word, such as '</w>', to tell words apart again")
+    ties = _ties(is_pieces, start, tie_break)
     if vocab_size > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
-    single = next((text for text in special_tokens if _is_symbol(text, end_of_word)), None)
-    if not is_pieces and single is not None:
-        problem = "is one symbol of words in files; expected a longer text, such as '<|a|>'"
-        raise ValueError(f"special_tokens: {single!r} {problem}")
     unknown = unk_token if unk_token is not None else "[UNK]" if is_pieces else "<unk>"
     specials = tuple(special_tokens)
+    if not is_pieces:
+        _check_specials("special_tokens", specials, end_of_word, start)
+        _check_specials("unk_token", (unknown,), end_of_word, start)
     return WordPlan(
         "wordpiece" if is_pieces else "bpe",
         vocab_size,
@@ -107,21 +133,64 @@ def word_plan(
         None if pattern is None else get_pattern(pattern),
         min_frequency,
         end_of_word or "",
+        start,
         is_pieces if lowercase is None else lowercase,
         "pmi" if score == "pmi" or (is_pieces and score is None) else "frequency",
         max_alphabet,
+        ties,
     )
 
 
-def _is_symbol(text: object, end: str | None) -> bool:
-    return isinstance(text, str) and 1 in (len(text), len(text.removesuffix(end or "")))
+def _start_of_words(is_pieces: bool, end: str | None, start: str | None, pattern: object) -> str:
+    """Return what words begin with, or nothing.  Raises `ValueError` naming a mark that does not fit."""
+    for name, mark in (("end_of_word", end), ("word_start", start)):
+        if is_pieces and mark is not None:
+            raise ValueError(f"{name} is {mark!r}; WordPiece marks what continues a word, with '##'")
+    if start not in (None, BLANK):
+        raise ValueError(f"word_start is {start!r}; expected {BLANK!r} (U+2581), the mark that files have for a blank")
+    if is_pieces or end:
+        if start is not None:
+            raise ValueError(f"end_of_word is {end!r} and word_start is {start!r}; expected one of them")
+        return ""
+    if pattern is not None:
+        problem = "words begin at blanks, with word_start; expected no pattern, or an end_of_word such as '</w>'"
+        raise ValueError(f"pattern is {pattern!r}, and {problem}")
+    return BLANK
 
 
-def words_of(plan: WordPlan, counts: Iterable[tuple[bytes, int]]) -> dict[str, int]:
+def _ties(is_pieces: bool, start: str, tie_break: str | None) -> WordTies:
+    """Return which of several pairs of equal count is merged.  Raises `ValueError` naming another rule."""
+    if is_pieces and tie_break not in (None, "ids"):
+        raise ValueError(f"tie_break is given, {tie_break!r}; WordPiece merges the lowest pair of ids, 'ids'")
+    if tie_break not in (None, "ids", "strings"):
+        raise ValueError(f"tie_break is {tie_break!r}; expected 'strings' or 'ids' with alphabet='chars'")
+    chosen = tie_break or ("ids" if is_pieces or start else "strings")
+    return "strings" if chosen == "strings" else "ids"
+
+
+def _check_specials(name: str, texts: Sequence[object], end: str | None, start: str) -> None:
+    """Refuse special tokens that files could not tell from symbols.  Raises `ValueError` naming the token."""
+    for text in texts:
+        if not isinstance(text, str):
+            continue  # the options of counting name it
+        if not text:
+            problem = "is empty; expected a text, such as '<|a|>'"
+        elif 1 in (len(text), len(text.removesuffix(end or ""))):
+            problem = "is one symbol of words in files; expected a longer text, such as '<|a|>'"
+        elif start and (start in text or text in BYTE_KEYS):
+            problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
+        else:
+            continue
+        raise ValueError(f"{name}: {text!r} {problem}")
+
+
+def words_of(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
     """Return the words of counted parts and how often they stand, in order of first appearance."""
     bert = plan.rules.normalizers[0] if plan.rules.pre_tokenizers else None
     if isinstance(bert, BertNormalizer):
         return counted_words(counts, bert, joins=False)
+    if plan.word_start:
+        return _started_words(plan, counts)
     pattern = PATTERNS["whitespace"] if plan.pattern is None else plan.pattern
     if pattern == PATTERNS["whitespace"]:
         return counted_words(counts, BertNormalizer(False, False, False, plan.lowercase), joins=True)
@@ -133,7 +202,21 @@ def words_of(plan: WordPlan, counts: Iterable[tuple[bytes, int]]) -> dict[str, i
     return words
 
 
-def learn(plan: WordPlan, counts: Iterable[tuple[bytes, int]], report: Report) -> TokenizerSpec:
+def _started_words(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
+    """Return words with their mark in front; a mark in the text is a blank."""
+    words: dict[str, int] = {}
+    lower = normalizer((Lowercase(),)) if plan.lowercase else None
+    by_line = counts.kind.document == "line"
+    for part, count in counts:
+        text = part.decode("utf-8", "replace").replace(" ", BLANK).removeprefix(BLANK)
+        if by_line:  # what follows a line feed begins a text
+            text = text.replace("\n", f"\n{BLANK}").removesuffix(BLANK)
+        for word in (text if lower is None else lower(text)).split(BLANK):
+            words[BLANK + word] = words.get(BLANK + word, 0) + count
+    return words
+
+
+def learn(plan: WordPlan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
     """Learn merges of counted parts, and return what they make.
 
     Raises `CorpusError` when there is no word, `ValueError` when `vocab_size` has no room for all characters.
@@ -175,7 +258,7 @@ def _coded(plan: WordPlan, words: Mapping[str, int]) -> tuple[_Coded, list[str]]
     """
     chars = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
     ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
-    kept = _alphabet(words, plan.max_alphabet)
+    kept = _alphabet(words, plan.max_alphabet, plan.word_start)
     if kept is not None:
         stays = np.isin(chars, np.array([ord(char) for char in kept], np.uint32))
         ends = np.concatenate([[0], np.cumsum(stays)])[ends]
@@ -185,7 +268,7 @@ def _coded(plan: WordPlan, words: Mapping[str, int]) -> tuple[_Coded, list[str]]
     begun = np.diff(ends, prepend=0) > 0
     if goes_on:
         marks[(ends - np.diff(ends, prepend=0))[begun]] = False
-    else:
+    elif plan.end_of_word:
         marks[(ends - 1)[begun]] = True
     keys += marks
     is_used = np.zeros(2 * 0x110000, np.bool_)
@@ -209,6 +292,11 @@ def _made(plan: WordPlan, left: str, right: str) -> str:
     return left + (right.removeprefix(_PREFIX) if plan.model == "wordpiece" else right)
 
 
+def _strings(plan: WordPlan, tokens: Sequence[str]) -> list[bytes] | None:
+    """Return what orders pairs of equal count, if not ids: UTF-8 has the order of code points."""
+    return [token.encode() for token in tokens] if plan.tie_break == "strings" else None
+
+
 _Learned: TypeAlias = tuple[dict[str, int], list[tuple[str, str]]]
 
 
@@ -225,6 +313,7 @@ def _by_frequency(plan: WordPlan, coded: _Coded, tokens: Sequence[str], report: 
         base=len(tokens),
         merge_limit=limit,
         min_frequency=plan.min_frequency,
+        strings=_strings(plan, tokens),
     )
     while not trainer.step(_VISITS):
         report(Progress("merge", len(tokens) + trainer.merge_count, plan.vocab_size, "tokens"))
@@ -241,7 +330,8 @@ def _one_by_one(plan: WordPlan, coded: _Coded, begun: Sequence[str], report: Rep
     """Return tokens with ids and merges; those that make the same token are told which it is."""
     tokens = list(begun)
     ids = {token: token_id for token_id, token in enumerate(tokens)}
-    trainer = WordTrainer(coded.words(), score=plan.score, min_frequency=plan.min_frequency)
+    strings = _strings(plan, tokens)
+    trainer = WordTrainer(coded.words(), score=plan.score, min_frequency=plan.min_frequency, strings=strings)
     merges: list[tuple[str, str]] = []
     while len(tokens) < plan.vocab_size and (best := trainer.best()) is not None:
         left, right = tokens[best[0]], tokens[best[1]]
@@ -256,21 +346,22 @@ def _one_by_one(plan: WordPlan, coded: _Coded, begun: Sequence[str], report: Rep
     return ids, merges
 
 
-def _alphabet(words: Mapping[str, int], most: int | None) -> frozenset[str] | None:
-    """Return the most frequent characters, of equals the lowest; all of them when there is no limit."""
+def _alphabet(words: Mapping[str, int], most: int | None, start: str) -> frozenset[str] | None:
+    """Return `start` and the most frequent characters, of equals the lowest; all of them when there is no limit."""
     if most is None:
         return None
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for char in word:
             counts[char] += count
-    ordered = sorted(counts, key=lambda char: (-counts[char], char))
+    ordered = sorted(counts, key=lambda char: (char != start, -counts[char], char))
     return frozenset(ordered[:most])
 
 
 def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> TokenizerSpec:
     specials = {text: ids[text] for text in plan.special_tokens}
-    vocab = {token_id: token.encode() for token, token_id in ids.items()}
+    written = _as_blanks if plan.word_start else str.encode
+    vocab = {token_id: written(token) for token, token_id in ids.items()}
     if plan.model == "wordpiece":
         return make_spec(
             vocab,
@@ -287,9 +378,13 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
     words = [(left, right) for left, right in merges if specials.keys().isdisjoint((left, right, left + right))]
     return make_spec(
         vocab,
-        [(left.encode(), right.encode()) for left, right in words],
-        pattern=PATTERNS["whitespace"] if plan.pattern is None else plan.pattern,
+        [(written(left), written(right)) for left, right in words],
+        pattern=PATTERNS["none" if plan.word_start else "whitespace"] if plan.pattern is None else plan.pattern,
         special_tokens=specials,
         rules=plan.rules,
-        characters=Characters((), ids[plan.unknown], end_of_word=plan.end_of_word),
+        characters=plan.characters,
     )
+
+
+def _as_blanks(token: str) -> bytes:
+    return token.replace(BLANK, " ").encode()

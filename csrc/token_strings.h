@@ -1,5 +1,6 @@
-/* The bytes of tokens as a trainer makes them: one arena, and where each id begins and how long it is.  The struct
- * owns its arrays; zeroed, it may be freed. */
+/* The bytes of tokens as a trainer makes them, in order of ids: one arena, and where each begins; and how many places
+ * each takes among symbols (symbols.h), which is one a byte unless a trainer says otherwise.  The struct owns its arrays;
+ * zeroed, it may be freed. */
 #ifndef BBPE_TOKEN_STRINGS_H
 #define BBPE_TOKEN_STRINGS_H
 
@@ -23,7 +24,7 @@ BBPE_INLINE void bbpe_token_strings_free(bbpe_token_strings *self) {
 BBPE_INLINE bbpe_status bbpe_token_strings_init(bbpe_token_strings *self, size_t ids, const uint8_t *bytes,
                                                 const int64_t *offsets, size_t count) {
     memset(self, 0, sizeof *self);
-    self->starts = bbpe_memory_new(ids, sizeof *self->starts);
+    self->starts = bbpe_memory_new(ids + 1, sizeof *self->starts);
     self->lengths = bbpe_memory_new(ids, sizeof *self->lengths);
     self->used = self->capacity = (size_t)offsets[count];
     self->arena = bbpe_memory_new(self->used, 1);
@@ -33,29 +34,42 @@ BBPE_INLINE bbpe_status bbpe_token_strings_init(bbpe_token_strings *self, size_t
         self->starts[i] = (uint64_t)offsets[i];
         self->lengths[i] = (uint32_t)(offsets[i + 1] - offsets[i]);
     }
+    self->starts[count] = self->used;
     return BBPE_OK;
 }
 
-/* Make `token` the concatenation of two others. */
+BBPE_INLINE size_t bbpe_token_strings_size(const bbpe_token_strings *self, uint32_t token) {
+    return (size_t)(self->starts[token + 1] - self->starts[token]);
+}
+
+/* Make `token`, the id that follows the last, the concatenation of two others. */
 BBPE_INLINE bbpe_status bbpe_token_strings_join(bbpe_token_strings *self, uint32_t token, uint32_t left,
                                                 uint32_t right) {
-    const uint32_t n = self->lengths[left], m = self->lengths[right];
+    const size_t n = bbpe_token_strings_size(self, left), m = bbpe_token_strings_size(self, right);
     void *arena = bbpe_memory_reserve(self->arena, &self->capacity, self->used + n + m, 1);
     if (arena == NULL) return BBPE_NO_MEMORY;
     self->arena = arena;
     memcpy(self->arena + self->used, self->arena + self->starts[left], n);
     memcpy(self->arena + self->used + n, self->arena + self->starts[right], m);
-    self->starts[token] = self->used;
-    self->lengths[token] = n + m;
+    self->lengths[token] = self->lengths[left] + self->lengths[right];
     self->used += n + m;
+    self->starts[token + 1] = self->used;
     return BBPE_OK;
 }
 
 /* Lexicographic order of two tokens: negative, zero or positive. */
 BBPE_INLINE int bbpe_token_strings_compare(const bbpe_token_strings *self, uint32_t a, uint32_t b) {
-    const uint32_t n = self->lengths[a], m = self->lengths[b];
+    const size_t n = bbpe_token_strings_size(self, a), m = bbpe_token_strings_size(self, b);
     const int order = memcmp(self->arena + self->starts[a], self->arena + self->starts[b], n < m ? n : m);
     return order ? order : (n > m) - (n < m);
+}
+
+/* The first eight bytes, which have the order of strings where they differ. */
+BBPE_INLINE uint64_t bbpe_token_strings_prefix(const bbpe_token_strings *self, uint32_t token) {
+    const size_t n = bbpe_token_strings_size(self, token);
+    uint64_t prefix = 0;
+    for (size_t i = 0; i < 8; i++) prefix = prefix << 8 | (i < n ? self->arena[self->starts[token] + i] : 0);
+    return prefix;
 }
 
 #endif

@@ -32,6 +32,13 @@ bbpe_status bbpe_train_init_from(bbpe_train *self, size_t pretokens, size_t byte
     return status;
 }
 
+bbpe_status bbpe_train_init_symbols(bbpe_train *self, size_t pretokens, size_t symbols, const uint8_t *tokens,
+                                    const int64_t *offsets, size_t count, bbpe_train_options options) {
+    const bbpe_status status = bbpe_train_init_from(self, pretokens, symbols, tokens, offsets, count, options);
+    for (size_t i = 0; i < count && status == BBPE_OK; i++) self->tokens.lengths[i] = 1;
+    return status;
+}
+
 void bbpe_train_free(bbpe_train *self) {
     bbpe_memory_table_free(self->slots);
     bbpe_segments_free(&self->weights);
@@ -96,14 +103,19 @@ static uint32_t first_position(const bbpe_train *self, size_t slot) {
 static int less_bytes(const void *context, const bbpe_heap_item *a, const bbpe_heap_item *b) {
     const bbpe_token_strings *tokens = context;
     if (a->primary != b->primary) return a->primary < b->primary;
-    int order = bbpe_token_strings_compare(tokens, (uint32_t)(a->payload >> 32), (uint32_t)(b->payload >> 32));
+    if (a->tie != b->tie) return a->tie > b->tie;
+    const uint32_t left = (uint32_t)(a->payload >> 32), other = (uint32_t)(b->payload >> 32);
+    int order = left == other ? 0 : bbpe_token_strings_compare(tokens, left, other);
     if (order == 0) order = bbpe_token_strings_compare(tokens, (uint32_t)a->payload, (uint32_t)b->payload);
     return order > 0;
 }
 
 static bbpe_heap_item item_of(const bbpe_train *self, size_t slot) {
     const bbpe_pair_count *pair = self->pairs.slots + slot;
-    const uint64_t tie = self->options.ties == BBPE_TRAIN_FIRST ? first_position(self, slot) : pair->key;
+    const uint64_t tie = self->options.ties == BBPE_TRAIN_FIRST ? first_position(self, slot)
+                         : self->options.ties == BBPE_TRAIN_BYTES
+                             ? bbpe_token_strings_prefix(&self->tokens, (uint32_t)(pair->key >> 32))
+                             : pair->key;
     return (bbpe_heap_item){UINT64_MAX - (uint64_t)pair->count, tie, pair->key};
 }
 

@@ -69,6 +69,10 @@ bbpe_status bbpe_train_init(bbpe_train *self, size_t pretokens, size_t bytes, co
  * are added by bbpe_train_add_tokens then, and merge k makes id count + k. */
 bbpe_status bbpe_train_init_from(bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *tokens,
                                  const int64_t *offsets, size_t count, bbpe_train_options options);
+/* The same, where each of these tokens takes one place among the symbols, whatever its bytes: `symbols` of them are added
+ * together, and their number is given for the bytes of a pretoken. */
+bbpe_status bbpe_train_init_symbols(bbpe_train *self, size_t pretokens, size_t symbols, const uint8_t *tokens,
+                                    const int64_t *offsets, size_t count, bbpe_train_options options);
 void bbpe_train_free(bbpe_train *self);
 
 /* Add a pretoken that occurs `count` times; the sum of count times length stays below 2^63.  Equal counts in a row make

@@ -31,6 +31,7 @@ void bbpe_train_words_free(bbpe_train_words *self) {
                                               &self->changed, &self->found,  &self->symbols, &self->lists};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) bbpe_memory_free(arrays[i]->items);
     bbpe_pair_table_free(&self->index);
+    bbpe_token_strings_free(&self->strings);
     memset(self, 0, sizeof *self);
 }
 
@@ -65,10 +66,29 @@ bbpe_status bbpe_train_words_add(bbpe_train_words *self, const uint32_t *symbols
     return BBPE_OK;
 }
 
+bbpe_status bbpe_train_words_name(bbpe_train_words *self, const uint8_t *strings, const int64_t *offsets,
+                                  size_t count) {
+    self->string_count = count;
+    self->string_limit = count + self->places.count + 1; /* each merge takes at least one place away */
+    return bbpe_token_strings_init(&self->strings, self->string_limit, strings, offsets, count);
+}
+
+/* The string of a symbol that two others make. */
+static bbpe_status name_made(bbpe_train_words *self, uint32_t symbol, uint32_t left, uint32_t right) {
+    if (symbol < self->string_count || self->string_limit == 0) return BBPE_OK;
+    if (symbol != self->string_count || symbol == self->string_limit) return BBPE_TOO_LARGE;
+    self->string_count++;
+    return bbpe_token_strings_join(&self->strings, symbol, left, right);
+}
+
 /* -- the heap of pairs ------------------------------------------------------------------------------------- */
 
-static bool is_before(const pair *a, const pair *b) {
+static bool is_before(const bbpe_train_words *self, const pair *a, const pair *b) {
     if (a->score > b->score || a->score < b->score) return a->score > b->score;
+    if (self->string_limit) {
+        const int order = bbpe_token_strings_compare(&self->strings, a->left, b->left);
+        return (order ? order : bbpe_token_strings_compare(&self->strings, a->right, b->right)) > 0;
+    }
     return bbpe_pair_key(a->left, a->right) < bbpe_pair_key(b->left, b->right);
 }
 
@@ -77,13 +97,13 @@ static void settle(bbpe_train_words *self, size_t at, uint32_t number) {
     uint32_t *heap = self->heap.items;
     pair *pairs = self->pairs.items;
     const size_t count = self->heap.count;
-    for (size_t up; at > 0 && is_before(pairs + number, pairs + heap[up = (at - 1) / 2]); at = up) {
+    for (size_t up; at > 0 && is_before(self, pairs + number, pairs + heap[up = (at - 1) / 2]); at = up) {
         heap[at] = heap[up];
         pairs[heap[at]].at = (uint32_t)at;
     }
     for (size_t down; (down = 2 * at + 1) < count; at = down) {
-        if (down + 1 < count && is_before(pairs + heap[down + 1], pairs + heap[down])) down++;
-        if (!is_before(pairs + heap[down], pairs + number)) break;
+        if (down + 1 < count && is_before(self, pairs + heap[down + 1], pairs + heap[down])) down++;
+        if (!is_before(self, pairs + heap[down], pairs + number)) break;
         heap[at] = heap[down];
         pairs[heap[at]].at = (uint32_t)at;
     }
@@ -256,6 +276,7 @@ bbpe_status bbpe_train_words_merge(bbpe_train_words *self, uint32_t symbol) {
     const uint32_t number = *ITEMS(uint32_t, self->heap), left = best->left, right = best->right;
     bbpe_status status = find_places(self, best);
     if (status == BBPE_OK) status = know_symbol(self, symbol);
+    if (status == BBPE_OK) status = name_made(self, symbol, left, right);
     for (size_t i = 0; i < self->found.count && status == BBPE_OK; i++) {
         const uint32_t at = ITEMS(uint32_t, self->found)[i];
         const place *p = ITEMS(place, self->places) + at;

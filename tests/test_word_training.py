@@ -106,7 +106,8 @@ def test_two_merges_of_one_token(text: str, options: dict[str, Any]) -> None:
     }
     begun = ["[UNK]" if prefix else "<unk>", *sorted({symbol for symbols in spelled.values() for symbol in symbols})]
     coded = [([begun.index(symbol) for symbol in spelled[word]], count) for word, count in words.items()]
-    merges, known = learn_words(coded, begun, 60, pmi=False, prefix=prefix)
+    ties = "ids" if prefix else "strings"
+    merges, known = learn_words(coded, begun, 60, pmi=False, prefix=prefix, tie_break=ties)
     assert len(merges) > len(known) - len(begun)  # one was there already
     assert list(tok.get_vocab()) == known
 
@@ -160,8 +161,8 @@ def test_the_documents_example() -> None:
         [TEXT.title()], 30, model="bpe", alphabet="chars", end_of_word="</w>", pattern="whitespace", lowercase=True,
         unk_token="<unk>",
     )  # fmt: skip
-    assert tok.merges[:3] == [(b"e", b"s"), (b"es", b"t</w>"), (b"l", b"o")]
-    assert tok.tokenize("low newer") == ["low</w>", "new", "er</w>"]
+    assert tok.merges[:3] == [(b"s", b"t</w>"), (b"e", b"st</w>"), (b"l", b"o")]
+    assert tok.tokenize("low newer") == ["low</w>", "ne", "wer</w>"]
     assert tok.decode(tok.encode("Low  newest\nlow")) == "low newest low"
     assert tok.tokenize("lxw") == ["l", "<unk>", "w</w>"]
     assert tok.encode("") == tok.encode(" \n") == []
@@ -268,9 +269,26 @@ def test_broken_codes(text: str, tmp_path: Path) -> None:
         ({"model": "wordpiece", "alphabet": "bytes"}, "WordPiece is of characters"),
         ({"model": "wordpiece", "end_of_word": "</w>"}, "end_of_word"),
         ({"model": "wordpiece", "score": "loss"}, "score is 'loss'"),
-        ({"alphabet": "chars"}, "needs end_of_word"),
         ({"alphabet": "chars", "end_of_word": "</w>", "score": "pmi"}, "score is 'pmi'"),
         ({"end_of_word": "</w>"}, "end_of_word is given"),
+        ({"word_start": "\u2581"}, "word_start is given"),
+        ({"model": "unigram", "word_start": "\u2581"}, "word_start is given"),
+        ({"model": "wordpiece", "word_start": "\u2581"}, "word_start is '\u2581'; WordPiece marks"),
+        ({"alphabet": "chars", "word_start": "_"}, r"word_start is '_'; expected '\u2581' \(U\+2581\)"),
+        ({"alphabet": "chars", "word_start": ""}, "word_start is ''"),
+        ({"alphabet": "chars", "word_start": "\u2581", "end_of_word": "</w>"}, "'</w>' and word_start .* one of them"),
+        ({"alphabet": "chars", "pattern": "gpt2"}, "pattern is 'gpt2', .* expected no pattern, or an end_of_word"),
+        ({"alphabet": "chars", "special_tokens": ["a"]}, "'a' is one symbol of words"),
+        ({"alphabet": "chars", "special_tokens": ["\u2581a"]}, "'\u2581a' is how files write a blank"),
+        ({"alphabet": "chars", "unk_token": ""}, "unk_token: '' is empty; expected a text"),
+        ({"alphabet": "chars", "unk_token": "?"}, r"unk_token: '\?' is one symbol of words"),
+        ({"alphabet": "chars", "end_of_word": "</w>", "unk_token": "a</w>"}, "unk_token: 'a</w>' is one symbol"),
+        ({"alphabet": "chars", "special_tokens": ["<0x0A>"]}, "'<0x0A>' is how files write a blank or a byte"),
+        ({"alphabet": "chars", "end_of_word": "</w>", "tie_break": "first"}, "'first'; expected 'strings' or 'ids'"),
+        ({"alphabet": "chars", "tie_break": "bytes"}, "tie_break is 'bytes'; expected 'strings' or 'ids'"),
+        ({"tie_break": "strings"}, r"tie_break is 'strings'; expected .* \('strings' is for alphabet='chars'\)"),
+        ({"model": "unigram", "tie_break": "strings"}, "tie_break are for"),
+        ({"model": "wordpiece", "tie_break": "strings"}, "tie_break is given, 'strings'; .* 'ids'"),
         ({"lowercase": True}, "lowercase is given"),
         ({"model": "wordpiece", "tie_break": "first"}, "tie_break is given"),
         ({"model": "wordpiece", "pad_vocab_to": 8}, "pad_vocab_to is given"),

@@ -220,6 +220,13 @@ static void learn(void) {
         for (size_t i = 0; i < n; i++) symbols[i] = (uint32_t)next(kinds);
         must(bbpe_train_words_add(&trainer, symbols, n, 1 + next(100)));
     }
+    if (next(2)) { /* equal scores by strings, some of which are equal or empty */
+        uint8_t strings[LONGEST];
+        int64_t offsets[5] = {0};
+        for (size_t i = 0; i < LONGEST; i++) strings[i] = (uint8_t)next(2);
+        for (uint32_t id = 0; id < kinds; id++) offsets[id + 1] = offsets[id] + (int64_t)next(3);
+        must(bbpe_train_words_name(&trainer, strings, offsets, kinds));
+    }
     must(bbpe_train_words_begin(&trainer));
     for (uint32_t id = kinds; id < 60 && bbpe_train_words_best(&trainer) != NULL; id++)
         must(bbpe_train_words_merge(&trainer, id));

@@ -19,7 +19,7 @@ from .counting import add_counting, add_progress, counting_options, is_streamed,
 from .outputs import check_output, inputs_of
 from .streams import STDIN, STDIN_FILE, say, say_json
 
-_WORD_OPTIONS = ("model", "alphabet", "end_of_word", "lowercase", "unk_token", "score", "max_alphabet")
+_WORD_OPTIONS = ("model", "alphabet", "end_of_word", "word_start", "lowercase", "unk_token", "score", "max_alphabet")
 _UNIGRAM_OPTIONS = ("character_coverage", "byte_fallback", "user_defined_symbols")
 
 
@@ -34,6 +34,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model", choices=("bpe", "wordpiece", "unigram"), default="bpe", help="(default: bpe)")
     parser.add_argument("--alphabet", choices=("bytes", "chars"), help="of BPE (default: bytes)")
     parser.add_argument("--end-of-word", metavar="TEXT", help="of BPE of characters, such as </w>")
+    parser.add_argument("--word-start", metavar="TEXT", help="of BPE of characters (U+2581, without --end-of-word)")
     parser.add_argument("--lowercase", action=BooleanOptionalAction, help="for chars (off) and wordpiece (on)")
     parser.add_argument("--unk-token", metavar="TEXT", help="for chars (<unk>) and wordpiece ([UNK])")
     parser.add_argument("--score", choices=("pmi", "frequency"), help="of wordpiece (default: pmi)")
@@ -44,7 +45,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
     parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
     parser.add_argument("--max-token-length", type=positive, metavar="N", help="longest token, in bytes")
-    parser.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
+    ties = "(default: ids; strings with --end-of-word)"
+    parser.add_argument("--tie-break", choices=("ids", "bytes", "first", "strings"), help=ties)
     parser.add_argument("--pad-vocab-to", type=positive, default=1, metavar="N", help="reserve tokens up to a multiple")
     add_counting(parser)
     add_progress(parser)

@@ -34,6 +34,9 @@ cdef extern from "train.h" nogil:
     bbpe_status bbpe_train_init_from(
         bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *tokens, const int64_t *offsets, size_t count,
         bbpe_train_options options)
+    bbpe_status bbpe_train_init_symbols(
+        bbpe_train *self, size_t pretokens, size_t symbols, const uint8_t *tokens, const int64_t *offsets, size_t count,
+        bbpe_train_options options)
     void bbpe_train_free(bbpe_train *self)
     bbpe_status bbpe_train_add(bbpe_train *self, const uint8_t *bytes, size_t n, int64_t count)
     bbpe_status bbpe_train_add_tokens(

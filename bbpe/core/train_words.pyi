@@ -1,11 +1,18 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 class WordTrainer:
-    def __new__(cls, words: Iterable[tuple[list[int], int]], *, score: str, min_frequency: int = 1) -> Self: ...
+    def __new__(
+        cls,
+        words: Iterable[tuple[list[int], int]],
+        *,
+        score: str,
+        min_frequency: int = 1,
+        strings: Sequence[bytes] | None = None,
+    ) -> Self: ...
     def best(self) -> tuple[int, int, int] | None: ...
     def merge(self, symbol: int) -> None: ...
 
@@ -20,6 +27,7 @@ class FrequencyTrainer:
         base: int,
         merge_limit: int,
         min_frequency: int = 1,
+        strings: Sequence[bytes] | None = None,
     ) -> Self: ...
     def merges(self) -> list[tuple[int, int]]: ...
     def step(self, visits: int) -> bool: ...

@@ -6,33 +6,48 @@ import numpy as np
 from bbpe.core.c_common cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_train cimport (
-    BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add_tokens, bbpe_train_free, bbpe_train_init_from, bbpe_train_options,
-    bbpe_train_step, c_bool,
+    BBPE_TRAIN_BYTES, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add_tokens, bbpe_train_free, bbpe_train_init_symbols,
+    bbpe_train_options, bbpe_train_step, c_bool,
 )
 from bbpe.core.c_train_words cimport (
     bbpe_train_words, bbpe_train_words_add, bbpe_train_words_begin, bbpe_train_words_best, bbpe_train_words_free,
-    bbpe_train_words_init, bbpe_train_words_merge, bbpe_train_words_pair,
+    bbpe_train_words_init, bbpe_train_words_merge, bbpe_train_words_name, bbpe_train_words_pair,
 )
 from bbpe.core.ends cimport check_ends
 from bbpe.core.status cimport check
+
+
+def _packed(strings):
+    """The bytes of strings behind each other, of which there is one more than there are, and where each begins."""
+    offsets = np.zeros(len(strings) + 1, dtype=np.int64)
+    np.cumsum([len(string) for string in strings], out=offsets[1:])
+    return np.frombuffer(b"".join(strings) + b"\0", dtype=np.uint8), offsets
 
 
 cdef class WordTrainer:
     """Merges of words by their score, the highest first; not for several threads at once.
 
     `words`: pairs of a list of ids and how often it stands.  `score`: "frequency" or "pmi".  Pairs that stand less than
-    `min_frequency` times are not merged.
+    `min_frequency` times are not merged.  Of equals the lowest pair of ids is the best, or where the symbols have
+    `strings`, the greatest pair of these; `merge` is then given known symbols, or the id that follows the last.
     """
 
     cdef bbpe_train_words c
 
-    def __cinit__(self, words, *, str score not None, uint64_t min_frequency=1):
+    def __cinit__(self, words, *, str score not None, uint64_t min_frequency=1, strings=None):
         cdef bbpe_status status
+        cdef const uint8_t[::1] names
+        cdef const int64_t[::1] offsets
         if score not in ("frequency", "pmi"):
             raise ValueError(f"score is {score!r}; expected 'frequency' or 'pmi'")
         check(bbpe_train_words_init(&self.c, score == "pmi", min_frequency))
         for symbols, weight in words:
             self._add(symbols, weight)
+        if strings is not None:
+            if self.c.symbols.count > <size_t>len(strings):
+                raise ValueError(f"{len(strings)} symbols have strings; expected one for each symbol of the words")
+            names, offsets = _packed(strings)
+            check(bbpe_train_words_name(&self.c, &names[0], &offsets[0], <size_t>len(strings)))
         with nogil:
             status = bbpe_train_words_begin(&self.c)
         check(status)
@@ -66,32 +81,38 @@ cdef class WordTrainer:
 
 
 cdef class FrequencyTrainer:
-    """Merges of words by frequency, of equals the lowest pair of ids, where no two merges make the same token.
+    """Merges of words by frequency, where no two merges make the same token.
 
     Word i, symbols[ends[i - 1]:ends[i]], stands counts[i] times; symbols are below `base`, and merge k makes the symbol
-    base + k.  `step` until it returns True.  Raises `OverflowError` on 2**32 symbols and ends of words or more, and
-    2**63 symbols by their counts.
+    base + k.  Of equals the lowest pair of ids is merged, or where the symbols below `base` have `strings`, the
+    greatest pair of these.  `step` until it returns True.  Raises `OverflowError` on 2**32 symbols and ends
+    of words or more, and 2**63 symbols by their counts.
     """
 
     cdef bbpe_train learner
 
-    def __cinit__(self, symbols, ends, counts, *, size_t base, size_t merge_limit, int64_t min_frequency=1):
+    def __cinit__(self, symbols, ends, counts, *, size_t base, size_t merge_limit, int64_t min_frequency=1,
+                  strings=None):
         cdef const uint32_t[::1] ids = np.array(symbols, dtype=np.uint32)
         cdef const int64_t[::1] behind = np.array(ends, dtype=np.int64)
         cdef const uint64_t[::1] weights = np.array(counts, dtype=np.uint64)
         cdef size_t n = <size_t>behind.shape[0]
+        if strings is not None and <size_t>len(strings) != base:
+            raise ValueError(f"{len(strings)} symbols have strings; expected {base}")
+        joined, offsets = _packed([b""] * <Py_ssize_t>base if strings is None else strings)
+        cdef const uint8_t[::1] tokens = joined
+        cdef const int64_t[::1] starts = offsets
         if n + len(symbols) + 2 >= 2**32 or n and int(counts.max()) * len(symbols) >= 2**63:
             raise OverflowError(
                 f"the words have {len(symbols)} symbols, more than can be counted: train on a sample of the text")
         check_ends(behind, <size_t>ids.shape[0])
         if <size_t>weights.shape[0] != n or (behind[n - 1] if n else 0) != ids.shape[0] or not (np.asarray(ids) < base).all():
             raise ValueError("symbols, ends and counts do not fit together")
-        # to the learner each symbol is of one byte, which is never looked at
-        cdef const uint8_t[::1] tokens = np.zeros(base + 1, dtype=np.uint8)
-        cdef const int64_t[::1] starts = np.arange(base + 1, dtype=np.int64)
-        check(bbpe_train_init_from(
+        check(bbpe_train_init_symbols(
             &self.learner, n, <size_t>len(symbols), &tokens[0], &starts[0], base,
-            bbpe_train_options(BBPE_TRAIN_IDS, merge_limit, max(min_frequency, 1), UINT32_MAX, 0)))
+            bbpe_train_options(
+                BBPE_TRAIN_IDS if strings is None else BBPE_TRAIN_BYTES, merge_limit, max(min_frequency, 1), UINT32_MAX,
+                0)))
         # the most frequent first, as equal counts in a row take less room
         cdef const int64_t[::1] order = np.argsort(counts, kind="stable")[::-1].astype(np.int64)
         cdef bbpe_status status = BBPE_OK
