@@ -156,7 +156,7 @@ build/leaves/%.o: csrc/%.c $(wildcard csrc/*.h)
 # every allocation fails, one after another
 sanitize-memory: $(LEAVES)
 	$(CC) $(SANITIZE) $(LEAF) tests/memory_driver.c $(LEAVES) -lm -o build/leaves/memory \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap,--wrap=mprotect
 	build/leaves/memory
 
 # mutated inputs for the leaves and for every file loader, so many seconds each, from a saved corpus

@@ -48,7 +48,7 @@ bool bbpe_room_extend(bbpe_room *self, size_t bytes) {
     if (BBPE_LIKELY(bytes <= self->ready)) return true;
     if (bytes > self->size) return false;
     /* all of a step, where the system has so much */
-    const size_t most = less(self->size, (bytes / BBPE_ROOM_STEP + 1) * BBPE_ROOM_STEP), least = whole_pages(bytes);
+    const size_t most = less(self->size, (bytes + BBPE_ROOM_STEP - 1) / BBPE_ROOM_STEP * BBPE_ROOM_STEP), least = whole_pages(bytes);
     uint8_t *const from = (uint8_t *)self->start + self->ready;
     size_t ready = most;
     if (!bbpe_pages_commit(from, ready - self->ready)) {

@@ -1,6 +1,6 @@
-"""Train, encode, count and decode under valgrind; exits with 1 when it reports anything with a frame of ours.
+"""Train, encode, count and decode under valgrind: exits with 1 when it reports anything where a frame of ours is.
 
-Meant for a build with -DBBPE_CHECKED, which `make memcheck` makes: others read bytes that nobody wrote and drop them.
+Meant for a build with -DBBPE_CHECKED, which `make memcheck` makes: others read more than was written, and drop it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 JOURNEY = """
 import bbpe
-texts = ["see my eyes first, 12345 dogs: \\u6771\\u4eac\\u90fd\\u306b\\u4f4f\\u3080\\u3002 \\u00dcbermut " * 9]
-texts += ["---- " * 30, "", "caf\\u00e9"]
+japanese = "\\u6771\\u4eac\\u90fd\\u306b\\u4f4f\\u3080\\u3002"
+texts = [f"see my eyes first, 12345 dogs: {japanese} \\u00dcbermut " * 9, "---- " * 30, "", "caf\\u00e9"]
 words = [chr(97 + i % 26) * (i % 24) + chr(0x410 + i % 32) * (i % 9) for i in range(600)]
 for pattern in ("gpt2", "o200k", "llama3"):
     tok = bbpe.train_from_iterator([*texts, " ".join(words)], 500, pattern=pattern)
@@ -47,8 +47,15 @@ def main() -> int:
     """Run the journey, and show what is reported."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "valgrind.log"
-        command = ["valgrind", "--error-limit=no", "--num-callers=20", f"--log-file={log}"]
-        command += [sys.executable, "-c", JOURNEY]
+        command = [
+            "valgrind",
+            "--error-limit=no",
+            "--num-callers=20",
+            f"--log-file={log}",
+            sys.executable,
+            "-c",
+            JOURNEY,
+        ]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONMALLOC": "malloc"})
         text = log.read_text("utf-8")
     found = reports(text)

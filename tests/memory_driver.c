@@ -15,6 +15,7 @@
 #include "encode.h"
 #include "memory.h"
 #include "memory_samples.h"
+#include "pages.h"
 #include "parts.h"
 #include "rank_file.h"
 #include "room.h"
@@ -319,6 +320,20 @@ static bbpe_status find_substrings(uint64_t *hash) {
     return status;
 }
 
+/* A step after the other of a large room, and less again. */
+static bbpe_status extend_room(bbpe_room *self, uint64_t *hash) {
+    const size_t step = BBPE_ROOM_STEP;
+    if (!bbpe_room_open(self, 3 * step)) return BBPE_NO_MEMORY;
+    if (self->is_pages && self->ready != step) wrong("more than a step was asked for");
+    if (!bbpe_room_extend(self, step + 5)) return BBPE_NO_MEMORY;
+    ((uint8_t *)self->start)[0] = ((uint8_t *)self->start)[step + 4] = 7;
+    mix(hash, self->start, 1);
+    if (bbpe_room_extend(self, self->size + 1)) wrong("a room is larger than it is");
+    bbpe_room_trim(self, 1);
+    if (self->is_pages && self->ready > step + BBPE_PAGES_HUGE) wrong("too much is kept");
+    return bbpe_room_open(self, 3 * step) && bbpe_room_extend(self, 3 * step) ? BBPE_OK : BBPE_NO_MEMORY;
+}
+
 /* Sizes that grow and shrink; what is kept of one is where it was, and all of the next can be written. */
 static bbpe_status fill_rooms(uint64_t *hash) {
     static const size_t sizes[] = {5000, 100, 9 << 20, 4096, 3 << 20, 1};
@@ -333,6 +348,7 @@ static bbpe_status fill_rooms(uint64_t *hash) {
         if (self.start != bytes) wrong("what is kept has moved");
         mix(hash, self.start, sizes[i] / 2);
     }
+    if (!status) status = extend_room(&self, hash);
     bbpe_room_close(&self);
     return status;
 }
@@ -369,9 +385,8 @@ static const struct {
     bbpe_status (*run)(uint64_t *hash);
 } JOURNEYS[] = {
     {"ranks", encode_ranks}, {"merges", encode_merges}, {"unigram", encode_unigram}, {"wordpiece", encode_wordpiece},
-    {"words", encode_words},
-    {"decode", decode}, {"load", load_ranks}, {"count", count}, {"train", train}, {"substrings", find_substrings},
-    {"room", fill_rooms}, {"parts", place_parts},
+    {"words", encode_words}, {"decode", decode}, {"load", load_ranks}, {"count", count}, {"train", train},
+    {"substrings", find_substrings}, {"room", fill_rooms}, {"parts", place_parts},
 };
 
 static void fail_each(size_t journey) {

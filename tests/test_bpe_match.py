@@ -72,12 +72,28 @@ def test_small_vocabularies(letters: bytes, longest: int) -> None:
 
 
 def test_a_token_may_rank_below_its_parts() -> None:
-    """"abc" is made of "ab", which ranks above it: what is made, and when, no longer follows the ranks."""
+    """ "abc" is made of "ab", which ranks above it: what is made, and when, no longer follows the ranks."""
     tokens = [b"abc", b"cd", b"ab", b"da", b"bcd", b"cda"]
     ranks = {token: rank for rank, token in enumerate([*tokens, *(bytes((byte,)) for byte in range(256))])}
     model = BPE({rank: token for token, rank in ranks.items()}, None)
     for text in short_texts(b"abcd", 5):
         assert model.encode_pretoken(text, how="match") == [ranks[token] for token in merge(text, by_ranks(ranks))]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_of_one_sign(seed: int) -> None:
+    """Of which tokens of many lengths are made: the longest ones fit at most places, and lead on from hardly any."""
+    rng = random.Random(seed)
+    lengths = (
+        [2, 3, 4, 5, 6, 7, 8, *sorted(rng.sample(range(9, 120), 24))]
+        if seed
+        else [2, 4, 8, 16, 32, 48, 64, 70, 80, 96, 112]
+    )
+    tokens = [bytes([byte]) for byte in range(256)] + [b"-" * length for length in rng.sample(lengths, len(lengths))]
+    model = BPE(dict(enumerate(tokens)), None)
+    for size in (1, 50, 64, 128, 129, 200, *(rng.randint(200, 3_000) for _ in range(30))):
+        for text in (b"-" * size, b"-" * size + b"=", b"=" + b"-" * size, b"-" * size + b"=" + b"-" * size):
+            assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long"), (size, lengths)
 
 
 def worst_cases(rng: random.Random) -> Iterator[bytes]:
@@ -92,9 +108,7 @@ FILES = [f"{name}.tiktoken" for name in ("gpt2", "cl100k_base", "o200k_base", "l
 
 
 @pytest.mark.parametrize("name", [*FILES, "gpt2.tokenizer.json", "deepseek_v3.tokenizer.json"])
-def test_real_vocabularies(
-    name: str, vocab_path: Callable[[str], Path], corpus: Callable[..., str]
-) -> None:
+def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], corpus: Callable[..., str]) -> None:
     """One unit of all there is: no pattern splits it.  Those of llama3 and qwen3_6 have unmade tokens and tokens that
     rank below their parts."""
     spec = formats.load(vocab_path(name), pattern=None if name.endswith(".json") else "none")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoding import TextEncoder
-from ..errors import TokenIdError, VocabularyError
+from ..errors import TokenIdError, TokenNotFoundError, VocabularyError
 from ..first_use import FirstUse
 from ..normalize import Text
 from ..pipeline import RuleEncoder
@@ -121,7 +121,10 @@ class Encoding:
             text_or_bytes = text_or_bytes.encode("utf-8")
         if not isinstance(text_or_bytes, bytes):
             raise TypeError(f"a token is str or bytes, not {type(text_or_bytes).__name__}")
-        return self._tokenizer.token_to_id(text_or_bytes)
+        try:
+            return self._tokenizer.token_to_id(text_or_bytes)
+        except TokenNotFoundError:
+            raise KeyError(text_or_bytes) from None
 
     # -- decoding ------------------------------------------------------------------------------------
 
