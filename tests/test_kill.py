@@ -114,6 +114,7 @@ def right(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
             tok.save(folder / name, format="gpt2")
             take(f"{name}/vocab.json")
             take(f"{name}/merges.txt")
+            take(f"{name}/tokenizer_config.json")
         bbpe.load_counts(inputs / f"{letter}.parquet").save(folder / "c.parquet")
         bbpe.train(path, 300).save(folder / "trained.json")
         bbpe.extend(tok, inputs / "a.txt", 5).save(folder / "extended.json")
