@@ -23,7 +23,7 @@ def fingerprint(spec: TokenizerSpec) -> str:
     It covers ids and bytes of all tokens, the merges that happen, the look-up of whole pretokens, options of tokens,
     normalizers, splits, model, template and decoding.  The name, the file format and files that are carried along do
     not count, and neither do merges that never happen, so a list of merges and the ranks that give the same ids are
-    equal.
+    equal.  Dropout skips merges, so with it such a merge may happen, and equal tokenizers may draw other ids.
 
     >>> from bbpe.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc"}
