@@ -92,80 +92,61 @@ sanitize-split:
 	$(CC) $(SANITIZE) $(SPLIT) -o build/split/sanitized
 	for isa in scalar avx2 avx512 neon; do build/split/sanitized $$isa $(ROUNDS) || [ $$? -eq 3 ] || exit 1; done
 
-# merging, and the encoder with its caches: four threads under ThreadSanitizer, one under the others
-ENCODE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc $(wildcard csrc/*.c) -lm
-SECONDS = 10
-# threads that share what they encode
-PARTS = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/parts_driver.c \
-	$(addprefix csrc/,monitor.c tasks.c parts.c room.c memory.c pages.c) -pthread
-# one cache of all threads
-CACHE = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/cache_driver.c $(addprefix csrc/,cache.c memory.c pages.c) -pthread
-sanitize-encode:
-	mkdir -p build/encode
-	$(CC) $(SANITIZE) tests/bpe_driver.c $(ENCODE) -o build/encode/bpe
-	build/encode/bpe fuzz 3000
-	$(CC) $(SANITIZE) tests/cut_driver.c $(ENCODE) -o build/encode/cut
-	build/encode/cut 3000
-	$(CC) $(SANITIZE) tests/stage_driver.c $(ENCODE) -o build/encode/stage
-	build/encode/stage 1000
-	$(CC) $(SANITIZE) tests/thread_driver.c $(ENCODE) -pthread -o build/encode/one
-	build/encode/one 1 $(SECONDS)
-	$(CC) $(SANITIZE) $(CACHE) -o build/encode/cache
-	build/encode/cache 1 1
-	$(CC) $(SANITIZE) tests/words_driver.c $(ENCODE) -o build/encode/words
-	build/encode/words 2000
-	$(CC) $(SANITIZE) $(PARTS) -o build/encode/parts
-	build/encode/parts 8 2000
-
-# learning merges, with several thresholds, and adding up the counts of threads
-COUNT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/count_driver.c \
-	$(addprefix csrc/,count_table.c count_sum.c memory.c pages.c) -pthread
-sanitize-train:
-	mkdir -p build/train
-	$(CC) $(SANITIZE) tests/train_driver.c $(ENCODE) -o build/train/sanitized
-	build/train/sanitized 300
-	$(CC) $(SANITIZE) $(COUNT) -o build/train/count
-	build/train/count 3 300
-
-# Unigram models: encoding, ways, learning; what normalises their texts
-sanitize-unigram:
-	mkdir -p build/unigram
-	$(CC) $(SANITIZE) tests/charsmap_driver.c $(ENCODE) -o build/unigram/charsmap
-	build/unigram/charsmap 20000
-	$(CC) $(SANITIZE) tests/unigram_driver.c $(ENCODE) -o build/unigram/sanitized
-	build/unigram/sanitized 300
-
-sanitize-threads:
-	mkdir -p build/encode
-	$(CC) -fsanitize=thread -g -O1 tests/thread_driver.c $(ENCODE) -pthread -o build/encode/threads
-	TSAN_OPTIONS=halt_on_error=1 build/encode/threads 4 $(SECONDS)
-	$(CC) -fsanitize=thread -g -O1 $(CACHE) -o build/encode/cache_threads
-	TSAN_OPTIONS=halt_on_error=1 build/encode/cache_threads 4 $(SECONDS)
-	$(CC) -fsanitize=thread -g -O1 $(COUNT) -o build/encode/count
-	TSAN_OPTIONS=halt_on_error=1 build/encode/count 4 300
-	$(CC) -fsanitize=thread -g -O1 $(PARTS) -o build/encode/parts_threads
-	TSAN_OPTIONS=halt_on_error=1 build/encode/parts_threads 8 2000
-
-# the leaves under the sanitizers, compiled once for the drivers that follow; the fuzzer is told where they go
+# the C core under the sanitizers, compiled once for all drivers; the fuzzer also counts where they go, which the others ignore
 LEAF = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc
-LEAVES = $(patsubst csrc/%.c,build/leaves/%.o,$(wildcard csrc/*.c))
-build/leaves/%.o: csrc/%.c $(wildcard csrc/*.h)
+ASAN_CORE = $(patsubst csrc/%.c,build/asan/%.o,$(wildcard csrc/*.c))
+TSAN_CORE = $(patsubst csrc/%.c,build/tsan/%.o,$(wildcard csrc/*.c))
+build/asan/%.o: csrc/%.c $(wildcard csrc/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) -fsanitize-coverage=trace-pc $(LEAF) -c $< -o $@
+build/tsan/%.o: csrc/%.c $(wildcard csrc/*.h)
+	@mkdir -p $(@D)
+	$(CC) -fsanitize=thread -g -O1 $(LEAF) -c $< -o $@
+build/asan/%_driver: tests/%_driver.c $(wildcard tests/*.h) $(ASAN_CORE)
+	$(CC) $(SANITIZE) $(LEAF) $< tests/untraced.c $(ASAN_CORE) -lm -pthread -o $@
+build/tsan/%_driver: tests/%_driver.c $(wildcard tests/*.h) $(TSAN_CORE)
+	$(CC) -fsanitize=thread -g -O1 $(LEAF) $< $(TSAN_CORE) -lm -pthread -o $@
+
+# merging, and the encoder with its caches and its threads
+SECONDS = 10
+sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread cache words parts)
+	build/asan/bpe_driver fuzz 3000
+	build/asan/cut_driver 3000
+	build/asan/stage_driver 1000
+	build/asan/thread_driver 1 $(SECONDS)
+	build/asan/cache_driver 1 1
+	build/asan/words_driver 2000
+	build/asan/parts_driver 8 2000
+
+# learning merges, with several thresholds, and adding up the counts of threads
+sanitize-train: $(patsubst %,build/asan/%_driver,train count)
+	build/asan/train_driver 300
+	build/asan/count_driver 3 300
+
+# Unigram models: encoding, ways, learning; what normalises their texts
+sanitize-unigram: $(patsubst %,build/asan/%_driver,charsmap unigram)
+	build/asan/charsmap_driver 20000
+	build/asan/unigram_driver 300
+
+sanitize-threads: $(patsubst %,build/tsan/%_driver,thread cache count parts)
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/thread_driver 4 $(SECONDS)
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/cache_driver 4 $(SECONDS)
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/count_driver 4 300
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/parts_driver 8 2000
 
 # every allocation fails, one after another
-sanitize-memory: $(LEAVES)
-	$(CC) $(SANITIZE) $(LEAF) tests/memory_driver.c $(LEAVES) -lm -o build/leaves/memory \
+sanitize-memory: $(ASAN_CORE)
+	$(CC) $(SANITIZE) $(LEAF) tests/memory_driver.c tests/untraced.c $(ASAN_CORE) -lm -o build/asan/memory \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap,--wrap=mprotect
-	build/leaves/memory
+	build/asan/memory
 
 # mutated inputs for the leaves and for every file loader, so many seconds each, from a saved corpus
 FUZZ_SECONDS = 60
 FUZZ_TARGETS = split encode count ranks train decode
-fuzz: $(VENV)/tested $(LEAVES)
-	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/*.c $(LEAVES) -lm -o build/leaves/fuzz
+fuzz: $(VENV)/tested $(ASAN_CORE)
+	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/*.c $(ASAN_CORE) -lm -o build/asan/fuzz
 	for target in $(FUZZ_TARGETS); do \
-		build/leaves/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
+		build/asan/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)
 
 # loading, encoding and freeing again and again, under valgrind's eyes where it is installed, and without

@@ -20,10 +20,6 @@ static bool fails(void) {
     return fault.failed = true;
 }
 
-void __sanitizer_cov_trace_pc(void);
-
-void __sanitizer_cov_trace_pc(void) {} /* the leaves are those of the fuzzer */
-
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
