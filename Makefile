@@ -81,7 +81,7 @@ coverage: $(VENV)/tested
 	cd build/coverage/lib && export PYTHONPATH="$$PWD" COVERAGE_RCFILE=$(CURDIR)/pyproject.toml && \
 		$(COVERAGE) run -m pytest $(CURDIR)/tests -p no:cacheprovider && \
 		$(COVERAGE) combine -q && $(COVERAGE) json -q -o ../python.json
-	$(BIN)/python tests/uncovered.py build/coverage build/coverage/python.json
+	$(BIN)/python tests/support/uncovered.py build/coverage build/coverage/python.json
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
 # sanitizers, and NEON in an emulator
@@ -147,7 +147,7 @@ fuzz: $(VENV)/tested $(ASAN_CORE)
 	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/*.c $(ASAN_CORE) -lm -o build/asan/fuzz
 	for target in $(FUZZ_TARGETS); do \
 		build/asan/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
-	PYTHONPATH=tests $(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)
+	PYTHONPATH=tests/support:tests $(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)
 
 # loading, encoding and freeing again and again, under valgrind's eyes where it is installed, and without
 leaks: $(VENV)/tested
@@ -156,7 +156,7 @@ leaks: $(VENV)/tested
 # a journey under valgrind, over a build in which all that is read was written: no value that was never set decides anything
 memcheck: $(VENV)/tested
 	CFLAGS="-DBBPE_CHECKED -g" $(BIN)/python setup.py -q build --build-base build/memcheck --build-lib build/memcheck/lib
-	cd build/memcheck/lib && PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python $(CURDIR)/tests/memcheck.py
+	cd build/memcheck/lib && PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python $(CURDIR)/tests/support/memcheck.py
 
 AARCH64_CC = aarch64-linux-gnu-gcc
 AARCH64_RUN = qemu-aarch64

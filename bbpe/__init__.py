@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from .extending import extend
     from .loading import load
     from .pruning import prune
-    from .ragged import Ragged
     from .splitting import split, split_spans
     from .stream_decoder import StreamDecoder
     from .tokenizer import Tokenizer
     from .training import train, train_from_counts, train_from_iterator
+    from .types import Ragged
 
 __all__ = [
     "BBPEError",
@@ -81,7 +81,7 @@ _ROOMS = {
     "VocabularyError",
     ".extending": "extend",
     ".pruning": "prune",
-    ".ragged": "Ragged",
+    ".types": "Ragged",
     ".splitting": "split split_spans",
     ".stream_decoder": "StreamDecoder",
     ".loading": "load",

@@ -17,10 +17,10 @@ import numpy.typing as npt
 import regex
 
 from .errors import VocabularyError
-from .normalize import WHITE_SPACE
 from .normalizing import normalizer
 from .regexes import compiled
 from .rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from .text import WHITE_SPACE
 
 Places = npt.NDArray[np.int64]
 

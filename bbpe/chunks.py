@@ -18,13 +18,13 @@ import numpy.typing as npt
 from .budget import shown
 from .core.rows import hashes, take
 from .errors import MemoryLimitError
-from .normalize import Buffer
 from .patterns import Pattern
 from .pending import Pending
 from .sources import BLOCK, Texts
 from .specials import Matcher
 from .splitting import TextSplitter
 from .streaming import complete_characters, pieces
+from .text import Buffer
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256

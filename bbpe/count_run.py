@@ -23,11 +23,11 @@ from .counter import ChunkCounter
 from .counts import PretokenCounts, Summary, counts_of, spilled_counts
 from .errors import CorpusError
 from .jobs import Files, Job, Part, as_parts, count_part
-from .parallel import apart, submit_all
 from .progress import Progress
 from .rowfiles import Rows, pyarrow_parquet, regrouped, writing
 from .settings import Settings
 from .tally import joined, merged, parts_for, write_run
+from .threads import apart, submit_all
 from .workers import Workers
 
 Report: TypeAlias = Callable[[Progress], None]

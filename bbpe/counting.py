@@ -13,9 +13,9 @@ from .counts import Document, PretokenCounts
 from .errors import CorpusError
 from .jobs import Files, Iterated
 from .kinds import Format
-from .normalize import Text
 from .progress import Progress, resolve
 from .settings import Settings, settings_of
+from .text import Text
 
 __all__ = ["Report", "count", "count_files", "count_from_iterator", "count_texts", "silent"]
 

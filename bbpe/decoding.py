@@ -13,12 +13,12 @@ import numpy.typing as npt
 from .core.id_source import as_ids
 from .core.ids import TokenBytes
 from .edges import Edges, edges_of
-from .first_use import FirstUse
 from .identity import Identity
-from .parallel import check_threads, imap, thread_count
-from .ragged import Ragged
+from .lazy import FirstUse
 from .spec import other_tokens
 from .stream_decoder import StreamDecoder, UnknownIds
+from .threads import check_threads, imap, thread_count
+from .types import Ragged
 
 #: Ids as every decoding method takes them.
 Ids = Sequence[int] | npt.NDArray[np.integer[Any]]

@@ -17,14 +17,14 @@ from .core.model import Model
 from .core.parts import Parts
 from .core.tasks import Tasks
 from .core.word_bpe import WordBPE
-from .normalize import Text, text_bytes
-from .parallel import imap, run, thread_count
 from .patterns import Pattern
-from .ragged import Ragged
 from .scheme import Scheme
 from .specials import Matcher
 from .splitting import TextSplitter
 from .streaming import pieces
+from .text import Text, text_bytes
+from .threads import imap, run, thread_count
+from .types import Ragged
 
 #: Text of less than this, in characters or bytes, is not worth a thread.
 THREAD_WORTH = SHORT_TEXT

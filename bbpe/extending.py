@@ -17,10 +17,10 @@ from .counting import Report, count_files, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError, VocabularyError
 from .kinds import Format
-from .normalize import BYTE_ORDER
 from .progress import Progress, resolve
 from .settings import settings_of
 from .spec import TextRules, TokenizerSpec
+from .text import BYTE_ORDER
 from .tokenizer import Tokenizer
 from .training import VISITS
 from .training_plan import Plan, TieBreak, check_memory, plan_of

@@ -11,11 +11,11 @@ import numpy as np
 from .chunks import Cutter, Rules
 from .encoding import Ids, TextEncoder
 from .kinds import File
-from .normalize import Text
 from .pending import Pending
 from .pipeline import RuleEncoder
 from .sources import Buffers, Reading, Texts
 from .specials import Matcher
+from .text import Text
 
 #: Bytes of a text that are encoded at once, enough for several threads.
 BLOCK = 1 << 23

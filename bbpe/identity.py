@@ -9,11 +9,11 @@ from . import formats
 from .core.ids import TokenBytes
 from .errors import SpecialTokenError, TokenNotFoundError
 from .fingerprint import fingerprint
-from .first_use import FirstUse
+from .lazy import FirstUse
 from .named_tokens import named_tokens
-from .normalize import alphabet_to_bytes, bytes_to_alphabet
 from .spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
 from .specials import END_OF_TEXT
+from .text import alphabet_to_bytes, bytes_to_alphabet
 
 
 class Identity:

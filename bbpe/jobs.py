@@ -20,9 +20,9 @@ from .counter import ChunkCounter
 from .counts import Summary
 from .errors import MemoryLimitError
 from .kinds import File
-from .normalize import Text, text_bytes
 from .rowfiles import Rows
 from .sources import Buffers, Reading, Texts
+from .text import Text, text_bytes
 
 #: Bytes in which a place to cut a file is looked for first.
 _WINDOW = 1 << 12

@@ -15,11 +15,11 @@ from .core.word_bpe import WordBPE
 from .core.wordpiece import WordPiece
 from .encoding import TextEncoder
 from .errors import VocabularyError
-from .normalize import Text, text_bytes
 from .pipeline import RuleEncoder
 from .pretokenizing import prefixed, pretokens
 from .rules import BLANK
 from .specials import Matcher
+from .text import Text, text_bytes
 
 Ids = npt.NDArray[np.uint32]
 Spans = npt.NDArray[np.int64]

@@ -14,13 +14,13 @@ from .decoding import Decoding, Ids, checked_ids
 from .encoding import TextEncoder, id_dtype
 from .errors import SpecialTokenError
 from .located import check_places, located
-from .normalize import Text, text_bytes
-from .parallel import check_threads
 from .pipeline import RuleEncoder
-from .ragged import Ragged
 from .specials import Matcher, Selection, SpecialTokens
 from .stream_decoder import StreamDecoder, UnknownIds
 from .streaming import complete_characters
+from .text import Text, text_bytes
+from .threads import check_threads
+from .types import Ragged
 
 #: What offsets count: characters (the indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript's, Java's).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from .charsmap import grapheme_function
 from .core.charsmap import SentencePieceNormalizer
-from .normalize import WHITE_SPACE
 from .regexes import compiled
 from .rules import (
     BLANK,
@@ -26,6 +25,7 @@ from .rules import (
     StripAccents,
     UnicodeForm,
 )
+from .text import WHITE_SPACE
 from .unicode_ages import (
     FORMAT_NEWER,
     LOWER_NEWER_THAN_14,

@@ -21,7 +21,7 @@ import regex
 
 from .core.split import UNICODE_VERSION
 from .errors import PatternError
-from .first_use import FirstUse
+from .lazy import FirstUse
 from .pattern_limits import check_size
 from .recogniser import recognise_scheme
 from .regexes import Regex, TimeLimit, compiled

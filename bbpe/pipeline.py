@@ -18,16 +18,16 @@ from .core.bpe import BPE
 from .core.word_bpe import WordBPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .models import Unigram, WordPiece
-from .normalize import Text, text_bytes, well_formed
 from .normalizing import normalizer, sentencepiece_normalizer
-from .parallel import imap
 from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens, split_at_blanks
-from .ragged import Ragged
 from .rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher, OptionMatcher
+from .text import Text, text_bytes, well_formed
+from .threads import imap
+from .types import Ragged
 from .unigram import unigram_model, unigram_scheme
 from .words import word_encoder, wordpiece_encoder
 

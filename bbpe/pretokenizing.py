@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
-from .normalize import alphabet_to_bytes, bytes_to_alphabet
 from .patterns import PATTERNS
 from .regexes import TimeLimit, compiled
 from .rules import (
@@ -28,6 +27,7 @@ from .rules import (
     Whitespace,
     WhitespaceSplit,
 )
+from .text import alphabet_to_bytes, bytes_to_alphabet
 from .unicode_ages import PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
 
 _PUNCTUATION = (

@@ -9,10 +9,10 @@ from typing import Any
 from .budget import shown
 from .errors import CorpusError, MemoryLimitError
 from .kinds import File, check_head
-from .normalize import Text
 from .opened import Opened
 from .parquet_pages import largest_window, pages
 from .rowfiles import pyarrow_parquet
+from .text import Text
 
 #: Rows of a Parquet file that are read at once.
 _ROWS = 512

@@ -21,9 +21,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import pairwise
 from typing import TypeAlias
 
-from .normalize import BYTE_ORDER
 from .patterns import get_pattern
 from .spec import TokenizerSpec
+from .text import BYTE_ORDER
 
 Pair: TypeAlias = tuple[bytes, bytes]
 #: The priority of merging two neighbours, the lowest first; `None` when they do not merge.

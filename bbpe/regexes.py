@@ -17,7 +17,7 @@ from typing import NoReturn
 import regex
 
 from .errors import PatternError
-from .first_use import FirstUse
+from .lazy import FirstUse
 from .pattern_limits import check_constructs, check_size, needs_its_numbers, quick_up_to
 
 Span = tuple[int, int]

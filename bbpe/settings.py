@@ -12,9 +12,9 @@ from .budget import Budget, parse_bytes
 from .chunks import Rules
 from .counts import Document, Kind, kind_of
 from .kinds import Format, check_format
-from .parallel import thread_count
 from .patterns import Pattern
 from .sources import BLOCK, Reading
+from .threads import thread_count
 
 #: Bytes of text that a worker counts at once.
 _BLOCK = BLOCK

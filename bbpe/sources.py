@@ -17,10 +17,10 @@ import numpy.typing as npt
 from .core.rows import Block, gather
 from .errors import CorpusError
 from .kinds import File, Format, check_head, file_of
-from .normalize import Text, text_bytes
 from .opened import Opened, opened
 from .records import JsonLines, parquet_columns
 from .rowfiles import buffers_of
+from .text import Text, text_bytes
 
 #: Bytes of text that are read at once; a block and its tables fit the caches of a core.
 BLOCK = 1 << 20

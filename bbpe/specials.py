@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 import regex
 
 from .errors import SpecialTokenError
-from .normalize import WHITE_SPACE
 from .rules import TokenOptions
+from .text import WHITE_SPACE
 
 #: A policy argument: every special token, or some of them.
 Selection: TypeAlias = Literal["all"] | Collection[str]

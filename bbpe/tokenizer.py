@@ -16,22 +16,22 @@ from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
 from .encoding import CacheInfo, TextEncoder, id_dtype
 from .file_ids import Document, FileEncoder
-from .first_use import FirstUse
 from .kinds import Format, check_format
+from .lazy import FirstUse
 from .measures import Measures, as_batch
-from .normalize import Text, bytes_to_alphabet
-from .parallel import check_threads
 from .patterns import get_pattern
 from .pipeline import RuleEncoder, text_encoder
-from .ragged import Ragged
 from .saving import Part, save
 from .sources import Reading
 from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
+from .text import Text, bytes_to_alphabet
+from .threads import check_threads
+from .types import Ragged
 from .ways import UnigramWays
 
 if TYPE_CHECKING:
-    from .compat.tiktoken import Encoding
+    from .tiktoken import Encoding
 
 
 class Tokenizer(Measures):
@@ -395,7 +395,7 @@ class Tokenizer(Measures):
 
     @FirstUse
     def _tiktoken(self) -> Encoding:
-        from .compat.tiktoken import Encoding
+        from .tiktoken import Encoding
 
         return Encoding(self)
 

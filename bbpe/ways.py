@@ -8,8 +8,8 @@ from random import Random
 
 from .core.unigram import UnigramModel
 from .encoding import TextEncoder
-from .normalize import Text
 from .pipeline import RuleEncoder
+from .text import Text
 
 #: The most ways that are looked for.
 _MOST = 1 << 16

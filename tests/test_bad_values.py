@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from gguf_files import PREFIX, gguf, piece_vocabulary, vocabulary
-from test_tekken import tekken
+from tekken_files import tekken
 from vocabularies import added, byte_level, document, sequence, split
 
 import bbpe

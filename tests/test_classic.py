@@ -17,7 +17,7 @@ import regex
 
 import bbpe
 from bbpe import BBPETokenizer
-from bbpe.normalize import bytes_to_alphabet
+from bbpe.text import bytes_to_alphabet
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 Train = Callable[..., tuple[bytes, bytes]]

@@ -18,7 +18,7 @@ import pytest
 import bbpe
 from bbpe import file_ids
 from bbpe.cli import main, streams
-from bbpe.normalize import bytes_to_alphabet
+from bbpe.text import bytes_to_alphabet
 
 # not all of it is UTF-8
 TEXT = "see my eyes first, see my dogs <|endoftext|>\r\n深度 😀!\n\n  ".encode() + b"caf\xe9 \xff\xfe\x00 x"

@@ -13,8 +13,8 @@ import pytest
 import bbpe
 from bbpe.core.count import PretokenTable
 from bbpe.core.rows import Block, gather, hashes, sum_rows, take
-from bbpe.normalize import text_bytes
 from bbpe.rowfiles import Rows, regrouped
+from bbpe.text import text_bytes
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

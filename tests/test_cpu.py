@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from bbpe.core.cpu import Place, yield_cpu
-from bbpe.parallel import together
+from bbpe.threads import together
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
 

@@ -15,7 +15,7 @@ import pytest
 
 import bbpe
 from bbpe.core.ids import TokenBytes
-from bbpe.ragged import Ragged
+from bbpe.types import Ragged
 
 
 def test_decoding_any_sequence(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:

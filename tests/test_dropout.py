@@ -55,7 +55,7 @@ def test_every_merge_is_drawn_for(dropout):
 def test_the_limits(tok_of, pattern):
     tok = tok_of(pattern)
     for text in [*adversarial_strings(60, seed=6, surrogates=True), *byte_soups(30, seed=7)]:
-        data = bytes(bbpe.normalize.text_bytes(text))
+        data = bytes(bbpe.text.text_bytes(text))
         assert tok.encode(text, dropout=0) == tok.encode(text, dropout=1e-300, seed=4) == tok.encode(text)
         assert tok.decode_tokens_bytes(tok.encode(text, dropout=1, seed=4)) == [bytes([byte]) for byte in data]
         assert tok.decode_bytes(tok.encode(text, dropout=0.4)) == data

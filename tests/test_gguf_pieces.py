@@ -13,7 +13,7 @@ from gguf_files import PREFIX, piece_rows, piece_vocabulary
 from test_gguf import fails, write
 from test_sentencepiece import CORPORA, REAL, hard_strings, peer, same, same_ids  # skips all where there is none
 from test_sentencepiece import trained as trained_bpe
-from test_unigram import trained as trained_unigram
+from trained_pieces import trained as trained_unigram
 
 import bbpe
 from bbpe import formats

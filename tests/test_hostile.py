@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from gguf_files import PREFIX, gguf, piece_vocabulary, string
-from test_tekken import tekken
+from tekken_files import tekken
 from vocabularies import added, byte_level, document, keys, sequence, split, vocab_of
 
 from bbpe import formats

@@ -25,8 +25,8 @@ from bbpe.core.token_table import TokenTable
 from bbpe.core.train_words import FrequencyTrainer
 from bbpe.core.unigram_train import Pieces
 from bbpe.core.word_bpe import WordBPE
-from bbpe.parallel import run
 from bbpe.scheme import Scheme
+from bbpe.threads import run
 
 DATA = b"abc" * 10
 FAR = 1 << 40

@@ -16,10 +16,10 @@ import pytest
 from test_lent import in_process
 
 import bbpe
-from bbpe import parallel, workers
+from bbpe import threads, workers
 from bbpe.core.helper import Helper
 from bbpe.core.tasks import Tasks
-from bbpe.parallel import apart, imap, run, together
+from bbpe.threads import apart, imap, run, together
 
 TEXT = "héllo wörld 你好 some other words 12345 " * 60_000
 
@@ -83,12 +83,12 @@ def few_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         started.append(1)
         return start(*args)
 
-    parallel._end_idle()
+    threads._end_idle()
     begin = threading.Thread.start
     monkeypatch.setattr(threading.Thread, "start", lambda self: counted(begin, self))
-    monkeypatch.setattr(parallel, "Helper", lambda: counted(Helper))
+    monkeypatch.setattr(threads, "Helper", lambda: counted(Helper))
     yield most
-    parallel._end_idle()
+    threads._end_idle()
 
 
 CALLS: dict[str, Callable[[bbpe.Tokenizer, Path], object]] = {

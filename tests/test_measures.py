@@ -72,7 +72,7 @@ def check_cut(tok, text, n, side):
     if len(ids) <= n:
         assert kept is text
         return
-    _data, kept_data = (bbpe.normalize.text_bytes(part) for part in (text, kept))
+    _data, kept_data = (bbpe.text.text_bytes(part) for part in (text, kept))
     if not tok.spec.pattern.drops_gaps:
         # never more than those n tokens, and of them all but what tears a character or would join anew
         most = tok.decode_bytes(ids[:n] if side == "right" else ids[len(ids) - n :])
@@ -195,7 +195,7 @@ def test_canonical_ids(tok_of, pattern):
         ids = tok.encode(text)
         assert tok.is_canonical(ids)
         assert tok.is_canonical(np.array([special, *ids, special, special, *ids]))
-        bytes_of = [tok.token_to_id(bytes([byte])) for byte in bbpe.normalize.text_bytes(text)]
+        bytes_of = [tok.token_to_id(bytes([byte])) for byte in bbpe.text.text_bytes(text)]
         assert tok.is_canonical(bytes_of) == (bytes_of == ids)
     assert tok.is_canonical([])
     with pytest.raises(bbpe.TokenIdError):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from gguf_files import gguf, piece_vocabulary, vocabulary
-from test_tekken import tekken
+from tekken_files import tekken
 from vocabularies import added, byte_level, document, keys, merge_lines, sequence, split, vocab_of
 
 from bbpe import formats

@@ -51,7 +51,7 @@ def test_offsets(tok_of, pattern):
     tok = tok_of(pattern)
     texts = [*adversarial_strings(250, seed=41, surrogates=True), *byte_soups(60, seed=42), ""]
     for text in texts:
-        data = bytes(bbpe.normalize.text_bytes(text))
+        data = bytes(bbpe.text.text_bytes(text))
         ids, spans = tok.encode_with_offsets(text, "byte")
         assert ids == tok.encode(text)
         assert spans.dtype == np.int64

@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pytest
 
 import bbpe
-from bbpe import parallel
+from bbpe import threads
 from bbpe.core.encoder import Encoder
 from bbpe.core.parts import Parts
 from bbpe.core.tasks import Tasks
-from bbpe.parallel import run, together
+from bbpe.threads import run, together
 
 
 class _Text:
@@ -125,8 +125,8 @@ def test_nobody_waits_for_parts_of_a_thread_that_has_failed(threads: int, text_o
 @pytest.mark.parametrize("stay", [1, 3, 40])
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 33, 34, 65, 1_000])
 def test_every_task_is_taken_once(count: int, stay: int) -> None:
-    for threads in (1, 2, 3, 64):
-        taken = _all_taken(Tasks(count, count, threads), max(1, min(threads, count)), stay)
+    for workers in (1, 2, 3, 64):
+        taken = _all_taken(Tasks(count, count, workers), max(1, min(workers, count)), stay)
         assert sorted(taken) == list(range(count))
 
 
@@ -134,10 +134,10 @@ def test_every_task_is_taken_once(count: int, stay: int) -> None:
 def test_parts_arrive_in_any_order(parts: int, text_of: Callable[[int], _Text]) -> None:
     text, rng = text_of(parts), random.Random(98)
     waits = [rng.random() / 500 for _ in range(64)]
-    for threads in (1, 2, 5, 64):
-        assert text.encode(threads, lambda worker: time.sleep(waits[worker])).tolist() == text.ids
+    for workers in (1, 2, 5, 64):
+        assert text.encode(workers, lambda worker: time.sleep(waits[worker])).tolist() == text.ids
         # all that the other threads have waits for the first part
-        assert text.encode(threads, lambda worker: time.sleep(0.02 * (worker == 0))).tolist() == text.ids
+        assert text.encode(workers, lambda worker: time.sleep(0.02 * (worker == 0))).tolist() == text.ids
 
 
 def test_no_parts() -> None:
@@ -246,7 +246,7 @@ def test_threads_wait_for_the_next_call_and_no_more_than_there_are_cores() -> No
     first = sorted(_idents(2))
     assert sorted(_idents(2)) == first
     assert len(set(_idents(64))) == 64
-    assert len(parallel._IDLE) == parallel.thread_count(None)
+    assert len(threads._IDLE) == threads.thread_count(None)
 
 
 def test_a_thread_keeps_nothing_of_what_it_has_done() -> None:
@@ -270,7 +270,7 @@ def test_no_thread_waits_where_a_process_forks() -> None:
         found: list[int] = []
         together(found.append, 3, print)
         os._exit(0 if sorted(found) == [0, 1, 2] else 1)
-    assert not parallel._IDLE
+    assert not threads._IDLE
     assert os.waitpid(child, 0)[1] == 0
     assert len(set(_idents(3))) == 3
 

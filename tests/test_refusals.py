@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_charsmap import compiled_table
+from charsmap_tables import compiled_table
 
 import bbpe
 from bbpe import charsmap, formats
@@ -21,9 +21,9 @@ from bbpe.errors import VocabularyError
 from bbpe.formats.gguf_metadata import read_metadata
 from bbpe.models import Unigram, WordPiece
 from bbpe.patterns import PATTERNS
-from bbpe.ragged import Ragged
 from bbpe.rules import BertNormalizer, BertPreTokenizer, Characters
 from bbpe.spec import TextRules, TokenizerSpec, make_spec
+from bbpe.types import Ragged
 
 TEXTS = ["see my eyes first", "see my dogs"] * 3
 WORDS = Characters((), 0, end_of_word="</w>")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import regex
-from test_tekken import tekken
+from tekken_files import tekken
 from vocabularies import byte_level, document, sequence, split, vocab_of
 
 import bbpe

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rule_files import METASPACES, named, of_characters
 from strings import adversarial_strings, byte_soups
-from test_rules import METASPACES, named, of_characters
 from vocabularies import added, byte_level, document, keys, write_json
 
 import bbpe

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rule_files import METASPACES, PAIRS, named, of_characters, replaced
 from strings import adversarial_strings
 from vocabularies import added, byte_level, document, keys, sequence, split, write_json
 
@@ -47,12 +48,8 @@ def compare(tmp_path: Path, value: dict[str, Any], count: int = 150, seed: int =
     return tok
 
 
-def named(kind: str, **fields: Any) -> dict[str, Any]:
-    return {"type": kind, **fields}
 
 
-def replaced(source: str, content: str, kind: str = "String") -> dict[str, Any]:
-    return named("Replace", pattern={kind: source}, content=content)
 
 
 NORMALIZERS: list[list[dict[str, Any]]] = [
@@ -172,35 +169,10 @@ def test_templates(tmp_path: Path, post_processor: dict[str, Any]) -> None:
 
 # -- vocabularies of characters ----------------------------------------------------------------------------
 
-CHARS = "\u2581theingas12é中<>.,-\nABx"
-PAIRS = "t h|i n|th e|\u2581 the|in g|a a|aa aa|\u2581 \u2581|\u2581\u2581 \u2581\u2581|1 2|中 中|é é".split("|")
 
 
-def of_characters(*, fallback: bool = True, pairs: list[str] = PAIRS, **changes: Any) -> dict[str, Any]:
-    """The object of a small tokenizer.json whose symbols are characters."""
-    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256) if fallback), *CHARS]
-    tokens += [pair.replace(" ", "") for pair in pairs]
-    special = [added(text, tokens.index(text)) for text in tokens[:3]]
-    decoders = [replaced("\u2581", " "), named("ByteFallback"), named("Fuse")]
-    decoders.append(named("Strip", content=" ", start=1, stop=0))
-    defaults: dict[str, Any] = {
-        "normalizer": named("Sequence", normalizers=[named("Prepend", prepend="\u2581"), replaced(" ", "\u2581")]),
-        "pre_tokenizer": None,
-        "decoder": named("Sequence", decoders=decoders if fallback else [decoders[0], *decoders[2:]]),
-        "added_tokens": special,
-        "model__vocab": {token: number for number, token in enumerate(tokens)},
-        "model__merges": pairs,
-        "model__byte_fallback": fallback,
-        "model__unk_token": "<unk>",
-    }
-    return document(**{**defaults, **changes})
 
 
-METASPACES = [
-    named("Metaspace", replacement="\u2581", prepend_scheme=scheme, split=cuts)
-    for scheme in ("always", "first", "never")
-    for cuts in (False, True)
-]
 
 
 @pytest.mark.parametrize("fallback", [False, True])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from strings import adversarial_strings
+from tekken_files import ordered_vocab, tekken
 from vocabularies import MERGES, small_spec, write_json
 
 import bbpe
@@ -17,16 +17,12 @@ from bbpe import formats
 from bbpe.errors import PatternError, VocabularyError
 from bbpe.fingerprint import fingerprint
 from bbpe.formats.tekken import _UNLISTED
-from bbpe.patterns import PATTERNS, get_pattern
+from bbpe.patterns import get_pattern
 from bbpe.spec import TokenizerSpec, make_spec
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
 
 
-def ordered_vocab(first: int = 0) -> dict[int, bytes]:
-    """The 256 bytes in order, then what the merges make."""
-    tokens = dict.fromkeys([bytes([byte]) for byte in range(256)] + [left + right for left, right in MERGES])
-    return dict(enumerate(tokens, first))
 
 
 def small_tekken(special: int = 3, pattern: str = "tekken") -> TokenizerSpec:
@@ -41,25 +37,6 @@ def small_tekken(special: int = 3, pattern: str = "tekken") -> TokenizerSpec:
     )
 
 
-def tekken(**changes: Any) -> dict[str, Any]:
-    """The object of a small tekken.json; `changes` replace fields, `config__x` those of the config."""
-    rows = [
-        {"rank": rank, "token_bytes": b64encode(token).decode(), "token_str": None}
-        for rank, token in ordered_vocab().items()
-    ]
-    config: dict[str, Any] = {
-        "pattern": PATTERNS["tekken"].steps[0],
-        "num_vocab_tokens": len(rows),
-        "default_vocab_size": 2 + len(rows),
-        "default_num_special_tokens": 2,
-        "version": "v7",
-    }
-    listed = [{"rank": i, "token_str": text, "is_control": True} for i, text in enumerate(["<unk>", "<s>"])]
-    value: dict[str, Any] = {"config": config, "vocab": rows, "special_tokens": listed}
-    for name, change in changes.items():
-        target, _, field = name.rpartition("__")
-        (config if target else value)[field] = change
-    return {key: field for key, field in value.items() if field is not ...}
 
 
 def row(**changes: Any) -> list[Any]:

@@ -148,7 +148,7 @@ def test_the_middle_of_a_character(pair):
 def test_unstable_ends(pair):
     for text in [*TEXTS, "hello ", "  \n ab \n", "a\u3000"]:
         for policy in ({"allowed_special": "all"}, {"disallowed_special": ()}):
-            mended = bbpe.normalize.well_formed(text)
+            mended = bbpe.text.well_formed(text)
             ours, theirs = (outcome(encoding.encode_with_unstable, mended, **policy) for encoding in pair)
             assert ours[0] == theirs[0]
             assert sorted(ours[1]) == sorted(theirs[1])

@@ -23,8 +23,8 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.normalize import BYTE_ORDER, bytes_to_alphabet
 from bbpe.patterns import PATTERNS
+from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 
 BYTES = {byte: bytes((byte,)) for byte in range(256)}
 VOCAB = {**BYTES, 256: b"ab", 257: b"abc"}

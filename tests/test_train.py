@@ -18,8 +18,8 @@ from strings import adversarial_strings, byte_soups
 import bbpe
 from bbpe import reference
 from bbpe import settings as count_settings
-from bbpe.normalize import BYTE_ORDER
 from bbpe.progress import Progress
+from bbpe.text import BYTE_ORDER
 
 TIES = ["ids", "bytes", "first"]
 # few letters make ties and overlapping pairs, the others all that splitting knows

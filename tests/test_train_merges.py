@@ -13,9 +13,9 @@ import pytest
 from bbpe import reference
 from bbpe.core.count import PretokenTable
 from bbpe.core.train import Trainer, merge_memory
-from bbpe.normalize import BYTE_ORDER
 from bbpe.patterns import get_pattern
 from bbpe.splitting import TextSplitter
+from bbpe.text import BYTE_ORDER
 
 TIES = ["ids", "bytes", "first"]
 THRESHOLDS = [0, 1, 2, 3, 5, 9, 40, 1_000, 2**40]

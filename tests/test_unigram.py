@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import pickle
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from strings import adversarial_strings
+from trained_pieces import trained
 from unigram_truth import best, sum_of, ways
 
 import bbpe
@@ -38,15 +38,6 @@ def peer(path: Path) -> Any:
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
-def trained(path: Path, lines: list[str], size: int = 420, **options: Any) -> Path:
-    """A model of SentencePiece's own training."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, vocab_size=size, minloglevel=2, max_sentence_length=1 << 20,
-        **{"model_type": "unigram", "hard_vocab_limit": False, **options},
-    )  # fmt: skip
-    path.write_bytes(model.getvalue())
-    return path
 
 
 def small(tmp_path: Path, **options: Any) -> Path:

@@ -14,8 +14,8 @@ import pytest
 import bbpe
 from bbpe.core.train_words import FrequencyTrainer, WordTrainer
 from bbpe.errors import CorpusError, VocabularyError
-from bbpe.normalize import BYTE_ORDER, bytes_to_alphabet
 from bbpe.reference import learn_words
+from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 
 TEXT = "low low low low low lower lower newest newest newest newest newest newest widest widest widest"
 CHINESE = "我爱北京天安门 我爱北京 天安门上太阳升 北京欢迎你 自然语言处理 自然语言"

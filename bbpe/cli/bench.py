@@ -16,8 +16,8 @@ from typing import Any
 
 import bbpe
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
-from bbpe.normalize import text_bytes
 from bbpe.sources import Reading
+from bbpe.text import text_bytes
 
 from .command import Command, add_pattern, load_named, positive
 from .streams import add_reading, say, say_json

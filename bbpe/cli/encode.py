@@ -12,9 +12,9 @@ from bbpe import file_ids
 from bbpe.encoding import Ids
 from bbpe.file_ids import Document
 from bbpe.kinds import File, check_head
-from bbpe.normalize import bytes_to_alphabet
 from bbpe.sources import Reading, Texts
 from bbpe.specials import Selection
+from bbpe.text import bytes_to_alphabet
 from bbpe.tokenizer import Tokenizer
 
 from . import npy

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..files import StrPath, write_atomic
 from ..formats import gpt2_files
-from ..normalize import bytes_to_alphabet
+from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
 from ..training import train_from_iterator
 

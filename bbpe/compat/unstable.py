@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
 from ..encoding import TextEncoder
-from ..first_use import FirstUse
-from ..normalize import text_bytes
+from ..lazy import FirstUse
 from ..specials import Matcher
+from ..text import text_bytes
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer

@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from ..normalize import Text
+from ..text import Text
 
 class SentencePieceNormalizer:
     def __new__(

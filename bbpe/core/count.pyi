@@ -1,7 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from ..normalize import Buffer
+from ..text import Buffer
 from .split import Splitter
 
 class PretokenTable:

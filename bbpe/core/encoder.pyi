@@ -4,7 +4,7 @@ from typing import Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..normalize import Buffer, Text
+from ..text import Buffer, Text
 from .charsmap import SentencePieceNormalizer
 from .model import Model
 from .parts import Parts

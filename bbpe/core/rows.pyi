@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from ..normalize import Text
+from ..text import Text
 
 class Block:
     def __new__(cls, size: int) -> Block: ...

@@ -3,8 +3,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..normalize import Buffer
 from ..scheme import Scheme
+from ..text import Buffer
 
 UNICODE_VERSION: str
 ISAS: tuple[str, ...]

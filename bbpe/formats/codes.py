@@ -17,10 +17,10 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..normalize import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
 from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
 from ..spec import TextRules, TokenizerSpec, make_spec
+from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
 from .known import check_special_tokens
 from .reading import about, read_text
 

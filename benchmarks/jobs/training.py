@@ -51,7 +51,7 @@ def measured(options: dict[str, str], train: Callable[[], Any], merges_of: Calla
 
 def as_bytes(pairs: Iterable[Iterable[str]]) -> Merges:
     """Merges that are spelled in the alphabet of printable characters."""
-    from bbpe.normalize import alphabet_to_bytes
+    from bbpe.text import alphabet_to_bytes
 
     return [(alphabet_to_bytes(left), alphabet_to_bytes(right)) for left, right in pairs]
 

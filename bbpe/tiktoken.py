@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..encoding import TextEncoder
-from ..errors import TokenIdError, TokenNotFoundError, VocabularyError
-from ..first_use import FirstUse
-from ..normalize import Text
-from ..pipeline import RuleEncoder
-from ..ragged import Ragged
-from ..specials import Matcher
-from .unstable import Unstable
+from .compat.unstable import Unstable
+from .encoding import TextEncoder
+from .errors import TokenIdError, TokenNotFoundError, VocabularyError
+from .lazy import FirstUse
+from .pipeline import RuleEncoder
+from .specials import Matcher
+from .text import Text
+from .types import Ragged
 
 if TYPE_CHECKING:
-    from ..tokenizer import Tokenizer
+    from .tokenizer import Tokenizer
 
 _Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
 _Disallowed: TypeAlias = Literal["all"] | Collection[str]

@@ -1,6 +1,6 @@
 """The merges that HF `tokenizers` learns from the whole corpora: asked once, kept as digests in hf_merges.json.
 
-`python tests/hf_merges.py` asks HF again, which takes it many minutes, and writes that file.
+`python tests/support/hf_merges.py` asks HF again, which takes it many minutes, and writes that file.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bbpe.normalize import alphabet_to_bytes
+from bbpe.text import alphabet_to_bytes
 
 KEPT = Path(__file__).with_name("hf_merges.json")
-CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
+CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 #: Thousands of tokens.
 SIZES = {"en": (32, 64, 128), "code": (32,), "multi": (32,), "ja": (32, 64, 128), "zh": (32,)}
 

@@ -1,4 +1,4 @@
-"""The lines that no test runs: `python tests/uncovered.py BUILD [coverage.json]`, at the end of `make coverage`.
+"""The lines that no test runs: `python tests/support/uncovered.py BUILD [coverage.json]`, as `make coverage` runs it.
 
 BUILD holds what gcc's `--coverage` wrote beside the objects, of C and of Cython; a line counts as run when any object
 that has it ran it.  The JSON is that of coverage.py.
@@ -14,7 +14,7 @@ from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 #: Lines by number, and whether each was run.
 Lines = dict[int, bool]
 _OWN = re.compile(r"(csrc/\w+\.[ch]|bbpe/core/\w+\.p(yx|xd))\Z")
