@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .extending import extend
     from .loading import load
     from .pruning import prune
-    from .splitting import split, split_spans
+    from .splitting.splitter import split, split_spans
     from .stream_decoder import StreamDecoder
     from .tokenizer import Tokenizer
     from .training import train, train_from_counts, train_from_iterator
@@ -82,7 +82,7 @@ _ROOMS = {
     ".extending": "extend",
     ".pruning": "prune",
     ".types": "Ragged",
-    ".splitting": "split split_spans",
+    ".splitting.splitter": "split split_spans",
     ".stream_decoder": "StreamDecoder",
     ".loading": "load",
     ".tokenizer": "Tokenizer",

@@ -18,8 +18,8 @@ import regex
 
 from .errors import VocabularyError
 from .normalizing import normalizer
-from .regexes import compiled
 from .rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from .splitting.regexes import compiled
 from .text import WHITE_SPACE
 
 Places = npt.NDArray[np.int64]

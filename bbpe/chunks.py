@@ -18,11 +18,11 @@ import numpy.typing as npt
 from .budget import shown
 from .core.rows import hashes, take
 from .errors import MemoryLimitError
-from .patterns import Pattern
 from .pending import Pending
 from .sources import BLOCK, Texts
 from .specials import Matcher
-from .splitting import TextSplitter
+from .splitting.patterns import Pattern
+from .splitting.splitter import TextSplitter
 from .streaming import complete_characters, pieces
 from .text import Buffer
 

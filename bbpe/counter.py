@@ -13,7 +13,7 @@ from .core.count import PretokenTable
 from .core.split import Splitter
 from .counts import Summary
 from .specials import Matcher
-from .splitting import TextSplitter
+from .splitting.splitter import TextSplitter
 
 
 class ChunkCounter:

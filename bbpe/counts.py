@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeAlias
 
 from .core.count import PretokenTable
 from .errors import CorpusError
-from .patterns import Pattern, get_pattern
 from .rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
+from .splitting.patterns import Pattern, get_pattern
 
 Document: TypeAlias = Literal["file", "line"]
 

@@ -17,10 +17,10 @@ from .core.model import Model
 from .core.parts import Parts
 from .core.tasks import Tasks
 from .core.word_bpe import WordBPE
-from .patterns import Pattern
-from .scheme import Scheme
 from .specials import Matcher
-from .splitting import TextSplitter
+from .splitting.patterns import Pattern
+from .splitting.scheme import Scheme
+from .splitting.splitter import TextSplitter
 from .streaming import pieces
 from .text import Text, text_bytes
 from .threads import imap, run, thread_count

@@ -25,7 +25,7 @@ def fingerprint(spec: TokenizerSpec) -> str:
     not count, and neither do merges that never happen, so a list of merges and the ranks that give the same ids are
     equal.  Dropout skips merges, so with it such a merge may happen, and equal tokenizers may draw other ids.
 
-    >>> from bbpe.patterns import get_pattern
+    >>> from bbpe.splitting.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc"}
     >>> ab_first = ((97, 98, 256), (98, 99, 257))
     >>> one, other = (TokenizerSpec(vocab, merges, get_pattern("gpt2")) for merges in (ab_first, ab_first[::-1]))

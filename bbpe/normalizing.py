@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from .charsmap import grapheme_function
 from .core.charsmap import SentencePieceNormalizer
-from .regexes import compiled
 from .rules import (
     BLANK,
     BertNormalizer,
@@ -25,6 +24,7 @@ from .rules import (
     StripAccents,
     UnicodeForm,
 )
+from .splitting.regexes import compiled
 from .text import WHITE_SPACE
 from .unicode_ages import (
     FORMAT_NEWER,

@@ -19,12 +19,12 @@ from .core.word_bpe import WordBPE
 from .encoding import THREAD_WORTH, TextEncoder
 from .models import Unigram, WordPiece
 from .normalizing import normalizer, sentencepiece_normalizer
-from .patterns import PATTERNS
 from .pretokenizing import prefixed, pretokens, split_at_blanks
 from .rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
-from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
 from .specials import Matcher, OptionMatcher
+from .splitting.patterns import PATTERNS
+from .splitting.scheme import Scheme
 from .text import Text, text_bytes, well_formed
 from .threads import imap
 from .types import Ragged

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
-from .patterns import PATTERNS
-from .regexes import TimeLimit, compiled
 from .rules import (
     BLANK,
     Behavior,
@@ -27,6 +25,8 @@ from .rules import (
     Whitespace,
     WhitespaceSplit,
 )
+from .splitting.patterns import PATTERNS
+from .splitting.regexes import TimeLimit, compiled
 from .text import alphabet_to_bytes, bytes_to_alphabet
 from .unicode_ages import PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
 

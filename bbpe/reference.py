@@ -21,8 +21,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import pairwise
 from typing import TypeAlias
 
-from .patterns import get_pattern
 from .spec import TokenizerSpec
+from .splitting.patterns import get_pattern
 from .text import BYTE_ORDER
 
 Pair: TypeAlias = tuple[bytes, bytes]
@@ -301,7 +301,7 @@ def learn_words(
 class SlowTokenizer:
     """Encodes and decodes as a spec says, one definition at a time.
 
-    >>> from bbpe.patterns import get_pattern
+    >>> from bbpe.splitting.patterns import get_pattern
     >>> from bbpe.spec import make_spec
     >>> vocab = {**{byte: bytes((byte,)) for byte in range(256)}, 256: b"ab"}
     >>> slow = SlowTokenizer(make_spec(vocab, [(b"a", b"b")], pattern=get_pattern("gpt2")))

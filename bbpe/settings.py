@@ -12,8 +12,8 @@ from .budget import Budget, parse_bytes
 from .chunks import Rules
 from .counts import Document, Kind, kind_of
 from .kinds import Format, check_format
-from .patterns import Pattern
 from .sources import BLOCK, Reading
+from .splitting.patterns import Pattern
 from .threads import thread_count
 
 #: Bytes of text that a worker counts at once.

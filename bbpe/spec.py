@@ -11,8 +11,8 @@ from typing import Any
 from .core.token_table import MAX_ID
 from .errors import VocabularyError
 from .models import Unigram, WordPiece
-from .patterns import Pattern
 from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
+from .splitting.patterns import Pattern
 from .vocab import Vocab
 
 # how many ids for each token, and besides

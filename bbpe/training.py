@@ -17,11 +17,11 @@ from .counting import Report, count_files, count_texts, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError
 from .kinds import Format
-from .patterns import RUN_PARTS, Pattern
 from .progress import Progress, resolve
 from .rowfiles import Rows
 from .settings import Settings, settings_of
 from .spec import TokenizerSpec
+from .splitting.patterns import RUN_PARTS, Pattern
 from .text import BYTE_ORDER, Text, text_bytes
 from .tokenizer import Tokenizer
 from .training_plan import NO_LIMIT, ModelName, Plan, TieBreak, check_memory, model_options, plan_of, words_of

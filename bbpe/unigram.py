@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from .core.unigram import UnigramModel
 from .models import Unigram
-from .patterns import PATTERNS, Pattern
 from .rules import BLANK, BYTE_KEYS
-from .scheme import Scheme
 from .spec import TokenizerSpec
+from .splitting.patterns import PATTERNS, Pattern
+from .splitting.scheme import Scheme
 
 #: What a character without a token scores less than the lowest token, in SentencePiece and HF's `tokenizers`.
 UNKNOWN_PENALTY = 10.0

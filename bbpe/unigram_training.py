@@ -23,11 +23,11 @@ from .core.rows import sum_rows
 from .core.unigram_train import Pieces, substrings
 from .errors import CorpusError
 from .models import Unigram
-from .patterns import PATTERNS
 from .progress import Progress
 from .rowfiles import Rows
 from .rules import BLANK, Characters, Prepend, Replace
 from .spec import TextRules, TokenizerSpec, make_spec
+from .splitting.patterns import PATTERNS
 from .threads import imap, thread_count
 from .unigram import UNKNOWN_PENALTY
 

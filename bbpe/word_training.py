@@ -23,7 +23,6 @@ from .counts import PretokenCounts
 from .errors import CorpusError
 from .models import WordPiece
 from .normalizing import normalizer
-from .patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
 from .progress import Progress
 from .rules import (
     BLANK,
@@ -38,6 +37,7 @@ from .rules import (
 )
 from .settings import Settings
 from .spec import MAX_ID, TextRules, TokenizerSpec, make_spec
+from .splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
 
 Score: TypeAlias = Literal["frequency", "pmi"]
 WordTies: TypeAlias = Literal["ids", "strings"]

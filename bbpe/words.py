@@ -11,7 +11,6 @@ from .core.word_bpe import WordBPE
 from .core.wordpiece import WordPiece as WordPieceModel
 from .encoding import TextEncoder
 from .models import WordPiece
-from .patterns import PATTERNS
 from .rules import (
     BertNormalizer,
     BertPreTokenizer,
@@ -22,8 +21,9 @@ from .rules import (
     UnicodeForm,
     WhitespaceSplit,
 )
-from .scheme import Scheme
 from .spec import TextRules, TokenizerSpec
+from .splitting.patterns import PATTERNS
+from .splitting.scheme import Scheme
 from .word_symbols import WordSymbols
 
 # characters whose lower case has more bytes

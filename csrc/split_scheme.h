@@ -1,4 +1,4 @@
-/* The scheme table: one row a pattern.  bbpe/scheme.py says what the fields mean, split_token.h what they do. */
+/* The scheme table: one row a pattern.  bbpe/splitting/scheme.py says what the fields mean, split_token.h what they do. */
 #ifndef BBPE_SPLIT_SCHEME_H
 #define BBPE_SPLIT_SCHEME_H
 

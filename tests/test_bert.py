@@ -13,10 +13,10 @@ import pytest
 from bbpe.core.split import ISAS, Splitter
 from bbpe.core.wordpiece import bert_words
 from bbpe.normalizing import normalizer
-from bbpe.patterns import BERT_PARTS, SPACE_PARTS, Pattern
 from bbpe.pretokenizing import pretokens
 from bbpe.rules import BertNormalizer, BertPreTokenizer
-from bbpe.scheme import Scheme
+from bbpe.splitting.patterns import BERT_PARTS, SPACE_PARTS, Pattern
+from bbpe.splitting.scheme import Scheme
 
 Words: TypeAlias = Literal["space", "bert", "bert_apart"]
 CSRC = Path(__file__).resolve().parent.parent / "csrc"

@@ -24,7 +24,7 @@ from strings import adversarial_strings
 
 import bbpe
 from bbpe.budget import resident_bytes
-from bbpe.patterns import get_pattern
+from bbpe.splitting.patterns import get_pattern
 
 
 def test_caches_add_up_and_are_given_back(

@@ -10,7 +10,7 @@ import pytest
 from strings import CUSTOM_PATTERNS, adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.patterns import PATTERNS
+from bbpe.splitting.patterns import PATTERNS
 
 
 def cut_units(text: str, rng: random.Random, cuts: int) -> list[str]:

@@ -18,9 +18,9 @@ from bbpe import formats
 from bbpe.cli import main
 from bbpe.fingerprint import fingerprint
 from bbpe.formats import tokenizer_json
-from bbpe.near_patterns import PROBES, nearest
-from bbpe.patterns import PATTERNS, get_pattern
 from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.splitting.closest_pattern import PROBES, nearest
+from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.verify import differences, first_difference, hard_texts
 
 FILES = {"huggingface": "b.json", "tiktoken": "b.tiktoken", "gpt2": "b", "vocab_txt": "b-txt", "gguf": "b.gguf"}

@@ -18,8 +18,8 @@ from strings import CUSTOM_PATTERNS, adversarial_strings, byte_soups
 
 import bbpe
 from bbpe.core.bpe import BPE
-from bbpe.patterns import PATTERNS
 from bbpe.reference import SlowTokenizer, by_order, by_ranks, merge
+from bbpe.splitting.patterns import PATTERNS
 
 
 def random_ranks(rng: random.Random, alphabet: bytes) -> dict[bytes, int]:

@@ -16,9 +16,9 @@ import pytest
 import bbpe
 from bbpe.fingerprint import fingerprint
 from bbpe.models import WordPiece
-from bbpe.patterns import get_pattern
 from bbpe.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
 from bbpe.spec import TextRules, TokenizerSpec
+from bbpe.splitting.patterns import get_pattern
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 VOCAB = {**BYTES, 256: b"ab", 257: b"bc", 258: b"xyz"}

@@ -13,8 +13,8 @@ from vocabularies import MERGES, small_spec, vocab_of
 from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.files import write_atomic, write_folder_atomic
-from bbpe.patterns import get_pattern
 from bbpe.spec import make_spec
+from bbpe.splitting.patterns import get_pattern
 
 
 def test_format_by_suffix(tmp_path: Path) -> None:

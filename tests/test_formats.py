@@ -29,8 +29,8 @@ from bbpe.errors import VocabularyError
 from bbpe.fingerprint import fingerprint
 from bbpe.formats.known import rank_text
 from bbpe.formats.ranks import live_merges
-from bbpe.patterns import PATTERNS, get_pattern
 from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.tokenizer import Tokenizer
 
 VocabPath = Callable[[str], Path]

@@ -18,9 +18,9 @@ from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.fingerprint import fingerprint
 from bbpe.formats.gguf_bpe import _PRE, _WRITTEN
-from bbpe.patterns import PATTERNS, get_pattern
 from bbpe.rules import Template
 from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.tokenizer import Tokenizer
 
 REAL = ["gpt2.tokenizer.json", "qwen_gpt2_files", "llama3.tiktoken", "p50k_base.tiktoken", "deepseek_v3.tokenizer.json"]

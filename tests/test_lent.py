@@ -25,7 +25,7 @@ from bbpe.core.token_table import TokenTable
 from bbpe.core.train_words import FrequencyTrainer
 from bbpe.core.unigram_train import Pieces
 from bbpe.core.word_bpe import WordBPE
-from bbpe.scheme import Scheme
+from bbpe.splitting.scheme import Scheme
 from bbpe.threads import run
 
 DATA = b"abc" * 10

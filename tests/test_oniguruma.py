@@ -16,7 +16,7 @@ from bbpe import formats
 from bbpe.core.split import Splitter
 from bbpe.errors import PatternError
 from bbpe.formats.oniguruma import from_oniguruma, to_oniguruma
-from bbpe.patterns import PATTERNS, get_pattern
+from bbpe.splitting.patterns import PATTERNS, get_pattern
 
 
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name != "none"])

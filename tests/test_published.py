@@ -14,8 +14,8 @@ from strings import adversarial_strings
 
 import bbpe
 from bbpe.model_names import MODELS, PREFIXES, name_for_model
-from bbpe.patterns import PATTERNS
 from bbpe.published import ALIASES, DISTRIBUTIONS, PUBLISHED
+from bbpe.splitting.patterns import PATTERNS
 
 #: Names whose files lie in `../shared/vocabs`.
 KEPT = {

@@ -7,8 +7,8 @@ import doctest
 import pytest
 
 from bbpe import reference
-from bbpe.patterns import get_pattern
 from bbpe.spec import make_spec
+from bbpe.splitting.patterns import get_pattern
 
 BYTES = {byte: bytes((byte,)) for byte in range(256)}
 

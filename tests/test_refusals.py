@@ -15,14 +15,14 @@ from charsmap_tables import compiled_table
 import bbpe
 from bbpe import charsmap, formats
 from bbpe.charsmap import check_charsmap, read_charsmap
-from bbpe.clauses import UnknownClauseError, parse_clauses
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
 from bbpe.formats.gguf_metadata import read_metadata
 from bbpe.models import Unigram, WordPiece
-from bbpe.patterns import PATTERNS
 from bbpe.rules import BertNormalizer, BertPreTokenizer, Characters
 from bbpe.spec import TextRules, TokenizerSpec, make_spec
+from bbpe.splitting.clauses import UnknownClauseError, parse_clauses
+from bbpe.splitting.patterns import PATTERNS
 from bbpe.types import Ragged
 
 TEXTS = ["see my eyes first", "see my dogs"] * 3

@@ -17,8 +17,8 @@ from bbpe import formats
 from bbpe.errors import PatternError, VocabularyError
 from bbpe.fingerprint import fingerprint
 from bbpe.formats.tekken import _UNLISTED
-from bbpe.patterns import get_pattern
 from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.splitting.patterns import get_pattern
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
 

@@ -23,7 +23,7 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.patterns import PATTERNS
+from bbpe.splitting.patterns import PATTERNS
 from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 
 BYTES = {byte: bytes((byte,)) for byte in range(256)}

@@ -10,8 +10,8 @@ import pytest
 
 from bbpe.core.count import PretokenTable
 from bbpe.core.split import Splitter
-from bbpe.patterns import get_pattern
-from bbpe.splitting import TextSplitter, split
+from bbpe.splitting.patterns import get_pattern
+from bbpe.splitting.splitter import TextSplitter, split
 
 
 def splitter_of(pattern: str = "gpt2") -> Splitter:

@@ -13,8 +13,8 @@ import pytest
 from bbpe import reference
 from bbpe.core.count import PretokenTable
 from bbpe.core.train import Trainer, merge_memory
-from bbpe.patterns import get_pattern
-from bbpe.splitting import TextSplitter
+from bbpe.splitting.patterns import get_pattern
+from bbpe.splitting.splitter import TextSplitter
 from bbpe.text import BYTE_ORDER
 
 TIES = ["ids", "bytes", "first"]

@@ -19,8 +19,8 @@ from bbpe.core.split import Splitter
 from bbpe.core.unigram_train import Pieces, substrings
 from bbpe.errors import CorpusError
 from bbpe.models import Unigram
-from bbpe.patterns import RUN_PARTS
 from bbpe.rowfiles import Rows
+from bbpe.splitting.patterns import RUN_PARTS
 from bbpe.unigram import piece_scores
 from bbpe.unigram_training import _seeds, digamma, learn, unigram_words
 

@@ -16,9 +16,9 @@ import pytest
 from published import same_ids
 
 import bbpe
-from bbpe.patterns import get_pattern
 from bbpe.rules import Characters
 from bbpe.spec import make_spec
+from bbpe.splitting.patterns import get_pattern
 
 NAMES = ["llama3", "qwen3_6"]
 NEIGHBOURS = ["a", "Z", "é", "я", "中", "的", "の", "カ", "한", "ไ", "न", "א", " ", "7", "。", "-", "😀", "\n"]

@@ -14,11 +14,11 @@ from strings import adversarial_strings
 
 import bbpe
 from bbpe.errors import VocabularyError
-from bbpe.patterns import get_pattern
 from bbpe.pipeline import RuleEncoder
 from bbpe.rules import BertNormalizer, BertPreTokenizer, Lowercase, Strip, UnicodeForm, WhitespaceSplit
 from bbpe.spec import TextRules
-from bbpe.splitting import split
+from bbpe.splitting.patterns import get_pattern
+from bbpe.splitting.splitter import split
 from bbpe.text import bytes_to_alphabet
 
 SPLITS: tuple[Any, ...] = (

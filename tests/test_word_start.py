@@ -16,9 +16,9 @@ import bbpe
 from bbpe.cli import main
 from bbpe.core.split import Splitter
 from bbpe.errors import CorpusError, VocabularyError
-from bbpe.patterns import BLANK_PARTS
 from bbpe.reference import learn_words
 from bbpe.rules import Lowercase
+from bbpe.splitting.patterns import BLANK_PARTS
 
 TEXTS = [
     "see my eyes first",

@@ -18,11 +18,11 @@ from bbpe.core.wordpiece import WordPiece as Model
 from bbpe.errors import VocabularyError
 from bbpe.models import WordPiece
 from bbpe.normalizing import normalizer
-from bbpe.patterns import PATTERNS
 from bbpe.pretokenizing import pretokens
 from bbpe.reference import word_pieces
 from bbpe.rules import BertNormalizer, BertPreTokenizer
 from bbpe.spec import make_spec
+from bbpe.splitting.patterns import PATTERNS
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = (

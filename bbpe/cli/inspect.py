@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.formats.ranks import live_merges
-from bbpe.near_patterns import nearest
 from bbpe.spec import TokenizerSpec
+from bbpe.splitting.closest_pattern import nearest
 
 from .command import Command, add_pattern, load_named
 from .streams import say, say_json

@@ -3,7 +3,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..scheme import Scheme
+from ..splitting.scheme import Scheme
 from ..text import Buffer
 
 UNICODE_VERSION: str

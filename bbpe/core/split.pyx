@@ -44,7 +44,7 @@ cdef dict _TAILS = {
 
 
 cdef bbpe_scheme _row_of(scheme) except *:
-    """A `bbpe.scheme.Scheme` as the C code has it: sets of classes for the names of sets."""
+    """A `bbpe.splitting.scheme.Scheme` as the C code has it: sets of classes for the names of sets."""
     return bbpe_scheme(
         contraction=_CONTRACTIONS[scheme.contraction],
         han_run=scheme.han_run,

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..patterns import Pattern
 from ..spec import TextRules, TokenizerSpec
 from ..specials import END_OF_TEXT
+from ..splitting.patterns import Pattern
 from .gguf_bpe import byte_level_pieces, read_byte_level
 from .gguf_fields import read_fields
 from .gguf_pieces import BPE, UNIGRAM, read_pieces, written_pieces

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..patterns import PATTERNS, Pattern, get_pattern
 from ..spec import TokenizerSpec, make_spec
+from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .gguf_fields import PREFIX, GGUFFields
 from .keys import keys_of, merge_keys, merged_bytes, tokens_of
 from .pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..patterns import Pattern
 from ..spec import TokenizerSpec
+from ..splitting.patterns import Pattern
 from .gguf_fields import PREFIX, GGUFFields
 from .pieces import BYTE, Piece, PieceModel, pieces_of, spec_of
 from .reading import about

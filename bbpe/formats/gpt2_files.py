@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..patterns import Pattern
 from ..spec import TokenizerSpec
+from ..splitting.patterns import Pattern
 from .keys import check_ids, config_beside, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_json, shown
 from .rows import FORMATS

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..patterns import PATTERNS, Pattern
 from ..spec import TokenizerSpec, make_spec
+from ..splitting.patterns import PATTERNS, Pattern
 from ..text import alphabet_to_bytes, alphabet_to_tokens, bytes_to_alphabet
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import live_merges

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..patterns import PATTERNS, Pattern, get_pattern
 from ..published import PUBLISHED
+from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 

@@ -8,7 +8,6 @@ from typing import Any
 from ..charsmap import check_charsmap
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
-from ..regexes import compiled
 from ..rules import (
     BertNormalizer,
     Lowercase,
@@ -20,6 +19,7 @@ from ..rules import (
     StripAccents,
     UnicodeForm,
 )
+from ..splitting.regexes import compiled
 from .oniguruma import from_oniguruma, to_oniguruma
 from .reading import Fields, parts_of
 

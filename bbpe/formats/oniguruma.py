@@ -15,8 +15,8 @@ import regex
 
 from ..errors import PatternError
 from ..files import StrPath
-from ..pattern_limits import check_size
-from ..patterns import PATTERNS
+from ..splitting.pattern_limits import check_size
+from ..splitting.patterns import PATTERNS
 
 # Named patterns are compared with Oniguruma on random text (tests/test_formats.py).  This one needs another
 # spelling there: under (?i) "st" would match the ligature U+FB06 and [\p{L}] the mark U+0345, which no class

@@ -19,7 +19,6 @@ from ..charsmap import check_charsmap
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..models import Unigram
-from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import (
     ALL_BLANKS,
     BLANK,
@@ -34,6 +33,7 @@ from ..rules import (
     TokenOptions,
 )
 from ..spec import TextRules, TokenizerSpec, make_spec
+from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .character_keys import key_of
 
 #: The types of pieces, in models and in GGUF files.

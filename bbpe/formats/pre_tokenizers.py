@@ -7,9 +7,6 @@ from typing import Any
 
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
-from ..pattern_limits import MOST_STEPS
-from ..patterns import PATTERNS, Pattern, recognise
-from ..regexes import compiled
 from ..rules import (
     BEHAVIORS,
     BLANK,
@@ -29,6 +26,9 @@ from ..rules import (
     WhitespaceSplit,
 )
 from ..spec import TokenizerSpec
+from ..splitting.pattern_limits import MOST_STEPS
+from ..splitting.patterns import PATTERNS, Pattern, recognise
+from ..splitting.regexes import compiled
 from .decoders import read_prepend_scheme
 from .normalizers import read_pattern
 from .oniguruma import from_oniguruma, to_oniguruma

@@ -37,7 +37,7 @@ class LiveMerges:
 def live_merges(spec: TokenizerSpec) -> LiveMerges:
     """Find the merges of a spec that happen.
 
-    >>> from bbpe.patterns import get_pattern
+    >>> from bbpe.splitting.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
     >>> live_merges(TokenizerSpec(vocab, None, get_pattern("gpt2"))).merges
     ((97, 98, 256), (256, 99, 257))

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 
 from ..files import StrPath
-from ..patterns import Pattern
 from ..spec import TokenizerSpec
+from ..splitting.patterns import Pattern
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
-from ..patterns import Pattern
 from ..spec import TokenizerSpec
+from ..splitting.patterns import Pattern
 from .known import check_special_tokens
 from .pieces import UNKNOWN, Piece, PieceModel, pieces_of, spec_of
 from .reading import about

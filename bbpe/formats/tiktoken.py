@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..patterns import Pattern
 from ..spec import MAX_ID, TokenizerSpec, make_spec
+from ..splitting.patterns import Pattern
 from ..vocab import Vocab
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import ranks_of

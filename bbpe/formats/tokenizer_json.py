@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..models import Unigram, WordPiece
-from ..patterns import PATTERNS, Pattern, get_pattern
 from ..rules import BLANK, Characters, Replace
 from ..spec import TextRules, TokenizerSpec, make_spec
+from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..text import bytes_to_alphabet
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
 from .character_keys import key_of, keys_of_characters, read_keys

@@ -50,7 +50,7 @@ def split_count_tokenizers(_library: str, text: bytes, options: dict[str, str]) 
 
 def _splitter(options: dict[str, str]) -> Splitter:
     from bbpe.core.split import Splitter
-    from bbpe.patterns import get_pattern
+    from bbpe.splitting.patterns import get_pattern
 
     scheme = get_pattern(options["pattern"]).scheme
     if scheme is None:
@@ -61,7 +61,7 @@ def _splitter(options: dict[str, str]) -> Splitter:
 def _regex_pieces(text: bytes, options: dict[str, str]) -> Callable[[], list[str]]:
     import regex
 
-    from bbpe.patterns import get_pattern
+    from bbpe.splitting.patterns import get_pattern
 
     pattern = get_pattern(options["pattern"])
     decoded = text.decode("utf-8", "surrogateescape")
@@ -77,7 +77,7 @@ def _hf_pieces(text: bytes, options: dict[str, str]) -> Callable[[], list[str]]:
     from tokenizers.pre_tokenizers import Sequence, Split
 
     from bbpe.formats.oniguruma import to_oniguruma
-    from bbpe.patterns import get_pattern
+    from bbpe.splitting.patterns import get_pattern
 
     steps = to_oniguruma(get_pattern(options["pattern"]).steps)
     splits = Sequence([Split(Regex(step), "isolated") for step in steps])

@@ -22,8 +22,8 @@ from strings import ALPHABET, BROKEN, CONTRACTIONS, is_settled
 from bbpe import reference
 from bbpe.core.split import ISAS, Splitter, utf8_ends
 from bbpe.formats.oniguruma import to_oniguruma
-from bbpe.patterns import PATTERNS
-from bbpe.scheme import Scheme
+from bbpe.splitting.patterns import PATTERNS
+from bbpe.splitting.scheme import Scheme
 
 if TYPE_CHECKING:
     import tokenizers

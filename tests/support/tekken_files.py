@@ -7,7 +7,7 @@ from typing import Any
 
 from vocabularies import MERGES
 
-from bbpe.patterns import PATTERNS
+from bbpe.splitting.patterns import PATTERNS
 
 
 def ordered_vocab(first: int = 0) -> dict[int, bytes]:

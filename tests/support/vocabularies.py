@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bbpe.patterns import Pattern, get_pattern
 from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.splitting.patterns import Pattern, get_pattern
 from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 
 #: Merges that build " the", "in", "ing", "aaaa" and a Chinese character.

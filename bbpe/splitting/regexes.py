@@ -16,8 +16,8 @@ from typing import NoReturn
 
 import regex
 
-from .errors import PatternError
-from .lazy import FirstUse
+from ..errors import PatternError
+from ..lazy import FirstUse
 from .pattern_limits import check_constructs, check_size, needs_its_numbers, quick_up_to
 
 Span = tuple[int, int]

@@ -28,8 +28,8 @@ from split_cases import (
 from strings import adversarial_strings, byte_soups, is_settled
 
 from bbpe.core.split import ISAS, Splitter, utf8_ends
-from bbpe.patterns import PATTERNS
-from bbpe.scheme import Scheme
+from bbpe.splitting.patterns import PATTERNS
+from bbpe.splitting.scheme import Scheme
 
 #: What parts short strings in a long text: words and a line end, a run of rest, a line end, a letter without case.
 PARTED_BY = ["x\nA", ". ", "\n", "中"]

@@ -12,7 +12,7 @@ import pytest
 
 from bbpe.characters import joined_pairs
 from bbpe.core.split import ISAS, Splitter
-from bbpe.scheme import Scheme
+from bbpe.splitting.scheme import Scheme
 
 FIELDS = {
     "contraction": ("none", "lead", "lead_fold", "suffix_fold"),

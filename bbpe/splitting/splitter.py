@@ -13,11 +13,11 @@ from itertools import islice, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .core.split import Splitter, utf8_ends
-from .errors import PatternError
+from ..core.split import Splitter, utf8_ends
+from ..errors import PatternError
+from ..text import Text, text_bytes
 from .patterns import Pattern, get_pattern
 from .scheme import Scheme
-from .text import Text, text_bytes
 
 #: Pretokens that a regex finds are handed on in batches of this many.
 _BATCH = 1 << 16

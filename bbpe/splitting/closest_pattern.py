@@ -42,7 +42,7 @@ class Nearest:
 def nearest(pattern: Pattern) -> Nearest | None:
     r"""Return the named pattern that a pattern equals or nearly equals; `None` when it is like none.
 
-    >>> from bbpe.patterns import get_pattern
+    >>> from bbpe.splitting.patterns import get_pattern
     >>> nearest(get_pattern(r"\p{N}{1,2}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")).name
     'gpt2'
     """

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from .errors import PatternError
+from ..errors import PatternError
 
 #: The most regexes in a chain, and characters in all of them; published patterns have 3 and 700.
 MOST_STEPS, MOST_CHARACTERS = 64, 20_000

@@ -13,9 +13,9 @@ import regex
 from strings import ALPHABET, adversarial_strings
 
 from bbpe.core.split import UNICODE_VERSION, Splitter
-from bbpe.patterns import PATTERNS, Pattern, recognise
-from bbpe.recogniser import recognise_scheme
-from bbpe.scheme import Scheme
+from bbpe.splitting.patterns import PATTERNS, Pattern, recognise
+from bbpe.splitting.recogniser import recognise_scheme
+from bbpe.splitting.scheme import Scheme
 
 NOT_COMPILED = {"falcon", "bloom", "clip", "whitespace", "none"}
 COMPILED = [name for name in PATTERNS if name not in NOT_COMPILED]

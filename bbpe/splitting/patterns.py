@@ -19,9 +19,9 @@ from typing import Any
 
 import regex
 
-from .core.split import UNICODE_VERSION
-from .errors import PatternError
-from .lazy import FirstUse
+from ..core.split import UNICODE_VERSION
+from ..errors import PatternError
+from ..lazy import FirstUse
 from .pattern_limits import check_size
 from .recogniser import recognise_scheme
 from .regexes import Regex, TimeLimit, compiled

@@ -14,12 +14,12 @@ from tekken_files import tekken
 from vocabularies import byte_level, document, sequence, split, vocab_of
 
 import bbpe
-from bbpe import regexes
 from bbpe.errors import PatternError
 from bbpe.formats.known import rank_text
-from bbpe.pattern_limits import quick_up_to
-from bbpe.patterns import PATTERNS, get_pattern
-from bbpe.regexes import Regex
+from bbpe.splitting import regexes
+from bbpe.splitting.pattern_limits import quick_up_to
+from bbpe.splitting.patterns import PATTERNS, get_pattern
+from bbpe.splitting.regexes import Regex
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 REFUSED = [

@@ -1,0 +1,1 @@
+"""Split patterns: their names, how they are recognised, and the splitter that follows them."""
