@@ -18,7 +18,7 @@ import regex
 
 from .errors import VocabularyError
 from .normalizing import normalizer
-from .rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from .spec.rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
 from .splitting.regexes import compiled
 from .text import WHITE_SPACE
 

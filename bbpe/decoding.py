@@ -15,7 +15,7 @@ from .core.ids import TokenBytes
 from .edges import Edges, edges_of
 from .identity import Identity
 from .lazy import FirstUse
-from .spec import other_tokens
+from .spec.spec import other_tokens
 from .stream_decoder import StreamDecoder, UnknownIds
 from .threads import check_threads, imap, thread_count
 from .types import Ragged

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, AnyStr
 
 from .core.ids import TokenBytes
-from .spec import TokenizerSpec, first_tokens
+from .spec.spec import TokenizerSpec, first_tokens
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from .formats import gpt2_files
 from .locations import FOLDERS_VARIABLE, MissingError, found
 from .model_names import name_for_model
 from .published import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
-from .rules import UnicodeForm
-from .spec import TextRules
+from .spec.rules import UnicodeForm
+from .spec.spec import TextRules
 from .tokenizer import Tokenizer
 
 

@@ -19,7 +19,7 @@ from .errors import CorpusError, VocabularyError
 from .kinds import Format
 from .progress import Progress, resolve
 from .settings import settings_of
-from .spec import TextRules, TokenizerSpec
+from .spec.spec import TextRules, TokenizerSpec
 from .text import BYTE_ORDER
 from .tokenizer import Tokenizer
 from .training import VISITS

@@ -8,10 +8,10 @@ from typing import NoReturn, Self
 from . import formats
 from .core.ids import TokenBytes
 from .errors import SpecialTokenError, TokenNotFoundError
-from .fingerprint import fingerprint
 from .lazy import FirstUse
-from .named_tokens import named_tokens
-from .spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
+from .spec.fingerprint import fingerprint
+from .spec.named_tokens import named_tokens
+from .spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
 from .specials import END_OF_TEXT
 from .text import alphabet_to_bytes, bytes_to_alphabet
 

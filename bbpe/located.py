@@ -17,7 +17,7 @@ from .encoding import TextEncoder
 from .errors import VocabularyError
 from .pipeline import RuleEncoder
 from .pretokenizing import prefixed, pretokens
-from .rules import BLANK
+from .spec.rules import BLANK
 from .specials import Matcher
 from .text import Text, text_bytes
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from .charsmap import grapheme_function
 from .core.charsmap import SentencePieceNormalizer
-from .rules import (
+from .spec.rules import (
     BLANK,
     BertNormalizer,
     Charsmap,

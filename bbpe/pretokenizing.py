@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
-from .rules import (
+from .spec.rules import (
     BLANK,
     Behavior,
     BertPreTokenizer,

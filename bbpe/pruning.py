@@ -16,9 +16,9 @@ from .counts import PretokenCounts
 from .encoding import TextEncoder
 from .errors import VocabularyError
 from .formats.ranks import live_merges
-from .rules import Template
 from .settings import settings_of
-from .spec import TextRules, TokenizerSpec
+from .spec.rules import Template
+from .spec.spec import TextRules, TokenizerSpec
 from .tokenizer import Tokenizer
 
 # what lies beside a tokenizer.json and names ids

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import pairwise
 from typing import TypeAlias
 
-from .spec import TokenizerSpec
+from .spec.spec import TokenizerSpec
 from .splitting.patterns import get_pattern
 from .text import BYTE_ORDER
 
@@ -302,7 +302,7 @@ class SlowTokenizer:
     """Encodes and decodes as a spec says, one definition at a time.
 
     >>> from bbpe.splitting.patterns import get_pattern
-    >>> from bbpe.spec import make_spec
+    >>> from bbpe.spec.spec import make_spec
     >>> vocab = {**{byte: bytes((byte,)) for byte in range(256)}, 256: b"ab"}
     >>> slow = SlowTokenizer(make_spec(vocab, [(b"a", b"b")], pattern=get_pattern("gpt2")))
     >>> slow.encode("abc"), slow.decode_bytes([256, 99])

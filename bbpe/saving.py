@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from . import formats
 from .errors import BBPEError, VocabularyError
-from .spec import TokenizerSpec
+from .spec.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer

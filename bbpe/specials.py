@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import regex
 
 from .errors import SpecialTokenError
-from .rules import TokenOptions
+from .spec.rules import TokenOptions
 from .text import WHITE_SPACE
 
 #: A policy argument: every special token, or some of them.

@@ -22,7 +22,7 @@ from .measures import Measures, as_batch
 from .pipeline import RuleEncoder, text_encoder
 from .saving import Part, save
 from .sources import Reading
-from .spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
+from .spec.spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .specials import Selection, SpecialTokens
 from .splitting.patterns import get_pattern
 from .text import Text, bytes_to_alphabet

@@ -20,13 +20,13 @@ from .kinds import Format
 from .progress import Progress, resolve
 from .rowfiles import Rows
 from .settings import Settings, settings_of
-from .spec import TokenizerSpec
+from .spec.spec import TokenizerSpec
+from .spec.vocab import Vocab
 from .splitting.patterns import RUN_PARTS, Pattern
 from .text import BYTE_ORDER, Text, text_bytes
 from .tokenizer import Tokenizer
 from .training_plan import NO_LIMIT, ModelName, Plan, TieBreak, check_memory, model_options, plan_of, words_of
 from .unigram_training import UnigramOptions, separators, train_unigram, unigram_words
-from .vocab import Vocab
 from .word_training import Score, learn
 
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.

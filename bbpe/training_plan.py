@@ -12,9 +12,9 @@ import numpy as np
 from .budget import limit_of, parse_bytes, resident_bytes, shown
 from .core.train import TIE_RULES, merge_memory
 from .errors import MemoryLimitError
-from .rules import BLANK, BYTE_KEYS
 from .settings import checked_specials
-from .spec import MAX_ID
+from .spec.rules import BLANK, BYTE_KEYS
+from .spec.spec import MAX_ID
 from .text import alphabet_to_bytes
 from .unigram_training import UnigramOptions, check_unigram
 from .word_training import WordPlan, word_plan

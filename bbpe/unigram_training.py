@@ -22,14 +22,14 @@ import regex
 from .core.rows import sum_rows
 from .core.unigram_train import Pieces, substrings
 from .errors import CorpusError
-from .models import Unigram
 from .progress import Progress
 from .rowfiles import Rows
-from .rules import BLANK, Characters, Prepend, Replace
-from .spec import TextRules, TokenizerSpec, make_spec
+from .spec.models import Unigram
+from .spec.rules import BLANK, Characters, Prepend, Replace
+from .spec.spec import TextRules, TokenizerSpec, make_spec
+from .spec.unigram import UNKNOWN_PENALTY
 from .splitting.patterns import PATTERNS
 from .threads import imap, thread_count
-from .unigram import UNKNOWN_PENALTY
 
 Floats = npt.NDArray[np.float64]
 Points = npt.NDArray[np.uint32]

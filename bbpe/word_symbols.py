@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .characters import ByteModel
 from .core.bpe import BPE
-from .rules import Characters
+from .spec.characters import ByteModel
+from .spec.rules import Characters
 
 BEGIN, UNKNOWN, END = 0xFD, 0xFE, 0xFF
 #: Where a token stands in its word, as a set.

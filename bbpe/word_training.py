@@ -21,10 +21,11 @@ from .core.wordpiece import counted_words
 from .counting import Report
 from .counts import PretokenCounts
 from .errors import CorpusError
-from .models import WordPiece
 from .normalizing import normalizer
 from .progress import Progress
-from .rules import (
+from .settings import Settings
+from .spec.models import WordPiece
+from .spec.rules import (
     BLANK,
     BYTE_KEYS,
     BertNormalizer,
@@ -35,8 +36,7 @@ from .rules import (
     Replace,
     bert_template,
 )
-from .settings import Settings
-from .spec import MAX_ID, TextRules, TokenizerSpec, make_spec
+from .spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 from .splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
 
 Score: TypeAlias = Literal["frequency", "pmi"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from .core.word_bpe import WordBPE
 from .core.wordpiece import WordPiece as WordPieceModel
 from .encoding import TextEncoder
-from .models import WordPiece
-from .rules import (
+from .spec.models import WordPiece
+from .spec.rules import (
     BertNormalizer,
     BertPreTokenizer,
     Characters,
@@ -21,7 +21,7 @@ from .rules import (
     UnicodeForm,
     WhitespaceSplit,
 )
-from .spec import TextRules, TokenizerSpec
+from .spec.spec import TextRules, TokenizerSpec
 from .splitting.patterns import PATTERNS
 from .splitting.scheme import Scheme
 from .word_symbols import WordSymbols

@@ -24,7 +24,7 @@ from vocabularies import (
 from bbpe import formats
 from bbpe.errors import PatternError, VocabularyError
 from bbpe.formats.known import rank_text
-from bbpe.spec import MAX_ID
+from bbpe.spec.spec import MAX_ID
 
 RANKS = rank_text(vocab_of())
 

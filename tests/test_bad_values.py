@@ -19,7 +19,7 @@ from vocabularies import added, byte_level, document, sequence, split
 
 import bbpe
 from bbpe.errors import BBPEError, TokenIdError, VocabularyError
-from bbpe.spec import MAX_ID
+from bbpe.spec.spec import MAX_ID
 
 Place = tuple[str | int, ...]
 BYTE_KEYS = [f"<0x{byte:02X}>" for byte in range(256)]

@@ -19,7 +19,7 @@ from bbpe.errors import VocabularyError
 from bbpe.files import ReadFile, open_file, read_bytes
 from bbpe.formats import gguf_metadata, reading, sentencepiece
 from bbpe.formats.known import rank_text
-from bbpe.spec import MAX_ID
+from bbpe.spec.spec import MAX_ID
 
 NAMES = [
     "tokenizer.json",

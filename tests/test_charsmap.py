@@ -13,7 +13,7 @@ from bbpe.charsmap import check_charsmap, read_charsmap
 from bbpe.core.charsmap import SentencePieceNormalizer
 from bbpe.errors import VocabularyError
 from bbpe.normalizing import normalizer, sentencepiece_normalizer
-from bbpe.rules import BLANK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
+from bbpe.spec.rules import BLANK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
 
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 LAST = Replace(" ", False, BLANK)

@@ -16,9 +16,9 @@ from vocabularies import MERGES, byte_level, document, sequence, small_spec, spl
 import bbpe
 from bbpe import formats
 from bbpe.cli import main
-from bbpe.fingerprint import fingerprint
 from bbpe.formats import tokenizer_json
-from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.spec.fingerprint import fingerprint
+from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.closest_pattern import PROBES, nearest
 from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.verify import differences, first_difference, hard_texts

@@ -11,8 +11,8 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import MERGES, small_spec
 
 import bbpe
-from bbpe.rules import Lowercase
-from bbpe.spec import TextRules
+from bbpe.spec.rules import Lowercase
+from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
 
 MASK = (1 << 64) - 1

@@ -15,8 +15,8 @@ from vocabularies import MERGES, small_spec, vocab_of
 
 import bbpe
 from bbpe.cli import main
-from bbpe.rules import Lowercase, Template
-from bbpe.spec import TextRules, make_spec
+from bbpe.spec.rules import Lowercase, Template
+from bbpe.spec.spec import TextRules, make_spec
 from bbpe.tokenizer import Tokenizer
 
 TIES = ["ids", "bytes", "first"]

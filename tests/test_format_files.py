@@ -13,7 +13,7 @@ from vocabularies import MERGES, small_spec, vocab_of
 from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.files import write_atomic, write_folder_atomic
-from bbpe.spec import make_spec
+from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import get_pattern
 
 

@@ -26,10 +26,10 @@ from vocabularies import (
 
 from bbpe import formats
 from bbpe.errors import VocabularyError
-from bbpe.fingerprint import fingerprint
 from bbpe.formats.known import rank_text
 from bbpe.formats.ranks import live_merges
-from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.spec.fingerprint import fingerprint
+from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.tokenizer import Tokenizer
 

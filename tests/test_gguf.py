@@ -16,10 +16,10 @@ from vocabularies import MERGES, keys, merge_lines, small_spec, vocab_of
 import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
-from bbpe.fingerprint import fingerprint
 from bbpe.formats.gguf_bpe import _PRE, _WRITTEN
-from bbpe.rules import Template
-from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.spec.fingerprint import fingerprint
+from bbpe.spec.rules import Template
+from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.tokenizer import Tokenizer
 

@@ -19,7 +19,7 @@ import bbpe
 from bbpe import formats
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
-from bbpe.fingerprint import fingerprint
+from bbpe.spec.fingerprint import fingerprint
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")

@@ -19,7 +19,7 @@ from vocabularies import added, byte_level, document, keys, sequence, split, voc
 from bbpe import formats
 from bbpe.errors import BBPEError
 from bbpe.formats.known import rank_text
-from bbpe.spec import MAX_ID
+from bbpe.spec.spec import MAX_ID
 from bbpe.splitting.pattern_limits import MOST_WRITTEN_OUT, check_size
 from bbpe.splitting.patterns import PATTERNS
 from bbpe.tokenizer import Tokenizer

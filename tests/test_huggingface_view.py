@@ -13,8 +13,8 @@ from strings import adversarial_strings
 from vocabularies import MERGES, small_spec, vocab_of, write_json
 
 import bbpe
-from bbpe.rules import Template
-from bbpe.spec import make_spec
+from bbpe.spec.rules import Template
+from bbpe.spec.spec import make_spec
 from bbpe.tokenizer import Tokenizer
 
 with warnings.catch_warnings():

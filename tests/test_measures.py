@@ -11,8 +11,8 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import small_spec
 
 import bbpe
-from bbpe.rules import Lowercase, Prepend, Replace, Template, UnicodeForm
-from bbpe.spec import TextRules
+from bbpe.spec.rules import Lowercase, Prepend, Replace, Template, UnicodeForm
+from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
 
 PATTERNS = ["gpt2", "cl100k", "o200k", "deepseek_v3", "whitespace", r"[a-z]+|\s+(?!\S)|\d{1,3}(?=(?:\d{3})*\b)"]

@@ -15,7 +15,7 @@ from vocabularies import added, byte_level, document, keys, merge_lines, sequenc
 from bbpe import formats
 from bbpe.errors import BBPEError
 from bbpe.formats.known import rank_text
-from bbpe.spec import TextRules
+from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
 
 SPLITS = sequence(split(r"\p{N}{1,3}|'s"), byte_level())

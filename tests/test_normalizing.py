@@ -12,7 +12,7 @@ from bbpe.charsmap import read_charsmap
 from bbpe.errors import VocabularyError
 from bbpe.normalizing import normalizer
 from bbpe.pretokenizing import pretokens
-from bbpe.rules import Charsmap, Form, Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
+from bbpe.spec.rules import Charsmap, Form, Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
 from bbpe.unicode_forms import normal_form
 
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]

@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 from bbpe import reference
-from bbpe.spec import make_spec
+from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import get_pattern
 
 BYTES = {byte: bytes((byte,)) for byte in range(256)}

@@ -18,9 +18,9 @@ from bbpe.charsmap import check_charsmap, read_charsmap
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
 from bbpe.formats.gguf_metadata import read_metadata
-from bbpe.models import Unigram, WordPiece
-from bbpe.rules import BertNormalizer, BertPreTokenizer, Characters
-from bbpe.spec import TextRules, TokenizerSpec, make_spec
+from bbpe.spec.models import Unigram, WordPiece
+from bbpe.spec.rules import BertNormalizer, BertPreTokenizer, Characters
+from bbpe.spec.spec import TextRules, TokenizerSpec, make_spec
 from bbpe.splitting.clauses import UnknownClauseError, parse_clauses
 from bbpe.splitting.patterns import PATTERNS
 from bbpe.types import Ragged

@@ -13,7 +13,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import added, byte_level, document, keys, write_json
 
 import bbpe
-from bbpe.rules import BLANK
+from bbpe.spec.rules import BLANK
 
 DOCUMENTS: dict[str, Any] = {
     "light": of_characters(),

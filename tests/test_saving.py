@@ -16,8 +16,8 @@ import bbpe
 from bbpe import formats, saving
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
-from bbpe.rules import Lowercase, Template, TokenOptions
-from bbpe.spec import TextRules, make_spec
+from bbpe.spec.rules import Lowercase, Template, TokenOptions
+from bbpe.spec.spec import TextRules, make_spec
 from bbpe.splitting.patterns import get_pattern
 
 TEXTS = ["see my eyes first", "see my dogs", "a 1 \u00e9 caf\u00e9"] * 20

@@ -14,8 +14,8 @@ import pytest
 from strings import adversarial_strings
 
 import bbpe
-from bbpe.characters import joined_pairs
 from bbpe.errors import VocabularyError
+from bbpe.spec.characters import joined_pairs
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")

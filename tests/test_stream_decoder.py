@@ -8,7 +8,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import small_spec
 
 import bbpe
-from bbpe.spec import TextRules
+from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
 
 

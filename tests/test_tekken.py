@@ -15,9 +15,9 @@ from vocabularies import MERGES, small_spec, write_json
 import bbpe
 from bbpe import formats
 from bbpe.errors import PatternError, VocabularyError
-from bbpe.fingerprint import fingerprint
 from bbpe.formats.tekken import _UNLISTED
-from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.spec.fingerprint import fingerprint
+from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.patterns import get_pattern
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]

@@ -15,8 +15,8 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import small_spec
 
 import bbpe
-from bbpe.rules import Lowercase
-from bbpe.spec import TextRules
+from bbpe.spec.rules import Lowercase
+from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
 
 _LARGE = ("o200k_base", "llama3")

@@ -19,9 +19,9 @@ from unigram_truth import best, sum_of, ways
 
 import bbpe
 from bbpe.errors import VocabularyError
-from bbpe.models import Unigram
-from bbpe.rules import Characters
-from bbpe.spec import make_spec
+from bbpe.spec.models import Unigram
+from bbpe.spec.rules import Characters
+from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import PATTERNS
 
 sentencepiece = pytest.importorskip("sentencepiece", minversion="0.2.3")

@@ -18,10 +18,10 @@ import bbpe
 from bbpe.core.split import Splitter
 from bbpe.core.unigram_train import Pieces, substrings
 from bbpe.errors import CorpusError
-from bbpe.models import Unigram
 from bbpe.rowfiles import Rows
+from bbpe.spec.models import Unigram
+from bbpe.spec.unigram import piece_scores
 from bbpe.splitting.patterns import RUN_PARTS
-from bbpe.unigram import piece_scores
 from bbpe.unigram_training import _seeds, digamma, learn, unigram_words
 
 #: Three sentences of the source document.

@@ -16,8 +16,8 @@ import pytest
 from published import same_ids
 
 import bbpe
-from bbpe.rules import Characters
-from bbpe.spec import make_spec
+from bbpe.spec.rules import Characters
+from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import get_pattern
 
 NAMES = ["llama3", "qwen3_6"]

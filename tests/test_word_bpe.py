@@ -15,8 +15,8 @@ from strings import adversarial_strings
 import bbpe
 from bbpe.errors import VocabularyError
 from bbpe.pipeline import RuleEncoder
-from bbpe.rules import BertNormalizer, BertPreTokenizer, Lowercase, Strip, UnicodeForm, WhitespaceSplit
-from bbpe.spec import TextRules
+from bbpe.spec.rules import BertNormalizer, BertPreTokenizer, Lowercase, Strip, UnicodeForm, WhitespaceSplit
+from bbpe.spec.spec import TextRules
 from bbpe.splitting.patterns import get_pattern
 from bbpe.splitting.splitter import split
 from bbpe.text import bytes_to_alphabet

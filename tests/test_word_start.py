@@ -17,7 +17,7 @@ from bbpe.cli import main
 from bbpe.core.split import Splitter
 from bbpe.errors import CorpusError, VocabularyError
 from bbpe.reference import learn_words
-from bbpe.rules import Lowercase
+from bbpe.spec.rules import Lowercase
 from bbpe.splitting.patterns import BLANK_PARTS
 
 TEXTS = [

@@ -16,12 +16,12 @@ import pytest
 import bbpe
 from bbpe.core.wordpiece import WordPiece as Model
 from bbpe.errors import VocabularyError
-from bbpe.models import WordPiece
 from bbpe.normalizing import normalizer
 from bbpe.pretokenizing import pretokens
 from bbpe.reference import word_pieces
-from bbpe.rules import BertNormalizer, BertPreTokenizer
-from bbpe.spec import make_spec
+from bbpe.spec.models import WordPiece
+from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
+from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import PATTERNS
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.formats.ranks import live_merges
-from bbpe.spec import TokenizerSpec
+from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 
 from .command import Command, add_pattern, load_named

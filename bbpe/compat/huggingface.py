@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import formats
 from ..errors import VocabularyError
-from ..spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec
 from ..specials import END_OF_TEXT
 
 if TYPE_CHECKING:

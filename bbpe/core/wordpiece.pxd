@@ -4,7 +4,7 @@ from bbpe.core.c_wordpiece cimport (
 from bbpe.core.model cimport Model
 
 cdef inline unsigned rules_of(bert) except? 0:
-    """A `bbpe.rules.BertNormalizer` as the C code has it."""
+    """A `bbpe.spec.spec.rules.BertNormalizer` as the C code has it."""
     return (
         (BBPE_BERT_CLEAN if bert.clean_text else 0)
         | (BBPE_BERT_APART if bert.cjk_apart else 0)

@@ -12,9 +12,9 @@ from typing import NoReturn
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..model_names import name_for_model
-from ..models import Unigram, WordPiece
 from ..published import ALIASES, PUBLISHED
-from ..spec import TextRules, TokenizerSpec
+from ..spec.models import Unigram, WordPiece
+from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .character_keys import keys_of_characters
 from .ranks import merges_of, ranks_of

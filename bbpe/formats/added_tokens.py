@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import VocabularyError
-from ..rules import Normalizer, TokenOptions
-from ..spec import MAX_ID, TokenizerSpec
+from ..spec.rules import Normalizer, TokenOptions
+from ..spec.spec import MAX_ID, TokenizerSpec
 from .reading import Fields
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..rules import BLANK, BYTE_KEYS, Characters
-from ..spec import TokenizerSpec
+from ..spec.rules import BLANK, BYTE_KEYS, Characters
+from ..spec.spec import TokenizerSpec
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .keys import check_well_formed
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
-from ..spec import TextRules, TokenizerSpec, make_spec
+from ..spec.rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
+from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
 from .known import check_special_tokens

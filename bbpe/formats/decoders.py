@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..files import StrPath
-from ..models import WordPiece
-from ..rules import BLANK, PREPEND_SCHEMES, Characters, PrependScheme
-from ..spec import TokenizerSpec
+from ..spec.models import WordPiece
+from ..spec.rules import BLANK, PREPEND_SCHEMES, Characters, PrependScheme
+from ..spec.spec import TokenizerSpec
 from .reading import Fields, parts_of, shown
 
 _KNOWN = (

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec import TextRules, TokenizerSpec
+from ..spec.spec import TextRules, TokenizerSpec
 from ..specials import END_OF_TEXT
 from ..splitting.patterns import Pattern
 from .gguf_bpe import byte_level_pieces, read_byte_level

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec import TokenizerSpec, make_spec
+from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .gguf_fields import PREFIX, GGUFFields
 from .keys import keys_of, merge_keys, merged_bytes, tokens_of

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..rules import Template
+from ..spec.rules import Template
 from .gguf_metadata import read_metadata
 from .keys import MergeKeys
 

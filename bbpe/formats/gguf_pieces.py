@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .gguf_fields import PREFIX, GGUFFields
 from .pieces import BYTE, Piece, PieceModel, pieces_of, spec_of

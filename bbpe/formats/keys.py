@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec import TokenizerSpec, make_spec
+from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern
 from ..text import alphabet_to_bytes, alphabet_to_tokens, bytes_to_alphabet
 from .known import check_special_tokens, pattern_of, rank_text, recognise

@@ -8,7 +8,7 @@ from typing import Any
 from ..charsmap import check_charsmap
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
-from ..rules import (
+from ..spec.rules import (
     BertNormalizer,
     Lowercase,
     Normalizer,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..models import Unigram
-from ..spec import TokenizerSpec
+from ..spec.models import Unigram
+from ..spec.spec import TokenizerSpec
 from .reading import Fields, shown
 
 _NAME = "bbpe"

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..characters import CharacterModel, ordered_by_score
 from ..charsmap import check_charsmap
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..models import Unigram
-from ..rules import (
+from ..spec.characters import CharacterModel, ordered_by_score
+from ..spec.models import Unigram
+from ..spec.rules import (
     ALL_BLANKS,
     BLANK,
     BYTE_KEYS,
@@ -32,7 +32,7 @@ from ..rules import (
     Template,
     TokenOptions,
 )
-from ..spec import TextRules, TokenizerSpec, make_spec
+from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .character_keys import key_of
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ..files import StrPath
-from ..rules import Template
-from ..spec import MAX_ID, TokenizerSpec
+from ..spec.rules import Template
+from ..spec.spec import MAX_ID, TokenizerSpec
 from .reading import Fields, parts_of, shown
 
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"

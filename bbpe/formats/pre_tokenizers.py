@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
-from ..rules import (
+from ..spec.rules import (
     BEHAVIORS,
     BLANK,
     Behavior,
@@ -25,7 +25,7 @@ from ..rules import (
     Whitespace,
     WhitespaceSplit,
 )
-from ..spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec
 from ..splitting.pattern_limits import MOST_STEPS
 from ..splitting.patterns import PATTERNS, Pattern, recognise
 from ..splitting.regexes import compiled

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from ..core.bpe import BPE
 from ..errors import VocabularyError
-from ..spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec
 
 Merge = tuple[int, int, int]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..files import StrPath
-from ..spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 
 

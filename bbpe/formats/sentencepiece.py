@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
-from ..spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .known import check_special_tokens
 from .pieces import UNKNOWN, Piece, PieceModel, pieces_of, spec_of

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
-from ..spec import MAX_ID, TokenizerSpec, make_spec
+from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..splitting.patterns import Pattern, get_pattern
 from .known import check_special_tokens
 from .ranks import ranks_of

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec import MAX_ID, TokenizerSpec, make_spec
+from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
+from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern
-from ..vocab import Vocab
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import ranks_of
 from .reading import about, read_file

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..models import Unigram, WordPiece
-from ..rules import BLANK, Characters, Replace
-from ..spec import TextRules, TokenizerSpec, make_spec
+from ..spec.models import Unigram, WordPiece
+from ..spec.rules import BLANK, Characters, Replace
+from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..text import bytes_to_alphabet
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens

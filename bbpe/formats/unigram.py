@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..models import Unigram
-from ..rules import Characters
-from ..spec import TokenizerSpec
-from ..unigram import piece_scores
+from ..spec.models import Unigram
+from ..spec.rules import Characters
+from ..spec.spec import TokenizerSpec
+from ..spec.unigram import piece_scores
 from .character_keys import keys_of_characters, read_keys
 from .own_fields import read_own_fields, write_own_fields
 from .reading import Fields, shown

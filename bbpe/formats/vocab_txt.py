@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .gpt2_files import find
 from .keys import check_ids, config_beside, file_merges, keys_of, merges_text, read_merges, spec_of_files

@@ -15,9 +15,9 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..models import WordPiece
-from ..rules import BertNormalizer, BertPreTokenizer, bert_template
-from ..spec import TextRules, TokenizerSpec, keys_of_text, make_spec
+from ..spec.models import WordPiece
+from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
+from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .keys import check_ids, check_well_formed
 from .known import check_special_tokens

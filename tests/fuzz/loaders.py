@@ -21,7 +21,7 @@ from pathlib import Path
 from test_mutated_files import FILES, MERGES_TXT, mutated
 
 import bbpe
-from bbpe.spec import TextRules
+from bbpe.spec.spec import TextRules
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS_A_FILE = 10

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bbpe.characters import joined_pairs
 from bbpe.core.split import ISAS, Splitter
+from bbpe.spec.characters import joined_pairs
 from bbpe.splitting.scheme import Scheme
 
 FIELDS = {

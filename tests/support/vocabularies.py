@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bbpe.spec import TokenizerSpec, make_spec
+from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.patterns import Pattern, get_pattern
 from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .core.bpe import BPE
+from ..core.bpe import BPE
 from .rules import Characters
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .errors import VocabularyError
+from ..errors import VocabularyError
 from .models import WordPiece
 from .spec import TokenizerSpec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 
-from .core.token_table import TokenTable
+from ..core.token_table import TokenTable
 
 
 class Vocab(TokenTable, Mapping[int, bytes]):

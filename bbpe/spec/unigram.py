@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from .core.unigram import UnigramModel
+from ..core.unigram import UnigramModel
+from ..splitting.patterns import PATTERNS, Pattern
+from ..splitting.scheme import Scheme
 from .models import Unigram
 from .rules import BLANK, BYTE_KEYS
 from .spec import TokenizerSpec
-from .splitting.patterns import PATTERNS, Pattern
-from .splitting.scheme import Scheme
 
 #: What a character without a token scores less than the lowest token, in SentencePiece and HF's `tokenizers`.
 UNKNOWN_PENALTY = 10.0

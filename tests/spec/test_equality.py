@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.fingerprint import fingerprint
-from bbpe.models import WordPiece
-from bbpe.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
-from bbpe.spec import TextRules, TokenizerSpec
+from bbpe.spec.fingerprint import fingerprint
+from bbpe.spec.models import WordPiece
+from bbpe.spec.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
+from bbpe.spec.spec import TextRules, TokenizerSpec
 from bbpe.splitting.patterns import get_pattern
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..core.bpe import BPE
 from .characters import CharacterModel, is_single
-from .core.bpe import BPE
 from .rules import Template
 from .spec import TextRules, TokenizerSpec
 

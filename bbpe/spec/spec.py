@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
-from .core.token_table import MAX_ID
-from .errors import VocabularyError
+from ..core.token_table import MAX_ID
+from ..errors import VocabularyError
+from ..splitting.patterns import Pattern
 from .models import Unigram, WordPiece
 from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
-from .splitting.patterns import Pattern
 from .vocab import Vocab
 
 # how many ids for each token, and besides
