@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .compat.classic import BBPETokenizer
     from .counting import count, count_from_iterator
     from .counts import PretokenCounts, Summary, load_counts
-    from .encoding import CacheInfo
+    from .encoding.engine import CacheInfo
+    from .encoding.stream import StreamDecoder
     from .encodings import encoding_for_model, get_encoding
     from .errors import (
         BBPEError,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from .loading import load
     from .pruning import prune
     from .splitting.splitter import split, split_spans
-    from .stream_decoder import StreamDecoder
     from .tokenizer import Tokenizer
     from .training import train, train_from_counts, train_from_iterator
     from .types import Ragged
@@ -75,7 +75,7 @@ _ROOMS = {
     ".compat.classic": "BBPETokenizer",
     ".counting": "count count_from_iterator",
     ".counts": "PretokenCounts Summary load_counts",
-    ".encoding": "CacheInfo",
+    ".encoding.engine": "CacheInfo",
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "
     "VocabularyError",
@@ -83,7 +83,7 @@ _ROOMS = {
     ".pruning": "prune",
     ".types": "Ragged",
     ".splitting.splitter": "split split_spans",
-    ".stream_decoder": "StreamDecoder",
+    ".encoding.stream": "StreamDecoder",
     ".loading": "load",
     ".tokenizer": "Tokenizer",
     ".training": "train train_from_counts train_from_iterator",

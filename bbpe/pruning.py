@@ -13,7 +13,7 @@ import numpy.typing as npt
 from . import corpus
 from .counting import count_files, silent
 from .counts import PretokenCounts
-from .encoding import TextEncoder
+from .encoding.engine import TextEncoder
 from .errors import VocabularyError
 from .formats.ranks import live_merges
 from .settings import settings_of

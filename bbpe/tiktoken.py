@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .compat.unstable import Unstable
-from .encoding import TextEncoder
+from .encoding.engine import TextEncoder
+from .encoding.rule_encoder import RuleEncoder
 from .errors import TokenIdError, TokenNotFoundError, VocabularyError
 from .lazy import FirstUse
-from .pipeline import RuleEncoder
 from .specials import Matcher
 from .text import Text
 from .types import Ragged

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import corpus, file_ids
+from . import corpus
 from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
-from .encoding import CacheInfo, TextEncoder, id_dtype
-from .file_ids import Document, FileEncoder
+from .encoding import file_ids
+from .encoding.engine import CacheInfo, TextEncoder, id_dtype
+from .encoding.file_ids import Document, FileEncoder
+from .encoding.measures import Measures, as_batch
+from .encoding.nbest import UnigramWays
+from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .kinds import Format, check_format
 from .lazy import FirstUse
-from .measures import Measures, as_batch
-from .pipeline import RuleEncoder, text_encoder
 from .saving import Part, save
 from .sources import Reading
 from .spec.spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
@@ -28,7 +30,6 @@ from .splitting.patterns import get_pattern
 from .text import Text, bytes_to_alphabet
 from .threads import check_threads
 from .types import Ragged
-from .ways import UnigramWays
 
 if TYPE_CHECKING:
     from .tiktoken import Encoding

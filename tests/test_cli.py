@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe import file_ids
 from bbpe.cli import main, streams
+from bbpe.encoding import file_ids
 from bbpe.text import bytes_to_alphabet
 
 # not all of it is UTF-8

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe import encoding
 from bbpe.core.count import PretokenTable
 from bbpe.core.encoder import Encoder
 from bbpe.core.ids import TokenBytes
@@ -25,6 +24,7 @@ from bbpe.core.token_table import TokenTable
 from bbpe.core.train_words import FrequencyTrainer
 from bbpe.core.unigram_train import Pieces
 from bbpe.core.word_bpe import WordBPE
+from bbpe.encoding import engine
 from bbpe.splitting.scheme import Scheme
 from bbpe.threads import run
 
@@ -126,8 +126,8 @@ def test_a_bytearray_that_changes_between_threads(
         text[1000:] = {"shorter": b"abc", "longer": bytes(text) * 2, "empty": b""}[change]
         run(tasks, work)
 
-    monkeypatch.setattr(encoding, "run", run_changed)
-    monkeypatch.setattr("bbpe.encoding.thread_count", lambda threads: 2)
+    monkeypatch.setattr(engine, "run", run_changed)
+    monkeypatch.setattr("bbpe.encoding.engine.thread_count", lambda threads: 2)
     with pytest.raises(RuntimeError, match=r"the text has \d+ bytes, and had 1560000: it was changed while"):
         getattr(tok, name)(text)
     del text[:]  # and nobody looks at it any more

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from bbpe import file_ids
-from bbpe.encoding import Ids
-from bbpe.file_ids import Document
+from bbpe.encoding import file_ids
+from bbpe.encoding.engine import Ids
+from bbpe.encoding.file_ids import Document
 from bbpe.kinds import File, check_head
 from bbpe.sources import Reading, Texts
 from bbpe.specials import Selection

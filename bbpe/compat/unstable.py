@@ -10,7 +10,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
-from ..encoding import TextEncoder
+from ..encoding.engine import TextEncoder
 from ..lazy import FirstUse
 from ..specials import Matcher
 from ..text import text_bytes

@@ -8,19 +8,19 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from .core.id_source import as_int
-from .core.offsets import map_spans
-from .decoding import Decoding, Ids, checked_ids
-from .encoding import TextEncoder, id_dtype
-from .errors import SpecialTokenError
-from .located import check_places, located
-from .pipeline import RuleEncoder
-from .specials import Matcher, Selection, SpecialTokens
-from .stream_decoder import StreamDecoder, UnknownIds
-from .streaming import complete_characters
-from .text import Text, text_bytes
-from .threads import check_threads
-from .types import Ragged
+from ..core.id_source import as_int
+from ..core.offsets import map_spans
+from ..errors import SpecialTokenError
+from ..specials import Matcher, Selection, SpecialTokens
+from ..streaming import complete_characters
+from ..text import Text, text_bytes
+from ..threads import check_threads
+from ..types import Ragged
+from .decode import Decoding, Ids, checked_ids
+from .engine import TextEncoder, id_dtype
+from .offsets import check_places, located
+from .rule_encoder import RuleEncoder
+from .stream import StreamDecoder, UnknownIds
 
 #: What offsets count: characters (the indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript's, Java's).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]

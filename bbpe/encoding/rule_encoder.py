@@ -13,22 +13,22 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from .core.bpe import BPE
-from .core.word_bpe import WordBPE
-from .encoding import THREAD_WORTH, TextEncoder
-from .normalizing import normalizer, sentencepiece_normalizer
-from .pretokenizing import prefixed, pretokens, split_at_blanks
-from .spec.characters import CharacterModel, is_single, joined_pairs
-from .spec.models import Unigram, WordPiece
-from .spec.rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
-from .spec.spec import TextRules, TokenizerSpec
-from .spec.unigram import unigram_model, unigram_scheme
-from .specials import Matcher, OptionMatcher
-from .splitting.patterns import PATTERNS
-from .splitting.scheme import Scheme
-from .text import Text, text_bytes, well_formed
-from .threads import imap
-from .types import Ragged
+from ..core.bpe import BPE
+from ..core.word_bpe import WordBPE
+from ..normalizing import normalizer, sentencepiece_normalizer
+from ..pretokenizing import prefixed, pretokens, split_at_blanks
+from ..spec.characters import CharacterModel, is_single, joined_pairs
+from ..spec.models import Unigram, WordPiece
+from ..spec.rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
+from ..spec.spec import TextRules, TokenizerSpec
+from ..spec.unigram import unigram_model, unigram_scheme
+from ..specials import Matcher, OptionMatcher
+from ..splitting.patterns import PATTERNS
+from ..splitting.scheme import Scheme
+from ..text import Text, text_bytes, well_formed
+from ..threads import imap
+from ..types import Ragged
+from .engine import THREAD_WORTH, TextEncoder
 from .words import word_encoder, wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]

@@ -19,8 +19,8 @@ import pytest
 from strings import adversarial_strings
 
 import bbpe
-from bbpe import file_ids
 from bbpe.cli import main
+from bbpe.encoding import file_ids
 
 NOT_UTF8 = b"caf\xe9 \xff\xfe\x00 \xf0\x9f\x98"
 LONG = "".join(random.Random(5).choices(["word ", "  ", "\n", "é", "漢字", "12", "<s>", "<s", "'s "], k=4000))

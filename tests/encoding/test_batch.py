@@ -13,7 +13,7 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe import encoding
+from bbpe.encoding import engine
 
 WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode_batch.c)
 
@@ -124,13 +124,13 @@ def test_a_batch_whose_texts_become_longer(
     tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by another thread, once there is room for the ids of those that were there."""
-    texts, marks = ["text", "text"], encoding._Batch.marks
+    texts, marks = ["text", "text"], engine._Batch.marks
 
-    def replacing(batch: encoding._Batch) -> npt.NDArray[np.int64]:
+    def replacing(batch: engine._Batch) -> npt.NDArray[np.int64]:
         found = marks(batch)
         texts[1] = "longer"
         return found
 
-    monkeypatch.setattr(encoding._Batch, "marks", replacing)
+    monkeypatch.setattr(engine._Batch, "marks", replacing)
     with pytest.raises(RuntimeError, match="changed while it was encoded"):
         tok_of("gpt2").encode_batch_to_numpy(texts)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, AnyStr
 
-from .core.ids import TokenBytes
-from .spec.spec import TokenizerSpec, first_tokens
+from ..core.ids import TokenBytes
+from ..spec.spec import TokenizerSpec, first_tokens
 
 
 @dataclass(frozen=True)

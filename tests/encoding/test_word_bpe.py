@@ -13,8 +13,8 @@ import pytest
 from strings import adversarial_strings
 
 import bbpe
+from bbpe.encoding.rule_encoder import RuleEncoder
 from bbpe.errors import VocabularyError
-from bbpe.pipeline import RuleEncoder
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer, Lowercase, Strip, UnicodeForm, WhitespaceSplit
 from bbpe.spec.spec import TextRules
 from bbpe.splitting.patterns import get_pattern

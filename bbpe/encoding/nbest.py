@@ -6,10 +6,10 @@ import math
 from heapq import nlargest
 from random import Random
 
-from .core.unigram import UnigramModel
-from .encoding import TextEncoder
-from .pipeline import RuleEncoder
-from .text import Text
+from ..core.unigram import UnigramModel
+from ..text import Text
+from .engine import TextEncoder
+from .rule_encoder import RuleEncoder
 
 #: The most ways that are looked for.
 _MOST = 1 << 16

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .chunks import Cutter, Rules
-from .encoding import Ids, TextEncoder
-from .kinds import File
-from .pending import Pending
-from .pipeline import RuleEncoder
-from .sources import Buffers, Reading, Texts
-from .specials import Matcher
-from .text import Text
+from ..chunks import Cutter, Rules
+from ..kinds import File
+from ..pending import Pending
+from ..sources import Buffers, Reading, Texts
+from ..specials import Matcher
+from ..text import Text
+from .engine import Ids, TextEncoder
+from .rule_encoder import RuleEncoder
 
 #: Bytes of a text that are encoded at once, enough for several threads.
 BLOCK = 1 << 23

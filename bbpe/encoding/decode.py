@@ -10,15 +10,15 @@ from typing import Any, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from .core.id_source import as_ids
-from .core.ids import TokenBytes
+from ..core.id_source import as_ids
+from ..core.ids import TokenBytes
+from ..identity import Identity
+from ..lazy import FirstUse
+from ..spec.spec import other_tokens
+from ..threads import check_threads, imap, thread_count
+from ..types import Ragged
 from .edges import Edges, edges_of
-from .identity import Identity
-from .lazy import FirstUse
-from .spec.spec import other_tokens
-from .stream_decoder import StreamDecoder, UnknownIds
-from .threads import check_threads, imap, thread_count
-from .types import Ragged
+from .stream import StreamDecoder, UnknownIds
 
 #: Ids as every decoding method takes them.
 Ids = Sequence[int] | npt.NDArray[np.integer[Any]]

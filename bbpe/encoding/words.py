@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .core.word_bpe import WordBPE
-from .core.wordpiece import WordPiece as WordPieceModel
-from .encoding import TextEncoder
-from .spec.models import WordPiece
-from .spec.rules import (
+from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece as WordPieceModel
+from ..spec.models import WordPiece
+from ..spec.rules import (
     BertNormalizer,
     BertPreTokenizer,
     Characters,
@@ -21,10 +20,11 @@ from .spec.rules import (
     UnicodeForm,
     WhitespaceSplit,
 )
-from .spec.spec import TextRules, TokenizerSpec
-from .splitting.patterns import PATTERNS
-from .splitting.scheme import Scheme
-from .word_symbols import WordSymbols
+from ..spec.spec import TextRules, TokenizerSpec
+from ..splitting.patterns import PATTERNS
+from ..splitting.scheme import Scheme
+from ..word_symbols import WordSymbols
+from .engine import TextEncoder
 
 # characters whose lower case has more bytes
 _GROWING = tuple(Replace(char, False, char.lower()) for char in "\u0130\u023a\u023e")

@@ -6,9 +6,9 @@ import codecs
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
-from .core.ids import TokenBytes
+from ..core.ids import TokenBytes
+from ..errors import TokenIdError
 from .edges import Edges
-from .errors import TokenIdError
 
 #: What becomes of an id that no token has.
 UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]

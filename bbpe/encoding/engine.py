@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core.batch import extent, most_ids
-from .core.charsmap import SentencePieceNormalizer
-from .core.encoder import SHORT_TEXT, Encoder
-from .core.model import Model
-from .core.parts import Parts
-from .core.tasks import Tasks
-from .core.word_bpe import WordBPE
-from .specials import Matcher
-from .splitting.patterns import Pattern
-from .splitting.scheme import Scheme
-from .splitting.splitter import TextSplitter
-from .streaming import pieces
-from .text import Text, text_bytes
-from .threads import imap, run, thread_count
-from .types import Ragged
+from ..core.batch import extent, most_ids
+from ..core.charsmap import SentencePieceNormalizer
+from ..core.encoder import SHORT_TEXT, Encoder
+from ..core.model import Model
+from ..core.parts import Parts
+from ..core.tasks import Tasks
+from ..core.word_bpe import WordBPE
+from ..specials import Matcher
+from ..splitting.patterns import Pattern
+from ..splitting.scheme import Scheme
+from ..splitting.splitter import TextSplitter
+from ..streaming import pieces
+from ..text import Text, text_bytes
+from ..threads import imap, run, thread_count
+from ..types import Ragged
 
 #: Text of less than this, in characters or bytes, is not worth a thread.
 THREAD_WORTH = SHORT_TEXT
