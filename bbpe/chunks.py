@@ -19,11 +19,11 @@ from .budget import shown
 from .core.rows import hashes, take
 from .errors import MemoryLimitError
 from .pending import Pending
+from .pipeline.special_tokens import Matcher
+from .pipeline.streaming import complete_characters, pieces
 from .sources import BLOCK, Texts
-from .specials import Matcher
 from .splitting.patterns import Pattern
 from .splitting.splitter import TextSplitter
-from .streaming import complete_characters, pieces
 from .text import Buffer
 
 #: How far from the end of a block a cut is looked for first, in bytes.

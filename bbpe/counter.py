@@ -12,7 +12,7 @@ from .chunks import Chunk, Rules, spans_between
 from .core.count import PretokenTable
 from .core.split import Splitter
 from .counts import Summary
-from .specials import Matcher
+from .pipeline.special_tokens import Matcher
 from .splitting.splitter import TextSplitter
 
 

@@ -9,10 +9,10 @@ from . import formats
 from .core.ids import TokenBytes
 from .errors import SpecialTokenError, TokenNotFoundError
 from .lazy import FirstUse
+from .pipeline.special_tokens import END_OF_TEXT
 from .spec.fingerprint import fingerprint
 from .spec.named_tokens import named_tokens
 from .spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
-from .specials import END_OF_TEXT
 from .text import alphabet_to_bytes, bytes_to_alphabet
 
 

@@ -20,7 +20,7 @@ from .encoding.engine import TextEncoder
 from .encoding.rule_encoder import RuleEncoder
 from .errors import TokenIdError, TokenNotFoundError, VocabularyError
 from .lazy import FirstUse
-from .specials import Matcher
+from .pipeline.special_tokens import Matcher
 from .text import Text
 from .types import Ragged
 

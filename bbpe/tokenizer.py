@@ -22,10 +22,10 @@ from .encoding.nbest import UnigramWays
 from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .kinds import Format, check_format
 from .lazy import FirstUse
+from .pipeline.special_tokens import Selection, SpecialTokens
 from .saving import Part, save
 from .sources import Reading
 from .spec.spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
-from .specials import Selection, SpecialTokens
 from .splitting.patterns import get_pattern
 from .text import Text, bytes_to_alphabet
 from .threads import check_threads

@@ -21,7 +21,7 @@ from .core.wordpiece import counted_words
 from .counting import Report
 from .counts import PretokenCounts
 from .errors import CorpusError
-from .normalizing import normalizer
+from .pipeline.normalizers import normalizer
 from .progress import Progress
 from .settings import Settings
 from .spec.models import WordPiece

@@ -1,7 +1,7 @@
 """Write bert_table.h: what BERT's normaliser and pre-tokeniser make of every code point, as a two-stage table.
 
 Run `python csrc/bert_generate.py > csrc/bert_table.h` with `bbpe` installed.  The slow definitions are
-bbpe/normalizing.py and bbpe/pretokenizing.py, which give what HF's `tokenizers` does whatever version of Unicode this
+bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does, whatever Unicode this
 Python has: its tables are of several, normal forms of 9.0 and lower case of 17.0.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from bbpe.normalizing import Function, is_dropped, is_nonspacing, normalizer
-from bbpe.pretokenizing import pretokens
-from bbpe.rules import BertNormalizer, BertPreTokenizer, UnicodeForm
-from bbpe.unicode_ages import NEWER_THAN_9
+from bbpe.pipeline.normalizers import Function, is_dropped, is_nonspacing, normalizer
+from bbpe.pipeline.pre_tokenizers import pretokens
+from bbpe.pipeline.unicode_ages import NEWER_THAN_9
+from bbpe.spec.rules import BertNormalizer, BertPreTokenizer, UnicodeForm
 
 BLOCK = 128
 FLAGS = ("DROPPED", "SPACE", "PUNCTUATION", "IDEOGRAPH", "NONSPACING", "MOVES")

@@ -12,8 +12,8 @@ import pytest
 
 from bbpe.core.split import ISAS, Splitter
 from bbpe.core.wordpiece import bert_words
-from bbpe.normalizing import normalizer
-from bbpe.pretokenizing import pretokens
+from bbpe.pipeline.normalizers import normalizer
+from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
 from bbpe.splitting.patterns import BERT_PARTS, SPACE_PARTS, Pattern
 from bbpe.splitting.scheme import Scheme

@@ -13,11 +13,12 @@ import pytest
 from charsmap_tables import compiled_table
 
 import bbpe
-from bbpe import charsmap, formats
-from bbpe.charsmap import check_charsmap, read_charsmap
+from bbpe import formats
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
 from bbpe.formats.gguf_metadata import read_metadata
+from bbpe.pipeline import charsmap
+from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
 from bbpe.spec.models import Unigram, WordPiece
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer, Characters
 from bbpe.spec.spec import TextRules, TokenizerSpec, make_spec

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import formats
 from ..errors import VocabularyError
+from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.spec import TokenizerSpec
-from ..specials import END_OF_TEXT
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer

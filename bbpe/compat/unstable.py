@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..core.bpe import BPE
 from ..encoding.engine import TextEncoder
 from ..lazy import FirstUse
-from ..specials import Matcher
+from ..pipeline.special_tokens import Matcher
 from ..text import text_bytes
 
 if TYPE_CHECKING:

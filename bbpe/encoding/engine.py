@@ -17,11 +17,11 @@ from ..core.model import Model
 from ..core.parts import Parts
 from ..core.tasks import Tasks
 from ..core.word_bpe import WordBPE
-from ..specials import Matcher
+from ..pipeline.special_tokens import Matcher
+from ..pipeline.streaming import pieces
 from ..splitting.patterns import Pattern
 from ..splitting.scheme import Scheme
 from ..splitting.splitter import TextSplitter
-from ..streaming import pieces
 from ..text import Text, text_bytes
 from ..threads import imap, run, thread_count
 from ..types import Ragged

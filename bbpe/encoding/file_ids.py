@@ -11,8 +11,8 @@ import numpy as np
 from ..chunks import Cutter, Rules
 from ..kinds import File
 from ..pending import Pending
+from ..pipeline.special_tokens import Matcher
 from ..sources import Buffers, Reading, Texts
-from ..specials import Matcher
 from ..text import Text
 from .engine import Ids, TextEncoder
 from .rule_encoder import RuleEncoder

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ..core.id_source import as_int
 from ..core.offsets import map_spans
 from ..errors import SpecialTokenError
-from ..specials import Matcher, Selection, SpecialTokens
-from ..streaming import complete_characters
+from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
+from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
 from ..threads import check_threads
 from ..types import Ragged

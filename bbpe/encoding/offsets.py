@@ -8,15 +8,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..aligning import align
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
-from ..pretokenizing import prefixed, pretokens
+from ..pipeline.alignment import align
+from ..pipeline.pre_tokenizers import prefixed, pretokens
+from ..pipeline.special_tokens import Matcher
 from ..spec.rules import BLANK
-from ..specials import Matcher
 from ..text import Text, text_bytes
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder

@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from ..core.bpe import BPE
 from ..core.word_bpe import WordBPE
-from ..normalizing import normalizer, sentencepiece_normalizer
-from ..pretokenizing import prefixed, pretokens, split_at_blanks
+from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
+from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
+from ..pipeline.special_tokens import Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import Unigram, WordPiece
 from ..spec.rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
-from ..specials import Matcher, OptionMatcher
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
 from ..text import Text, text_bytes, well_formed

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece as WordPieceModel
+from ..pipeline.word_symbols import WordSymbols
 from ..spec.models import WordPiece
 from ..spec.rules import (
     BertNormalizer,
@@ -23,7 +24,6 @@ from ..spec.rules import (
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
-from ..word_symbols import WordSymbols
 from .engine import TextEncoder
 
 # characters whose lower case has more bytes

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.spec import TextRules, TokenizerSpec
-from ..specials import END_OF_TEXT
 from ..splitting.patterns import Pattern
 from .gguf_bpe import byte_level_pieces, read_byte_level
 from .gguf_fields import read_fields

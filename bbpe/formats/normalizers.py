@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from ..charsmap import check_charsmap
 from ..errors import PatternError, VocabularyError
 from ..files import StrPath
+from ..pipeline.charsmap import check_charsmap
 from ..spec.rules import (
     BertNormalizer,
     Lowercase,

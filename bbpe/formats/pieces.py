@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..charsmap import check_charsmap
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..pipeline.charsmap import check_charsmap
 from ..spec.characters import CharacterModel, ordered_by_score
 from ..spec.models import Unigram
 from ..spec.rules import (

@@ -16,8 +16,8 @@ import pytest
 import bbpe
 from bbpe.core.wordpiece import WordPiece as Model
 from bbpe.errors import VocabularyError
-from bbpe.normalizing import normalizer
-from bbpe.pretokenizing import pretokens
+from bbpe.pipeline.normalizers import normalizer
+from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.reference import word_pieces
 from bbpe.spec.models import WordPiece
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
-from .spec.rules import (
+from ..spec.rules import (
     BLANK,
     Behavior,
     BertPreTokenizer,
@@ -25,9 +25,9 @@ from .spec.rules import (
     Whitespace,
     WhitespaceSplit,
 )
-from .splitting.patterns import PATTERNS
-from .splitting.regexes import TimeLimit, compiled
-from .text import alphabet_to_bytes, bytes_to_alphabet
+from ..splitting.patterns import PATTERNS
+from ..splitting.regexes import TimeLimit, compiled
+from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .unicode_ages import PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
 
 _PUNCTUATION = (

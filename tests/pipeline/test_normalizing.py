@@ -8,12 +8,12 @@ import unicodedata
 
 import pytest
 
-from bbpe.charsmap import read_charsmap
 from bbpe.errors import VocabularyError
-from bbpe.normalizing import normalizer
-from bbpe.pretokenizing import pretokens
+from bbpe.pipeline.charsmap import read_charsmap
+from bbpe.pipeline.normalizers import normalizer
+from bbpe.pipeline.pre_tokenizers import pretokens
+from bbpe.pipeline.unicode_forms import normal_form
 from bbpe.spec.rules import Charsmap, Form, Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
-from bbpe.unicode_forms import normal_form
 
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 AROUND = [

@@ -2,7 +2,7 @@
 
 `tokenizers` 0.23 normalises by Unicode 9.0, finds punctuation by an older table still, and lower-cases by Unicode 17;
 Python brings the version of its release, 14.0 with 3.11.  The characters listed are all those up to Unicode 17 that
-the two treat unlike; tests/test_normalizing.py compares every code point where `tokenizers` is installed.
+the two treat unlike; tests/pipeline/test_normalizing.py compares every code point where `tokenizers` is installed.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from .core.charsmap import SentencePieceNormalizer
-from .errors import VocabularyError
+from ..core.charsmap import SentencePieceNormalizer
+from ..errors import VocabularyError
 
 # keys are a few characters; NFKC's table has 225,000 of them
 _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES, _MOST_KEY_BYTES = 256, 2_000_000, 1 << 22, 1 << 26

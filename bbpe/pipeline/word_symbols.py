@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .core.bpe import BPE
-from .spec.characters import ByteModel
-from .spec.rules import Characters
+from ..core.bpe import BPE
+from ..spec.characters import ByteModel
+from ..spec.rules import Characters
 
 BEGIN, UNKNOWN, END = 0xFD, 0xFE, 0xFF
 #: Where a token stands in its word, as a set.

@@ -9,10 +9,10 @@ from functools import cache
 import pytest
 from charsmap_tables import compiled_table
 
-from bbpe.charsmap import check_charsmap, read_charsmap
 from bbpe.core.charsmap import SentencePieceNormalizer
 from bbpe.errors import VocabularyError
-from bbpe.normalizing import normalizer, sentencepiece_normalizer
+from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
+from bbpe.pipeline.normalizers import normalizer, sentencepiece_normalizer
 from bbpe.spec.rules import BLANK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
 
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]

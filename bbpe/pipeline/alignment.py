@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from .errors import VocabularyError
-from .normalizing import normalizer
-from .spec.rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
-from .splitting.regexes import compiled
-from .text import WHITE_SPACE
+from ..errors import VocabularyError
+from ..spec.rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from ..splitting.regexes import compiled
+from ..text import WHITE_SPACE
+from .normalizers import normalizer
 
 Places = npt.NDArray[np.int64]
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .specials import Matcher
-from .text import Text, text_bytes
+from ..text import Text, text_bytes
+from .special_tokens import Matcher
 
 #: Cuts a text: its bytes as they are to be encoded and the ends of its pretokens in them, int64[n], and
 #: the ends of the same pretokens in the text, int64[n].

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import TypeAlias
 
-from .charsmap import grapheme_function
-from .core.charsmap import SentencePieceNormalizer
-from .spec.rules import (
+from ..core.charsmap import SentencePieceNormalizer
+from ..spec.rules import (
     BLANK,
     BertNormalizer,
     Charsmap,
@@ -24,8 +23,9 @@ from .spec.rules import (
     StripAccents,
     UnicodeForm,
 )
-from .splitting.regexes import compiled
-from .text import WHITE_SPACE
+from ..splitting.regexes import compiled
+from ..text import WHITE_SPACE
+from .charsmap import grapheme_function
 from .unicode_ages import (
     FORMAT_NEWER,
     LOWER_NEWER_THAN_14,

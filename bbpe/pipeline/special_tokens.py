@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 
 import regex
 
-from .errors import SpecialTokenError
-from .spec.rules import TokenOptions
-from .text import WHITE_SPACE
+from ..errors import SpecialTokenError
+from ..spec.rules import TokenOptions
+from ..text import WHITE_SPACE
 
 #: A policy argument: every special token, or some of them.
 Selection: TypeAlias = Literal["all"] | Collection[str]

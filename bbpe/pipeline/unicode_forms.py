@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from .spec.rules import Form
+from ..spec.rules import Form
 from .unicode_ages import NEWER_THAN_9, character_class
 
 # re, not regex: it finds a class of ranges faster
