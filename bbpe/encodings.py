@@ -10,9 +10,9 @@ from . import formats
 from .errors import VocabularyError
 from .files import ReadFile, StrPath
 from .formats import gpt2_files
-from .locations import FOLDERS_VARIABLE, MissingError, found
-from .model_names import name_for_model
-from .published import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
+from .published.find import FOLDERS_VARIABLE, MissingError, found
+from .published.models import name_for_model
+from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
 from .spec.rules import UnicodeForm
 from .spec.spec import TextRules
 from .tokenizer import Tokenizer

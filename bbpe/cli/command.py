@@ -10,7 +10,7 @@ from typing import get_args
 
 import bbpe
 from bbpe.formats import FORMATS
-from bbpe.published import ALIASES, PUBLISHED
+from bbpe.published.table import ALIASES, PUBLISHED
 from bbpe.saving import Part
 from bbpe.tokenizer import Tokenizer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from bbpe.encodings import published_vocabulary
-from bbpe.locations import FOLDERS_VARIABLE, own_folders
+from bbpe.published.find import FOLDERS_VARIABLE, own_folders
 
 from .command import Command
 from .streams import say
@@ -19,7 +19,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    from bbpe.download import fetch  # what it takes from the network library no other command needs
+    from bbpe.published.fetch import fetch  # what it takes from the network library no other command needs
 
     folder = own_folders()[0] if args.folder is None else args.folder
     say(str(fetch(published_vocabulary(args.name), folder, url=args.url)))

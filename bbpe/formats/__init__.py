@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
-from ..model_names import name_for_model
-from ..published import ALIASES, PUBLISHED
+from ..published.models import name_for_model
+from ..published.table import ALIASES, PUBLISHED
 from ..spec.models import Unigram, WordPiece
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..published import PUBLISHED
+from ..published.table import PUBLISHED
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]

@@ -12,7 +12,7 @@ from vocabularies import keys, merge_lines, vocab_of
 
 import bbpe
 from bbpe.formats.known import rank_text
-from bbpe.published import PUBLISHED, Form, Published, PublishedFile
+from bbpe.published.table import PUBLISHED, Form, Published, PublishedFile
 
 RANKS = rank_text(vocab_of())
 SPECIAL = {"<|endoftext|>": 300, "<s>": 301}

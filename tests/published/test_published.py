@@ -13,8 +13,8 @@ from small_published import file_of, put
 from strings import adversarial_strings
 
 import bbpe
-from bbpe.model_names import MODELS, PREFIXES, name_for_model
-from bbpe.published import ALIASES, DISTRIBUTIONS, PUBLISHED
+from bbpe.published.models import MODELS, PREFIXES, name_for_model
+from bbpe.published.table import ALIASES, DISTRIBUTIONS, PUBLISHED
 from bbpe.splitting.patterns import PATTERNS
 
 #: Names whose files lie in `../shared/vocabs`.

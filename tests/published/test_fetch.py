@@ -14,10 +14,10 @@ import pytest
 from small_published import RANKS, check, put
 
 import bbpe
-from bbpe import download
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
-from bbpe.published import PUBLISHED, Form
+from bbpe.published import fetch
+from bbpe.published.table import PUBLISHED, Form
 
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
 Server = tuple[str, dict[str, Any]]
@@ -73,17 +73,17 @@ def test_fetch(bare: Path, server: Server) -> None:
     address, files = server
     files["/small.tiktoken"] = RANKS
     small = PUBLISHED["small"]
-    path = download.fetch(small, bare / "new/folder", url=address + "/small.tiktoken")
+    path = fetch.fetch(small, bare / "new/folder", url=address + "/small.tiktoken")
     assert (path, path.read_bytes()) == (bare / "new/folder/small.tiktoken", RANKS)
     check(bbpe.get_encoding("small", folder=bare / "new/folder"))
     # the address that is known
     first = replace(small.forms[0].files[0], url=address + "/small.tiktoken")
     known = replace(small, forms=(Form("tiktoken", (first,)),))
-    assert download.fetch(known, bare / "other").read_bytes() == RANKS
+    assert fetch.fetch(known, bare / "other").read_bytes() == RANKS
     # a redirect
     files["/there"] = "/small.tiktoken"
     files["/here"] = address + "/there"
-    assert download.fetch(small, bare / "third", url=address + "/here").read_bytes() == RANKS
+    assert fetch.fetch(small, bare / "third", url=address + "/here").read_bytes() == RANKS
 
 
 def test_fetch_that_fails_leaves_nothing(bare: Path, server: Server) -> None:
@@ -92,19 +92,19 @@ def test_fetch_that_fails_leaves_nothing(bare: Path, server: Server) -> None:
     files |= {"/wrong": RANKS[:-1] + b"x", "/long": RANKS + b"x", "/short": RANKS[:-1], "/empty": b""}
     for path in ("/wrong", "/long", "/short", "/empty"):
         with pytest.raises(VocabularyError, match=f"{path} has another content than small.tiktoken.*SHA-256"):
-            download.fetch(small, folder, url=address + path)
+            fetch.fetch(small, folder, url=address + path)
     with pytest.raises(OSError, match="/none: HTTP Error 404"):
-        download.fetch(small, folder, url=address + "/none")
+        fetch.fetch(small, folder, url=address + "/none")
     files["/round"] = "/round"
     with pytest.raises(OSError, match=r"/round: HTTP Error 302.*infinite loop"):
-        download.fetch(small, folder, url=address + "/round")
+        fetch.fetch(small, folder, url=address + "/round")
     files["more"] = 5
     with pytest.raises((OSError, VocabularyError), match=r"broke off|another content"):
-        download.fetch(small, folder, url=address + "/short")
+        fetch.fetch(small, folder, url=address + "/short")
     with pytest.raises(OSError, match=r"127\.0\.0\.1:1/"):
-        download.fetch(small, folder, url="https://127.0.0.1:1/small")
+        fetch.fetch(small, folder, url="https://127.0.0.1:1/small")
     with pytest.raises(VocabularyError, match=r"no public address is known for tekken_240911\.json.*mistral-common"):
-        download.fetch(PUBLISHED["tekken_240911"], folder)
+        fetch.fetch(PUBLISHED["tekken_240911"], folder)
     assert not folder.exists()
 
 
@@ -113,13 +113,13 @@ def test_only_https(other: str, bare: Path, server: Server, capsys: pytest.Captu
     address, files = server
     small, folder = PUBLISHED["small"], bare / "new"
     with pytest.raises(VocabularyError) as refused:
-        download.fetch(small, folder, url=other)
+        fetch.fetch(small, folder, url=other)
     assert (
         str(refused.value) == f"{other!r} is no address of https; expected https://, which nobody on the way can change"
     )
     files["/away"] = other
     with pytest.raises((VocabularyError, OSError)) as caught:
-        download.fetch(small, folder, url=address + "/away")
+        fetch.fetch(small, folder, url=address + "/away")
     assert f"{address}/away" in str(caught.value)
     assert other.partition(":")[0].lower() in str(caught.value).lower()
     if other.lower().startswith(("http:", "ftp:")):
@@ -138,7 +138,7 @@ def test_what_is_no_address(url: str, bare: Path) -> None:
         PUBLISHED["small"], forms=(Form("tiktoken", (replace(PUBLISHED["small"].forms[0].files[0], url="x"),)),)
     )
     with pytest.raises((VocabularyError, OSError)) as caught:
-        download.fetch(small, bare / "new", url=url)
+        fetch.fetch(small, bare / "new", url=url)
     assert url in str(caught.value)
 
 
@@ -146,13 +146,13 @@ def test_what_is_no_address(url: str, bare: Path) -> None:
 def test_a_server_that_takes_its_time(path: str, bare: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     address, files = server
     files[path] = RANKS
-    monkeypatch.setattr(download, "_SECONDS", 0.2)
-    monkeypatch.setattr(download, "_SLOWEST", 1 << 40)
+    monkeypatch.setattr(fetch, "_SECONDS", 0.2)
+    monkeypatch.setattr(fetch, "_SLOWEST", 1 << 40)
     files["more"] = 1 << 20
     with pytest.raises(
         TimeoutError, match=r"127\.0\.0\.1:\d+/slow.*: the download took more than 0 s; try again later"
     ):
-        download.fetch(PUBLISHED["small"], bare / "new", url=address + path)
+        fetch.fetch(PUBLISHED["small"], bare / "new", url=address + path)
     assert not (bare / "new").exists()
 
 
@@ -161,7 +161,7 @@ def test_a_certificate_that_nobody_knows(bare: Path, server: Server, monkeypatch
     files["/x"] = RANKS
     monkeypatch.delenv("SSL_CERT_FILE")
     with pytest.raises(OSError, match=r"127\.0\.0\.1:\d+/x: .*certificate"):
-        download.fetch(PUBLISHED["small"], bare / "new", url=address + "/x")
+        fetch.fetch(PUBLISHED["small"], bare / "new", url=address + "/x")
 
 
 def test_fetch_keeps_what_was_there(bare: Path, server: Server) -> None:
@@ -169,7 +169,7 @@ def test_fetch_keeps_what_was_there(bare: Path, server: Server) -> None:
     put(bare / "b/small.tiktoken", b"old")
     files["/x"] = b"wrong"
     with pytest.raises(VocabularyError):
-        download.fetch(PUBLISHED["small"], bare / "b", url=address + "/x")
+        fetch.fetch(PUBLISHED["small"], bare / "b", url=address + "/x")
     assert [(path.name, path.read_bytes()) for path in (bare / "b").iterdir()] == [("small.tiktoken", b"old")]
 
 

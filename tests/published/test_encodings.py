@@ -16,11 +16,11 @@ from small_published import RANKS, check, put
 from vocabularies import MERGES
 
 import bbpe
-from bbpe import locations
 from bbpe.encodings import published_vocabulary
 from bbpe.errors import VocabularyError
-from bbpe.model_names import MODELS
-from bbpe.published import PUBLISHED
+from bbpe.published import find
+from bbpe.published.models import MODELS
+from bbpe.published.table import PUBLISHED
 
 
 def places(bare: Path) -> dict[str, tuple[str, bytes]]:
@@ -179,8 +179,8 @@ def test_nothing_touches_the_network(real: str, tmp_path: Path, vocab_path: Call
 
 
 def test_locations_say_what_is_missing(bare: Path) -> None:
-    with pytest.raises(locations.MissingError) as caught:
-        locations.found(PUBLISHED["small"])
+    with pytest.raises(find.MissingError) as caught:
+        find.found(PUBLISHED["small"])
     assert caught.value.wrong == ()
 
 

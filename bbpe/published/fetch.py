@@ -12,10 +12,10 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from .errors import VocabularyError
-from .files import StrPath, write_atomic
-from .locations import is_right
-from .published import DISTRIBUTIONS, Published
+from ..errors import VocabularyError
+from ..files import StrPath, write_atomic
+from .find import is_right
+from .table import DISTRIBUTIONS, Published
 
 #: How long the whole download may take: some seconds, and those of the slowest line, in bytes a second.
 _SECONDS, _SLOWEST = 60.0, 20_000

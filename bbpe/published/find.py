@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from .errors import VocabularyError
-from .files import ReadFile, StrPath, open_file, read_bytes
-from .published import Published, PublishedFile
+from ..errors import VocabularyError
+from ..files import ReadFile, StrPath, open_file, read_bytes
+from .table import Published, PublishedFile
 
 #: The environment variable that names folders of vocabularies.
 FOLDERS_VARIABLE = "BBPE_VOCABS"

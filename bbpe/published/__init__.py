@@ -1,0 +1,1 @@
+"""Published vocabularies: names to files on this machine, and the download of what is missing."""
