@@ -20,12 +20,12 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from .chunks import Place
+from .corpus.chunks import Place
+from .corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 from .counts import Summary
 from .errors import CorpusError
 from .files import StrPath, write_atomic
 from .locking import FolderLock
-from .rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 
 _VERSION = 2
 _MARKER, _STATE = "bbpe-checkpoint.json", "state.json"

@@ -17,14 +17,14 @@ from typing import TypeAlias
 
 from .budget import Budget, affordable_threads, shown
 from .checkpoint import Checkpoint, State, file_name
-from .chunks import Cutter, Place
 from .core.count import PretokenTable
+from .corpus.chunks import Cutter, Place
+from .corpus.rowfiles import Rows, pyarrow_parquet, regrouped, writing
 from .counter import ChunkCounter
 from .counts import PretokenCounts, Summary, counts_of, spilled_counts
 from .errors import CorpusError
 from .jobs import Files, Job, Part, as_parts, count_part
 from .progress import Progress
-from .rowfiles import Rows, pyarrow_parquet, regrouped, writing
 from .settings import Settings
 from .tally import joined, merged, parts_for, write_run
 from .threads import apart, submit_all

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import Chunk, Rules, spans_between
 from .core.count import PretokenTable
 from .core.split import Splitter
+from .corpus.chunks import Chunk, Rules, spans_between
 from .counts import Summary
 from .pipeline.special_tokens import Matcher
 from .splitting.splitter import TextSplitter

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from . import corpus
+from .corpus import paths
+from .corpus.kinds import Format
 from .count_run import CountRun, Growth, Report
 from .counts import Document, PretokenCounts
 from .errors import CorpusError
 from .jobs import Files, Iterated
-from .kinds import Format
 from .progress import Progress, resolve
 from .settings import Settings, settings_of
 from .text import Text
@@ -21,7 +21,7 @@ __all__ = ["Report", "count", "count_files", "count_from_iterator", "count_texts
 
 
 def count(
-    files: corpus.Files,
+    files: paths.Files,
     *,
     pattern: str | Sequence[str],
     special_tokens: Sequence[str] = (),
@@ -109,12 +109,12 @@ def silent(progress: Progress) -> None:
 
 
 def count_files(
-    files: corpus.Files, settings: Settings, report: Report, growth: Growth | None = None
+    files: paths.Files, settings: Settings, report: Report, growth: Growth | None = None
 ) -> PretokenCounts:
     """Count files by checked arguments; `growth` hears of what is certain before all is counted."""
     if isinstance(files, Iterator):
         files = list(files)
-    paths = corpus.paths(files)
+    paths = paths.paths(files)
     if settings.checkpoint is not None:
         given = [files] if isinstance(files, str | os.PathLike) else files
         _check_checkpoint(Path(settings.checkpoint), [*given, *paths])

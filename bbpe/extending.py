@@ -11,12 +11,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from . import corpus
 from .core.train import Trainer
+from .corpus import paths
+from .corpus.kinds import Format
 from .counting import Report, count_files, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError, VocabularyError
-from .kinds import Format
 from .progress import Progress, resolve
 from .settings import settings_of
 from .spec.spec import TextRules, TokenizerSpec
@@ -28,7 +28,7 @@ from .training_plan import Plan, TieBreak, check_memory, plan_of
 
 def extend(
     tokenizer: Tokenizer,
-    files: corpus.Files | PretokenCounts,
+    files: paths.Files | PretokenCounts,
     add: int = 10_000,
     *,
     min_frequency: int = 1,

@@ -9,10 +9,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from .budget import Budget, parse_bytes
-from .chunks import Rules
+from .corpus.chunks import Rules
+from .corpus.kinds import Format, check_format
+from .corpus.sources import BLOCK, Reading
 from .counts import Document, Kind, kind_of
-from .kinds import Format, check_format
-from .sources import BLOCK, Reading
 from .splitting.patterns import Pattern
 from .threads import thread_count
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import corpus
 from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
+from .corpus import paths
+from .corpus.kinds import Format, check_format
+from .corpus.sources import Reading
 from .encoding import file_ids
 from .encoding.engine import CacheInfo, TextEncoder, id_dtype
 from .encoding.file_ids import Document, FileEncoder
 from .encoding.measures import Measures, as_batch
 from .encoding.nbest import UnigramWays
 from .encoding.rule_encoder import RuleEncoder, text_encoder
-from .kinds import Format, check_format
 from .lazy import FirstUse
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .saving import Part, save
-from .sources import Reading
 from .spec.spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
 from .text import Text, bytes_to_alphabet
@@ -255,7 +255,7 @@ class Tokenizer(Measures):
 
     def encode_files(
         self,
-        files: corpus.Files,
+        files: paths.Files,
         *,
         allowed_special: Selection = (),
         disallowed_special: Selection = (),
@@ -283,12 +283,12 @@ class Tokenizer(Measures):
         return (document.ids() for document in found)
 
     def _documents(
-        self, files: corpus.Files, allowed: Selection, disallowed: Selection, field: str, asked: Format | None
+        self, files: paths.Files, allowed: Selection, disallowed: Selection, field: str, asked: Format | None
     ) -> Iterator[Document]:
         """Yield the documents of files; all names are looked at before the first file is read."""
         check_format(asked)
         reading = Reading(field, file_ids.BLOCK, asked)
-        listed = [reading.file(path) for path in corpus.paths(files)]
+        listed = [reading.file(path) for path in paths.paths(files)]
         return chain.from_iterable(map(self._file_encoder(allowed, disallowed, reading).documents, listed))
 
     def _file_encoder(self, allowed: Selection, disallowed: Selection, reading: Reading) -> FileEncoder:

@@ -10,15 +10,15 @@ from functools import partial
 from itertools import islice
 from typing import Literal, Unpack
 
-from . import corpus
 from .core.count import PretokenTable
 from .core.train import Trainer
+from .corpus import paths
+from .corpus.kinds import Format
+from .corpus.rowfiles import Rows
 from .counting import Report, count_files, count_texts, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError
-from .kinds import Format
 from .progress import Progress, resolve
-from .rowfiles import Rows
 from .settings import Settings, settings_of
 from .spec.spec import TokenizerSpec
 from .spec.vocab import Vocab
@@ -34,7 +34,7 @@ VISITS = 1 << 20
 
 
 def train(
-    files: corpus.Files,
+    files: paths.Files,
     vocab_size: int,
     *,
     model: ModelName = "bpe",

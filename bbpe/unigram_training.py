@@ -21,9 +21,9 @@ import regex
 
 from .core.rows import sum_rows
 from .core.unigram_train import Pieces, substrings
+from .corpus.rowfiles import Rows
 from .errors import CorpusError
 from .progress import Progress
-from .rowfiles import Rows
 from .spec.models import Unigram
 from .spec.rules import BLANK, Characters, Prepend, Replace
 from .spec.spec import TextRules, TokenizerSpec, make_spec

@@ -8,10 +8,10 @@ from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from typing import TypeAlias
 
-from .chunks import Rules
+from .corpus.chunks import Rules
+from .corpus.sources import Reading
 from .counts import Summary
 from .jobs import Part, PartCounter
-from .sources import Reading
 from .tally import Lane
 
 #: Parts that wait for each of the other threads before this one counts a part itself.

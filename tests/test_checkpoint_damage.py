@@ -14,8 +14,8 @@ from half_counts import count, error_of, make_corpus, make_half, save_states_qui
 
 import bbpe
 from bbpe import checkpoint
+from bbpe.corpus.rowfiles import RunReader
 from bbpe.progress import Progress
-from bbpe.rowfiles import RunReader
 
 pytest.importorskip("pyarrow")
 

@@ -13,7 +13,7 @@ import pytest
 import bbpe
 from bbpe.core.count import PretokenTable
 from bbpe.core.rows import Block, gather, hashes, sum_rows, take
-from bbpe.rowfiles import Rows, regrouped
+from bbpe.corpus.rowfiles import Rows, regrouped
 from bbpe.text import text_bytes
 
 pa = pytest.importorskip("pyarrow")
@@ -219,7 +219,7 @@ def test_an_error_while_saving_leaves_what_was_there(tmp_path: Path, monkeypatch
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bbpe.rowfiles.Writer.write", fail)
+    monkeypatch.setattr("bbpe.corpus.paths.rowfiles.Writer.write", fail)
     with pytest.raises(KeyboardInterrupt):
         counts_of(["other"]).save(path)
     assert path.read_bytes() == before

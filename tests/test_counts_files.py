@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe.rowfiles import RowDigest, Rows
+from bbpe.corpus.rowfiles import RowDigest, Rows
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bbpe.chunks import Cutter, Place, Rules
 from bbpe.core.count import PretokenTable
+from bbpe.corpus.chunks import Cutter, Place, Rules
+from bbpe.corpus.sources import Reading
 from bbpe.counter import ChunkCounter
 from bbpe.counts import Document, Summary
 from bbpe.errors import CorpusError
 from bbpe.jobs import Files, PartCounter
 from bbpe.settings import settings_of
-from bbpe.sources import Reading
 
 SPECIALS = ["<|s|>", "\n\n"]
 WORDS = ["word", "Word", "é", "漢", "漢字", "1", "'s", ".", "<|s|>", " ", " ", "\n", "\n\n", "\r\n", "\xff"]

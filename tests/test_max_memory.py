@@ -19,13 +19,13 @@ import pytest
 
 import bbpe
 from bbpe import jobs, reference
-from bbpe.chunks import Cutter
 from bbpe.core.count import PretokenTable
+from bbpe.corpus.chunks import Cutter
+from bbpe.corpus.sources import Reading
 from bbpe.counter import ChunkCounter
 from bbpe.counts import Summary
 from bbpe.jobs import Files
 from bbpe.settings import Settings, settings_of
-from bbpe.sources import Reading
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from unigram_truth import best, expected
 import bbpe
 from bbpe.core.split import Splitter
 from bbpe.core.unigram_train import Pieces, substrings
+from bbpe.corpus.rowfiles import Rows
 from bbpe.errors import CorpusError
-from bbpe.rowfiles import Rows
 from bbpe.spec.models import Unigram
 from bbpe.spec.unigram import piece_scores
 from bbpe.splitting.patterns import RUN_PARTS

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import bbpe
+from bbpe.corpus.sources import Reading
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
-from bbpe.sources import Reading
 from bbpe.text import text_bytes
 
 from .command import Command, add_pattern, load_named, positive

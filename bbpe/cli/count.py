@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 import bbpe
+from bbpe.corpus.rowfiles import pyarrow_parquet
 from bbpe.counts import PretokenCounts
-from bbpe.rowfiles import pyarrow_parquet
 
 from .command import Command
 from .counting import add_counting, add_progress, counting_options, is_streamed, progress_of, stdin_texts

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from bbpe.corpus.kinds import File, check_head
+from bbpe.corpus.sources import Reading, Texts
 from bbpe.encoding import file_ids
 from bbpe.encoding.engine import Ids
 from bbpe.encoding.file_ids import Document
-from bbpe.kinds import File, check_head
 from bbpe.pipeline.special_tokens import Selection
-from bbpe.sources import Reading, Texts
 from bbpe.text import bytes_to_alphabet
 from bbpe.tokenizer import Tokenizer
 

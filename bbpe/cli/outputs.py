@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bbpe import corpus
 from bbpe.atomic import check_replaceable
+from bbpe.corpus import paths
 from bbpe.formats import FORMATS
 from bbpe.formats.tokenizer_json import BESIDE
 
@@ -52,7 +52,7 @@ class Inputs:
                 status = os.fstat(sys.stdin.fileno())
                 self._nodes.setdefault((status.st_dev, status.st_ino), "standard input")
         files = [name for name in given if name != STDIN]
-        return self.add(*files, *(corpus.paths(files) if files else ()))
+        return self.add(*files, *(paths.paths(files) if files else ()))
 
     def add_tokenizer(self, name: str | None) -> Inputs:
         """Take a tokenizer: a file with those that belong to it, or a folder with what is in it."""

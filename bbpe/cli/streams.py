@@ -11,8 +11,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from bbpe.kinds import FORMATS
-from bbpe.sources import Reading
+from bbpe.corpus.kinds import FORMATS
+from bbpe.corpus.sources import Reading
 
 #: The file name that means standard input.
 STDIN = "-"

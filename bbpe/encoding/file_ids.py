@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..chunks import Cutter, Rules
-from ..kinds import File
-from ..pending import Pending
+from ..corpus.chunks import Cutter, Rules
+from ..corpus.kinds import File
+from ..corpus.pending import Pending
+from ..corpus.sources import Buffers, Reading, Texts
 from ..pipeline.special_tokens import Matcher
-from ..sources import Buffers, Reading, Texts
 from ..text import Text
 from .engine import Ids, TextEncoder
 from .rule_encoder import RuleEncoder

@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .budget import shown
-from .core.rows import hashes, take
-from .errors import MemoryLimitError
+from ..budget import shown
+from ..core.rows import hashes, take
+from ..errors import MemoryLimitError
+from ..pipeline.special_tokens import Matcher
+from ..pipeline.streaming import complete_characters, pieces
+from ..splitting.patterns import Pattern
+from ..splitting.splitter import TextSplitter
+from ..text import Buffer
 from .pending import Pending
-from .pipeline.special_tokens import Matcher
-from .pipeline.streaming import complete_characters, pieces
 from .sources import BLOCK, Texts
-from .splitting.patterns import Pattern
-from .splitting.splitter import TextSplitter
-from .text import Buffer
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .atomic import replacing
+from ..atomic import replacing
+from ..core.rows import take, trim
+from ..errors import CorpusError, MemoryLimitError
 from .compressed import naming
-from .core.rows import take, trim
-from .errors import CorpusError, MemoryLimitError
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]

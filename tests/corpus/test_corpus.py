@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bbpe.corpus import paths
+from bbpe.corpus.paths import paths
 from bbpe.errors import CorpusError
 
 

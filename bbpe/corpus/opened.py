@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
+from ..errors import CorpusError
 from .compressed import BROKEN, COMPRESSIONS, failure, naming
-from .errors import CorpusError
 from .kinds import File
 
 _BUFFER = 1 << 20

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .budget import shown
-from .errors import CorpusError, MemoryLimitError
+from ..budget import shown
+from ..errors import CorpusError, MemoryLimitError
+from ..text import Text
 from .kinds import File, check_head
 from .opened import Opened
 from .parquet_pages import largest_window, pages
 from .rowfiles import pyarrow_parquet
-from .text import Text
 
 #: Rows of a Parquet file that are read at once.
 _ROWS = 512

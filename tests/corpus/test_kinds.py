@@ -20,7 +20,7 @@ import pytest
 
 import bbpe
 from bbpe.cli import main
-from bbpe.kinds import kind_of
+from bbpe.corpus.kinds import kind_of
 
 ROWS = ["see my eyes", "dogs\n"]
 JSON_LINES = "".join(json.dumps({"id": 1, "text": text}) + "\n" for text in ROWS).encode()

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .core.rows import Block, gather
-from .errors import CorpusError
+from ..core.rows import Block, gather
+from ..errors import CorpusError
+from ..text import Text, text_bytes
 from .kinds import File, Format, check_head, file_of
 from .opened import Opened, opened
 from .records import JsonLines, parquet_columns
 from .rowfiles import buffers_of
-from .text import Text, text_bytes
 
 #: Bytes of text that are read at once; a block and its tables fit the caches of a core.
 BLOCK = 1 << 20

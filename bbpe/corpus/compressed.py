@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from .errors import CorpusError, MemoryLimitError
+from ..errors import CorpusError, MemoryLimitError
 
 _BUFFER = 1 << 20
 #: Compressed bytes of a zstandard file that are decompressed at once, at most.

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
-from .errors import CorpusError
+from ..errors import CorpusError
 
 #: Characters; no system has longer names, and `glob` would look for them level by level.
 _LONGEST_NAME = 1 << 15

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
+from ..errors import CorpusError
 from .compressed import COMPRESSIONS
-from .errors import CorpusError
 
 #: How a file may be asked to be read.
 Format: TypeAlias = Literal["text", "jsonl", "parquet"]

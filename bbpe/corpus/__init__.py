@@ -1,0 +1,1 @@
+"""From the names of files to their texts."""
