@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from .corpus import paths
 from .corpus.kinds import Format
+from .corpus.paths import CorpusPaths, corpus_paths
 from .count_run import CountRun, Growth, Report
 from .counts import Document, PretokenCounts
 from .errors import CorpusError
@@ -21,7 +21,7 @@ __all__ = ["Report", "count", "count_files", "count_from_iterator", "count_texts
 
 
 def count(
-    files: paths.Files,
+    files: CorpusPaths,
     *,
     pattern: str | Sequence[str],
     special_tokens: Sequence[str] = (),
@@ -109,12 +109,12 @@ def silent(progress: Progress) -> None:
 
 
 def count_files(
-    files: paths.Files, settings: Settings, report: Report, growth: Growth | None = None
+    files: CorpusPaths, settings: Settings, report: Report, growth: Growth | None = None
 ) -> PretokenCounts:
     """Count files by checked arguments; `growth` hears of what is certain before all is counted."""
     if isinstance(files, Iterator):
         files = list(files)
-    paths = paths.paths(files)
+    paths = corpus_paths(files)
     if settings.checkpoint is not None:
         given = [files] if isinstance(files, str | os.PathLike) else files
         _check_checkpoint(Path(settings.checkpoint), [*given, *paths])
@@ -130,13 +130,13 @@ def count_texts(
     return CountRun(Iterated(texts, settings.reading()), settings, report, growth).run()
 
 
-def _check_checkpoint(checkpoint: Path, corpus_paths: Iterable[str | os.PathLike[str]]) -> None:
+def _check_checkpoint(checkpoint: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
     """Refuse a checkpoint folder that holds a file of the corpus, or is within a folder of it: it would be counted."""
     folder = Path(os.path.realpath(checkpoint))
-    for given in corpus_paths:
+    for given in inputs:
         path = Path(os.path.realpath(given))
         if path.is_dir() and folder.is_relative_to(path):
-            # `corpus.paths` leaves out hidden folders
+            # `corpus_paths` leaves out hidden folders
             if not any(part.startswith(".") for part in folder.relative_to(path).parts):
                 raise CorpusError(f"{checkpoint}: the checkpoint folder is in the corpus, {given}; use another folder")
         elif path.is_relative_to(folder):

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .core.train import Trainer
-from .corpus import paths
 from .corpus.kinds import Format
+from .corpus.paths import CorpusPaths
 from .counting import Report, count_files, silent
 from .counts import Document, PretokenCounts
 from .errors import CorpusError, VocabularyError
@@ -28,7 +28,7 @@ from .training_plan import Plan, TieBreak, check_memory, plan_of
 
 def extend(
     tokenizer: Tokenizer,
-    files: paths.Files | PretokenCounts,
+    files: CorpusPaths | PretokenCounts,
     add: int = 10_000,
     *,
     min_frequency: int = 1,

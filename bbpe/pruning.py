@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .corpus import paths
+from .corpus.paths import CorpusPaths
 from .counting import count_files, silent
 from .counts import PretokenCounts
 from .encoding.engine import TextEncoder
@@ -29,7 +29,7 @@ def prune(
     tokenizer: Tokenizer,
     keep: int | Collection[int] | None = None,
     *,
-    used_in: paths.Files | PretokenCounts | None = None,
+    used_in: CorpusPaths | PretokenCounts | None = None,
     min_count: int = 1,
     threads: int | None = None,
     text_field: str = "text",
@@ -84,7 +84,7 @@ def _checked(spec: TokenizerSpec, keep: Collection[int]) -> list[int]:
 
 
 def _uses(
-    tokenizer: Tokenizer, used_in: paths.Files | PretokenCounts, threads: int | None, text_field: str
+    tokenizer: Tokenizer, used_in: CorpusPaths | PretokenCounts, threads: int | None, text_field: str
 ) -> npt.NDArray[np.uint64]:
     """Return how often each id is used, uint64[vocab_size]."""
     spec = tokenizer.spec

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
-from .corpus import paths
 from .corpus.kinds import Format, check_format
+from .corpus.paths import CorpusPaths, corpus_paths
 from .corpus.sources import Reading
 from .encoding import file_ids
 from .encoding.engine import CacheInfo, TextEncoder, id_dtype
@@ -255,7 +255,7 @@ class Tokenizer(Measures):
 
     def encode_files(
         self,
-        files: paths.Files,
+        files: CorpusPaths,
         *,
         allowed_special: Selection = (),
         disallowed_special: Selection = (),
@@ -283,12 +283,12 @@ class Tokenizer(Measures):
         return (document.ids() for document in found)
 
     def _documents(
-        self, files: paths.Files, allowed: Selection, disallowed: Selection, field: str, asked: Format | None
+        self, files: CorpusPaths, allowed: Selection, disallowed: Selection, field: str, asked: Format | None
     ) -> Iterator[Document]:
         """Yield the documents of files; all names are looked at before the first file is read."""
         check_format(asked)
         reading = Reading(field, file_ids.BLOCK, asked)
-        listed = [reading.file(path) for path in paths.paths(files)]
+        listed = [reading.file(path) for path in corpus_paths(files)]
         return chain.from_iterable(map(self._file_encoder(allowed, disallowed, reading).documents, listed))
 
     def _file_encoder(self, allowed: Selection, disallowed: Selection, reading: Reading) -> FileEncoder:

@@ -12,8 +12,8 @@ from typing import Literal, Unpack
 
 from .core.count import PretokenTable
 from .core.train import Trainer
-from .corpus import paths
 from .corpus.kinds import Format
+from .corpus.paths import CorpusPaths
 from .corpus.rowfiles import Rows
 from .counting import Report, count_files, count_texts, silent
 from .counts import Document, PretokenCounts
@@ -34,7 +34,7 @@ VISITS = 1 << 20
 
 
 def train(
-    files: paths.Files,
+    files: CorpusPaths,
     vocab_size: int,
     *,
     model: ModelName = "bpe",

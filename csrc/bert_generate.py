@@ -1,8 +1,8 @@
 """Write bert_table.h: what BERT's normaliser and pre-tokeniser make of every code point, as a two-stage table.
 
 Run `python csrc/bert_generate.py > csrc/bert_table.h` with `bbpe` installed.  The slow definitions are
-bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does, whatever Unicode this
-Python has: its tables are of several, normal forms of 9.0 and lower case of 17.0.
+bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does on any
+version of Python: its tables are of several versions of Unicode, normal forms of 9.0 and lower case of 17.0.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from bbpe import formats
-from bbpe.corpus import paths
+from bbpe.corpus.paths import corpus_paths
 from bbpe.saving import proven
 from bbpe.tokenizer import Tokenizer
 from bbpe.verify import Difference, differences, hard_texts
@@ -67,7 +67,7 @@ def _verify(tokenizer: Tokenizer, again: Tokenizer, names: list[str], report: di
 
 
 def _corpus(names: list[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    for path in paths.paths(names) if names else ():
+    for path in corpus_paths(names) if names else ():
         yield str(path), chunks_of(str(path))
 
 

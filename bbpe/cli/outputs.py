@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bbpe.atomic import check_replaceable
-from bbpe.corpus import paths
+from bbpe.corpus.paths import corpus_paths
 from bbpe.formats import FORMATS
 from bbpe.formats.tokenizer_json import BESIDE
 
@@ -44,7 +44,7 @@ class Inputs:
     def add_corpus(self, names: Iterable[str] | None) -> Inputs:
         """Take files, globs and folders with all that they stand for, and the file that is standard input.
 
-        Raises as `corpus.paths` does.
+        Raises as `corpus_paths` does.
         """
         given = list(names or ())
         if STDIN in given and sys.stdin is not None:
@@ -52,7 +52,7 @@ class Inputs:
                 status = os.fstat(sys.stdin.fileno())
                 self._nodes.setdefault((status.st_dev, status.st_ino), "standard input")
         files = [name for name in given if name != STDIN]
-        return self.add(*files, *(paths.paths(files) if files else ()))
+        return self.add(*files, *(corpus_paths(files) if files else ()))
 
     def add_tokenizer(self, name: str | None) -> Inputs:
         """Take a tokenizer: a file with those that belong to it, or a folder with what is in it."""

@@ -13,10 +13,10 @@ from ..errors import CorpusError
 #: Characters; no system has longer names, and `glob` would look for them level by level.
 _LONGEST_NAME = 1 << 15
 
-Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+CorpusPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-def paths(files: Files) -> list[Path]:
+def corpus_paths(files: CorpusPaths) -> list[Path]:
     """Return the files that a path, a glob string, a folder, or a sequence of these stands for.
 
     A name that exists is taken literally, else as a glob (`**` for any folders between).  A folder stands
@@ -30,7 +30,7 @@ def paths(files: Files) -> list[Path]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "b.txt").write_text("b"), Path(folder, "a.txt").write_text("a")
-    ...     [path.name for path in paths(folder)]
+    ...     [path.name for path in corpus_paths(folder)]
     ['a.txt', 'b.txt']
     """
     found: dict[str, Path] = {}
@@ -42,7 +42,7 @@ def paths(files: Files) -> list[Path]:
     return list(found.values())
 
 
-def _names(files: Files) -> Iterator[str]:
+def _names(files: CorpusPaths) -> Iterator[str]:
     # the order of a set differs from run to run, and with it the merges
     if isinstance(files, str | os.PathLike):
         files = (files,)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bbpe.corpus.paths import paths
+from bbpe.corpus.paths import corpus_paths
 from bbpe.errors import CorpusError
 
 
@@ -22,7 +22,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def names(files: object) -> list[str]:
-    return [path.as_posix() for path in paths(files)]  # type: ignore[arg-type]
+    return [path.as_posix() for path in corpus_paths(files)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_text_is_no_name() -> None:
     text = "some words * and [others]\n" * 2000
     for files in (text, [text]):
         with pytest.raises(CorpusError, match=r"52000 characters.*count_from_iterator"):
-            paths(files)
+            corpus_paths(files)
 
 
 @pytest.mark.parametrize("files", [None, 3, b"a.txt", [b"a.txt"], [None], {"a.txt"}, {"a.txt": 1}, [["a"]]], ids=repr)

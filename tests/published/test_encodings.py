@@ -189,4 +189,4 @@ def test_only_one_module_knows_the_network() -> None:
     names = r"urllib\.request|http|socket|ssl|requests|httpx|aiohttp|ftplib"
     network = re.compile(rf"^\s*(?:from|import) (?:{names})\b", re.M)
     users = {path.name for path in package.rglob("*.py") if network.search(path.read_text("utf-8"))}
-    assert users == {"download.py"}
+    assert users == {"fetch.py"}
