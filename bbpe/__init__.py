@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .budget import set_cache_limit
     from .compat.classic import BBPETokenizer
-    from .counting import count, count_from_iterator
-    from .counts import PretokenCounts, Summary, load_counts
+    from .counting.count import count, count_from_iterator
+    from .counting.counts import PretokenCounts, Summary, load_counts
     from .encoding.engine import CacheInfo
     from .encoding.stream import StreamDecoder
     from .encodings import encoding_for_model, get_encoding
@@ -73,8 +73,8 @@ __version__ = "0.1.0"
 _ROOMS = {
     ".budget": "set_cache_limit",
     ".compat.classic": "BBPETokenizer",
-    ".counting": "count count_from_iterator",
-    ".counts": "PretokenCounts Summary load_counts",
+    ".counting.count": "count count_from_iterator",
+    ".counting.counts": "PretokenCounts Summary load_counts",
     ".encoding.engine": "CacheInfo",
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from .core.train import Trainer
 from .corpus.kinds import Format
 from .corpus.paths import CorpusPaths
-from .counting import Report, count_files, silent
-from .counts import Document, PretokenCounts
+from .counting.count import Report, count_files, silent
+from .counting.counts import Document, PretokenCounts
+from .counting.settings import settings_of
 from .errors import CorpusError, VocabularyError
 from .progress import Progress, resolve
-from .settings import settings_of
 from .spec.spec import TextRules, TokenizerSpec
 from .text import BYTE_ORDER
 from .tokenizer import Tokenizer

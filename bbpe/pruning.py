@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .corpus.paths import CorpusPaths
-from .counting import count_files, silent
-from .counts import PretokenCounts
+from .counting.count import count_files, silent
+from .counting.counts import PretokenCounts
+from .counting.settings import settings_of
 from .encoding.engine import TextEncoder
 from .errors import VocabularyError
 from .formats.ranks import live_merges
-from .settings import settings_of
 from .spec.rules import Template
 from .spec.spec import TextRules, TokenizerSpec
 from .tokenizer import Tokenizer

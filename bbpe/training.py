@@ -15,11 +15,11 @@ from .core.train import Trainer
 from .corpus.kinds import Format
 from .corpus.paths import CorpusPaths
 from .corpus.rowfiles import Rows
-from .counting import Report, count_files, count_texts, silent
-from .counts import Document, PretokenCounts
+from .counting.count import Report, count_files, count_texts, silent
+from .counting.counts import Document, PretokenCounts
+from .counting.settings import Settings, settings_of
 from .errors import CorpusError
 from .progress import Progress, resolve
-from .settings import Settings, settings_of
 from .spec.spec import TokenizerSpec
 from .spec.vocab import Vocab
 from .splitting.patterns import RUN_PARTS, Pattern

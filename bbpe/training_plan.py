@@ -11,8 +11,8 @@ import numpy as np
 
 from .budget import limit_of, parse_bytes, resident_bytes, shown
 from .core.train import TIE_RULES, merge_memory
+from .counting.settings import checked_specials
 from .errors import MemoryLimitError
-from .settings import checked_specials
 from .spec.rules import BLANK, BYTE_KEYS
 from .spec.spec import MAX_ID
 from .text import alphabet_to_bytes

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from .core.train_words import FrequencyTrainer, WordTrainer
 from .core.wordpiece import counted_words
-from .counting import Report
-from .counts import PretokenCounts
+from .counting.count import Report
+from .counting.counts import PretokenCounts
+from .counting.settings import Settings
 from .errors import CorpusError
 from .pipeline.normalizers import normalizer
 from .progress import Progress
-from .settings import Settings
 from .spec.models import WordPiece
 from .spec.rules import (
     BLANK,

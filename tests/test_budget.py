@@ -13,9 +13,9 @@ import pytest
 
 import bbpe
 from bbpe import budget, training_plan
-from bbpe import settings as count_settings
 from bbpe.budget import Budget, Limit, limit_of, resident_bytes
 from bbpe.core.train import merge_memory
+from bbpe.counting import settings as count_settings
 from bbpe.training_plan import check_memory, plan_of
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
@@ -181,7 +181,7 @@ from bbpe.budget import resident_bytes
 rng = random.Random(0)
 letters = "abcdefghijklmnop"
 words = dict.fromkeys(("".join(rng.choices(letters, k=16)) for _ in range(200_000)), 1)
-counts = bbpe.counts.kind_of("gpt2")
+counts = bbpe.counting.counts.kind_of("gpt2")
 table = bbpe.core.count.PretokenTable()
 for word in words:
     table.add(word.encode(), 1)
@@ -203,7 +203,7 @@ print(told / 1e6, peak / 1e6)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_merging_takes_what_the_error_says() -> None:
-    code = NEEDS.replace("import bbpe\n", "import bbpe, bbpe.counts, bbpe.core.count\n", 1)
+    code = NEEDS.replace("import bbpe\n", "import bbpe, bbpe.counting.counts, bbpe.core.count\n", 1)
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told, peak = map(float, done.stdout.split())

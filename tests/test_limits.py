@@ -16,9 +16,10 @@ import pytest
 from test_lent import in_process
 
 import bbpe
-from bbpe import threads, workers
+from bbpe import threads
 from bbpe.core.helper import Helper
 from bbpe.core.tasks import Tasks
+from bbpe.counting import workers
 from bbpe.threads import apart, imap, run, together
 
 TEXT = "héllo wörld 你好 some other words 12345 " * 60_000

@@ -17,7 +17,7 @@ from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe import reference
-from bbpe import settings as count_settings
+from bbpe.counting import settings as count_settings
 from bbpe.progress import Progress
 from bbpe.text import BYTE_ORDER
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import bbpe
 from bbpe.corpus.rowfiles import pyarrow_parquet
-from bbpe.counts import PretokenCounts
+from bbpe.counting.counts import PretokenCounts
 
 from .command import Command
 from .counting import add_counting, add_progress, counting_options, is_streamed, progress_of, stdin_texts

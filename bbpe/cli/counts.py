@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 
 import bbpe
-from bbpe.counts import PretokenCounts
+from bbpe.counting.counts import PretokenCounts
 
 from .command import Command, positive
 from .outputs import check_output, inputs_of

@@ -10,7 +10,7 @@ from typing import Any
 import bbpe
 from bbpe import formats
 from bbpe.core.count import PretokenTable
-from bbpe.counts import PretokenCounts
+from bbpe.counting.counts import PretokenCounts
 from bbpe.saving import proven
 from bbpe.tokenizer import Tokenizer
 

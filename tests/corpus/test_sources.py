@@ -17,11 +17,11 @@ import pytest
 
 import bbpe
 from bbpe import reference
-from bbpe import settings as count_settings
 from bbpe.corpus.chunks import Cutter, Place, Rules
 from bbpe.corpus.kinds import kind_of
 from bbpe.corpus.sources import Reading
-from bbpe.jobs import Files
+from bbpe.counting import settings as count_settings
+from bbpe.counting.corpus_parts import Files
 from bbpe.splitting.patterns import get_pattern
 
 TEXT = "".join(random.Random(3).choices(["word ", "  ", "\n", "é", "漢字", "1", "<s>"], k=3000)).encode() + b"\xff"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe import count_run
-from bbpe import settings as count_settings
+from bbpe.counting import run
+from bbpe.counting import settings as count_settings
 from bbpe.progress import Progress
 
 
@@ -22,7 +22,7 @@ class KilledError(Exception):
 def save_states_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a state saved after each of many small blocks."""
     monkeypatch.setattr(count_settings, "_BLOCK", 3000)
-    monkeypatch.setattr(count_run, "_CHECKPOINT_SECONDS", -1e9)
+    monkeypatch.setattr(run, "_CHECKPOINT_SECONDS", -1e9)
 
 
 def make_corpus(folder: Path) -> Path:

@@ -15,10 +15,10 @@ from operator import add
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from .core.count import PretokenTable
-from .corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
-from .errors import CorpusError
-from .splitting.patterns import Pattern, get_pattern
+from ..core.count import PretokenTable
+from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
+from ..errors import CorpusError
+from ..splitting.patterns import Pattern, get_pattern
 
 Document: TypeAlias = Literal["file", "line"]
 

@@ -18,21 +18,22 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe import jobs, reference
+from bbpe import reference
 from bbpe.core.count import PretokenTable
 from bbpe.corpus.chunks import Cutter
 from bbpe.corpus.sources import Reading
-from bbpe.counter import ChunkCounter
-from bbpe.counts import Summary
-from bbpe.jobs import Files
-from bbpe.settings import Settings, settings_of
+from bbpe.counting import corpus_parts
+from bbpe.counting.corpus_parts import Files
+from bbpe.counting.counter import ChunkCounter
+from bbpe.counting.counts import Summary
+from bbpe.counting.settings import Settings, settings_of
 
 
 @pytest.fixture
 def most(monkeypatch: pytest.MonkeyPatch) -> int:
     """What memory leaves for one text, as if it were little."""
     monkeypatch.setattr(Settings, "most", property(lambda self: 0 if self.max_memory is None else 20_000))
-    monkeypatch.setattr("bbpe.settings._BLOCK", 4096)
+    monkeypatch.setattr("bbpe.counting.settings._BLOCK", 4096)
     return 20_000
 
 
@@ -160,7 +161,7 @@ def test_places_of_a_forced_cut_are_not_taken_up(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a" * 50_000 + b" b" * 3000)
     rules = replace(settings_of("gpt2", max_pretoken_bytes=100).rules(), block=2000, most=8000)
     job, summary, table = Files([tmp_path / "a.txt"], Reading(block=2000)), Summary(), PretokenTable()
-    chunks = list(Cutter(rules).chunks(job.sources(jobs.Place())))
+    chunks = list(Cutter(rules).chunks(job.sources(corpus_parts.Place())))
     for chunk in chunks:
         summary += ChunkCounter(rules).count(chunk, table)
     assert sum(chunk.place is None for chunk in chunks) > 3

@@ -18,9 +18,9 @@ from threading import Event
 
 import numpy as np
 
-from .core.count import PretokenTable
-from .core.rows import hashes, sum_rows
-from .corpus.rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, writing
+from ..core.count import PretokenTable
+from ..core.rows import hashes, sum_rows
+from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, writing
 
 #: Places number the rows of a chunk below this bit, and the chunks above it.
 _WITHIN = 32

@@ -8,11 +8,11 @@ from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from typing import TypeAlias
 
-from .corpus.chunks import Rules
-from .corpus.sources import Reading
+from ..corpus.chunks import Rules
+from ..corpus.sources import Reading
+from .corpus_parts import Part, PartCounter
 from .counts import Summary
-from .jobs import Part, PartCounter
-from .tally import Lane
+from .spill import Lane
 
 #: Parts that wait for each of the other threads before this one counts a part itself.
 _WAITING = 2

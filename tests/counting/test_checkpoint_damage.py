@@ -13,8 +13,8 @@ import pytest
 from half_counts import count, error_of, make_corpus, make_half, save_states_quickly
 
 import bbpe
-from bbpe import checkpoint
 from bbpe.corpus.rowfiles import RunReader
+from bbpe.counting import checkpoint
 from bbpe.progress import Progress
 
 pytest.importorskip("pyarrow")

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe import budget, count_run
-from bbpe import settings as count_settings
+from bbpe import budget
+from bbpe.counting import run
+from bbpe.counting import settings as count_settings
 from bbpe.progress import Progress
 
 pytest.importorskip("pyarrow")
@@ -49,8 +50,8 @@ def corpus_folder(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def states_in_quick_succession(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_settings, "_BLOCK", 3000)
-    monkeypatch.setattr(count_run, "_FILES_PART", 5000)
-    monkeypatch.setattr(count_run, "_CHECKPOINT_SECONDS", -1e9)
+    monkeypatch.setattr(run, "_FILES_PART", 5000)
+    monkeypatch.setattr(run, "_CHECKPOINT_SECONDS", -1e9)
 
 
 def killed_after(reports: int) -> Any:

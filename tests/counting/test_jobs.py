@@ -12,11 +12,11 @@ import pytest
 from bbpe.core.count import PretokenTable
 from bbpe.corpus.chunks import Cutter, Place, Rules
 from bbpe.corpus.sources import Reading
-from bbpe.counter import ChunkCounter
-from bbpe.counts import Document, Summary
+from bbpe.counting.corpus_parts import Files, PartCounter
+from bbpe.counting.counter import ChunkCounter
+from bbpe.counting.counts import Document, Summary
+from bbpe.counting.settings import settings_of
 from bbpe.errors import CorpusError
-from bbpe.jobs import Files, PartCounter
-from bbpe.settings import settings_of
 
 SPECIALS = ["<|s|>", "\n\n"]
 WORDS = ["word", "Word", "é", "漢", "漢字", "1", "'s", ".", "<|s|>", " ", " ", "\n", "\n\n", "\r\n", "\xff"]

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from .corpus.kinds import Format
-from .corpus.paths import CorpusPaths, corpus_paths
-from .count_run import CountRun, Growth, Report
+from ..corpus.kinds import Format
+from ..corpus.paths import CorpusPaths, corpus_paths
+from ..errors import CorpusError
+from ..progress import Progress, resolve
+from ..text import Text
+from .corpus_parts import Files, Iterated
 from .counts import Document, PretokenCounts
-from .errors import CorpusError
-from .jobs import Files, Iterated
-from .progress import Progress, resolve
+from .run import CountRun, Growth, Report
 from .settings import Settings, settings_of
-from .text import Text
 
 __all__ = ["Report", "count", "count_files", "count_from_iterator", "count_texts", "silent"]
 

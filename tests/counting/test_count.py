@@ -17,8 +17,9 @@ from split_cases import SCHEMES
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe import budget, count_run, reference
-from bbpe import settings as count_settings
+from bbpe import budget, reference
+from bbpe.counting import run
+from bbpe.counting import settings as count_settings
 
 WORDS = ["word", "Word", "1", "'s", "'ll", ".", "!", "é", "漢", "<|s|>", "<|s|>>", "\xff", "verylongword" * 3]
 BLANKS = [" ", "  ", "\n", "\r\n", "\n\n", "\t", "\u3000", "\x85"]
@@ -75,8 +76,8 @@ def texts_of(folder: Path) -> list[bytes]:
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(count_settings, "_BLOCK", size)
-    monkeypatch.setattr(count_run, "_FILES_PART", 4 * size)
-    monkeypatch.setattr(count_run, "_TEXTS_PART", 2 * size)
+    monkeypatch.setattr(run, "_FILES_PART", 4 * size)
+    monkeypatch.setattr(run, "_TEXTS_PART", 2 * size)
 
 
 @pytest.mark.parametrize("document", ["file", "line"])

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from .budget import Budget, parse_bytes
-from .corpus.chunks import Rules
-from .corpus.kinds import Format, check_format
-from .corpus.sources import BLOCK, Reading
+from ..budget import Budget, parse_bytes
+from ..corpus.chunks import Rules
+from ..corpus.kinds import Format, check_format
+from ..corpus.sources import BLOCK, Reading
+from ..splitting.patterns import Pattern
+from ..threads import thread_count
 from .counts import Document, Kind, kind_of
-from .splitting.patterns import Pattern
-from .threads import thread_count
 
 #: Bytes of text that a worker counts at once.
 _BLOCK = BLOCK

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from .core.count import PretokenTable
-from .core.split import Splitter
-from .corpus.chunks import Chunk, Rules, spans_between
+from ..core.count import PretokenTable
+from ..core.split import Splitter
+from ..corpus.chunks import Chunk, Rules, spans_between
+from ..pipeline.special_tokens import Matcher
+from ..splitting.splitter import TextSplitter
 from .counts import Summary
-from .pipeline.special_tokens import Matcher
-from .splitting.splitter import TextSplitter
 
 
 class ChunkCounter:

@@ -18,7 +18,7 @@ import pytest
 from half_counts import KilledError, count, error_of, make_corpus, make_half, save_states_quickly, stopped_after
 
 import bbpe
-from bbpe import locking
+from bbpe.counting import locking
 from bbpe.progress import Progress
 
 pytest.importorskip("pyarrow")

@@ -12,17 +12,17 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from .budget import shown
-from .core.count import PretokenTable
-from .core.rows import gather
-from .corpus.chunks import Chunk, Cutter, Place, Rules
-from .corpus.kinds import File
-from .corpus.rowfiles import Rows
-from .corpus.sources import Buffers, Reading, Texts
+from ..budget import shown
+from ..core.count import PretokenTable
+from ..core.rows import gather
+from ..corpus.chunks import Chunk, Cutter, Place, Rules
+from ..corpus.kinds import File
+from ..corpus.rowfiles import Rows
+from ..corpus.sources import Buffers, Reading, Texts
+from ..errors import MemoryLimitError
+from ..text import Text, text_bytes
 from .counter import ChunkCounter
 from .counts import Summary
-from .errors import MemoryLimitError
-from .text import Text, text_bytes
 
 #: Bytes in which a place to cut a file is looked for first.
 _WINDOW = 1 << 12

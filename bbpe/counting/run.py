@@ -15,19 +15,19 @@ from pathlib import Path
 from threading import Event
 from typing import TypeAlias
 
-from .budget import Budget, affordable_threads, shown
+from ..budget import Budget, affordable_threads, shown
+from ..core.count import PretokenTable
+from ..corpus.chunks import Cutter, Place
+from ..corpus.rowfiles import Rows, pyarrow_parquet, regrouped, writing
+from ..errors import CorpusError
+from ..progress import Progress
+from ..threads import apart, submit_all
 from .checkpoint import Checkpoint, State, file_name
-from .core.count import PretokenTable
-from .corpus.chunks import Cutter, Place
-from .corpus.rowfiles import Rows, pyarrow_parquet, regrouped, writing
+from .corpus_parts import Files, Job, Part, as_parts, count_part
 from .counter import ChunkCounter
 from .counts import PretokenCounts, Summary, counts_of, spilled_counts
-from .errors import CorpusError
-from .jobs import Files, Job, Part, as_parts, count_part
-from .progress import Progress
 from .settings import Settings
-from .tally import joined, merged, parts_for, write_run
-from .threads import apart, submit_all
+from .spill import joined, merged, parts_for, write_run
 from .workers import Workers
 
 Report: TypeAlias = Callable[[Progress], None]

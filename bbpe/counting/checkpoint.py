@@ -20,11 +20,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from .corpus.chunks import Place
-from .corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
+from ..corpus.chunks import Place
+from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
+from ..errors import CorpusError
+from ..files import StrPath, write_atomic
 from .counts import Summary
-from .errors import CorpusError
-from .files import StrPath, write_atomic
 from .locking import FolderLock
 
 _VERSION = 2
