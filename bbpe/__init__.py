@@ -27,12 +27,12 @@ if TYPE_CHECKING:
         TokenNotFoundError,
         VocabularyError,
     )
-    from .extending import extend
     from .loading import load
-    from .pruning import prune
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
-    from .training import train, train_from_counts, train_from_iterator
+    from .training.extend import extend
+    from .training.prune import prune
+    from .training.train import train, train_from_counts, train_from_iterator
     from .types import Ragged
 
 __all__ = [
@@ -79,14 +79,14 @@ _ROOMS = {
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "
     "VocabularyError",
-    ".extending": "extend",
-    ".pruning": "prune",
+    ".training.extend": "extend",
+    ".training.prune": "prune",
     ".types": "Ragged",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",
     ".tokenizer": "Tokenizer",
-    ".training": "train train_from_counts train_from_iterator",
+    ".training.train": "train train_from_counts train_from_iterator",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe import budget, training_plan
+from bbpe import budget
 from bbpe.budget import Budget, Limit, limit_of, resident_bytes
 from bbpe.core.train import merge_memory
 from bbpe.counting import settings as count_settings
-from bbpe.training_plan import check_memory, plan_of
+from bbpe.training import plan
+from bbpe.training.plan import check_memory, plan_of
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 MB = 10**6
@@ -157,7 +158,7 @@ def peak_megabytes() -> int:
 
 def test_merging_fits_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     """Resident memory, less what of the need is there already, and the need: all of both, and no more."""
-    monkeypatch.setattr(training_plan, "resident_bytes", lambda: 100 * MB)
+    monkeypatch.setattr(plan, "resident_bytes", lambda: 100 * MB)
     pretokens, size, held = 10**6, 8 * MB, 70 * MB
     need = merge_memory(size, pretokens, 44) + size + 56 * pretokens
 

@@ -13,7 +13,7 @@ from ..files import StrPath, write_atomic
 from ..formats import gpt2_files
 from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
-from ..training import train_from_iterator
+from ..training.train import train_from_iterator
 
 
 class BBPETokenizer:

@@ -19,17 +19,17 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from .core.rows import sum_rows
-from .core.unigram_train import Pieces, substrings
-from .corpus.rowfiles import Rows
-from .errors import CorpusError
-from .progress import Progress
-from .spec.models import Unigram
-from .spec.rules import BLANK, Characters, Prepend, Replace
-from .spec.spec import TextRules, TokenizerSpec, make_spec
-from .spec.unigram import UNKNOWN_PENALTY
-from .splitting.patterns import PATTERNS
-from .threads import imap, thread_count
+from ..core.rows import sum_rows
+from ..core.unigram_train import Pieces, substrings
+from ..corpus.rowfiles import Rows
+from ..errors import CorpusError
+from ..progress import Progress
+from ..spec.models import Unigram
+from ..spec.rules import BLANK, Characters, Prepend, Replace
+from ..spec.spec import TextRules, TokenizerSpec, make_spec
+from ..spec.unigram import UNKNOWN_PENALTY
+from ..splitting.patterns import PATTERNS
+from ..threads import imap, thread_count
 
 Floats = npt.NDArray[np.float64]
 Points = npt.NDArray[np.uint32]

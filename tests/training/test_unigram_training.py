@@ -22,7 +22,7 @@ from bbpe.errors import CorpusError
 from bbpe.spec.models import Unigram
 from bbpe.spec.unigram import piece_scores
 from bbpe.splitting.patterns import RUN_PARTS
-from bbpe.unigram_training import _seeds, digamma, learn, unigram_words
+from bbpe.training.unigram import _seeds, digamma, learn, unigram_words
 
 #: Three sentences of the source document.
 SENTENCES = ["I like to eat apples", "I like apples", "我喜欢吃苹果"]

@@ -10,24 +10,24 @@ from functools import partial
 from itertools import islice
 from typing import Literal, Unpack
 
-from .core.count import PretokenTable
-from .core.train import Trainer
-from .corpus.kinds import Format
-from .corpus.paths import CorpusPaths
-from .corpus.rowfiles import Rows
-from .counting.count import Report, count_files, count_texts, silent
-from .counting.counts import Document, PretokenCounts
-from .counting.settings import Settings, settings_of
-from .errors import CorpusError
-from .progress import Progress, resolve
-from .spec.spec import TokenizerSpec
-from .spec.vocab import Vocab
-from .splitting.patterns import RUN_PARTS, Pattern
-from .text import BYTE_ORDER, Text, text_bytes
-from .tokenizer import Tokenizer
-from .training_plan import NO_LIMIT, ModelName, Plan, TieBreak, check_memory, model_options, plan_of, words_of
-from .unigram_training import UnigramOptions, separators, train_unigram, unigram_words
-from .word_training import Score, learn
+from ..core.count import PretokenTable
+from ..core.train import Trainer
+from ..corpus.kinds import Format
+from ..corpus.paths import CorpusPaths
+from ..corpus.rowfiles import Rows
+from ..counting.count import Report, count_files, count_texts, silent
+from ..counting.counts import Document, PretokenCounts
+from ..counting.settings import Settings, settings_of
+from ..errors import CorpusError
+from ..progress import Progress, resolve
+from ..spec.spec import TokenizerSpec
+from ..spec.vocab import Vocab
+from ..splitting.patterns import RUN_PARTS, Pattern
+from ..text import BYTE_ORDER, Text, text_bytes
+from ..tokenizer import Tokenizer
+from .plan import NO_LIMIT, ModelName, Plan, TieBreak, check_memory, model_options, plan_of, words_of
+from .unigram import UnigramOptions, separators, train_unigram, unigram_words
+from .words import Score, learn
 
 #: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
 VISITS = 1 << 20

@@ -9,15 +9,15 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .budget import limit_of, parse_bytes, resident_bytes, shown
-from .core.train import TIE_RULES, merge_memory
-from .counting.settings import checked_specials
-from .errors import MemoryLimitError
-from .spec.rules import BLANK, BYTE_KEYS
-from .spec.spec import MAX_ID
-from .text import alphabet_to_bytes
-from .unigram_training import UnigramOptions, check_unigram
-from .word_training import WordPlan, word_plan
+from ..budget import limit_of, parse_bytes, resident_bytes, shown
+from ..core.train import TIE_RULES, merge_memory
+from ..counting.settings import checked_specials
+from ..errors import MemoryLimitError
+from ..spec.rules import BLANK, BYTE_KEYS
+from ..spec.spec import MAX_ID
+from ..text import alphabet_to_bytes
+from .unigram import UnigramOptions, check_unigram
+from .words import WordPlan, word_plan
 
 #: Which of several pairs of equal count is merged; "strings" is for BPE of characters.
 TieBreak: TypeAlias = Literal["ids", "bytes", "first", "strings"]

@@ -11,19 +11,19 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from .core.train import Trainer
-from .corpus.kinds import Format
-from .corpus.paths import CorpusPaths
-from .counting.count import Report, count_files, silent
-from .counting.counts import Document, PretokenCounts
-from .counting.settings import settings_of
-from .errors import CorpusError, VocabularyError
-from .progress import Progress, resolve
-from .spec.spec import TextRules, TokenizerSpec
-from .text import BYTE_ORDER
-from .tokenizer import Tokenizer
-from .training import VISITS
-from .training_plan import Plan, TieBreak, check_memory, plan_of
+from ..core.train import Trainer
+from ..corpus.kinds import Format
+from ..corpus.paths import CorpusPaths
+from ..counting.count import Report, count_files, silent
+from ..counting.counts import Document, PretokenCounts
+from ..counting.settings import settings_of
+from ..errors import CorpusError, VocabularyError
+from ..progress import Progress, resolve
+from ..spec.spec import TextRules, TokenizerSpec
+from ..text import BYTE_ORDER
+from ..tokenizer import Tokenizer
+from .plan import Plan, TieBreak, check_memory, plan_of
+from .train import VISITS
 
 
 def extend(

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .corpus.paths import CorpusPaths
-from .counting.count import count_files, silent
-from .counting.counts import PretokenCounts
-from .counting.settings import settings_of
-from .encoding.engine import TextEncoder
-from .errors import VocabularyError
-from .formats.ranks import live_merges
-from .spec.rules import Template
-from .spec.spec import TextRules, TokenizerSpec
-from .tokenizer import Tokenizer
+from ..corpus.paths import CorpusPaths
+from ..counting.count import count_files, silent
+from ..counting.counts import PretokenCounts
+from ..counting.settings import settings_of
+from ..encoding.engine import TextEncoder
+from ..errors import VocabularyError
+from ..formats.ranks import live_merges
+from ..spec.rules import Template
+from ..spec.spec import TextRules, TokenizerSpec
+from ..tokenizer import Tokenizer
 
 # what lies beside a tokenizer.json and names ids
 _WITH_IDS = ("added_tokens.json", "generation_config.json")

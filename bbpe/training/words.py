@@ -16,16 +16,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .core.train_words import FrequencyTrainer, WordTrainer
-from .core.wordpiece import counted_words
-from .counting.count import Report
-from .counting.counts import PretokenCounts
-from .counting.settings import Settings
-from .errors import CorpusError
-from .pipeline.normalizers import normalizer
-from .progress import Progress
-from .spec.models import WordPiece
-from .spec.rules import (
+from ..core.train_words import FrequencyTrainer, WordTrainer
+from ..core.wordpiece import counted_words
+from ..counting.count import Report
+from ..counting.counts import PretokenCounts
+from ..counting.settings import Settings
+from ..errors import CorpusError
+from ..pipeline.normalizers import normalizer
+from ..progress import Progress
+from ..spec.models import WordPiece
+from ..spec.rules import (
     BLANK,
     BYTE_KEYS,
     BertNormalizer,
@@ -36,8 +36,8 @@ from .spec.rules import (
     Replace,
     bert_template,
 )
-from .spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
-from .splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
+from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
+from ..splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
 
 Score: TypeAlias = Literal["frequency", "pmi"]
 WordTies: TypeAlias = Literal["ids", "strings"]

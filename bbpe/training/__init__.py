@@ -1,0 +1,1 @@
+"""Counted pretokens to a tokenizer."""
