@@ -17,7 +17,8 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 CHILD = """
 import itertools, os, random, signal, sys, threading, time
 import bbpe
-from bbpe import budget, settings
+from bbpe import budget
+from bbpe.counting import settings
 
 phase, options = sys.argv[1], eval(sys.argv[2])
 sent = 0.0

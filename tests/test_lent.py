@@ -203,7 +203,7 @@ import gc
 import bbpe
 from bbpe.core.encoder import Encoder
 from bbpe.core.parts import Parts, _Loan
-from bbpe.parallel import run
+from bbpe.threads import run
 tok = bbpe.train_from_iterator(["see my eyes first, see my dogs"] * 9, 300)
 encoder, text = tok._encoder.encoder, "hello world, this is a text. " * 2000
 cuts = encoder.cuts(text, 4096)

@@ -181,10 +181,10 @@ def test_a_run_that_is_gone_is_named(corpus_folder: Path, tmp_path: Path) -> Non
 CHILD = """
 import sys
 import bbpe
-from bbpe import count_run, settings
+from bbpe.counting import run, settings
 
 settings._BLOCK = 1 << 16
-count_run._CHECKPOINT_SECONDS = 0.005
+run._CHECKPOINT_SECONDS = 0.005
 files, folder, output, memory = sys.argv[1:]
 print("begins", flush=True)
 counts = bbpe.count(files, pattern="gpt2", checkpoint=folder, max_memory=memory or None, threads=2)

@@ -116,7 +116,7 @@ GROWTH = """
 import random, sys
 from bbpe.core.count import PretokenTable
 from bbpe.core.train import Trainer, merge_memory
-from bbpe.normalize import BYTE_ORDER
+from bbpe.text import BYTE_ORDER
 
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
