@@ -412,6 +412,6 @@ class Tokenizer(Measures):
         >>> tok.as_huggingface()(["low", "lower"])["input_ids"]  # doctest: +SKIP
         [[257], [257, 68, 81]]
         """
-        from .compat.huggingface import as_huggingface
+        from .compat.transformers import as_huggingface
 
         return as_huggingface(self, **options)

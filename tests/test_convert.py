@@ -16,12 +16,12 @@ from vocabularies import MERGES, byte_level, document, sequence, small_spec, spl
 import bbpe
 from bbpe import formats
 from bbpe.cli import main
-from bbpe.formats import tokenizer_json
+from bbpe.formats.huggingface import tokenizer_json
+from bbpe.report.verify import differences, first_difference, hard_texts
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.closest_pattern import PROBES, nearest
 from bbpe.splitting.patterns import PATTERNS, get_pattern
-from bbpe.verify import differences, first_difference, hard_texts
 
 FILES = {"huggingface": "b.json", "tiktoken": "b.tiktoken", "gpt2": "b", "vocab_txt": "b-txt", "gguf": "b.gguf"}
 Call = Callable[..., tuple[int, str, str]]

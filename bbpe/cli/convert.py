@@ -9,9 +9,9 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.corpus.paths import corpus_paths
+from bbpe.report.verify import Difference, differences, hard_texts
 from bbpe.saving import proven
 from bbpe.tokenizer import Tokenizer
-from bbpe.verify import Difference, differences, hard_texts
 
 from .command import Command, add_format, add_pattern, load_named
 from .outputs import check_output, inputs_of

@@ -13,7 +13,7 @@ from pathlib import Path
 from bbpe.atomic import check_replaceable
 from bbpe.corpus.paths import corpus_paths
 from bbpe.formats import FORMATS
-from bbpe.formats.tokenizer_json import BESIDE
+from bbpe.formats.huggingface.tokenizer_json import BESIDE
 
 from .streams import STDIN
 

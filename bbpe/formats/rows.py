@@ -60,7 +60,7 @@ _JSON_KEYS = rb"version|truncation|padding|added_tokens|pre_tokenizer|normalizer
 #: Formats by name.  Where several fit a folder, or a file whose name does not decide, the first is taken.
 FORMATS: dict[str, Format] = {
     "huggingface": Format(
-        "tokenizer.json", "tokenizer_json", (("tokenizer.json",),),
+        "tokenizer.json", "huggingface.tokenizer_json", (("tokenizer.json",),),
         re.compile(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
     ),
     "tiktoken": Format(
@@ -90,7 +90,7 @@ FORMATS: dict[str, Format] = {
         "a tekken.json", "tekken", (("tekken.json",),),
         re.compile(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
     ),
-    "gguf": Format("a GGUF model", "gguf", ((".gguf",),), re.compile(rb"GGUF")),
+    "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), re.compile(rb"GGUF")),
     "sentencepiece": Format(
         "a SentencePiece .model", "sentencepiece", (("tokenizer.model",),),
         re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),

@@ -11,16 +11,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..pipeline.special_tokens import END_OF_TEXT
-from ..spec.spec import TextRules, TokenizerSpec
-from ..splitting.patterns import Pattern
-from .gguf_bpe import byte_level_pieces, read_byte_level
-from .gguf_fields import read_fields
-from .gguf_pieces import BPE, UNIGRAM, read_pieces, written_pieces
-from .known import check_special_tokens
-from .pieces import UNKNOWN, Piece, PieceModel
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...pipeline.special_tokens import END_OF_TEXT
+from ...spec.spec import TextRules, TokenizerSpec
+from ...splitting.patterns import Pattern
+from ..known import check_special_tokens
+from ..pieces import UNKNOWN, Piece, PieceModel
+from .bpe import byte_level_pieces, read_byte_level
+from .fields import read_fields
+from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
 
 _BYTE_LEVEL = "gpt2"
 

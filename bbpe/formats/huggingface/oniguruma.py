@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import regex
 
-from ..errors import PatternError
-from ..files import StrPath
-from ..splitting.pattern_limits import check_size
-from ..splitting.patterns import PATTERNS
+from ...errors import PatternError
+from ...files import StrPath
+from ...splitting.pattern_limits import check_size
+from ...splitting.patterns import PATTERNS
 
-# Named patterns are compared with Oniguruma on random text (tests/test_formats.py).  This one needs another
+# Named patterns are compared with Oniguruma on random text (tests/formats/test_formats.py).  This one needs another
 # spelling there: under (?i) "st" would match the ligature U+FB06 and [\p{L}] the mark U+0345, which no class
 # of ours matches.
 _SPELLED = {

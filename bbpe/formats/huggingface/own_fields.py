@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..spec.models import Unigram
-from ..spec.spec import TokenizerSpec
-from .reading import Fields, shown
+from ...spec.models import Unigram
+from ...spec.spec import TokenizerSpec
+from ..reading import Fields, shown
 
 _NAME = "bbpe"
 _FLOAT = "float32"

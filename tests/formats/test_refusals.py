@@ -16,7 +16,7 @@ import bbpe
 from bbpe import formats
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
-from bbpe.formats.gguf_metadata import read_metadata
+from bbpe.formats.gguf.metadata import read_metadata
 from bbpe.pipeline import charsmap
 from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
 from bbpe.spec.models import Unigram, WordPiece

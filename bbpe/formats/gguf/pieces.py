@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import Pattern
-from .gguf_fields import PREFIX, GGUFFields
-from .pieces import BYTE, Piece, PieceModel, pieces_of, spec_of
-from .reading import about
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...spec.spec import TokenizerSpec
+from ...splitting.patterns import Pattern
+from ..pieces import BYTE, Piece, PieceModel, pieces_of, spec_of
+from ..reading import about
+from .fields import PREFIX, GGUFFields
 
 BPE, UNIGRAM = "llama", "t5"
 # what llama.cpp puts around a text when the file does not say

@@ -16,7 +16,7 @@ from vocabularies import MERGES, keys, merge_lines, small_spec, vocab_of
 import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
-from bbpe.formats.gguf_bpe import _PRE, _WRITTEN
+from bbpe.formats.gguf.bpe import _PRE, _WRITTEN
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.rules import Template
 from bbpe.spec.spec import TokenizerSpec, make_spec

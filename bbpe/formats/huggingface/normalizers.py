@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from ..errors import PatternError, VocabularyError
-from ..files import StrPath
-from ..pipeline.charsmap import check_charsmap
-from ..spec.rules import (
+from ...errors import PatternError, VocabularyError
+from ...files import StrPath
+from ...pipeline.charsmap import check_charsmap
+from ...spec.rules import (
     BertNormalizer,
     Lowercase,
     Normalizer,
@@ -19,9 +19,9 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
-from ..splitting.regexes import compiled
+from ...splitting.regexes import compiled
+from ..reading import Fields, parts_of
 from .oniguruma import from_oniguruma, to_oniguruma
-from .reading import Fields, parts_of
 
 _KNOWN = (
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled, BertNormalizer or a Sequence"

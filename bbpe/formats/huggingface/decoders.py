@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..files import StrPath
-from ..spec.models import WordPiece
-from ..spec.rules import BLANK, PREPEND_SCHEMES, Characters, PrependScheme
-from ..spec.spec import TokenizerSpec
-from .reading import Fields, parts_of, shown
+from ...files import StrPath
+from ...spec.models import WordPiece
+from ...spec.rules import BLANK, PREPEND_SCHEMES, Characters, PrependScheme
+from ...spec.spec import TokenizerSpec
+from ..reading import Fields, parts_of, shown
 
 _KNOWN = (
     "expected ByteLevel, or for tokens of characters Metaspace or a Sequence of Replace (U+2581 by a blank), "

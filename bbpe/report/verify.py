@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .formats.ranks import live_merges
-from .tokenizer import Tokenizer
+from ..formats.ranks import live_merges
+from ..tokenizer import Tokenizer
 
 _PAIRS = 20_000
 _SHOWN = 4  # tokens on either side of a difference

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import PatternError, VocabularyError
-from ..files import StrPath
-from ..spec.rules import (
+from ...errors import PatternError, VocabularyError
+from ...files import StrPath
+from ...spec.rules import (
     BEHAVIORS,
     BLANK,
     Behavior,
@@ -25,14 +25,14 @@ from ..spec.rules import (
     Whitespace,
     WhitespaceSplit,
 )
-from ..spec.spec import TokenizerSpec
-from ..splitting.pattern_limits import MOST_STEPS
-from ..splitting.patterns import PATTERNS, Pattern, recognise
-from ..splitting.regexes import compiled
+from ...spec.spec import TokenizerSpec
+from ...splitting.pattern_limits import MOST_STEPS
+from ...splitting.patterns import PATTERNS, Pattern, recognise
+from ...splitting.regexes import compiled
+from ..reading import Fields, parts_of
 from .decoders import read_prepend_scheme
 from .normalizers import read_pattern
 from .oniguruma import from_oniguruma, to_oniguruma
-from .reading import Fields, parts_of
 
 _GPT2 = PATTERNS["gpt2"].steps[0]
 _KNOWN = (

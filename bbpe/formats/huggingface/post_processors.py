@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ..files import StrPath
-from ..spec.rules import Template
-from ..spec.spec import MAX_ID, TokenizerSpec
-from .reading import Fields, parts_of, shown
+from ...files import StrPath
+from ...spec.rules import Template
+from ...spec.spec import MAX_ID, TokenizerSpec
+from ..reading import Fields, parts_of, shown
 
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"
 _MOST_TYPES = (1 << 32) - 1  # which have 32 bits in HF's `tokenizers`

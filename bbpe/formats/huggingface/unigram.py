@@ -6,13 +6,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..spec.models import Unigram
-from ..spec.rules import Characters
-from ..spec.spec import TokenizerSpec
-from ..spec.unigram import piece_scores
-from .character_keys import keys_of_characters, read_keys
+from ...spec.models import Unigram
+from ...spec.rules import Characters
+from ...spec.spec import TokenizerSpec
+from ...spec.unigram import piece_scores
+from ..character_keys import keys_of_characters, read_keys
+from ..reading import Fields, shown
 from .own_fields import read_own_fields, write_own_fields
-from .reading import Fields, shown
 
 
 def read_unigram(

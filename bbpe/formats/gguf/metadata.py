@@ -12,8 +12,8 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, BinaryIO, NoReturn
 
-from ..errors import VocabularyError
-from ..files import StrPath, open_file
+from ...errors import VocabularyError
+from ...files import StrPath, open_file
 
 _STRING, _ARRAY = 8, 9
 # the `struct` code of each kind of number

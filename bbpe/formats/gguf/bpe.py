@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..spec.spec import TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .gguf_fields import PREFIX, GGUFFields
-from .keys import keys_of, merge_keys, merged_bytes, tokens_of
-from .pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
-from .ranks import live_merges
-from .reading import about
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...spec.spec import TokenizerSpec, make_spec
+from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..keys import keys_of, merge_keys, merged_bytes, tokens_of
+from ..pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
+from ..ranks import live_merges
+from ..reading import about
+from .fields import PREFIX, GGUFFields
 
 _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 

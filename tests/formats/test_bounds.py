@@ -17,7 +17,8 @@ import bbpe
 from bbpe import files, formats
 from bbpe.errors import VocabularyError
 from bbpe.files import ReadFile, open_file, read_bytes
-from bbpe.formats import gguf_metadata, reading, sentencepiece
+from bbpe.formats import reading, sentencepiece
+from bbpe.formats.gguf import metadata
 from bbpe.formats.known import rank_text
 from bbpe.spec.spec import MAX_ID
 
@@ -197,7 +198,7 @@ def test_strings_of_gguf_that_are_there_and_too_long(tmp_path: Path) -> None:
     path = tmp_path / "x.gguf"
     long, name = 1 << 39, PREFIX + "pre"
     sparse(path, b"GGUF" + pack("<IQQ", 3, 0, 1) + string(name) + pack("<IQ", 8, long))
-    refused(path, f"{name} has {long} bytes, and more than {gguf_metadata._MOST_BYTES} are kept")
+    refused(path, f"{name} has {long} bytes, and more than {metadata._MOST_BYTES} are kept")
     sparse(path, b"GGUF" + pack("<IQQ", 3, 0, 1) + pack("<Q", long))
     refused(path, f"byte 24: found a name of {long} bytes; expected at most 65535")
     # what is not kept is passed over
@@ -209,7 +210,7 @@ def test_many_strings_of_gguf_have_one_limit(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "x.gguf"
     path.write_bytes(gguf(vocabulary()))
     assert bbpe.load(path).vocab_size == 269
-    monkeypatch.setattr(gguf_metadata, "_MOST_BYTES", 300)
+    monkeypatch.setattr(metadata, "_MOST_BYTES", 300)
     refused(path, f"{PREFIX}tokens has ", "and more than 300 are kept")
 
 
@@ -217,7 +218,7 @@ def test_gguf_that_is_cut_while_it_is_read(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "x.gguf"
     path.write_bytes(gguf(vocabulary()) + bytes(1 << 20))
     monkeypatch.setattr(
-        gguf_metadata, "open_file", lambda given: _Meanwhile(open_file(given), lambda: os.truncate(path, 0))
+        metadata, "open_file", lambda given: _Meanwhile(open_file(given), lambda: os.truncate(path, 0))
     )
     refused(path, "and the file was cut while it was read")
 

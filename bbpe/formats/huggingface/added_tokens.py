@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import VocabularyError
-from ..spec.rules import Normalizer, TokenOptions
-from ..spec.spec import MAX_ID, TokenizerSpec
-from .reading import Fields
+from ...errors import VocabularyError
+from ...spec.rules import Normalizer, TokenOptions
+from ...spec.spec import MAX_ID, TokenizerSpec
+from ..reading import Fields
 
 
 @dataclass(frozen=True)

@@ -12,27 +12,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..spec.models import Unigram, WordPiece
-from ..spec.rules import BLANK, Characters, Replace
-from ..spec.spec import TextRules, TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from ..text import bytes_to_alphabet
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...spec.models import Unigram, WordPiece
+from ...spec.rules import BLANK, Characters, Replace
+from ...spec.spec import TextRules, TokenizerSpec, make_spec
+from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ...text import bytes_to_alphabet
+from ..character_keys import key_of, keys_of_characters, read_keys
+from ..keys import MergeKeys, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
+from ..known import check_special_tokens
+from ..ranks import live_merges
+from ..reading import Fields, about, read_file, read_json, shown
+from ..rows import FORMATS
+from ..wordpiece import read_wordpiece, write_wordpiece
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
-from .character_keys import key_of, keys_of_characters, read_keys
 from .decoders import Decoder, read_decoder, write_decoder
-from .keys import MergeKeys, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
-from .known import check_special_tokens
 from .normalizers import read_normalizers, write_normalizers
 from .own_fields import read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
-from .ranks import live_merges
-from .reading import Fields, about, read_file, read_json, shown
-from .rows import FORMATS
 from .unigram import read_unigram, write_unigram
-from .wordpiece import read_wordpiece, write_wordpiece
 
 NAMES = FORMATS["huggingface"].names
 #: What lies beside the file in a folder and says nothing about ids; it is carried along.

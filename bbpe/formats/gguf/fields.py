@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..spec.rules import Template
-from .gguf_metadata import read_metadata
-from .keys import MergeKeys
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...spec.rules import Template
+from ..keys import MergeKeys
+from .metadata import read_metadata
 
 PREFIX = "tokenizer.ggml."
 
