@@ -151,7 +151,7 @@ fuzz: $(VENV)/tested $(ASAN_CORE)
 
 # loading, encoding and freeing again and again, under valgrind's eyes where it is installed, and without
 leaks: $(VENV)/tested
-	$(BIN)/python -m pytest -m "long or not long" tests/test_leaks.py
+	$(BIN)/python -m pytest -m "long or not long" tests/core/test_leaks.py
 
 # a journey under valgrind, over a build in which all that is read was written: no value that was never set decides anything
 memcheck: $(VENV)/tested

@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 
 import bbpe
+from bbpe.cli import display
 from bbpe.errors import BBPEError, CorpusError
 from bbpe.tokenizer import Tokenizer
-from bbpe.views import terminal
 
 from .command import Command, positive
 from .streams import say, say_json
@@ -149,8 +149,8 @@ def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) 
     head = b"".join(islice((line for line in text.splitlines(keepends=True) if line.strip()), _SAMPLE_LINES))
     tokens = [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_bytes(head)]
     say(f"sample   the first lines of {path.name}, a token a field")
-    coloured = colour == "always" or (colour == "auto" and terminal.shows_colour(sys.stdout))
-    say(terminal.sample(tokens, colour=coloured).rstrip("\n"))
+    coloured = colour == "always" or (colour == "auto" and display.shows_colour(sys.stdout))
+    say(display.sample(tokens, colour=coloured).rstrip("\n"))
 
 
 COMMAND = Command("demo", "Train on Python's own sources, save, load, encode and check.", _add_arguments, _run)

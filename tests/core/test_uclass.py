@@ -12,7 +12,7 @@ from split_cases import ONE_A_CLASS
 
 from bbpe.core.split import UNICODE_VERSION
 
-CSRC = Path(__file__).resolve().parent.parent / "csrc"
+CSRC = Path(__file__).resolve().parents[2] / "csrc"
 
 
 @pytest.fixture(scope="module")

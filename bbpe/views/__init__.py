@@ -1,1 +1,0 @@
-"""Ways of looking at tokens."""
