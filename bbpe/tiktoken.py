@@ -58,7 +58,7 @@ class Encoding:
         self._engine: TextEncoder = tokenizer._encoder
         self._special_tokens: dict[str, int] = {**spec.added_tokens, **spec.special_tokens}
         self._special_token_values = set(self._special_tokens.values())
-        self.max_token_value = tokenizer.max_token_value
+        self.max_token_value = tokenizer.vocab_size - 1
         self._refused = _any_of(self._special_tokens)
         self._search = lru_cache(maxsize=128)(_any_of)
         self._matcher = lru_cache(maxsize=128)(self._make_matcher)
@@ -187,7 +187,7 @@ class Encoding:
 
     def token_byte_values(self) -> list[bytes]:
         """Return the bytes of all ordinary tokens, in the order of bytes."""
-        return self._tokenizer.token_byte_values()
+        return sorted(self._tokenizer.spec.vocab.values())
 
     @property
     def eot_token(self) -> int:

@@ -3,48 +3,64 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from . import formats
 from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
-from .corpus.kinds import Format, check_format
-from .corpus.paths import CorpusPaths, corpus_paths
-from .corpus.sources import Reading
-from .encoding import file_ids
-from .encoding.engine import CacheInfo, TextEncoder, id_dtype
-from .encoding.file_ids import Document, FileEncoder
-from .encoding.measures import Measures, as_batch
-from .encoding.nbest import UnigramWays
+from .core.offsets import map_spans
+from .corpus.kinds import Format
+from .corpus.paths import CorpusPaths
+from .encoding.decode import Decoder, Ids, Rows
+from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
+from .encoding.file_ids import FileEncoder
+from .encoding.limits import Padding, Side, as_batch, check_side, checked_limit, truncated
+from .encoding.nbest import UnigramWays, is_canonical
+from .encoding.offsets import located
 from .encoding.rule_encoder import RuleEncoder, text_encoder
+from .encoding.stream import StreamDecoder, UnknownIds
+from .encoding.vocabulary import Vocabulary
+from .formats.saving import Part, proven
 from .lazy import FirstUse
 from .pipeline.special_tokens import Selection, SpecialTokens
-from .saving import Part, save
-from .spec.spec import TokenizerSpec, decoded_tokens, is_of_text, make_spec, other_tokens, vocab_of_ranks
+from .spec.fingerprint import fingerprint
+from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
-from .text import Text, bytes_to_alphabet
+from .text import Text
 from .threads import check_threads
 from .types import Ragged
 
-if TYPE_CHECKING:
-    from .tiktoken import Encoding
+#: What offsets count: characters (the indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript's, Java's).
+Unit: TypeAlias = Literal["char", "byte", "utf16"]
+_T = TypeVar("_T", bound=Text)
 
 
-class Tokenizer(Measures):
-    """A byte-level BPE tokenizer.
+class Tokenizer:
+    """A tokenizer: an immutable value that turns texts into ids and ids into texts.
 
-    Made by `bbpe.train`, `bbpe.load`, `Tokenizer.from_merges` or `Tokenizer.from_ranks`; equal, hashable
-    and picklable by content; safe to share between threads and with forked children.
+    `bbpe.train`, `bbpe.load`, `bbpe.get_encoding`, `Tokenizer.from_merges` and `Tokenizer.from_ranks` make one.
+    Tokenizers are equal, hashable and picklable by content: everything that can change an id or a text counts. They can
+    be shared between threads and with forked children.
 
-    >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=260)
-    >>> tok.decode(tok.encode("slow")) == "slow"
-    True
+    Methods that encode have two arguments in common. `allowed_special` names the special tokens that are looked for in
+    a text: `"all"` or a set of them; any other special token in a text is plain text. `disallowed_special`, `"all"` or
+    a set, names those that raise `SpecialTokenError` where a text holds them and they are not allowed.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=260)
+        >>> tok.decode(tok.encode("slow")) == "slow"
+        True
+
     """
+
+    #: Everything that the tokenizer is, as data.
+    spec: TokenizerSpec
+    _around: tuple[tuple[int, ...], tuple[int, ...]]
 
     def __init__(self, spec: TokenizerSpec) -> None:
         if not isinstance(spec, TokenizerSpec):
@@ -55,20 +71,21 @@ class Tokenizer(Measures):
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
 
-    _around: tuple[tuple[int, ...], tuple[int, ...]]
-
     @FirstUse
     def _encoder(self) -> TextEncoder:
         return text_encoder(self.spec)
 
     @FirstUse
-    def _tokens(self) -> TokenBytes:
-        return TokenBytes(self.spec.vocab, other_tokens(self.spec))
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.spec)
 
     @FirstUse
+    def _decoder(self) -> Decoder:
+        return Decoder(self.spec, self._vocabulary.tokens)
+
+    @property
     def _token_bytes(self) -> TokenBytes:
-        written = decoded_tokens(self.spec)
-        return self._tokens if written is None else TokenBytes(*written)
+        return self._decoder.token_bytes
 
     @FirstUse
     def _specials(self) -> SpecialTokens:
@@ -83,72 +100,97 @@ class Tokenizer(Measures):
 
     @classmethod
     def from_merges(
-        cls,
-        vocab: Mapping[int, bytes],
-        merges: Iterable[tuple[bytes, bytes]],
-        *,
-        pattern: str | Sequence[str],
-        special_tokens: Mapping[str, int] | None = None,
-        name: str | None = None,
-    ) -> Tokenizer:
-        """Make a tokenizer of ids to bytes and merges in order of priority (merge-list mode, as HF's).
+        cls, vocab: Mapping[int, bytes], merges: Iterable[tuple[bytes, bytes]], *, pattern: str | Sequence[str],
+        special_tokens: Mapping[str, int] | None = None, name: str | None = None,
+    ) -> Tokenizer:  # fmt: skip
+        """Make a tokenizer of a vocabulary and a list of merges, as HF's `tokenizers` keeps them.
 
-        Raises `VocabularyError` when the two do not fit together and `PatternError` on an unknown pattern.
+        Args:
+            vocab: Ids to the bytes of ordinary tokens.
+            merges: Pairs of tokens in order of priority.
+            pattern: The name of a split pattern, a regex, or several regexes that split one after another.
+            special_tokens: Special tokens to their ids.
+            name: A name, which changes nothing.
+
+        Raises:
+            VocabularyError: The vocabulary and the merges do not fit together.
+            PatternError: The pattern is unknown or cannot be followed.
+
+        Example:
+            >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"lo"}
+            >>> Tokenizer.from_merges(vocab, [(b"l", b"o")], pattern="gpt2").encode("low")
+            [256, 119]
+
         """
         chosen = get_pattern(pattern)
         return cls(make_spec(vocab, merges, pattern=chosen, special_tokens=special_tokens, name=name))
 
     @classmethod
     def from_ranks(
-        cls,
-        ranks: Mapping[bytes, int],
-        *,
-        pattern: str | Sequence[str],
-        special_tokens: Mapping[str, int] | None = None,
-        name: str | None = None,
-    ) -> Tokenizer:
-        """Make a tokenizer of tokens to ranks, which are the ids (rank mode, as tiktoken's).
+        cls, ranks: Mapping[bytes, int], *, pattern: str | Sequence[str],
+        special_tokens: Mapping[str, int] | None = None, name: str | None = None,
+    ) -> Tokenizer:  # fmt: skip
+        """Make a tokenizer of tokens and their ranks, which are the ids, as tiktoken keeps them.
 
-        Any two neighbours merge whose concatenation is a token, the lowest rank first; a pretoken that is
-        itself a token is that token.  Raises as `from_merges` does.
+        Any two neighbours merge whose concatenation is a token, the lowest rank first; a pretoken that is a token is
+        that token.
+
+        Args:
+            ranks: The bytes of ordinary tokens to their ranks.
+            pattern: The name of a split pattern, a regex, or several regexes that split one after another.
+            special_tokens: Special tokens to their ids.
+            name: A name, which changes nothing.
+
+        Raises:
+            VocabularyError: The ranks are no vocabulary of all 256 bytes.
+            PatternError: The pattern is unknown or cannot be followed.
+
+        Example:
+            >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256}
+            >>> Tokenizer.from_ranks(ranks, pattern="gpt2").encode("low")
+            [256, 119]
+
         """
-        vocab = vocab_of_ranks(ranks)
-        chosen = get_pattern(pattern)
-        return cls(
-            make_spec(vocab, None, pattern=chosen, special_tokens=special_tokens, whole_pretokens=True, name=name)
-        )
+        vocab, chosen = vocab_of_ranks(ranks), get_pattern(pattern)
+        spec = make_spec(vocab, None, pattern=chosen, special_tokens=special_tokens, whole_pretokens=True, name=name)
+        return cls(spec)
 
     # -- encoding ------------------------------------------------------------------------------------
 
     @short_first
     def encode(
-        self,
-        text: Text,
-        *,
-        pair: Text | None = None,
-        allowed_special: Selection = (),
-        disallowed_special: Selection = (),
-        add_special_tokens: bool = False,
-        dropout: float = 0.0,
+        self, text: Text, *, pair: Text | None = None, allowed_special: Selection = (),
+        disallowed_special: Selection = (), add_special_tokens: bool = False, dropout: float = 0.0,
         seed: int | None = None,
-    ) -> list[int]:
-        """Return the ids of a text, or of a text and its `pair` in one row.
+    ) -> list[int]:  # fmt: skip
+        """Return the ids of a text, or of a text and its pair in one row.
 
-        Special tokens in the text are plain text unless allowed: `"all"` or a set of them.  One that is
-        disallowed and not allowed raises `SpecialTokenError`, naming it and its place.  Bytes that are not
-        UTF-8 are encoded as the bytes they are; in a `str` a lone surrogate is U+FFFD.  `add_special_tokens` puts what
-        the tokenizer's template has around a text (BOS, EOS), or around and between two, around its ids; without a
-        template that is nothing.  A template without a form for pairs raises `ValueError`.
+        Args:
+            text: A `str`, in which a lone surrogate is read as U+FFFD, or bytes, which need not be UTF-8.
+            pair: A second text, after the first in the same row.
+            allowed_special: Special tokens to look for: "all" or a set of them.
+            disallowed_special: Special tokens to refuse: "all" or a set of them.
+            add_special_tokens: Whether to put around the ids what the tokenizer's template has there (BOS, EOS, and
+                what is between two texts). Without a template that is nothing.
+            dropout: The probability, 0 to 1, of skipping a merge whenever it could be made (Provilkov et al., 2020,
+                "BPE-Dropout"); whole pretokens are not looked up then.
+            seed: 0 to 2**64 - 1. The same seed gives the same ids on every machine; None draws another each time.
 
-        `dropout` skips each merge, whenever it comes to be made, with that probability (Provilkov et al., 2020,
-        "BPE-Dropout"); whole pretokens are not looked up then.  The same `seed`, 0 to 2**64 - 1, gives the same ids on
-        every machine; without one each call is another.  Raises `ValueError` when it is not 0 to 1.
+        Returns:
+            The ids.
 
-        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=257, special_tokens=["<s>"])
-        >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
-        ([256], 3)
+        Raises:
+            SpecialTokenError: The text holds a disallowed special token; the message has its place.
+            ValueError: `dropout` or `seed` is out of range, or the template has no form for pairs.
+            TypeError: The text is neither str nor bytes.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=257, special_tokens=["<s>"])
+            >>> tok.encode("<s>", allowed_special="all"), len(tok.encode("<s>"))
+            ([256], 3)
+
         """
-        encoder = self._dropping(dropout, seed) if dropout else self._encoder
+        encoder = self._encoder.dropping(dropout, checked_seed(dropout, seed)) if dropout else self._encoder
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         ids = encoder.to_list(text, matcher)
         if pair is not None:
@@ -156,212 +198,762 @@ class Tokenizer(Measures):
             template = self.spec.template if add_special_tokens else None
             return [*ids, *second] if template is None else template.joined(ids, second)
         if add_special_tokens:
-            before, behind = self._around
-            return [*before, *ids, *behind]
+            before, after = self._around
+            return [*before, *ids, *after]
         return ids
 
-    def _dropping(self, dropout: float, seed: int | None) -> TextEncoder:
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
-        chosen = secrets.randbits(64) if seed is None else seed
-        if not 0 <= chosen < 1 << 64:
-            raise ValueError(f"seed is {seed}; expected 0 to 2**64 - 1")
-        return self._encoder.dropping(dropout, chosen)
-
-    @short_first
-    def encode_ordinary(self, text: Text) -> list[int]:
-        """Return the ids of a text in which special tokens are plain text."""
-        return self.encode(text)
-
     def encode_bytes(
-        self,
-        text: bytes | bytearray | memoryview,
-        *,
-        allowed_special: Selection = (),
+        self, text: bytes | bytearray | memoryview, *, allowed_special: Selection = (),
         disallowed_special: Selection = (),
-    ) -> list[int]:
-        """Return the ids of bytes, UTF-8 or not; raises `TypeError` on a `str`."""
+    ) -> list[int]:  # fmt: skip
+        """Return the ids of bytes, which need not be UTF-8.
+
+        Args:
+            text: The bytes. `encode` takes them too; this method refuses a `str`.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Returns:
+            The ids.
+
+        Raises:
+            TypeError: The text is a `str`.
+            SpecialTokenError: The text holds a disallowed special token.
+
+        """
         if isinstance(text, str):
             raise TypeError("encode_bytes takes bytes; encode takes str too")
         return self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
 
     def encode_to_numpy(
-        self,
-        text: Text,
-        *,
-        dtype: npt.DTypeLike = np.uint32,
-        threads: int | None = None,
-        allowed_special: Selection = (),
-        disallowed_special: Selection = (),
-        add_special_tokens: bool = False,
-    ) -> npt.NDArray[np.unsignedinteger[Any]]:
-        """Return the ids of a text as an array, uint32[n] or, with `dtype=np.uint16`, uint16[n].
+        self, text: Text, *, dtype: npt.DTypeLike = np.uint32, threads: int | None = None,
+        allowed_special: Selection = (), disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> npt.NDArray[np.integer[Any]]:  # fmt: skip
+        """Return the ids of a text as an array.
 
-        `threads=None` uses every core when there is enough text.  Raises `ValueError` on a dtype that is
-        neither, or too small for the vocabulary; otherwise as `encode`.
+        Args:
+            text: A `str` or bytes.
+            dtype: uint32, uint16, int32 or int64.
+            threads: How many threads to use; None uses every core when there is enough text.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            add_special_tokens: As in `encode`.
 
-        >>> bbpe.train_from_iterator(["a b"], vocab_size=256).encode_to_numpy("a", dtype=np.uint16)
-        array([64], dtype=uint16)
+        Returns:
+            The ids, shape [n].
+
+        Raises:
+            ValueError: The dtype is none of these, or is too small for the vocabulary.
+            SpecialTokenError: The text holds a disallowed special token.
+
+        Example:
+            >>> bbpe.train_from_iterator(["a b"], vocab_size=256).encode_to_numpy("a", dtype=np.uint16)
+            array([64], dtype=uint16)
+
         """
         chosen = id_dtype(dtype, self.vocab_size)
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         ids = self._encoder.to_array(text, matcher, threads)
         if add_special_tokens:
-            before, behind = self._around
-            ids = np.concatenate([np.array(before, np.uint32), ids, np.array(behind, np.uint32)])
+            before, after = self._around
+            ids = np.concatenate([np.array(before, np.uint32), ids, np.array(after, np.uint32)])
         return ids.astype(chosen, copy=False)
 
     def encode_batch(
-        self,
-        texts: Iterable[Text],
-        *,
-        threads: int | None = None,
-        allowed_special: Selection = (),
-        disallowed_special: Selection = (),
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        """Return the ids of each text, in order; `threads=None` uses every core when there is enough text."""
+        self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
+        disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> list[list[int]]:  # fmt: skip
+        """Return the ids of each text, in order.
+
+        Args:
+            texts: An iterable of `str` or bytes, or a column of Arrow.
+            threads: How many threads to use; None uses every core when there is enough text.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            A list of ids for each text.
+
+        Raises:
+            SpecialTokenError: A text holds a disallowed special token.
+            TypeError: `texts` is one text, or one of its items is none.
+
+        Example:
+            >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch(["low", ""])
+            [[257], []]
+
+        """
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         rows = self._encoder.lists(as_batch(texts), matcher, threads)
-        before, behind = self._around
-        return [[*before, *row, *behind] for row in rows] if add_special_tokens else rows
+        before, after = self._around
+        return [[*before, *row, *after] for row in rows] if add_special_tokens else rows
 
     def encode_batch_to_numpy(
-        self,
-        texts: Iterable[Text],
-        *,
-        threads: int | None = None,
-        allowed_special: Selection = (),
-        disallowed_special: Selection = (),
-        add_special_tokens: bool = False,
-    ) -> Ragged:
-        """Return the ids of each text as `Ragged(ids: uint32[total], offsets: int64[len(texts) + 1])`."""
+        self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
+        disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> Ragged:  # fmt: skip
+        """Return the ids of each text in one flat array.
+
+        Args:
+            texts: As in `encode_batch`.
+            threads: As in `encode_batch`.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            `Ragged(ids, offsets)`: all ids, uint32[total], and where each row begins, int64[len(texts) + 1].
+
+        Raises:
+            SpecialTokenError: A text holds a disallowed special token.
+            TypeError: `texts` is one text, or one of its items is none.
+
+        Example:
+            >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch_to_numpy(["low", "", "l"]).offsets
+            array([0, 1, 1, 2])
+
+        """
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         rows = self._encoder.rows(as_batch(texts), matcher, threads)
         return rows.between(*self._around) if add_special_tokens else rows
 
+    def encode_padded(
+        self, texts: Iterable[Text], max_length: int | None = None, pad_id: int | None = None, side: Side = "right",
+        pad_to_multiple_of: int = 1, *, dtype: npt.DTypeLike = np.uint32, threads: int | None = None,
+        allowed_special: Selection = (), disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:  # fmt: skip
+        """Return the ids of texts as one array whose rows have the same length.
+
+        Args:
+            texts: As in `encode_batch`.
+            max_length: The most ids in a row; longer rows are cut at their end, and the ids of `add_special_tokens`
+                are kept.
+            pad_id: The id that fills rows up; None takes `pad_token`, which the files of the tokenizer name, else the
+                end-of-text token.
+            side: Where a row is filled up, "right" or "left".
+            pad_to_multiple_of: The length of rows is a multiple of this.
+            dtype: As in `encode_to_numpy`.
+            threads: As in `encode_batch`.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            The ids, `dtype`[n, m], and a mask, bool[n, m], that is true where a text is.
+
+        Raises:
+            SpecialTokenError: There is nothing to pad with, or a text holds a disallowed special token.
+            ValueError: A number is out of range.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> ids, mask = tok.encode_padded(["low", "lower"], pad_id=0)
+            >>> ids.tolist(), mask.tolist()
+            ([[257, 0, 0], [257, 68, 81]], [[True, False, False], [True, True, True]])
+
+        """
+        pad = self._vocabulary.padding() if pad_id is None else pad_id
+        padding = Padding(max_length, pad, side, pad_to_multiple_of, id_dtype(dtype, self.vocab_size))
+        check_threads(threads)
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        rows = self._encoder.rows(as_batch(texts), matcher, threads)
+        return padding.rows(rows, self._around if add_special_tokens else ((), ()))
+
+    def encode_with_offsets(
+        self, text: Text, unit: Unit = "char", *, allowed_special: Selection = (),
+        disallowed_special: Selection = (),
+    ) -> tuple[list[int], npt.NDArray[np.int64]]:  # fmt: skip
+        """Return the ids of a text, and the span of the text that each comes from.
+
+        A token that holds a part of a character spans the whole character, so neighbours overlap there; in bytes they
+        join exactly. White space belongs to its token, as in HF's `tokenizers` with `trim_offsets` off. After
+        normalizers and prefixes, a span is that of the characters which the token comes from, in bytes too; a character
+        that a rule put in is at the character beside it.
+
+        Args:
+            text: A `str` or bytes.
+            unit: "char": indices of a `str`, or characters of bytes, where each invalid byte is one character; "byte":
+                bytes of UTF-8; "utf16": UTF-16 units.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Returns:
+            The ids, and their starts and ends, int64[n, 2].
+
+        Raises:
+            VocabularyError: A rule changes the text in a way that leaves no offsets; the message names the rule.
+            SpecialTokenError: The text holds a disallowed special token.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> ids, offsets = tok.encode_with_offsets("lower é")
+            >>> offsets.tolist()
+            [[0, 3], [3, 4], [4, 5], [5, 6], [6, 7], [6, 7]]
+
+        """
+        if unit not in ("char", "byte", "utf16"):
+            raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        ids, spans = located(self._encoder, self._token_bytes, text, matcher)
+        if unit != "byte":
+            map_spans(text, spans, unit)
+        return ids.tolist(), spans
+
     def encode_iterable(
         self, chunks: Iterable[Text], *, allowed_special: Selection = (), disallowed_special: Selection = ()
     ) -> Iterator[int]:
-        """Yield the ids of the joined chunks, wherever they were cut.
+        """Yield the ids of a text that arrives in chunks, wherever it was cut.
 
-        Memory grows with the largest chunk and twice the longest pretoken, not with the text; with a regex
-        that is no named pattern the text is collected first, because it may look ahead without bound.
+        Memory grows with the largest chunk and the longest pretoken, not with the text. With a regex that is no named
+        pattern the text is collected first, because the regex may look ahead without bound.
+
+        Args:
+            chunks: The parts of one text, `str` or bytes.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Yields:
+            The ids of the joined chunks.
+
+        Example:
+            >>> list(bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_iterable(["l", "ow"]))
+            [257]
+
         """
         return self._encoder.stream(chunks, self._specials.matcher(allowed_special, disallowed_special))
 
     def encode_files(
-        self,
-        files: CorpusPaths,
-        *,
-        allowed_special: Selection = (),
-        disallowed_special: Selection = (),
+        self, files: CorpusPaths, *, allowed_special: Selection = (), disallowed_special: Selection = (),
         text_field: str = "text",
         format: Format | None = None,  # noqa: A002
-    ) -> Iterator[npt.NDArray[np.uint32]]:
-        r"""Yield the ids of each document of files as uint32[n], in order.
+    ) -> Iterator[npt.NDArray[np.uint32]]:  # fmt: skip
+        r"""Yield the ids of each document of files, in order.
 
-        `files`, `text_field` and `format` as in `bbpe.count`: a file is one document, but that a row of JSON lines or
-        Parquet is one, those without text left out.  Files are read a block at a time, compressed ones too; only the
-        ids of one document are held whole, and its text where the tokenizer has rules that change texts.
+        A file is one document; of JSON lines and Parquet each row is one, and rows without text are left out. Files are
+        read a block at a time, compressed ones too. Only the ids of one document are held whole, and its text where the
+        tokenizer has rules that change texts.
 
-        Raises `CorpusError` naming what cannot be read as text, or changes while it is read; `OSError` naming a file
-        that cannot be read.
+        Args:
+            files: As in `bbpe.count`: a path, a glob, a folder, or a list of them.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            text_field: The field of JSON lines, or the column of Parquet, that holds the text.
+            format: The kind of the files, where neither their names nor their first bytes show it.
 
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258)
-        >>> with TemporaryDirectory() as folder:
-        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\n{"text": null}\n{"text": "lo"}')
-        ...     [ids.tolist() for ids in tok.encode_files(folder)]
-        [[257], [256]]
+        Yields:
+            The ids of a document, uint32[n].
+
+        Raises:
+            CorpusError: A file cannot be read as text, or changes while it is read; the message names it.
+            OSError: A file cannot be read.
+
+        Example:
+            >>> from pathlib import Path
+            >>> from tempfile import TemporaryDirectory
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258)
+            >>> with TemporaryDirectory() as folder:
+            ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\n{"text": null}\n{"text": "lo"}')
+            ...     [ids.tolist() for ids in tok.encode_files(folder)]
+            [[257], [256]]
+
         """
-        found = self._documents(files, allowed_special, disallowed_special, text_field, format)
-        return (document.ids() for document in found)
-
-    def _documents(
-        self, files: CorpusPaths, allowed: Selection, disallowed: Selection, field: str, asked: Format | None
-    ) -> Iterator[Document]:
-        """Yield the documents of files; all names are looked at before the first file is read."""
-        check_format(asked)
-        reading = Reading(field, file_ids.BLOCK, asked)
-        listed = [reading.file(path) for path in corpus_paths(files)]
-        return chain.from_iterable(map(self._file_encoder(allowed, disallowed, reading).documents, listed))
-
-    def _file_encoder(self, allowed: Selection, disallowed: Selection, reading: Reading) -> FileEncoder:
-        specials = [text.encode("utf-8", "surrogatepass") for text in (*self.special_tokens, *self.added_tokens)]
-        return FileEncoder(self._encoder, self._specials.matcher(allowed, disallowed), specials, reading)
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        encoder = FileEncoder(self._encoder, matcher, self._specials.texts, text_field, format)
+        return (document.ids() for document in encoder.corpus(files))
 
     def encode_nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
-        """Return the n best ways to encode a text by a Unigram model: ids and the sum of their scores, the best first.
+        """Return the n best ways to encode a text by a Unigram model.
 
-        There may be fewer; special tokens in the text are plain text.  `TypeError` when the model is not Unigram.
+        Args:
+            text: A `str` or bytes; special tokens in it are plain text.
+            n: How many ways to return, 1 to 65,536; there may be fewer.
 
-        >>> tok = bbpe.train_from_iterator(["ab ab abc"], 262, model="unigram")
-        >>> len(tok.encode_nbest("ab", 2))
-        2
+        Returns:
+            Ids and the sum of their scores, the best first.
+
+        Raises:
+            TypeError: The model is not Unigram.
+            ValueError: `n` is out of range.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["ab ab abc"], 262, model="unigram")
+            >>> len(tok.encode_nbest("ab", 2))
+            2
+
         """
         return UnigramWays(self._encoder).best(text, n)
 
     def encode_sampled(
         self, text: Text, *, alpha: float = 0.1, nbest: int | None = None, seed: int | None = None
     ) -> list[int]:
-        """Return the ids of one way at random to encode a text by a Unigram model (Kudo, 2018).
+        """Return the ids of one way, drawn at random, to encode a text by a Unigram model (Kudo, 2018).
 
-        Of the `nbest` best ways, or of all, each is as probable as e^(alpha * sum of scores): `alpha=0` takes all
-        alike, a large one hardly any but the best.  With a `seed` it is the same each time; the rest is as in
-        `encode_nbest`.
+        Args:
+            text: A `str` or bytes; special tokens in it are plain text.
+            alpha: Each way is as probable as e^(alpha * sum of scores): 0 draws all alike, a large number hardly any
+                but the best.
+            nbest: Draw from this many best ways; None draws from all.
+            seed: The same seed gives the same ids; None draws another way each time.
+
+        Returns:
+            The ids.
+
+        Raises:
+            TypeError: The model is not Unigram.
+            ValueError: `alpha` or `nbest` is out of range.
+
         """
         return UnigramWays(self._encoder).drawn(text, alpha=alpha, nbest=nbest, seed=seed)
 
     def tokenize(self, text: Text) -> list[str]:
-        """Return the tokens of a text in GPT-2's byte alphabet, as `vocab.json` writes them; WordPiece's as text.
-
-        >>> bbpe.train_from_iterator(["a b"], vocab_size=256).tokenize("a b")
-        ['a', 'Ġ', 'b']
-        """
-        tokens = [self._tokens.token(token_id) for token_id in self.encode(text)]
-        return [token.decode() if is_of_text(self.spec) else bytes_to_alphabet(token) for token in tokens]
-
-    def cache_info(self) -> CacheInfo:
-        """Return how many bytes the caches take: this tokenizer's, and all of the process's with their limit."""
-        shared, idle, used, limit = self._encoder.encoder.states.info()
-        return CacheInfo(shared + idle, used, limit)
-
-    def clear_cache(self) -> None:
-        """Free this tokenizer's caches; calls that run meanwhile keep theirs until they end.
-
-        Memory that was kept for the next large array of ids, whichever tokenizer's, is freed too.
-
-        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
-        >>> tok.clear_cache()
-        >>> tok.cache_info().tokenizer
-        0
-        """
-        self._encoder.encoder.states.clear()
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        format: str | None = None,  # noqa: A002
-        drop: Collection[Part] = (),
-    ) -> None:
-        """Write the tokenizer to a file or folder: all of it, or nothing.
-
-        What was written is read back and compared before it takes the place of anything, so `bbpe.load(path)` gives an
-        equal tokenizer.  Only a rank file is read with `pattern=`.
+        """Return the tokens of a text as `vocab.json` writes them: in GPT-2's byte alphabet, or as text for WordPiece.
 
         Args:
-            path: The file, or the folder.  Its suffix says the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
-                (BERT's vocab.txt), `.codes`; any other name is a folder, which gets a tokenizer.json and what was
-                beside it when it was loaded.
+            text: A `str` or bytes.
+
+        Returns:
+            The tokens.
+
+        Example:
+            >>> bbpe.train_from_iterator(["a b"], vocab_size=256).tokenize("a b")
+            ['a', 'Ġ', 'b']
+
+        """
+        return [self._vocabulary.key(token_id) for token_id in self.encode(text)]
+
+    # -- counts and limits ---------------------------------------------------------------------------
+
+    def count_tokens(
+        self, text: Text, *, threads: int | None = None, allowed_special: Selection = (),
+        disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> int:  # fmt: skip
+        """Return `len(encode(text))` without making the ids.
+
+        Args:
+            text: A `str` or bytes.
+            threads: As in `encode_to_numpy`.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            The number of tokens.
+
+        Raises:
+            SpecialTokenError: The text holds a disallowed special token.
+
+        Example:
+            >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).count_tokens("lower")
+            3
+
+        """
+        check_threads(threads)
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        count = self._encoder.count(text, matcher, threads)
+        return count + sum(map(len, self._around)) if add_special_tokens else count
+
+    def count_tokens_batch(
+        self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
+        disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> npt.NDArray[np.int64]:  # fmt: skip
+        """Return how many tokens each text has.
+
+        Args:
+            texts: As in `encode_batch`.
+            threads: As in `encode_batch`.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            The numbers, int64[len(texts)].
+
+        Raises:
+            SpecialTokenError: A text holds a disallowed special token.
+            TypeError: `texts` is one text, or one of its items is none.
+
+        Example:
+            >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).count_tokens_batch(["low", "", "lower"])
+            array([1, 0, 3])
+
+        """
+        check_threads(threads)
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        counts = self._encoder.counts(as_batch(texts), matcher, threads)
+        return counts + sum(map(len, self._around)) if add_special_tokens else counts
+
+    def fits(
+        self, text: Text, n: int, *, allowed_special: Selection = (), disallowed_special: Selection = ()
+    ) -> bool:
+        """Say whether a text has at most n tokens, reading no further than it must.
+
+        It takes as long for 100 MB as for 1 KB, so a disallowed special token far into a text may go unnoticed. A
+        tokenizer with normalizers other than Unicode forms, lower-casing and replacements that do not shorten, or one
+        that drops text, encodes all of it.
+
+        Args:
+            text: A `str` or bytes.
+            n: The limit.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Raises:
+            ValueError: `n` is negative.
+
+        Example:
+            >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).fits("lower", 2)
+            False
+
+        """
+        limit = checked_limit(n)
+        return self._encoder.count_up_to(text, limit, self._specials.matcher(allowed_special, disallowed_special)) <= n
+
+    def truncate(
+        self, text: _T, n: int, side: Side = "right", *, allowed_special: Selection = (),
+        disallowed_special: Selection = (),
+    ) -> _T:  # fmt: skip
+        """Return the part of a text at one side that has at most n tokens.
+
+        The cut is where the first (last) n tokens of the text end (begin), or earlier: never within a character, and
+        so that what is left, encoded by itself, has at most n tokens.
+
+        Args:
+            text: A `str` or bytes.
+            n: The limit.
+            side: The side where the text is cut: "right" keeps the beginning, "left" the end.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Returns:
+            The text itself where it fits, else a slice of it, of its own type.
+
+        Raises:
+            ValueError: `n` is negative, or `side` is neither "left" nor "right".
+            SpecialTokenError: The text holds a disallowed special token.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> tok.truncate("lower low", 2), tok.truncate("lower low", 2, side="left")
+            ('lowe', ' low')
+
+        """
+        check_side(side)
+        limit, matcher = checked_limit(n), self._specials.matcher(allowed_special, disallowed_special)
+        return truncated(self._encoder, self._token_bytes, text, limit, side, matcher)
+
+    # -- decoding ------------------------------------------------------------------------------------
+
+    def decode(
+        self, ids: Ids, *, errors: str = "replace", threads: int | None = None, skip_special_tokens: bool = False,
+        unknown_ids: UnknownIds = "raise",
+    ) -> str:  # fmt: skip
+        """Return the text of ids.
+
+        Args:
+            ids: A sequence of int, or an integer array of one dimension.
+            errors: What becomes of bytes that are not UTF-8, as in `bytes.decode`.
+            threads: How many threads to use; None uses every core when there are enough ids.
+            skip_special_tokens: Whether to leave special tokens out; added tokens stay.
+            unknown_ids: What becomes of an id that no token has, as the padded last layer of a model may sample one:
+                "raise", "skip", or "mark", which writes U+FFFD.
+
+        Returns:
+            The text.
+
+        Raises:
+            TokenIdError: An id is negative, too large, or a hole in the vocabulary; the message names the first one.
+            TypeError: `ids` are no ids.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+            >>> tok.decode(tok.encode("a b")), tok.decode(tok.encode_to_numpy("é")[:1], errors="ignore")
+            ('a b', '')
+
+        """
+        return self._decoder.text(ids, errors, threads, skip_special_tokens, unknown_ids)
+
+    def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
+        r"""Return the bytes of ids.
+
+        For every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
+
+        Args:
+            ids: As in `decode`.
+            threads: As in `decode`.
+
+        Returns:
+            The bytes.
+
+        Raises:
+            TokenIdError: An id is none of a token's; the message names the first one.
+            TypeError: `ids` are no ids.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+            >>> tok.decode_bytes(tok.encode(b"a\xff"))
+            b'a\xff'
+
+        """
+        return self._decoder.data(ids, threads)
+
+    def decode_batch(
+        self, batch: Rows, *, errors: str = "replace", threads: int | None = None, skip_special_tokens: bool = False,
+        unknown_ids: UnknownIds = "raise",
+    ) -> list[str]:  # fmt: skip
+        """Return the text of each row of ids, in order.
+
+        Args:
+            batch: Rows of ids, each as `decode` takes them; a `Ragged`; or an integer array [rows, ids].
+            errors: What becomes of bytes that are not UTF-8, as in `bytes.decode`.
+            threads: How many threads to use; None uses every core when there are enough ids.
+            skip_special_tokens: As in `decode`.
+            unknown_ids: As in `decode`.
+
+        Returns:
+            A text for each row.
+
+        Raises:
+            TokenIdError: An id of a row is none of a token's.
+            TypeError: `batch` is no batch of ids; the message names the first row that is none.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+            >>> tok.decode_batch(tok.encode_batch_to_numpy(["a", "", "b a"]))
+            ['a', '', 'b a']
+
+        """
+        return self._decoder.texts(batch, errors, threads, skip_special_tokens, unknown_ids)
+
+    def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
+        """Return the text of ids, and for each id the index of the first character that holds a byte of it.
+
+        Args:
+            ids: As in `decode`.
+
+        Returns:
+            The text and the indices, as tiktoken gives them.
+
+        Raises:
+            UnicodeDecodeError: The bytes are not UTF-8.
+            TokenIdError: An id is none of a token's.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> tok.decode_with_offsets(tok.encode("low é"))
+            ('low é', [0, 3, 4, 4])
+
+        """
+        return self._decoder.text_with_offsets(ids)
+
+    def stream_decoder(
+        self, *, errors: str = "replace", skip_special_tokens: bool = False, unknown_ids: UnknownIds = "raise"
+    ) -> StreamDecoder:
+        """Return a decoder that takes ids one at a time, as a model generates them.
+
+        Args:
+            errors: As in `decode`.
+            skip_special_tokens: As in `decode`.
+            unknown_ids: As in `decode`.
+
+        Returns:
+            A `StreamDecoder`, for one stream.
+
+        Raises:
+            ValueError: `unknown_ids` is none of the three.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> "".join(map(tok.stream_decoder().push, tok.encode("lower")))
+            'lower'
+
+        """
+        return self._decoder.stream(errors, skip_special_tokens, unknown_ids)
+
+    def is_canonical(self, ids: Ids) -> bool:
+        """Say whether ids are those that encoding gives to their text.
+
+        Models also generate other ids for the same text. Special tokens are themselves.
+
+        Args:
+            ids: As in `decode`.
+
+        Raises:
+            TokenIdError: An id is none of a token's.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> tok.is_canonical(tok.encode("low")), tok.is_canonical(tok.encode("l") + tok.encode("ow"))
+            (True, False)
+
+        """
+        return is_canonical(self._encoder, self._decoder, self._specials, ids)
+
+    # -- vocabulary ----------------------------------------------------------------------------------
+
+    def id_to_token(self, token_id: int) -> bytes:
+        """Return the bytes of an id, of a special token too.
+
+        Args:
+            token_id: The id.
+
+        Raises:
+            TokenIdError: No token has this id.
+
+        Example:
+            >>> bbpe.train_from_iterator(["low"], vocab_size=257).id_to_token(256)
+            b'lo'
+
+        """
+        return self._vocabulary.tokens.token(token_id)
+
+    def token_to_id(self, token: bytes | str) -> int:
+        """Return the id of a token; a special token goes before an ordinary one.
+
+        Args:
+            token: The token as `get_vocab` or `tokenize` writes it, or its text, or its bytes.  The first of these
+                readings that is a token counts.
+
+        Raises:
+            TokenNotFoundError: There is no such token; it is a `TokenIdError` and a `KeyError`.
+            TypeError: It is neither str nor bytes.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a cat"], vocab_size=259)
+            >>> [tok.token_to_id(token) for token in (*tok.tokenize("a cat"), " cat", b" cat")]
+            [64, 258, 258, 258]
+
+        """
+        return self._vocabulary.id_of(token)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return all tokens and their ids: in GPT-2's byte alphabet, and tokens of characters as files write them."""
+        return self._vocabulary.keys()
+
+    @property
+    def vocab_size(self) -> int:
+        """The highest id plus one."""
+        return self._token_bytes.id_count
+
+    def __len__(self) -> int:
+        return len(self.spec.vocab) + len(other_tokens(self.spec))
+
+    @property
+    def name(self) -> str | None:
+        """The name that it was given or recognised by."""
+        return self.spec.name
+
+    @property
+    def pattern(self) -> str:
+        """The name of its split pattern, or its regexes, one a line."""
+        return str(self.spec.pattern)
+
+    @property
+    def unicode_version(self) -> str | None:
+        """The version of Unicode that its pattern classifies characters by, if that is known."""
+        return self.spec.pattern.unicode_version
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges in order of priority; for ranks, merges that give the same ids; none for models other than BPE."""
+        return self._vocabulary.merges()
+
+    @property
+    def ranks(self) -> dict[bytes, int]:
+        """Tokens and their ranks; `VocabularyError` when ranks would not give the same ids."""
+        return formats.ranks_of(self.spec)
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Special tokens and their ids."""
+        return dict(self.spec.special_tokens)
+
+    @property
+    def added_tokens(self) -> dict[str, int]:
+        """Tokens that always match, and their ids."""
+        return dict(self.spec.added_tokens)
+
+    @FirstUse
+    def special_tokens_set(self) -> frozenset[str]:
+        """The special tokens."""
+        return frozenset(self.spec.special_tokens)
+
+    def is_special_token(self, token_id: int) -> bool:
+        """Say whether an id is that of a special token.
+
+        Args:
+            token_id: The id; one that no token has is none of a special token.
+
+        """
+        return token_id in self._decoder.special_ids
+
+    @property
+    def eot_token(self) -> int:
+        """The id of the end-of-text token; `SpecialTokenError` when there is none."""
+        return self._vocabulary.end_of_text()
+
+    @property
+    def pad_token(self) -> str | None:
+        """The token that fills rows up, as the files that were loaded name it; None when they name none."""
+        return self._vocabulary.named.get("pad")
+
+    @property
+    def pad_token_id(self) -> int | None:
+        """The id of `pad_token`; None when there is none."""
+        return self._vocabulary.id_of_named("pad")
+
+    @property
+    def bos_token(self) -> str | None:
+        """The token that begins a text, as the files name it; None when they name none."""
+        return self._vocabulary.named.get("bos")
+
+    @property
+    def bos_token_id(self) -> int | None:
+        """The id of `bos_token`; None when there is none."""
+        return self._vocabulary.id_of_named("bos")
+
+    @property
+    def eos_token(self) -> str | None:
+        """The token that ends a text, as the files name it; None when they name none."""
+        return self._vocabulary.named.get("eos")
+
+    @property
+    def eos_token_id(self) -> int | None:
+        """The id of `eos_token`; None when there is none."""
+        return self._vocabulary.id_of_named("eos")
+
+    @property
+    def unk_token(self) -> str | None:
+        """The token of what is unknown, as the files or the model name it; None when there is none."""
+        return self._vocabulary.named.get("unk")
+
+    @property
+    def unk_token_id(self) -> int | None:
+        """The id of `unk_token`; None when there is none."""
+        return self._vocabulary.id_of_named("unk")
+
+    # -- files, caches, views ------------------------------------------------------------------------
+
+    def save(
+        self, path: str | os.PathLike[str], *,
+        format: str | None = None,  # noqa: A002
+        drop: Collection[Part] = (),
+    ) -> None:  # fmt: skip
+        """Write the tokenizer to a file or folder: all of it, or nothing.
+
+        The result is read back and compared before it takes the place of anything, so `bbpe.load(path)` gives an equal
+        tokenizer. Only a rank file needs `pattern=` to be read.
+
+        Args:
+            path: The file, or the folder. Its suffix says the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
+                (BERT's vocab.txt), `.codes`; any other name is a folder, which gets a tokenizer.json and the files that
+                were beside it when it was loaded.
             format: The format, where the name does not say it: "huggingface", "tiktoken", "gpt2" (a folder with
                 vocab.json and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
-            drop: What to leave out on purpose, where the format has no place for it: "special_tokens" (added tokens
+            drop: Parts to leave out on purpose, where the format has no place for them: "special_tokens" (added tokens
                 and the template too), "template", "pattern".
 
         Raises:
@@ -378,40 +970,106 @@ class Tokenizer(Measures):
             True
 
         """
-        save(self, path, format=format, drop=drop)
+        files, _ = proven(self.spec, path, type(self), format=format, drop=drop)
+        formats.put(files, path)
 
-    # -- views ---------------------------------------------------------------------------------------
+    def cache_info(self) -> CacheInfo:
+        """Return how many bytes the caches take: this tokenizer's, and all of the process's with their limit."""
+        shared, idle, used, limit = self._encoder.encoder.states.info()
+        return CacheInfo(shared + idle, used, limit)
 
-    def as_tiktoken(self) -> Encoding:
+    def clear_cache(self) -> None:
+        """Free this tokenizer's caches; calls that run meanwhile keep theirs until they end.
+
+        Memory that was kept for the next large array of ids, whichever tokenizer's, is freed too.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+            >>> tok.clear_cache()
+            >>> tok.cache_info().tokenizer
+            0
+
+        """
+        self._encoder.encoder.states.clear()
+
+    def as_tiktoken(self) -> Any:
         """Return this tokenizer behind the interface of `tiktoken.Encoding`, with its defaults and errors.
 
-        Added tokens are special tokens there.  The package `tiktoken` is not needed.  Raises `VocabularyError` on a
-        tokenizer with normalizers, prefixes, options of special tokens or symbols that are characters.
+        Added tokens are special tokens there. The package `tiktoken` is not needed.
 
-        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<|endoftext|>"])
-        >>> tok.as_tiktoken().encode("<|endoftext|>", disallowed_special=())[:3]
-        [27, 91, 68]
+        Returns:
+            A `bbpe.tiktoken.Encoding`, the same one at each call.
+
+        Raises:
+            VocabularyError: The tokenizer has normalizers, prefixes, options of special tokens or symbols that are
+                characters, which tiktoken has not.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<|endoftext|>"])
+            >>> tok.as_tiktoken().encode("<|endoftext|>", disallowed_special=())[:3]
+            [27, 91, 68]
+
         """
         return self._tiktoken
 
     @FirstUse
-    def _tiktoken(self) -> Encoding:
-        from .tiktoken import Encoding
-
-        return Encoding(self)
+    def _tiktoken(self) -> Any:
+        return import_module("bbpe.tiktoken").Encoding(self)
 
     def as_huggingface(self, **options: Any) -> Any:
         """Return this tokenizer as a `transformers.PreTrainedTokenizerFast`, with the same ids.
 
-        It pads, truncates, gives offsets, applies chat templates and saves as all of them do; the work is done by HF's
-        `tokenizers`.  A `tokenizer_config.json` and a chat template beside the file that was loaded hold, and
-        `options`, the arguments of `PreTrainedTokenizerFast` such as `pad_token`, go before them.  Raises `ImportError`
-        without `transformers`, `VocabularyError` when a tokenizer.json cannot hold the tokenizer.
+        It pads, truncates, gives offsets, applies chat templates and saves as all of them do; HF's `tokenizers` does
+        the work. A `tokenizer_config.json` and a chat template beside the file that was loaded hold.
 
-        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
-        >>> tok.as_huggingface()(["low", "lower"])["input_ids"]  # doctest: +SKIP
-        [[257], [257, 68, 81]]
+        Args:
+            **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they go before the file's.
+
+        Returns:
+            A `transformers.PreTrainedTokenizerFast`.
+
+        Raises:
+            ImportError: `transformers` is not installed.
+            VocabularyError: A tokenizer.json cannot hold this tokenizer.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> tok.as_huggingface()(["low", "lower"])["input_ids"]  # doctest: +SKIP
+            [[257], [257, 68, 81]]
+
         """
-        from .compat.transformers import as_huggingface
+        return import_module("bbpe.compat.transformers").as_huggingface(self, **options)
 
-        return as_huggingface(self, **options)
+    # -- a value -------------------------------------------------------------------------------------
+
+    @FirstUse
+    def fingerprint(self) -> str:
+        """64 hex digits over everything that can change an id or a text: tokens, merges, rules, template, decoding."""
+        return fingerprint(self.spec)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tokenizer):
+            return NotImplemented
+        same_specials = self.spec.special_tokens == other.spec.special_tokens
+        return self is other or (same_specials and self.fingerprint == other.fingerprint)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[type[Tokenizer], tuple[TokenizerSpec]]:
+        return type(self), (self.spec,)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Tokenizer is immutable; cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Tokenizer is immutable; cannot delete {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {self._vocabulary.learned_as()}>"

@@ -106,7 +106,7 @@ ENCODING: list[Row] = [
     (lambda: TOK.encode("a<s>", disallowed_special="all"), S, ("'<s>' at byte 1", "pass allowed_special={'<s>'}")),
     (lambda: TOK.encode("a", dropout=2), ValueError, ("dropout is 2", "0 to 1")),
     (lambda: TOK.encode("a", dropout=0.5, seed=-1), ValueError, ("seed is -1", "0 to 2**64 - 1")),
-    (lambda: TOK.encode_to_numpy("a", dtype=np.float32), ValueError, ("float32", "expected uint32 or uint16")),
+    (lambda: TOK.encode_to_numpy("a", dtype=np.float32), ValueError, ("float32", "uint32, uint16, int32, int64")),
     (lambda: TOK.encode_to_numpy("a", threads=0), ValueError, ("threads is 0", "expected 1 to")),
     (lambda: TOK.encode_to_numpy("a", threads=2**64), ValueError, ("threads is 18446744073709551616", "expected 1 to")),
     (lambda: TOK.encode_batch(["a"], threads="2"), TypeError, ("threads must be an int or None, not str",)),  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ from typing import get_args
 
 import bbpe
 from bbpe.formats import FORMATS
+from bbpe.formats.saving import Part
 from bbpe.published.table import ALIASES, PUBLISHED
-from bbpe.saving import Part
 from bbpe.tokenizer import Tokenizer
 
 

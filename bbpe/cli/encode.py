@@ -9,10 +9,9 @@ from itertools import chain
 from pathlib import Path
 
 from bbpe.corpus.kinds import File, check_head
-from bbpe.corpus.sources import Reading, Texts
-from bbpe.encoding import file_ids
+from bbpe.corpus.sources import Texts
 from bbpe.encoding.engine import Ids
-from bbpe.encoding.file_ids import Document
+from bbpe.encoding.file_ids import Document, FileEncoder
 from bbpe.pipeline.special_tokens import Selection
 from bbpe.text import bytes_to_alphabet
 from bbpe.tokenizer import Tokenizer
@@ -69,17 +68,23 @@ def _documents(args: Namespace, tokenizer: Tokenizer) -> Iterator[Document]:
         if name == STDIN:
             found.append(_of_stdin(args, tokenizer, allowed))
         else:
-            found.append(tokenizer._documents(name, allowed, (), args.text_field, args.input_format))
+            found.append(_file_encoder(args, tokenizer, allowed).corpus(name))
     return chain.from_iterable(found)
+
+
+def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> FileEncoder:
+    specials = tokenizer._specials
+    return FileEncoder(
+        tokenizer._encoder, specials.matcher(allowed), specials.texts, args.text_field, args.input_format
+    )
 
 
 def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> Iterator[Document]:
     if args.input_format in (None, "text"):
-        encoder = tokenizer._file_encoder(allowed, (), Reading(block=file_ids.BLOCK))
-        yield Document(Path(STDIN), None, encoder.parts(_stdin_texts()))
+        yield Document(Path(STDIN), None, _file_encoder(args, tokenizer, allowed).parts(_stdin_texts()))
         return
     stdin()
-    for document in tokenizer._documents(STDIN_FILE, allowed, (), args.text_field, args.input_format):
+    for document in _file_encoder(args, tokenizer, allowed).corpus(STDIN_FILE):
         yield Document(Path(STDIN), document.row, document.parts)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import bbpe
 from bbpe import formats
-from bbpe.saving import proven
+from bbpe.formats.saving import proven
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
 from .counting import add_counting, add_progress, counting_options, progress_of
@@ -37,7 +37,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.files, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     tokenizer = load_tokenizer(args)
-    proven(tokenizer, args.output, format=args.format, drop=args.drop)
+    proven(tokenizer.spec, args.output, bbpe.Tokenizer, format=args.format, drop=args.drop)
     source = args.files
     if args.counts is not None:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)

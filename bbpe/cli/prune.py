@@ -11,7 +11,7 @@ import numpy as np
 import bbpe
 from bbpe import formats
 from bbpe.files import write_atomic
-from bbpe.saving import proven
+from bbpe.formats.saving import proven
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
 from .outputs import check_output, inputs_of
@@ -43,7 +43,7 @@ def _run(args: Namespace) -> int:
     # nor may one output replace the other
     check_output(args.map, "the map", inputs.add(args.output))
     tokenizer = load_tokenizer(args)
-    proven(tokenizer, args.output, format=args.format, drop=args.drop)
+    proven(tokenizer.spec, args.output, bbpe.Tokenizer, format=args.format, drop=args.drop)
     source = args.used_in
     if args.counts is not None:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)

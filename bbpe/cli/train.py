@@ -11,7 +11,7 @@ import bbpe
 from bbpe import formats
 from bbpe.core.count import PretokenTable
 from bbpe.counting.counts import PretokenCounts
-from bbpe.saving import proven
+from bbpe.formats.saving import proven
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, positive
@@ -59,7 +59,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
-    proven(_prototype(args, counts), args.output, format=args.format, drop=args.drop)
+    proven(_prototype(args, counts).spec, args.output, Tokenizer, format=args.format, drop=args.drop)
     started = time.perf_counter()
     tokenizer = _train(args, counts)
     seconds = time.perf_counter() - started

@@ -40,7 +40,7 @@ class Unstable:
 
     @FirstUse
     def _sorted(self) -> list[bytes]:
-        return self._tokenizer.token_byte_values()
+        return sorted(self._tokenizer.spec.vocab.values())
 
     def single_piece(self, piece: bytes) -> list[int]:
         """Return the ids of bytes that are not split."""

@@ -1,4 +1,4 @@
-"""Ids to text and bytes, and how that is spread over threads: ranges of one array, groups of rows."""
+"""Ids to text and bytes, by threads over ranges of one array or groups of rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
-from ..identity import Identity
+from ..core.offsets import map_spans
 from ..lazy import FirstUse
-from ..spec.spec import other_tokens
+from ..spec.spec import TokenizerSpec, decoded_tokens, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
 from .edges import Edges, edges_of
@@ -28,127 +28,123 @@ Rows = Iterable[Ids] | Ragged | npt.NDArray[np.integer[Any]]
 _UNKNOWN_IDS = get_args(UnknownIds)
 #: Ids that one task decodes.
 _GROUP = 1 << 16
-#: Rows of fewer ids together are not worth a thread.
+#: Fewer ids are not worth a thread.
 _THREAD_WORTH = 1 << 19
 
 
-class Decoding(Identity):
-    """The part of a `Tokenizer` that gives the text of ids."""
+class Decoder:
+    """Decodes the ids of a spec; `Tokenizer` documents its methods' arguments."""
+
+    def __init__(self, spec: TokenizerSpec, tokens: TokenBytes) -> None:
+        """Take the spec and its tokens as the vocabulary has them."""
+        self._spec = spec
+        written = decoded_tokens(spec)
+        #: The bytes of each id within a text.
+        self.token_bytes = tokens if written is None else TokenBytes(*written)
 
     @FirstUse
-    def _edges(self) -> Edges | None:
-        return edges_of(self.spec, self._token_bytes)
+    def edges(self) -> Edges | None:
+        """The rules of both ends of a text."""
+        return edges_of(self._spec, self.token_bytes)
 
-    def decode(
-        self,
-        ids: Ids,
-        *,
-        errors: str = "replace",
-        threads: int | None = None,
-        skip_special_tokens: bool = False,
-        unknown_ids: UnknownIds = "raise",
+    @FirstUse
+    def special_ids(self) -> frozenset[int]:
+        """The ids of special tokens."""
+        return frozenset(self._spec.special_tokens.values())
+
+    def text(
+        self, ids: Ids, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
     ) -> str:
-        """Return the text of ids.
-
-        Args:
-            ids: A sequence of int, or an integer array of one dimension.
-            errors: What becomes of bytes that are not UTF-8, as in `bytes.decode`.
-            threads: How many threads to use; None uses every core when there are enough ids.
-            skip_special_tokens: Whether special tokens are left out; added tokens are not.
-            unknown_ids: What becomes of an id that no token has, as the padded last layer of a model may sample one:
-                "raise", "skip", or "mark", which writes U+FFFD.
-
-        Raises:
-            TokenIdError: An id is negative, too large, or a hole in the vocabulary; the message names the first one.
-            TypeError: These are no ids.
-
-        Example:
-            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
-            >>> tok.decode(tok.encode("a b")), tok.decode(tok.encode_to_numpy("é")[:1], errors="ignore")
-            ('a b', '')
-
-        """
+        """Return the text of ids."""
         check_threads(threads)
         kept = self._kept(ids, skip_special_tokens, unknown_ids)
         if unknown_ids == "mark":
             return self._marked(kept, errors)
-        text = self._token_bytes.text(kept, errors, run_with(threads))
-        return text if self._edges is None else self._edges.trimmed(text, kept)
+        text = self.token_bytes.text(kept, errors, _mapper(threads))
+        return text if self.edges is None else self.edges.trimmed(text, kept)
 
-    def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
-        """Return the bytes of ids; for every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
-
-        Ids, threads and errors as in `decode`.
-        """
+    def data(self, ids: Ids, threads: int | None) -> bytes:
+        """Return the bytes of ids."""
         check_threads(threads)
         kept = checked_ids(ids)
-        data = self._token_bytes.join(kept, run_with(threads))
-        return data if self._edges is None else self._edges.trimmed(data, kept)
+        data = self.token_bytes.join(kept, _mapper(threads))
+        return data if self.edges is None else self.edges.trimmed(data, kept)
 
-    def decode_batch(
-        self,
-        batch: Rows,
-        *,
-        errors: str = "replace",
-        threads: int | None = None,
-        skip_special_tokens: bool = False,
-        unknown_ids: UnknownIds = "raise",
+    def texts(
+        self, batch: Rows, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
     ) -> list[str]:
-        """Return the text of each row of ids, in order.
-
-        Args:
-            batch: Rows of ids, each as `decode` takes them; a `Ragged`; or an integer array [rows, ids].
-            errors: What becomes of bytes that are not UTF-8, as in `bytes.decode`.
-            threads: How many threads to use; None uses every core when there are enough ids.
-            skip_special_tokens: Whether special tokens are left out; added tokens are not.
-            unknown_ids: What becomes of an id that no token has, as in `decode`.
-
-        Raises:
-            TokenIdError: An id of a row is none.
-            TypeError: These are no rows of ids; the message names the first that is none.
-
-        Example:
-            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
-            >>> tok.decode_batch(tok.encode_batch_to_numpy(["a", "", "b a"]))
-            ['a', '', 'b a']
-
-        """
+        """Return the text of each row of ids."""
         check_threads(threads)
         rows = checked_rows(batch)
         if skip_special_tokens or unknown_ids != "raise":
             rows = [self._kept(row, skip_special_tokens, unknown_ids) for row in rows]
         if unknown_ids == "mark":
             return [self._marked(row, errors) for row in rows]
-        texts = decode_rows(self._token_bytes, rows, errors=errors, threads=threads)
-        if self._edges is None:
+        texts = self._row_texts(rows, errors, threads)
+        if self.edges is None:
             return texts
-        return [self._edges.trimmed(text, row) for text, row in zip(texts, rows, strict=True)]
+        return [self.edges.trimmed(text, row) for text, row in zip(texts, rows, strict=True)]
+
+    def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
+        """Return the text of ids, and the index of the first character that holds a byte of each."""
+        kept = checked_ids(ids)
+        text = self.token_bytes.join(kept).decode("utf-8", "strict")
+        spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
+        map_spans(text, spans, "char")
+        offsets = spans[:, 0]
+        if self.edges is None or not len(kept):
+            return text, offsets.tolist()
+        begun = self.edges.begun(text, kept)
+        offsets[1:] += len(begun) - len(text)
+        trimmed = self.edges.trimmed(text, kept)
+        return trimmed, np.clip(offsets - self.edges.leading_blanks(kept), 0, len(trimmed)).tolist()
+
+    def stream(self, errors: str, skip_special_tokens: bool, unknown_ids: UnknownIds) -> StreamDecoder:
+        """Return a decoder of one id at a time."""
+        _check_unknown_ids(unknown_ids)
+        skipped = self.special_ids if skip_special_tokens else frozenset()
+        return StreamDecoder(self.token_bytes, self.edges, errors=errors, skipped=skipped, unknown_ids=unknown_ids)
 
     def _kept(self, ids: Ids, skip_special_tokens: bool, unknown_ids: str) -> Ids:
-        """Return ids, without those of special tokens and those that no token has where these are skipped."""
+        """Return ids without those of special tokens, or without those that no token has, where these are skipped."""
         kept: Ids = checked_ids(ids)
-        if unknown_ids not in _UNKNOWN_IDS:
-            raise ValueError(f"unknown_ids is {unknown_ids!r}; expected {', '.join(map(repr, _UNKNOWN_IDS))}")
+        _check_unknown_ids(unknown_ids)
         if unknown_ids == "skip":
             array = as_ids(kept)
             kept = array[self._are_tokens(array)]
         if not skip_special_tokens:
             return kept
         if isinstance(kept, np.ndarray):
-            kept = kept[~np.isin(kept, list(self._special_ids))]
+            kept = kept[~np.isin(kept, list(self.special_ids))]
             return cast(Ids, kept)
-        return [token_id for token_id in kept if token_id not in self._special_ids]
+        return [token_id for token_id in kept if token_id not in self.special_ids]
 
     def _are_tokens(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        are_tokens = np.zeros(self.vocab_size, np.bool_)
-        are_tokens[[*self.spec.vocab, *other_tokens(self.spec)]] = True
-        in_range = (ids >= 0) & (ids < self.vocab_size)
+        count = self.token_bytes.id_count
+        are_tokens = np.zeros(count, np.bool_)
+        are_tokens[[*self._spec.vocab, *other_tokens(self._spec)]] = True
+        in_range = (ids >= 0) & (ids < count)
         return in_range & are_tokens[np.where(in_range, ids, 0)]
 
     def _marked(self, ids: Ids, errors: str) -> str:
         """Return the text of ids with U+FFFD for each that no token has."""
-        decoder = StreamDecoder(self._token_bytes, self._edges, errors=errors, unknown_ids="mark")
-        return "".join(decoder.stream(as_ids(ids).tolist()))
+        return "".join(self.stream(errors, False, "mark").stream(as_ids(ids).tolist()))
+
+    def _row_texts(self, rows: Rows, errors: str, threads: int | None) -> list[str]:
+        if isinstance(rows, Ragged):
+            ids: Ids = rows.ids
+            offsets = rows.offsets
+        elif isinstance(rows, np.ndarray) and rows.ndim == 2:
+            ids, offsets = rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
+        else:
+            batch = cast(Sequence[Ids], rows)
+            offsets = np.cumsum([0, *map(len, batch)], dtype=np.int64)
+            return _by_groups(
+                lambda start, stop: self.token_bytes.texts_of(batch[start:stop], errors), offsets, threads
+            )
+        return _by_groups(
+            lambda start, stop: self.token_bytes.texts(ids, offsets[start : stop + 1], errors), offsets, threads
+        )
 
 
 def checked_ids(ids: object) -> Any:
@@ -187,41 +183,19 @@ def checked_rows(batch: object) -> Any:
     return rows
 
 
-def run_with(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]:
-    """Return an ordered map over as many threads: `map` itself for one.
+def _check_unknown_ids(unknown_ids: str) -> None:
+    if unknown_ids not in _UNKNOWN_IDS:
+        raise ValueError(f"unknown_ids is {unknown_ids!r}; expected {', '.join(map(repr, _UNKNOWN_IDS))}")
 
-    Raises `ValueError` when fewer than one is asked for.
-    """
+
+def _mapper(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]:
+    """Return an ordered map over as many threads: `map` itself for one."""
     if threads is None:
         return imap
     return map if thread_count(threads) == 1 else partial(imap, threads=threads)
 
 
-def decode_rows(token_bytes: TokenBytes, rows: Rows, *, errors: str, threads: int | None) -> list[str]:
-    """Return the text of each row; `Tokenizer.decode_batch` says the rest."""
-    if isinstance(rows, Ragged):
-        return _decode_flat(token_bytes, rows.ids, rows.offsets, errors=errors, threads=threads)
-    if isinstance(rows, np.ndarray) and rows.ndim == 2:
-        count, width = rows.shape
-        offsets = np.arange(count + 1, dtype=np.int64) * width
-        return _decode_flat(token_bytes, rows.reshape(-1), offsets, errors=errors, threads=threads)
-    batch = cast(Sequence[Ids], rows)
-    return _decode_groups(
-        lambda start, stop: token_bytes.texts_of(batch[start:stop], errors),
-        np.cumsum([0, *map(len, batch)], dtype=np.int64),
-        threads,
-    )
-
-
-def _decode_flat(
-    token_bytes: TokenBytes, ids: Ids, offsets: npt.NDArray[np.int64], *, errors: str, threads: int | None
-) -> list[str]:
-    return _decode_groups(
-        lambda start, stop: token_bytes.texts(ids, offsets[start : stop + 1], errors), offsets, threads
-    )
-
-
-def _decode_groups(
+def _by_groups(
     decode: Callable[[int, int], list[str]], offsets: npt.NDArray[np.int64], threads: int | None
 ) -> list[str]:
     """Decode rows, those of about `_GROUP` ids at a time."""
@@ -230,4 +204,4 @@ def _decode_groups(
         threads = 1
     marks = np.searchsorted(offsets, np.arange(0, offsets[-1], _GROUP), side="right")
     borders = sorted({0, count, *marks.tolist()})
-    return list(chain.from_iterable(run_with(threads)(lambda group: decode(*group), pairwise(borders))))
+    return list(chain.from_iterable(_mapper(threads)(lambda group: decode(*group), pairwise(borders))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -45,13 +46,26 @@ class CacheInfo:
     limit: int
 
 
+_ID_DTYPES = tuple(map(np.dtype, (np.uint32, np.uint16, np.int32, np.int64)))
+
+
 def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
-    """Return the dtype of ids; `ValueError` when it is neither uint32 nor a uint16 that holds them."""
+    """Return the dtype of ids; `ValueError` when it is none of four, or does not hold the ids of a vocabulary."""
     chosen = np.dtype(dtype)
-    if chosen == np.uint16 and vocab_size > 1 << 16:
-        raise ValueError(f"ids up to {vocab_size - 1} do not fit uint16; expected uint32")
-    if chosen != np.uint16 and chosen != np.uint32:
-        raise ValueError(f"dtype of ids is {chosen}; expected uint32 or uint16")
+    if chosen not in _ID_DTYPES:
+        raise ValueError(f"dtype of ids is {chosen}; expected one of {', '.join(map(str, _ID_DTYPES))}")
+    if vocab_size - 1 > np.iinfo(chosen).max:
+        raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen}; expected uint32 or int64")
+    return chosen
+
+
+def checked_seed(dropout: float, seed: int | None) -> int:
+    """Return the seed of a call with dropout, a new one for None; `ValueError` when either is out of range."""
+    if not 0 <= dropout <= 1:
+        raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
+    chosen = secrets.randbits(64) if seed is None else seed
+    if not 0 <= chosen < 1 << 64:
+        raise ValueError(f"seed is {seed}; expected 0 to 2**64 - 1")
     return chosen
 
 
@@ -176,8 +190,8 @@ class TextEncoder:
         return self.encoder.encode_given(data, ends)
 
     def dropping(self, dropout: float, seed: int) -> TextEncoder:
-        """Return what encodes one text with merges skipped at random."""
-        return DroppingEncoder(self, dropout, seed)
+        """Return an encoder of one text that skips merges at random."""
+        return DropoutEncoder(self, dropout, seed)
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
@@ -230,7 +244,7 @@ class TextEncoder:
             yield np.array([piece], np.uint32) if isinstance(piece, int) else self.given(*piece)
 
 
-class DroppingEncoder(TextEncoder):
+class DropoutEncoder(TextEncoder):
     """Texts to ids, each merge skipped with a probability; a text after the other, as chance goes on."""
 
     def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:

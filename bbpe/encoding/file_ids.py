@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from ..corpus.chunks import Cutter, Rules
-from ..corpus.kinds import File
+from ..corpus.kinds import File, Format, check_format
+from ..corpus.paths import CorpusPaths, corpus_paths
 from ..corpus.pending import Pending
 from ..corpus.sources import Buffers, Reading, Texts
 from ..pipeline.special_tokens import Matcher
@@ -53,15 +55,24 @@ class Document:
 
 
 class FileEncoder:
-    """Encodes files; `specials` are all tokens that may be looked for in texts, as UTF-8."""
+    """Encodes files; `specials` are all tokens that may be looked for in texts."""
 
     def __init__(
-        self, encoder: TextEncoder, matcher: Matcher | None, specials: Sequence[bytes], reading: Reading
-    ) -> None:
+        self, encoder: TextEncoder, matcher: Matcher | None, specials: Iterable[str], text_field: str = "text",
+        format: Format | None = None,  # noqa: A002
+    ) -> None:  # fmt: skip
+        check_format(format)
+        reading = Reading(text_field, BLOCK, format)
         self._encoder, self._matcher, self._reading = encoder, matcher, reading
+        tokens = [text.encode("utf-8", "surrogatepass") for text in specials]
         self._buffers = Buffers(reading.block)
-        self._reach = max(map(len, specials), default=1) + 4
-        self._cutter = Cutter(Rules(encoder.splitter.pattern, tuple(specials)), encoder.splitter)
+        self._reach = max(map(len, tokens), default=1) + 4
+        self._cutter = Cutter(Rules(encoder.splitter.pattern, tuple(tokens)), encoder.splitter)
+
+    def corpus(self, files: CorpusPaths) -> Iterator[Document]:
+        """Yield the documents of files; all names are looked at before the first file is read."""
+        listed = [self._reading.file(path) for path in corpus_paths(files)]
+        return chain.from_iterable(map(self.documents, listed))
 
     def documents(self, file: File) -> Iterator[Document]:
         """Yield the documents of a file; those without text are left out.

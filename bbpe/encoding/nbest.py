@@ -1,4 +1,4 @@
-"""More ways than one to encode a text by a Unigram model: the n best, and at random (Kudo, 2018)."""
+"""Other ids than the best ones for a text: the n best and random ways of a Unigram model (Kudo, 2018), any model's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,33 @@ import math
 from heapq import nlargest
 from random import Random
 
+import numpy as np
+
 from ..core.unigram import UnigramModel
+from ..pipeline.special_tokens import SpecialTokens
 from ..text import Text
+from .decode import Decoder, Ids
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder
 
 #: The most ways that are looked for.
 _MOST = 1 << 16
+
+
+def is_canonical(encoder: TextEncoder, decoder: Decoder, specials: SpecialTokens, ids: Ids) -> bool:
+    """Say whether ids are those that encoding gives to their text; special tokens are themselves."""
+    decoder.token_bytes.join(ids)
+    given = np.asarray(ids, dtype=np.uint32)
+    if isinstance(encoder, RuleEncoder):
+        text = decoder.text(given, "replace", None, False, "raise")
+        return np.array_equal(encoder.to_array(text, specials.matcher("all")), given)
+    special, plain = np.isin(given, list(decoder.special_ids)), specials.matcher()
+    for stretch in np.split(given, np.flatnonzero(special)):
+        # each but the first begins with a special token
+        rest = stretch[1:] if len(stretch) and stretch[0] in decoder.special_ids else stretch
+        if not np.array_equal(encoder.to_array(decoder.token_bytes.join(rest), plain), rest):
+            return False
+    return True
 
 
 class UnigramWays:

@@ -151,6 +151,8 @@ class SpecialTokens:
         self._added = {_encode(text): token_id for text, token_id in added.items()}
         self._options = {_encode(text): choice for text, choice in (options or {}).items()}
         self._normalize = normalize
+        #: All tokens that a call may look for.
+        self.texts = (*special, *added)
         self._plain = self._match(self._added, ()) if self._added else None
         self._all = self._match({**self._added, **self._special}, ()) if self._special else self._plain
 

@@ -50,6 +50,11 @@ def fingerprint(spec: TokenizerSpec) -> str:
     return digest.hexdigest()
 
 
+def are_equal(one: TokenizerSpec, other: TokenizerSpec) -> bool:
+    """Say whether two specs give the same ids and texts, and name the same special tokens in the same order."""
+    return one.special_tokens == other.special_tokens and fingerprint(one) == fingerprint(other)
+
+
 def _template(spec: TokenizerSpec) -> Template | None:
     """Return the template; one that adds nothing to a text and knows no pairs is none."""
     return None if spec.template == Template((("A", 0),)) else spec.template

@@ -94,7 +94,7 @@ def test_every_kind_of_text(tok_of: Callable[[str], bbpe.Tokenizer], tmp_path: P
     (tmp_path / "text.txt").write_bytes(data)
     kinds = [data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8), memoryview(b"??" + data)[2:]]
     for kind in kinds:
-        assert tok.encode(kind) == tok.encode_ordinary(kind) == tok.encode_bytes(kind) == expected
+        assert tok.encode(kind) == tok.encode_bytes(kind) == expected
         assert tok.encode_to_numpy(kind).tolist() == expected
         assert tok.encode(kind, allowed_special="all") == expected
         assert tok.tokenize(kind) == tok.tokenize(text)
@@ -107,7 +107,7 @@ def test_every_kind_of_text(tok_of: Callable[[str], bbpe.Tokenizer], tmp_path: P
 @pytest.mark.parametrize("text", [3, None, ["a"], 1.5, np.zeros(3, np.int64), np.zeros((2, 2), np.uint8), object()])
 def test_other_texts_are_refused(text: Any, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     tok = tok_of("gpt2")
-    for method in (tok.encode, tok.encode_ordinary, tok.encode_bytes, tok.encode_to_numpy, tok.tokenize):
+    for method in (tok.encode, tok.encode_bytes, tok.encode_to_numpy, tok.tokenize):
         with pytest.raises(TypeError):
             method(text)
     with pytest.raises(TypeError):
@@ -183,7 +183,7 @@ def test_calls_without_options_take_the_short_way_alone(tok_of: Callable[[str], 
     slow = inspect.unwrap(bbpe.Tokenizer.encode)
     assert slow is not bbpe.Tokenizer.encode
     for text in ("", "a", "some text", "é中😀\ud800", b"bytes", bytearray(b"\xff"), "word " * 300_000):
-        assert tok.encode(text) == tok.encode(text=text) == tok.encode_ordinary(text) == slow(tok, text)
+        assert tok.encode(text) == tok.encode(text=text) == slow(tok, text)
     assert inspect.signature(bbpe.Tokenizer.encode) == inspect.signature(slow)
     assert (bbpe.Tokenizer.encode.__qualname__, bbpe.Tokenizer.encode.__doc__) == ("Tokenizer.encode", slow.__doc__)
     for wrong in (lambda: tok.encode(), lambda: tok.encode("a", "all"), lambda: tok.encode("a", special="all")):

@@ -252,7 +252,7 @@ FIRST_CALLS: list[Callable[[bbpe.Tokenizer], object]] = [
     lambda tok: tok.encode_with_offsets(FIRST_TEXT)[1].tolist(),
     lambda tok: (tok.count_tokens(FIRST_TEXT), tok.fits(FIRST_TEXT, 5), tok.is_canonical([256, 257])),
     lambda tok: "".join(tok.stream_decoder().stream(range(256, 290))),
-    lambda tok: (tok.fingerprint, tok.get_vocab(), tok.token_byte_values()),
+    lambda tok: (tok.fingerprint, tok.get_vocab(), tok.merges),
 ]
 FIRST_TEXT = "see my eyes first, see my dogs: 12345 Übermut 東京 " * 40
 

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe import formats, saving
+from bbpe import formats
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
+from bbpe.formats import saving
 from bbpe.spec.rules import Lowercase, Template, TokenOptions
 from bbpe.spec.spec import TextRules, make_spec
 from bbpe.splitting.patterns import get_pattern
@@ -215,7 +216,7 @@ def test_a_writer_with_a_fault_writes_nothing(name: str, tmp_path: Path, monkeyp
 def test_a_probe_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tok = trained()
     found = iter([[1], [2]])
-    monkeypatch.setattr(saving, "_probed", lambda _: next(found))
+    monkeypatch.setattr(saving, "_probed", lambda *_: next(found))
     with pytest.raises(VocabularyError, match="a probe of all bytes and special tokens would get other ids"):
         tok.save(tmp_path / "t.json")
     assert nothing_in(tmp_path)
@@ -223,7 +224,7 @@ def test_a_probe_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_probe_holds_all_bytes_and_tokens() -> None:
     tok = trained(vocab_size=256 + len(SPECIALS))
-    ids = {token_id for part in saving._probed(tok) if isinstance(part, list) for token_id in part}
+    ids = {token_id for part in saving._probed(tok.spec, bbpe.Tokenizer) if isinstance(part, list) for token_id in part}
     assert ids == set(range(256 + len(SPECIALS)))
 
 

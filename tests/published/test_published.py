@@ -119,7 +119,7 @@ def test_as_tiktoken(
     tok, peer = bbpe.get_encoding(name), tiktoken.Encoding(**public.ENCODING_CONSTRUCTORS[name]())
     theirs = {text: i for text, i in peer._special_tokens.items() if text != "<|reserved_200018|>"}
     assert tok.special_tokens == theirs
-    assert (tok.n_vocab, tok.eot_token) == (peer.n_vocab, peer.eot_token)
+    assert (tok.vocab_size, tok.eot_token) == (peer.n_vocab, peer.eot_token)
     for text in adversarial_strings(300, seed=41):
         mixed = text + "<|endoftext|>" + text + list(theirs)[-1]
         assert tok.encode(text) == peer.encode_ordinary(text)

@@ -139,7 +139,7 @@ def test_wordpiece() -> None:
     assert tok.tokenize("hugs")[0].startswith("h")
     assert tok.token_to_id("[UNK]") == 0
     assert tok.encode("中") == [0]
-    assert bbpe.train_from_iterator([TEXT] * 2, 40, model="wordpiece", min_frequency=100).n_vocab < 40
+    assert bbpe.train_from_iterator([TEXT] * 2, 40, model="wordpiece", min_frequency=100).vocab_size < 40
 
 
 def test_chinese() -> None:

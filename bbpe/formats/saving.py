@@ -1,20 +1,18 @@
-"""Saving a tokenizer so that what is read back is the same one, or nothing is written."""
+"""Saving a spec so that what is read back is the same one, or nothing is written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-from . import formats
-from .errors import BBPEError, VocabularyError
-from .spec.spec import TokenizerSpec
-
-if TYPE_CHECKING:
-    from .tokenizer import Tokenizer
+from .. import formats
+from ..errors import BBPEError, VocabularyError
+from ..spec.fingerprint import are_equal
+from ..spec.spec import TokenizerSpec
 
 #: What may be left out of a file on purpose.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern"]
@@ -40,73 +38,70 @@ _DROPPED: dict[str, Part] = {
 _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u0e17\u0e22 \U0001f600\u200d\u2581<x> b"
 
 
-def save(
-    tokenizer: Tokenizer,
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002
-    drop: Collection[Part] = (),
-) -> None:
-    """Write a tokenizer as `Tokenizer.save` does."""
-    files, _ = proven(tokenizer, path, format=format, drop=drop)
-    formats.put(files, path)
+class Probed(Protocol):
+    """An object that encodes and decodes, as a tokenizer does."""
+
+    def encode(self, text: str | bytes, *, allowed_special: Any) -> list[int]:
+        """Return the ids of a text."""
+
+    def decode(self, ids: list[int]) -> str:
+        """Return the text of ids."""
 
 
 def proven(
-    tokenizer: Tokenizer,
+    spec: TokenizerSpec,
     path: str | os.PathLike[str],
+    made: Callable[[TokenizerSpec], Probed],
     *,
     format: str | None = None,  # noqa: A002
     drop: Collection[Part] = (),
-) -> tuple[dict[Path, bytes], Tokenizer]:
-    """Return the files that hold a tokenizer, and the one that is read from them, which is equal to it.
+) -> tuple[dict[Path, bytes], TokenizerSpec]:
+    """Return the files that hold a spec, and the spec that is read from them, which is equal to it.
 
     The files are read in a temporary folder.  Besides the fingerprints, ids and text of a probe are compared that holds
-    all bytes and all special and added tokens.
+    all bytes and all special and added tokens; `made` makes what encodes and decodes it.
 
     Raises `VocabularyError` naming what the format cannot hold.
     """
-    kept = _without(tokenizer, drop)
-    files = formats.written(kept.spec, path, format)
+    kept = _without(spec, drop)
+    files = formats.written(kept, path, format)
     chosen = formats.checked_format(format) or formats.format_of(Path(path))
     options: dict[str, Any] = {}
     if "pattern" in drop or chosen in _TOLD:
-        options["pattern"] = kept.spec.pattern
+        options["pattern"] = kept.pattern
     if "special_tokens" in drop:
         options["special_tokens"] = {}
     try:
-        again = type(kept)(_read_back(files, Path(path), options))
+        again = _read_back(files, Path(path), options)
     except (BBPEError, ImportError) as error:
         problem = getattr(error, "problem", error)
         raise _refused(chosen, path, f"what would be written cannot be read: {problem}") from error
-    if chosen == "gguf" and kept.spec.characters is not None and again.spec.characters is not None:
+    if chosen == "gguf" and kept.characters is not None and again.characters is not None:
         # readers of GGUF have a text of their own for what is unknown
-        text = again.spec.characters.unknown_text
-        kept = type(kept)(replace(kept.spec, characters=replace(kept.spec.characters, unknown_text=text)))
+        kept = replace(kept, characters=replace(kept.characters, unknown_text=again.characters.unknown_text))
     if chosen in _WITHOUT_IDS:
-        is_equal, compared = _without_ids(kept.spec) == _without_ids(again.spec), tuple(_SHARED)
+        is_equal, compared = _without_ids(kept) == _without_ids(again), tuple(_SHARED)
     else:
-        is_equal, compared = kept == again, tuple(_ALL)
+        is_equal, compared = are_equal(kept, again), tuple(_ALL)
     if not is_equal:
-        names = [name for name in compared if getattr(kept.spec, name) != getattr(again.spec, name)]
-        changed = ", ".join(_described(kept.spec, again.spec, name) for name in names)
+        names = [name for name in compared if getattr(kept, name) != getattr(again, name)]
+        changed = ", ".join(_described(kept, again, name) for name in names)
         raise _refused(chosen, path, f"it would lose or change {changed or 'merges'}", names)
-    if chosen not in _WITHOUT_IDS and _probed(kept) != _probed(again):
+    if chosen not in _WITHOUT_IDS and _probed(kept, made) != _probed(again, made):
         raise _refused(chosen, path, "a probe of all bytes and special tokens would get other ids or another text")
     return files, again
 
 
-def _without(tokenizer: Tokenizer, drop: Collection[Part]) -> Tokenizer:
-    """Return the tokenizer without what is to be left out."""
+def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
+    """Return the spec without what is to be left out."""
     parts = get_args(Part)
     if isinstance(drop, str) or not isinstance(drop, Collection) or not set(drop) <= set(parts):
         raise ValueError(f"drop is {drop!r}; expected a collection of {', '.join(map(repr, parts))}")
-    spec = tokenizer.spec
     if "special_tokens" in drop:
         spec = replace(spec, special_tokens={}, added_tokens={}, token_options={}, template=None)
     if "template" in drop:
         spec = replace(spec, template=None)
-    return tokenizer if spec is tokenizer.spec else type(tokenizer)(spec)
+    return spec
 
 
 def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, Any]) -> TokenizerSpec:
@@ -144,9 +139,9 @@ def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
     return f"{_ALL[name]} ({shown}{more})" if shown else _ALL[name]
 
 
-def _probed(tokenizer: Tokenizer) -> list[object]:
+def _probed(spec: TokenizerSpec, made: Callable[[TokenizerSpec], Probed]) -> list[object]:
     """Return ids and texts of a probe, with and without special tokens, or the errors that there are instead."""
-    spec = tokenizer.spec
+    tokenizer = made(spec)
     tokens = [*spec.special_tokens, *spec.added_tokens]
     text = _PROBE + "".join(f" {token} a{token}b" for token in tokens)
     data = bytes(range(256)) + text.encode("utf-8", "surrogatepass")

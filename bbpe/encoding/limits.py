@@ -1,0 +1,175 @@
+"""Texts within a number of tokens: cut at a side, and rows of one length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.id_source import as_int
+from ..core.ids import TokenBytes
+from ..core.offsets import map_spans
+from ..pipeline.special_tokens import Matcher
+from ..pipeline.streaming import complete_characters
+from ..text import Text, text_bytes
+from ..types import Ragged
+from .engine import TextEncoder
+from .offsets import check_places, located
+from .rule_encoder import RuleEncoder
+
+#: The side of a text that is kept, or of a row that is filled.
+Side: TypeAlias = Literal["left", "right"]
+_T = TypeVar("_T", bound=Text)
+
+# tokens of a text, and ids of a row
+_MOST = 2**62
+# a text is cut from the left in a stretch at its end, of so many characters for each token at first
+_LOOK_BACK = 16
+
+
+def truncated(
+    encoder: TextEncoder, token_bytes: TokenBytes, text: _T, limit: int, side: Side, matcher: Matcher | None
+) -> _T:
+    """Return the part of a text at a side that has at most `limit` tokens; `Tokenizer.truncate` has the details."""
+    check_side(side)
+    if encoder.count_up_to(text, limit, matcher) <= limit:
+        return text
+    ids, spans, start = _ids_around_cut(encoder, token_bytes, text, limit, matcher, side)
+    part: Any = text[start:]
+    if side == "right":
+        # the cut is where the token after it begins, or where a character begins that this token shares
+        places = _places(part, spans[: limit + 1])[:, 0][::-1]
+        parts = (part[: _floor(part, int(place))] for place in places)
+    else:
+        places = _places(part, spans[len(ids) - limit - 1 :])[:, 1]
+        parts = (part[_ceil(part, int(place)) :] for place in places)
+    return cast(_T, next(kept for kept in parts if encoder.count_up_to(kept, limit, matcher) <= limit))
+
+
+def _ids_around_cut(
+    encoder: TextEncoder, token_bytes: TokenBytes, text: Any, limit: int, matcher: Matcher | None, side: Side
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], int]:
+    """Return ids of a text, more than `limit` at the side that is kept, their spans, and the place of the first."""
+    check_places(encoder)
+    if matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder):
+        if side == "right":
+            ids = encoder.encoder.first_ids(text, limit)
+            return ids, token_bytes.spans(ids), 0
+        look = _LOOK_BACK * (limit + 16)
+        while look < len(text):
+            start = encoder.encoder.cut(text, len(text) - look, look)
+            ids = encoder.to_array(text[start:])
+            if len(ids) > limit:
+                return ids, token_bytes.spans(ids), start
+            look *= 4
+    return *located(encoder, token_bytes, text, matcher), 0
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How rows get one length; `ValueError` or `TypeError` naming the argument that is wrong."""
+
+    max_length: int | None
+    pad_id: int
+    side: Side
+    multiple: int
+    dtype: np.dtype[Any]
+
+    def __post_init__(self) -> None:
+        check_side(self.side)
+        if self.multiple < 1:
+            raise ValueError(f"pad_to_multiple_of is {self.multiple}; expected at least 1")
+        try:
+            pad = as_int(self.pad_id)
+        except TypeError:
+            raise TypeError(f"pad_id must be an int, not {type(self.pad_id).__name__}") from None
+        if not 0 <= pad <= np.iinfo(self.dtype).max:
+            raise ValueError(f"pad_id is {pad}; expected 0 to {np.iinfo(self.dtype).max}")
+
+    def rows(
+        self, rows: Ragged, around: tuple[Sequence[int], Sequence[int]]
+    ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
+        """Return rows, with ids around each, as one array of ids and a mask that is true where ids are."""
+        if self.max_length is not None:
+            rows = _cut_rows(rows, checked_limit(self.max_length, "max_length", sum(map(len, around))))
+        if any(around):
+            rows = rows.between(*around)
+        return _padded(rows, self.pad_id, self.side, self.multiple, self.dtype)
+
+
+def _padded(
+    rows: Ragged, pad_id: int, side: Side, pad_to_multiple_of: int, dtype: np.dtype[Any]
+) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
+    """Return rows as one array, [rows, the longest or the next multiple], and a mask that is true where ids are."""
+    lengths = np.diff(rows.offsets)
+    width = -(-int(lengths.max(initial=0)) // pad_to_multiple_of) * pad_to_multiple_of
+    columns = np.arange(width)
+    mask = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]
+    ids = np.full(mask.shape, pad_id, dtype=dtype)
+    ids[mask] = rows.ids
+    return ids, mask
+
+
+def _cut_rows(rows: Ragged, limit: int) -> Ragged:
+    """Return rows with at most `limit` ids each."""
+    lengths = np.diff(rows.offsets)
+    if lengths.max(initial=0) <= limit:
+        return rows
+    kept = np.arange(len(rows.ids)) - np.repeat(rows.offsets[:-1], lengths) < limit
+    return Ragged(rows.ids[kept], np.concatenate([[0], np.cumsum(np.minimum(lengths, limit))]))
+
+
+def as_batch(texts: Iterable[Text]) -> list[Text]:
+    """Return texts as a list; `TypeError` on one text."""
+    if isinstance(texts, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a batch is an iterable of texts, not one {type(texts).__name__}")
+    if isinstance(texts, list):
+        return texts
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"a batch is an iterable of texts, not {type(texts).__name__}")
+    # a column of Arrow yields objects of its own
+    to_list = getattr(texts, "to_pylist", None)
+    return list(texts if to_list is None else to_list())
+
+
+def check_side(side: str) -> None:
+    """Raise `ValueError` unless a side is "left" or "right"."""
+    if side not in ("left", "right"):
+        raise ValueError(f'side is {side!r}; expected "left" or "right"')
+
+
+def checked_limit(n: int, name: str = "n", least: int = 0) -> int:
+    """Return a number of tokens less `least`; `TypeError` or `ValueError` naming the argument."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise TypeError(f"{name} must be an int, not {type(n).__name__}")
+    if not least <= n <= _MOST:
+        raise ValueError(f"{name} is {n}; expected at least {least} and at most {_MOST}")
+    return int(n) - least
+
+
+def _places(text: Text, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return spans of bytes as indices of a text."""
+    places = np.ascontiguousarray(spans)
+    if isinstance(text, str):
+        map_spans(text, places, "char")
+    return places
+
+
+def _floor(text: Any, place: int) -> int:
+    """Move a place back to the beginning of a character."""
+    if isinstance(text, str):
+        return place
+    start = max(place - 4, 0)
+    return start + complete_characters(bytes(text_bytes(text[start:place])))
+
+
+def _ceil(text: Any, place: int) -> int:
+    """Move a place on to the beginning of a character."""
+    if not isinstance(text, str):
+        tail = bytes(text_bytes(text[place : place + 3]))
+        while tail and tail[0] & 0xC0 == 0x80:
+            tail, place = tail[1:], place + 1
+    return place

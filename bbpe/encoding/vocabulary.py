@@ -1,0 +1,135 @@
+"""The tokens of a spec by id, by bytes and by the keys that files write."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ..core.ids import TokenBytes
+from ..errors import SpecialTokenError, TokenNotFoundError
+from ..formats import keys_of_characters, merges_of
+from ..lazy import FirstUse
+from ..pipeline.special_tokens import END_OF_TEXT
+from ..spec.named_tokens import named_tokens
+from ..spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
+from ..text import alphabet_to_bytes, bytes_to_alphabet
+
+#: Characters of a token that a message shows.
+_SHOWN = 60
+
+
+class Vocabulary:
+    """Looks tokens up; `Tokenizer` documents what its methods return."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self._spec = spec
+
+    @FirstUse
+    def tokens(self) -> TokenBytes:
+        """The bytes of each id."""
+        return TokenBytes(self._spec.vocab, other_tokens(self._spec))
+
+    def keys(self) -> dict[str, int]:
+        """Return all tokens as `vocab.json` writes them, and their ids."""
+        spec = self._spec
+        if spec.characters is not None:
+            return keys_of_characters(spec)
+        if is_of_text(spec):
+            return keys_of_text(spec)
+        ordinary = {bytes_to_alphabet(token): token_id for token_id, token in spec.vocab.items()}
+        return {**ordinary, **spec.added_tokens, **spec.special_tokens}
+
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Return the merges in order of priority; none for a model other than BPE."""
+        vocab = self._spec.vocab
+        merges = () if self._spec.model is not None else merges_of(self._spec)
+        return [(vocab[left], vocab[right]) for left, right, _ in merges]
+
+    def learned_as(self) -> str:
+        """Return the model in a few words."""
+        if self._spec.model is not None:
+            return type(self._spec.model).__name__
+        mode = "ranks" if self._spec.merges is None else f"{len(self._spec.merges)} merges"
+        return f"{mode}, pattern {self._spec.pattern}"
+
+    def key(self, token_id: int) -> str:
+        """Return a token as `tokenize` writes it."""
+        token = self.tokens.token(token_id)
+        return token.decode() if is_of_text(self._spec) else bytes_to_alphabet(token)
+
+    def id_of(self, token: bytes | str) -> int:
+        """Return the id of a token, given as a key, a text or bytes; the first of these readings counts."""
+        if isinstance(token, str):
+            found = self._ids_by_key.get(token)
+            found = found if found is not None else self._id_of_bytes(_bytes_of_key(token))
+            found = found if found is not None else self.id_of_text(token)
+        elif isinstance(token, bytes | bytearray | memoryview):
+            found = self._id_of_bytes(bytes(token))
+        else:
+            raise TypeError(f"a token is str or bytes, not {type(token).__name__}")
+        return _raise_not_found(token) if found is None else found
+
+    def id_of_text(self, text: str) -> int | None:
+        """Return the id of the token with this text; `None` when there is none."""
+        return self._id_of_bytes(text.encode("utf-8", "surrogatepass"))
+
+    def _id_of_bytes(self, token: bytes | None) -> int | None:
+        return None if token is None else self._ids_by_token.get(token)
+
+    def end_of_text(self) -> int:
+        """Return the id of the end-of-text token; `SpecialTokenError` when there is none."""
+        for text in END_OF_TEXT:
+            if text in self._spec.special_tokens:
+                return self._spec.special_tokens[text]
+        raise SpecialTokenError(f"this tokenizer has no end-of-text token; expected one of {', '.join(END_OF_TEXT)}")
+
+    @FirstUse
+    def named(self) -> dict[str, str]:
+        """The texts of tokens by their uses: "pad", "bos" and so on."""
+        return named_tokens(self._spec)
+
+    def id_of_named(self, use: str) -> int | None:
+        """Return the id of the token for a use; `None` when no file names one, or no token has that text."""
+        text = self.named.get(use)
+        return None if text is None else self.id_of_text(text)
+
+    def padding(self) -> int:
+        """Return the id that fills rows up; `SpecialTokenError` when there is none."""
+        declared, token_id = self.named.get("pad"), self.id_of_named("pad")
+        if declared is not None and token_id is None:
+            raise SpecialTokenError(
+                f"the files of this tokenizer name {declared!r} as pad_token, which no token is; expected pad_id"
+            )
+        if token_id is not None:
+            return token_id
+        try:
+            return self.end_of_text()
+        except SpecialTokenError:
+            raise SpecialTokenError(
+                "this tokenizer has no pad_token and no end-of-text token to pad with; expected pad_id"
+            ) from None
+
+    @FirstUse
+    def _ids_by_key(self) -> dict[str, int]:
+        return self.keys()
+
+    @FirstUse
+    def _ids_by_token(self) -> dict[bytes, int]:
+        spec = self._spec
+        ids = {token: token_id for token_id, token in other_tokens(spec).items()}
+        ids.update({token: token_id for token_id, token in spec.vocab.items()})
+        for text, token_id in (*spec.added_tokens.items(), *spec.special_tokens.items()):
+            ids[text.encode("utf-8", "surrogatepass")] = token_id
+        return ids
+
+
+def _raise_not_found(token: object) -> NoReturn:
+    shown = repr(token) if len(repr(token)) <= _SHOWN else f"{repr(token)[:_SHOWN]}..."
+    expected = "a token as get_vocab() writes it, its text or its bytes"
+    raise TokenNotFoundError(f"no token is {shown}; expected {expected}; `encode` takes any text")
+
+
+def _bytes_of_key(key: str) -> bytes | None:
+    try:
+        return alphabet_to_bytes(key)
+    except ValueError:
+        return None
