@@ -1,7 +1,7 @@
 """An extension of griffe that prepares docstrings for Markdown.
 
-Docstrings are written for `help()`: examples are doctests, and `<s>` is a token.  Markdown would render doctests as nested
-quotations, and would take tokens for HTML.
+Docstrings are written for `help()`: examples are doctests, and `<s>` is a token.  Markdown would render doctests as
+nested quotations, and would take tokens for HTML.
 """
 
 from __future__ import annotations
