@@ -5,6 +5,7 @@ Colours follow `prefers-color-scheme`, so a picture is readable on a light and o
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -19,6 +20,8 @@ HUES = {
 _OTHER = "#8b8d98"
 _WIDTH, _LABELS, _VALUES = 720, 96, 84
 _BAR, _STEP, _HEAD = 15, 21, 30
+#: The height of a line of the note, and how many characters are in one.
+_LINE, _NOTE = 15, 100
 _STYLE = (
     "text{font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:12px;fill:#1f2328}"
     ".title{font-size:14px;font-weight:600}.own{font-weight:600}.note{font-size:11px;fill:#59636e}"
@@ -39,8 +42,10 @@ def picture(panels: dict[str, Rows], note: str) -> str:
                 parts.append(_bar(library, figure, figure / fastest, top))
                 top += _STEP
         top += 8
-    parts.append(f'<text class="note" x="0" y="{top + 10}">{escape(note)}</text>')
-    height = top + 20
+    for line in wrap(note, _NOTE):
+        top += _LINE
+        parts.append(f'<text class="note" x="0" y="{top}">{escape(line)}</text>')
+    height = top + 8
     size = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>{escape("; ".join(panels))}</title>'
     return "\n".join([head, f"<style>{_STYLE}</style>", *parts, "</svg>"]) + "\n"
