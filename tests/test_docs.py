@@ -122,6 +122,14 @@ def test_every_example_is_run() -> None:
         assert f"({path.name})" in (EXAMPLES / "README.md").read_text("utf-8")
 
 
+def test_the_citation_has_the_version() -> None:
+    assert f"\nversion: {bbpe.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").split()) < 900
+
+
 def test_the_readme_and_the_guides_have_examples() -> None:
     assert {page.name for page in PAGES if blocks_of(page)} >= {
         "README.md", "index.md", "training.md", "encoding.md", "migrating.md", "formats.md"
