@@ -50,9 +50,10 @@ stubs: $(VENV)/linted
 		--ignore-unused-allowlist \
 		--allowlist tests/stubtest.txt
 
-# the site, into build/site; a warning stops it
-docs: $(VENV)/documented
-	$(BIN)/mkdocs build --strict --quiet
+# the site, into build/site, and a look at its pages; a warning is an error (--quiet would hide warnings from --strict)
+docs: $(VENV)/tested $(VENV)/documented
+	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m pytest tests/test_site.py
 
 # everything is built anew, in a folder of pip's own, and the tests that follow run on this build
 strict: $(VENV)/made

@@ -1,4 +1,4 @@
-"""How much memory a job may take, and how much it has."""
+"""The memory that a job may take, and the memory that it has."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from .core import budget as core
 
-#: What pyarrow's libraries take once they are imported, in bytes; measured.
+#: The memory of pyarrow's libraries once they are imported, in bytes; measured.
 _PYARROW = 64 << 20
-#: What an interpreter with numpy and this package takes where the system does not tell; measured.
+#: The memory of an interpreter with numpy and this package, where the system does not report it; measured.
 _INTERPRETER = 40 << 20
-#: What allocators keep besides, and huge pages round up, in bytes; measured.
+#: What allocators keep and huge pages round up, in bytes; measured.
 _SLACK = 16 << 20
-#: Limits of control groups from here on are none.
+#: Limits of control groups from here on mean that there is no limit.
 _NO_LIMIT = 1 << 60
 _CGROUPS_OF, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -26,10 +26,11 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 def parse_bytes(size: int | str) -> int:
     """Read a size in bytes: an int, or a number and a unit; kB, MB, GB, TB are powers of 1000, and KiB, ... of 1024.
 
-    Raises `ValueError` on what is no size or not positive, `TypeError` on other types.
+    Raises `ValueError` for a string that is no size and for a size that is not positive, `TypeError` for other types.
 
-    >>> parse_bytes("4GB"), parse_bytes("1.5 MiB"), parse_bytes(1000)
-    (4000000000, 1572864, 1000)
+    Example:
+        >>> parse_bytes("4GB"), parse_bytes("1.5 MiB"), parse_bytes(1000)
+        (4000000000, 1572864, 1000)
     """
     if isinstance(size, bool) or not isinstance(size, (int, str)):
         raise TypeError(f"a size is an int or a string such as '4GB', not {type(size).__name__}")
@@ -46,8 +47,9 @@ def parse_bytes(size: int | str) -> int:
 def shown(size: float) -> str:
     """Write a size for people.
 
-    >>> shown(2_340_000_000), shown(1_000)
-    ('2.3 GB', '1.0 kB')
+    Example:
+        >>> shown(2_340_000_000), shown(1_000)
+        ('2.3 GB', '1.0 kB')
     """
     for unit, power in (("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)):
         if size >= 1000**power:
@@ -56,16 +58,22 @@ def shown(size: float) -> str:
 
 
 def set_cache_limit(limit: int | str) -> None:
-    """Set how many bytes the caches of all tokenizers of this process may take together; 64 MiB at first.
+    """Set how much memory the caches of all tokenizers in this process may take together; the default is 64 MiB.
 
-    `limit` is a number of bytes or a string such as "1GB", as `max_memory` is.  As much again may be kept of the memory
-    of the last large array of ids that was dropped, for the next one.  Caches that exist go on until
-    `Tokenizer.clear_cache`.  With 0 there are none but a few kilobytes of each call's own, and encoding is slower.
+    The memory of the last large array of ids that was freed may be kept for the next one, as much again as the limit.
+    Existing caches stay until `Tokenizer.clear_cache`.
 
-    Raises `ValueError` on a limit that is negative, 2**63 or more, or no size, `TypeError` on other types.
+    Args:
+        limit: A number of bytes, or a string with a unit, such as "1GB" or "64 MiB".  With 0 each call has only a few
+            kilobytes of its own, and encoding is slower.
 
-    >>> import bbpe
-    >>> bbpe.set_cache_limit("64 MiB")
+    Raises:
+        ValueError: The limit is negative, at least 2**63, or not a size.
+        TypeError: The limit is neither an int nor a string.
+
+    Example:
+        >>> import bbpe
+        >>> bbpe.set_cache_limit("64 MiB")
     """
     size = 0 if type(limit) is int and limit == 0 else parse_bytes(limit)
     if size >= 2**63:
@@ -74,7 +82,7 @@ def set_cache_limit(limit: int | str) -> None:
 
 
 def resident_bytes() -> int:
-    """Return how much memory this process has now; without psutil what it had at most."""
+    """Return the memory of this process in bytes; without psutil the highest that it has had."""
     try:
         import psutil
 
@@ -91,7 +99,7 @@ def resident_bytes() -> int:
 
 @dataclass(frozen=True)
 class Limit:
-    """How many bytes the process may have, and what says so."""
+    """The number of bytes that the process may have, and the name of the limit."""
 
     size: int
     name: str
@@ -101,16 +109,17 @@ class Limit:
 
 
 def limit_of(max_memory: int | str) -> Limit:
-    """Return the lowest limit that holds: `max_memory`, or one that the system has set for this process.
+    """Return the lowest limit that applies: `max_memory`, or one that the system has set for this process.
 
-    >>> limit_of("1MB")
-    Limit(size=1000000, name='max_memory')
+    Example:
+        >>> limit_of("1MB")
+        Limit(size=1000000, name='max_memory')
     """
     return min((Limit(parse_bytes(max_memory), "max_memory"), *_system_limits()), key=lambda limit: limit.size)
 
 
 def _system_limits() -> Iterator[Limit]:
-    """Yield the limits of control groups (v1 and v2), and what that of address space leaves beside what is mapped."""
+    """Yield the limits of control groups (v1 and v2), and the limit of address space less what is mapped already."""
     for path in _cgroup_files():
         try:
             text = path.read_text("ascii").strip()
@@ -157,15 +166,16 @@ def _mapped_bytes() -> int:
 
 
 def _base() -> int:
-    """Return what the process takes before anything is counted."""
+    """Return the memory that the process takes before anything is counted."""
     return resident_bytes() + (0 if "pyarrow" in sys.modules else _PYARROW) + _SLACK
 
 
 def affordable_threads(max_memory: int | str, threads: int, each: int) -> int:
     """Return how many of the threads, each with `each` bytes for texts, leave most of the memory to tables; at least 1.
 
-    >>> affordable_threads("100GB", 8, 1 << 20), affordable_threads("1MB", 8, 1 << 20)
-    (8, 1)
+    Example:
+        >>> affordable_threads("100GB", 8, 1 << 20), affordable_threads("1MB", 8, 1 << 20)
+        (8, 1)
     """
     return max(1, min(threads, (limit_of(max_memory).size - _base()) // 4 // each))
 
@@ -174,7 +184,7 @@ def affordable_threads(max_memory: int | str, threads: int, each: int) -> int:
 class Budget:
     """The memory that counting may take: `limit` for the whole process, `tables` for counts before they are spilled.
 
-    `name` is what sets the limit.
+    `name` is the name of the limit.
     """
 
     limit: int
@@ -183,7 +193,7 @@ class Budget:
 
     @classmethod
     def of(cls, max_memory: int | str, *, buffers: int) -> Budget:
-        """Divide what the process may take, of which `buffers` bytes are for texts.
+        """Divide the memory that the process may take, of which `buffers` bytes are for texts.
 
         Raises `ValueError` when less is left than counting needs.
         """

@@ -21,16 +21,26 @@ from .tokenizer import Tokenizer
 def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
     """Return a published tokenizer, with its pattern and all of its special tokens.
 
-    Its file is looked for in `folder`, in the folders of the environment variable `BBPE_VOCABS` (or, without
-    it, in `~/.cache/bbpe`), in the caches of tiktoken and `huggingface_hub`, and in installed packages that
-    carry it, and counts only with the right SHA-256.  Nothing is downloaded: `bbpe fetch NAME` does that.
-    Qwen's bring a text to NFC first, as the models' own tokenizers do.
+    The search for its file goes through `folder`, the folders of the environment variable `BBPE_VOCABS` (or, without
+    it, `~/.cache/bbpe`), the caches of tiktoken and `huggingface_hub`, and installed packages that carry the file.  A
+    file is used only if its SHA-256 is right.  Nothing is downloaded: `bbpe fetch NAME` does that.  Qwen's tokenizers
+    convert a text to NFC first, as the models' own tokenizers do.
 
-    Raises `VocabularyError` on an unknown name, and when the file is not there, saying what to do.
+    Args:
+        name: The name of the vocabulary, such as "o200k_base", "llama3" or "qwen3"; the error for an unknown name lists
+            all names.
+        folder: A folder to search first.
 
-    >>> tok = get_encoding("cl100k_base")  # doctest: +SKIP
-    >>> tok.encode("hello world")  # doctest: +SKIP
-    [15339, 1917]
+    Returns:
+        The tokenizer.
+
+    Raises:
+        VocabularyError: The name is unknown, or the file is not on this machine; the message lists ways to get it.
+
+    Example:
+        >>> tok = get_encoding("cl100k_base")  # doctest: +SKIP
+        >>> tok.encode("hello world")  # doctest: +SKIP
+        [15339, 1917]
     """
     published = published_vocabulary(name)
     try:
@@ -41,9 +51,22 @@ def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
 
 
 def encoding_for_model(model: str, *, folder: StrPath | None = None) -> Tokenizer:
-    """Return the tokenizer of a model, by the model's name: OpenAI's models, and some open ones.
+    """Return the tokenizer of a model, by the name of the model.
 
-    Raises `VocabularyError` on a model that is not known, and as `get_encoding` does.
+    Args:
+        model: The name of an OpenAI model, such as "gpt-4o", or of some open models, such as "Qwen2.5-7B-Instruct",
+            with or without the name of its organisation.
+        folder: A folder to search first, as in `get_encoding`.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        VocabularyError: The model is unknown, or its vocabulary is not on this machine.
+
+    Example:
+        >>> encoding_for_model("gpt-4o").name  # doctest: +SKIP
+        'o200k_base'
     """
     name = name_for_model(model)
     if name is None:
@@ -55,7 +78,7 @@ def encoding_for_model(model: str, *, folder: StrPath | None = None) -> Tokenize
 
 
 def published_vocabulary(name: str) -> Published:
-    """Return what is known of a published vocabulary; `VocabularyError` on a name that is not known."""
+    """Return the table row of a published vocabulary; `VocabularyError` on an unknown name."""
     known = PUBLISHED.get(ALIASES.get(name, name))
     if known is None:
         near = difflib.get_close_matches(name, [*PUBLISHED, *ALIASES], n=1)
@@ -65,7 +88,7 @@ def published_vocabulary(name: str) -> Published:
 
 
 def _load(published: Published, format_name: str, files: list[ReadFile]) -> Tokenizer:
-    # the files of a pair have other names here than in a folder
+    # the two files of a pair have other names in these folders than in a folder of vocab.json and merges.txt
     load_pair = partial(gpt2_files.load_files, *files)
     load = load_pair if format_name == "gpt2" else partial(formats.FORMATS[format_name].load, *files)
     spec = load(pattern=published.pattern, special_tokens=published.special_tokens, name=published.name)

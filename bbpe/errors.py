@@ -1,7 +1,7 @@
-"""What can go wrong, as types.
+"""The types of errors.
 
-Every error is also the built-in type that users expect to catch: bad values are `ValueError`, and what
-the operating system refuses stays the `OSError` that it raised.
+Every error is also the built-in type that callers expect: bad values are `ValueError`, and a refusal of the operating
+system stays the `OSError` that it raised.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _LONGEST_MESSAGE = 1000
 
 
 class BBPEError(Exception):
-    """Base of all errors that bbpe itself raises; of a message of pages the middle is left out."""
+    """The base of all errors that bbpe itself raises; a message over 1,000 characters is shortened in the middle."""
 
     def __init__(self, message: object = "", *more: object) -> None:
         super().__init__(_cut(message) if isinstance(message, str) else message, *more)
@@ -26,9 +26,14 @@ def _cut(message: str) -> str:
 
 
 class VocabularyError(BBPEError, ValueError):
-    """A vocabulary, or the file that holds it, is broken.
+    """A vocabulary, or its file, is broken, or has a component that bbpe does not support.
 
-    The message says where (file and place), what was found and what was expected.
+    The message names the file, the position, what was found and what was expected.
+
+    Attributes:
+        problem: The message without file and position.
+        path: The file, if there is one.
+        place: The position in the file, such as the key of a JSON object, if it is known.
     """
 
     def __init__(self, problem: str, *, path: str | os.PathLike[str] | None = None, place: str | None = None) -> None:
@@ -51,23 +56,23 @@ class PatternError(BBPEError, ValueError):
 
 
 class CorpusError(BBPEError, ValueError):
-    """There is no text to train on, or a corpus file cannot be read as text."""
+    """There is no text to train on, a corpus file cannot be read as text, or a saved count is damaged."""
 
 
 class MemoryLimitError(BBPEError, MemoryError):
-    """A job would need more memory than it may take; found before the part that needs it begins."""
+    """A job would need more memory than it may take; raised before the step that needs it begins."""
 
 
 class SpecialTokenError(BBPEError, ValueError):
-    """A text holds a special token that the call disallows, or allows one that does not exist."""
+    """A text contains a special token that the call disallows, or the call allows one that does not exist."""
 
 
 class TokenIdError(BBPEError, ValueError):
-    """An id is negative, too large, or a hole in the vocabulary."""
+    """An id is negative, too large, or unused in the vocabulary."""
 
 
 class TokenNotFoundError(TokenIdError, KeyError):
-    """A vocabulary has no such token; a `KeyError` too, as of any other look-up."""
+    """A vocabulary has no such token; also a `KeyError`, like any other failed look-up."""
 
     def __str__(self) -> str:
         # a KeyError would show the message as a quoted string

@@ -16,13 +16,34 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> Tokenizer:
-    """Load a tokenizer: tokenizer.json, tekken.json, a .tiktoken or GGUF file, vocab.json (vocab.txt) with merges.txt.
+    """Load a tokenizer from a file or folder; the format is recognised by name and content.
 
-    A vocab.json folder is given by its path or by either file's.  `pattern` and `special_tokens` replace
-    what the file says or what is known of it; a file that names no pattern and is not a known vocabulary
-    needs one.  Nothing is downloaded.
+    Formats: tokenizer.json, tekken.json, .tiktoken, GGUF, SentencePiece's .model, vocab.json or vocab.txt with
+    merges.txt, BERT's vocab.txt, subword-nmt's codes, and CLIP's vocabulary.  Nothing is downloaded.
 
-    Raises `VocabularyError` naming the file, the place and what was expected; `OSError` when the file
-    cannot be read; `PatternError` on a pattern that cannot be followed exactly.
+    Args:
+        path: The file, or a folder with a tokenizer.json, or with vocab.json and merges.txt.
+        pattern: The split pattern: a name, a regex, or several regexes that are applied in order.  It replaces the
+            pattern of the file.  A file that names none needs it, unless it is a known vocabulary.
+        special_tokens: Special tokens and their ids; they replace those of the file.
+        name: The name of the tokenizer.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        VocabularyError: The file is broken, or has a component that bbpe does not support; the message names the file,
+            the position, and what was expected.
+        PatternError: The pattern is unknown, or cannot be followed exactly.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> import bbpe
+        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.save(folder + "/tokenizer.json")
+        ...     bbpe.load(folder + "/tokenizer.json") == tok
+        True
     """
     return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))

@@ -1,6 +1,6 @@
-"""`Encoding`: a tokenizer behind the interface of `tiktoken.Encoding`, with its defaults and its errors.
+"""`Encoding`: the interface of `tiktoken.Encoding`, with its defaults and its errors, over the engine of bbpe.
 
-The ids are those of our engine; the package `tiktoken` is not needed.
+The package `tiktoken` is not needed.
 """
 
 from __future__ import annotations
@@ -34,16 +34,32 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Encoding:
-    """A tokenizer as `tiktoken.Encoding`; made by `Tokenizer.as_tiktoken`.
+    """A tokenizer with the interface of `tiktoken.Encoding`; `Tokenizer.as_tiktoken` makes one.
 
-    What differs: texts of `encode_to_numpy` may hold lone surrogates, as those of `encode` may; special tokens that
-    begin at one place are told apart by their length; the array of `encode_to_numpy` can be written to; `True` and
-    `False` are no ids.
+    It differs from tiktoken in four points: `encode_to_numpy` accepts lone surrogates, as `encode` does; of special
+    tokens that begin at the same position the longest matches; the array of `encode_to_numpy` is writable; and `True`
+    and `False` are not ids.
 
-    >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=259, special_tokens=["<|endoftext|>"])
-    >>> enc = tok.as_tiktoken()
-    >>> enc.encode("low<|endoftext|>", allowed_special="all"), enc.eot_token
-    ([257, 258], 258)
+    Args:
+        tokenizer: The tokenizer.
+
+    Attributes:
+        name: The name of the tokenizer, or "unnamed".
+        max_token_value: The highest id.
+
+    Raises:
+        VocabularyError: The tokenizer has a feature that tiktoken lacks: normalizers, prefixes, options of special
+            tokens, or symbols that are characters.
+        ValueError: By methods that encode: a text contains a disallowed special token.
+        TypeError: By methods that encode: a text is not a `str`.
+        KeyError: By methods that decode: no token has one of the ids.
+        OverflowError: By methods that decode: an id is not a uint32.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=259, special_tokens=["<|endoftext|>"])
+        >>> enc = tok.as_tiktoken()
+        >>> enc.encode("low<|endoftext|>", allowed_special="all"), enc.eot_token
+        ([257, 258], 258)
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -78,20 +94,47 @@ class Encoding:
     def encode(
         self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
     ) -> list[int]:
-        """Return the ids of a text; a special token that is not allowed raises `ValueError`.
+        """Encode a text.
 
-        `disallowed_special=()` makes those plain text.
+        Args:
+            text: The text.
+            allowed_special: Special tokens that are encoded as such: a set of them, or "all".
+            disallowed_special: Special tokens that raise an error: a collection, or "all" for those that are not
+                allowed. All others are plain text; `()` makes every special token that is not allowed plain text.
+
+        Returns:
+            The ids.
+
+        Raises:
+            ValueError: The text contains a disallowed special token; the message names it and its position.
         """
         return self._engine.to_list(text, self._policy(text, allowed_special, disallowed_special))
 
     def encode_to_numpy(
         self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
     ) -> npt.NDArray[np.uint32]:
-        """Return the ids of a text as uint32[n]; otherwise as `encode`."""
+        """Encode a text into an array.
+
+        Args:
+            text: The text.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Returns:
+            The ids, uint32[n].
+        """
         return self._engine.to_array(text, self._policy(text, allowed_special, disallowed_special))
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """Return the ids of each text, special tokens being plain text."""
+        """Encode many texts in which special tokens are plain text.
+
+        Args:
+            text: The texts.
+            num_threads: The number of threads.
+
+        Returns:
+            The ids of each text, in order.
+        """
         return self._engine.lists([_checked(one) for one in text], None, num_threads)
 
     def encode_batch(
@@ -102,7 +145,17 @@ class Encoding:
         allowed_special: _Allowed = _NONE,
         disallowed_special: _Disallowed = "all",
     ) -> list[list[int]]:
-        """Return the ids of each text, otherwise as `encode`."""
+        """Encode many texts.
+
+        Args:
+            text: The texts.
+            num_threads: The number of threads.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Returns:
+            The ids of each text, in order.
+        """
         texts: list[Text] = list(text)
         matchers = [self._policy(one, allowed_special, disallowed_special) for one in text]
         return self._engine.lists(texts, matchers[0] if matchers else None, num_threads)
@@ -110,13 +163,33 @@ class Encoding:
     def encode_with_unstable(
         self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
     ) -> tuple[list[int], list[list[int]]]:
-        """Return the ids that no text behind this one can change, and ways to go on that begin with the rest of it."""
+        """Encode the beginning of a text that may continue.
+
+        Args:
+            text: The text so far.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Returns:
+            The ids that no continuation can change, and possible sequences of ids that begin with the rest of the text.
+        """
         matcher = self._policy(text, allowed_special, disallowed_special)
         stable, completions = self._unstable.complete(text, matcher)
         return stable, [list(ids) for ids in completions]
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of one token, special ones too; `KeyError` when there is none."""
+        """Return the id of one token, ordinary or special.
+
+        Args:
+            text_or_bytes: The token, as text or bytes.
+
+        Returns:
+            The id.
+
+        Raises:
+            KeyError: There is no such token.
+            TypeError: The argument is neither `str` nor `bytes`.
+        """
         if isinstance(text_or_bytes, str):
             text_or_bytes = text_or_bytes.encode("utf-8")
         if not isinstance(text_or_bytes, bytes):
@@ -129,34 +202,49 @@ class Encoding:
     # -- decoding ------------------------------------------------------------------------------------
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """Return the bytes of ids; `KeyError` on one that no token has, `OverflowError` on one that is no uint32."""
+        """Return the bytes of ids."""
         try:
             return self._tokenizer._token_bytes.join(tokens)
         except TokenIdError:
             self._raise_wrong(tokens)
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """Return the text of ids; otherwise as `decode_bytes`."""
+        """Decode ids to text.
+
+        Args:
+            tokens: The ids.
+            errors: The treatment of bytes that are not UTF-8, as in `bytes.decode`.
+
+        Returns:
+            The text.
+        """
         try:
             return self._tokenizer._token_bytes.text(tokens, errors)
         except TokenIdError:
             self._raise_wrong(tokens)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """Return the bytes of one id; `KeyError` when no token has it."""
+        """Return the bytes of one id."""
         try:
             return self._tokenizer.id_to_token(token)
         except TokenIdError:
             raise _no_uint32(token) or KeyError(str(token)) from None
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """Return the bytes of each id."""
+        """Return the bytes of each id, in order."""
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """Return the text of ids and, for each, the index of the first character that holds a byte of it.
+        """Decode ids to text, and locate each in it.
 
-        Raises `UnicodeDecodeError` when the bytes are not UTF-8.
+        Args:
+            tokens: The ids.
+
+        Returns:
+            The text, and for each id the index of the first character that contains one of its bytes.
+
+        Raises:
+            UnicodeDecodeError: The bytes are not UTF-8.
         """
         try:
             return self._tokenizer.decode_with_offsets(tokens)
@@ -167,7 +255,16 @@ class Encoding:
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """Return the text of each row of ids."""
+        """Decode many rows of ids to texts.
+
+        Args:
+            batch: The rows, or a `bbpe.Ragged`.
+            errors: The treatment of bytes that are not UTF-8, as in `bytes.decode`.
+            num_threads: The number of threads.
+
+        Returns:
+            The text of each row, in order.
+        """
         if isinstance(batch, Ragged):
             batch = list(batch)
         try:
@@ -178,20 +275,31 @@ class Encoding:
             raise
 
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """Return the bytes of each row of ids."""
+        """Decode many rows of ids to bytes.
+
+        Args:
+            batch: The rows.
+            num_threads: Accepted for compatibility; one thread does the work.
+
+        Returns:
+            The bytes of each row, in order.
+
+        Raises:
+            ValueError: `num_threads` is less than 1.
+        """
         if num_threads < 1:
             raise ValueError(f"num_threads is {num_threads}; expected at least 1")
         return [self.decode_bytes(tokens) for tokens in batch]
 
-    # -- what it is ----------------------------------------------------------------------------------
+    # -- vocabulary ----------------------------------------------------------------------------------
 
     def token_byte_values(self) -> list[bytes]:
-        """Return the bytes of all ordinary tokens, in the order of bytes."""
+        """Return the bytes of all ordinary tokens, sorted."""
         return sorted(self._tokenizer.spec.vocab.values())
 
     @property
     def eot_token(self) -> int:
-        """The id of `<|endoftext|>`; `KeyError` without one."""
+        """The id of `<|endoftext|>`; raises `KeyError` if there is none."""
         return self._special_tokens["<|endoftext|>"]
 
     @property
@@ -200,7 +308,7 @@ class Encoding:
         return set(self._special_tokens)
 
     def is_special_token(self, token: int) -> bool:
-        """Say whether an id is that of a special token."""
+        """Return whether an id is that of a special token."""
         assert isinstance(token, int)
         return token in self._special_token_values
 
@@ -209,16 +317,16 @@ class Encoding:
         """The highest id plus one."""
         return self.max_token_value + 1
 
-    # -- what its users reach for all the same ---------------------------------------------------------
+    # -- private names that programs use nevertheless ---------------------------------------------------------
 
     @FirstUse
     def _mergeable_ranks(self) -> dict[bytes, int]:
-        """Tokens and ranks; `VocabularyError` when ranks would give other ids."""
+        """Tokens and ranks; raises `VocabularyError` if ranks would give other ids."""
         return self._tokenizer.ranks
 
     @FirstUse
     def _pat_str(self) -> str:
-        """The regex; `VocabularyError` where the pattern is a chain of several."""
+        """The regex; raises `VocabularyError` if the pattern is a chain of several."""
         steps = self._tokenizer.spec.pattern.steps
         if len(steps) != 1:
             raise VocabularyError(
@@ -237,7 +345,7 @@ class Encoding:
         return self.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """Return the ids of bytes; those that are not UTF-8 are not split from the pretoken before them."""
+        """Return the ids of bytes; from the first byte that is not UTF-8 on, the rest joins the pretoken before it."""
         if not isinstance(text, bytes):
             raise TypeError(f"_encode_bytes takes bytes, not {type(text).__name__}")
         return self._unstable.encode_bytes(text)
@@ -249,7 +357,7 @@ class Encoding:
     # -- special tokens ------------------------------------------------------------------------------
 
     def _policy(self, text: str, allowed: _Allowed, disallowed: _Disallowed) -> Matcher | None:
-        """Return what to look for; `ValueError` when the text holds a disallowed token."""
+        """Return the matcher of a call; raises `ValueError` if the text contains a disallowed token."""
         _checked(text)
         if allowed is _NONE and disallowed == "all":
             _refuse(self._refused, text)
@@ -266,7 +374,7 @@ class Encoding:
         return Matcher(ids) if ids else None
 
     def _raise_wrong(self, tokens: Sequence[int]) -> NoReturn:
-        """Raise what the first wrong id calls for; one that is no uint32 goes before all others."""
+        """Raise the error for the first wrong id; one that is not a uint32 comes before all others."""
         for token in tokens:
             if error := _no_uint32(token):
                 raise error from None

@@ -13,14 +13,19 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """The ids of many texts: row i is `ids[offsets[i]:offsets[i + 1]]`.
+    """The ids of many texts in two flat arrays: row i is `ids[offsets[i]:offsets[i + 1]]`.
 
-    `ids`: uint32[total]; `offsets`: int64[rows + 1], starting with 0.  Two are equal when all rows are; a slice is a
-    `Ragged` that shares the memory of the ids.
+    `len`, iteration, `ragged[i]` (uint32[n], a view) and slices (a `Ragged` that shares the memory of the ids) work on
+    rows. Two are equal when all their rows are equal.
 
-    >>> ragged = Ragged.from_rows([np.array([1, 2], np.uint32), np.array([], np.uint32)])
-    >>> len(ragged), ragged.offsets.tolist(), ragged[0].tolist()
-    (2, [0, 2, 2], [1, 2])
+    Attributes:
+        ids: All rows, one after the other: uint32[total].
+        offsets: Where each row begins and ends in `ids`: int64[rows + 1], starting with 0.
+
+    Example:
+        >>> ragged = Ragged.from_rows([np.array([1, 2], np.uint32), np.array([], np.uint32)])
+        >>> len(ragged), ragged.offsets.tolist(), ragged[0].tolist()
+        (2, [0, 2, 2], [1, 2])
     """
 
     ids: npt.NDArray[np.uint32]
@@ -28,17 +33,36 @@ class Ragged:
 
     @classmethod
     def from_rows(cls, rows: Iterable[npt.NDArray[np.uint32]]) -> Ragged:
-        """Join rows, uint32[n] each."""
+        """Join rows.
+
+        Args:
+            rows: One array per row, uint32[n] each.
+
+        Returns:
+            The rows, copied into two flat arrays.
+
+        Example:
+            >>> Ragged.from_rows([np.array([7], np.uint32)]).offsets.tolist()
+            [0, 1]
+        """
         arrays = list(rows)
         offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in arrays], out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
 
     def between(self, before: Sequence[int], behind: Sequence[int]) -> Ragged:
-        """Return the rows with ids before and behind each.
+        """Return the rows with the same ids added at both ends of each.
 
-        >>> Ragged.from_rows([np.array([1, 2], np.uint32)]).between([7], [8, 9]).ids.tolist()
-        [7, 1, 2, 8, 9]
+        Args:
+            before: Ids to put before each row.
+            behind: Ids to put after each row.
+
+        Returns:
+            A new `Ragged` with as many rows.
+
+        Example:
+            >>> Ragged.from_rows([np.array([1, 2], np.uint32)]).between([7], [8, 9]).ids.tolist()
+            [7, 1, 2, 8, 9]
         """
         first, last = np.array(before, np.uint32), np.array(behind, np.uint32)
         return Ragged.from_rows(np.concatenate([first, row, last]) for row in self)

@@ -1,7 +1,7 @@
-"""The tables and plots of the documentation, from a recorded run: `python -m benchmarks.report [RECORD]`.
+"""The tables and pictures of the documentation, from a recorded run: `python -m benchmarks.report [RECORD]`.
 
-Writes the block of the README between its two marks, docs/benchmarks.md and its plots; by default from the latest
-record in benchmarks/results.  A figure without a ratio is of a library whose answer was not the expected one.
+Writes what is between the marks of the README, docs/benchmarks.md and the pictures; by default from the latest record
+in benchmarks/results.  A figure in brackets belongs to a library whose answer was not the expected one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,22 @@ from benchmarks.record import RESULTS
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- benchmarks: rendered by benchmarks/report.py -->", "<!-- end of benchmarks -->"
+SENTENCE, SENTENCE_END = "<!-- figures: rendered by benchmarks/report.py -->", "<!-- end of figures -->"
 NONE = "No run is recorded yet; `make bench` makes one.\n"
-#: The areas of the README, and the libraries that it names besides the best peer.
-_MAIN = ("Encoding a text, cold", "Training, 32,000 tokens")
-SHOWN = (*_MAIN, "Encoding a text, warm", "Encoding documents to lists, cold")
+ENCODE, TRAIN = "Encoding a text, cold", "Training, 32,000 tokens"
+#: The rows of the README: an area, a case of it, and how the README names the two.
+SHOWN = (
+    (ENCODE, "en", "Encode English, first pass"),
+    (ENCODE, "ja", "Encode Japanese, first pass"),
+    ("Encoding a text, warm", "en", "Encode English, third pass"),
+    ("Encoding documents to lists, cold", "en", "Encode 2 kB documents to lists, first pass"),
+    ("Loading", "en", "Load a vocabulary and encode one word"),
+    (TRAIN, "en", "Train 32,000 tokens on English"),
+)
+#: The libraries that the README names besides the fastest other one.
 NAMED = ("tiktoken", "tokenizers")
+#: The names of corpora in the pictures.
+LANGUAGES = {"en": "English", "code": "code", "multi": "many languages", "ja": "Japanese", "zh": "Chinese"}
 Record = dict[str, Any]
 Row = dict[str, Any]
 
@@ -104,22 +115,71 @@ def about(record: Record) -> str:
     )
 
 
+def case_of(record: Record, title: str, case: str) -> dict[str, Row]:
+    """The rows of one case of an area by library; none where the record has no such case."""
+    return next((cases(area).get(case, {}) for area in record["areas"] if area["title"] == title), {})
+
+
+def times(own: Row, other: Row | None) -> str:
+    """How many times as fast as the other library ours is."""
+    if other is None:
+        return "-"
+    found = ratio(own, other)
+    return f"{found} as fast as {other['library']}" if found.endswith("x") else f"{other['library']} {found}"
+
+
+def sentence(record: Record | None) -> str:
+    """The README's figures in one sentence."""
+    rows = {} if record is None else case_of(record, ENCODE, "en")
+    trained = {} if record is None else case_of(record, TRAIN, "en")
+    if "bbpe" not in rows or "bbpe" not in trained:
+        return NONE
+    own, learned = rows["bbpe"], trained["bbpe"]
+    slower = ", ".join(f"{ratio(own, rows.get(library))} as fast as {library}" for library in NAMED)
+    return (
+        f"It encodes English at {figure(own)} on one core, loading aside: {times(own, best_peer(rows))}, {slower}, "
+        f"with identical ids. It trains at {figure(learned)}: {times(learned, best_peer(trained))}, "
+        f"{ratio(learned, trained.get('tokenizers'))} as fast as tokenizers, with identical merges.\n"
+    )
+
+
 def readme_block(record: Record | None) -> str:
-    """Ours, the best peer, and those that everybody knows, for the main jobs."""
+    """Ours, the fastest other library, and those that everybody knows, for the main jobs."""
     if record is None:
         return NONE
-    lines = [f"| | bbpe | best peer | {' | '.join(NAMED)} |", f"|---|---|---|{'---|' * len(NAMED)}"]
-    for area in record["areas"]:
-        if area["title"] not in SHOWN:
-            continue
-        for name, rows in cases(area).items():
-            own, best = rows["bbpe"], best_peer(rows)
-            best_cell = "-" if best is None else f"{best['library']} {ratio(own, best)}"
-            cells = [figure(own), best_cell, *(ratio(own, rows.get(library)) for library in NAMED)]
-            lines.append(f"| {area['title']}: {name} | {' | '.join(cells)} |")
-    what = "Others as times of bbpe's cost; one core, a fresh process each, answers compared first."
-    all_of_them = "All of them: [docs/benchmarks.md](docs/benchmarks.md)."
-    return f"{what} {about(record)} {all_of_them}\n\n" + "\n".join(lines) + "\n"
+    heads = " | ".join(f"vs {name}" for name in NAMED)
+    lines = [f"| | bbpe | vs the fastest other library | {heads} |", f"|---|---|---|{'---|' * len(NAMED)}"]
+    for title, case, name in SHOWN:
+        rows = case_of(record, title, case)
+        if "bbpe" in rows:
+            own = rows["bbpe"]
+            cells = [figure(own), times(own, best_peer(rows)), *(ratio(own, rows.get(library)) for library in NAMED)]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    machine = record["machine"]
+    return (
+        "\n".join(lines)
+        + f"\n\nOne core, {machine['cpu']}, {machine['system']}, cl100k, {record['date']}; 2.0x: bbpe is twice as "
+        "fast. Answers are compared first; only one row includes loading. [All results](docs/benchmarks.md).\n"
+    )
+
+
+def pictures(record: Record) -> dict[str, str]:
+    """The pictures of the README and of docs/benchmarks.md, by file name."""
+    from benchmarks.plots import picture
+
+    machine = record["machine"]
+    where = f"One core, {machine['cpu']}, {machine['system']}, {record['date']}. Longer is faster."
+    encode = {
+        f"Encoding {LANGUAGES[name]}": rows for name in LANGUAGES if (rows := case_of(record, ENCODE, name))
+    }
+    train = {f"Training on {LANGUAGES[name]}": rows for name in LANGUAGES if (rows := case_of(record, TRAIN, name))}
+    first = {title: rows for title, rows in (encode | train).items() if title.endswith(LANGUAGES["en"])}
+    encoding, training = "cl100k, a fresh tokenizer's first pass.", "32,000 tokens."
+    return {
+        "speed.svg": picture(first, f"{where} Encoding: {encoding} Training: {training}"),
+        "benchmarks-encode.svg": picture(encode, f"{where} {encoding}"),
+        "benchmarks-train.svg": picture(train, f"{where} {training}"),
+    }
 
 
 def page(record: Record | None) -> str:
@@ -129,36 +189,44 @@ def page(record: Record | None) -> str:
         return head + NONE
     sizes = ", ".join(f"{name} {text['sha256'][:12]}" for name, text in record["texts"].items())
     return (
-        f"{head}Rendered by `make bench` from one run: {about(record)} The load before it was "
-        f"{record['machine']['load']}, and it took {record['seconds'] / 60:.0f} minutes.\n\n"
-        "The first column is bbpe's figure, the others are times of bbpe's cost: 2.0x took twice as long, or twice "
-        "the memory. Each run is a fresh process on one core, libraries take turns, the median of "
-        f"{record['repeat']} counts, and answers are compared first: a figure in brackets is of a library "
-        "whose answer was not the expected one. A library eight times as slow as the fastest runs once. What a dash "
-        "stands for cannot be done, or took more than half a minute.\n\n"
-        "![encoding, cold](benchmarks-encode.svg)\n\n![training](benchmarks-train.svg)\n\n"
+        f"{head}`make bench` renders this page from one run: {about(record)} The load average before the run was "
+        f"{record['machine']['load']}; the run took {record['seconds'] / 60:.0f} minutes.\n\n"
+        "How to read the tables:\n\n"
+        "* The first column is the result of bbpe. The other columns show how many times longer each other library "
+        "takes, or how many times more memory: 2.0x means that bbpe is twice as fast.\n"
+        f"* Each run is a fresh process on one core. Libraries take turns; the median of {record['repeat']} runs "
+        "counts. A library that is eight times slower than the fastest runs once.\n"
+        "* Answers are compared first. A figure in brackets belongs to a library whose answer differs from the "
+        "expected one, so it has no ratio.\n"
+        "* A dash means that the library cannot do this, or took more than half a minute. Below 1.0x the other library "
+        "wins.\n"
+        "* *Cold* is the first pass of a tokenizer that has just been loaded; *warm* is its third pass over the same "
+        "text. Loading is measured separately, under [Loading](#loading).\n\n"
+        "![Speed of encoding, first pass](benchmarks-encode.svg)\n\n![Speed of training](benchmarks-train.svg)\n\n"
         f"{tables(record)}\n## Texts\n\nName, bytes asked for and the beginning of the SHA-256: {sizes}.\n"
     )
 
 
-def with_block(readme: str, block: str) -> str:
-    """The README with what stands between its marks replaced."""
-    inside = f"{BEGIN}\n{block}{END}"
-    return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, readme, flags=re.DOTALL)
+def with_block(readme: str, block: str, marks: tuple[str, str] = (BEGIN, END)) -> str:
+    """The README with the text between two marks replaced."""
+    begin, end = marks
+    inside = f"{begin}\n{block}{end}"
+    return re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: inside, readme, flags=re.DOTALL)
+
+
+def rendered(readme: str, record: Record | None) -> str:
+    """The README with its sentence and its table of a record."""
+    return with_block(with_block(readme, readme_block(record)), sentence(record), (SENTENCE, SENTENCE_END))
 
 
 def publish(record: Record | None, root: Path = ROOT) -> None:
-    """Write README's block, the page, and its plots."""
+    """Write the figures of the README, the page, and the pictures."""
     readme = root / "README.md"
-    readme.write_text(with_block(readme.read_text("utf-8"), readme_block(record)), "utf-8")
+    readme.write_text(rendered(readme.read_text("utf-8"), record), "utf-8")
     (root / "docs" / "benchmarks.md").write_text(page(record), "utf-8")
     if record is not None:
-        from benchmarks.plots import bars
-
-        for title, name in zip(_MAIN, ("encode", "train"), strict=True):
-            areas = [area for area in record["areas"] if area["title"] == title and area["rows"]]
-            if areas:
-                bars(title, cases(areas[0]), root / "docs" / f"benchmarks-{name}.svg")
+        for name, svg in pictures(record).items():
+            (root / "docs" / name).write_text(svg, "utf-8")
 
 
 def main() -> int:

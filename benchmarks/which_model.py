@@ -65,7 +65,8 @@ def plot(rows: dict[str, dict[str, tuple[float, float]]]) -> str:
     for place, name in enumerate(names):
         parts.append(f'<text x="{20 + place * group}" y="306">{name}</text>')
     look = f'width="{20 + group * len(names)}" height="316" font-family="sans-serif" font-size="12"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {look}>{"".join(parts)}</svg>\n'
+    style = "<style>text{fill:#1f2328}@media(prefers-color-scheme:dark){text{fill:#e6edf3}}</style>"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {look}>{style}{"".join(parts)}</svg>\n'
 
 
 def main() -> int:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
@@ -19,8 +23,11 @@ import bbpe
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = [module.name for module in pkgutil.walk_packages(bbpe.__path__, "bbpe.") if module.name != "bbpe.__main__"]
+EXAMPLES = ROOT / "examples"
 #: What only some examples need; those that compare with other libraries, and the one that keeps counts.
 OPTIONAL = {"tiktoken", "tokenizers", "sentencepiece", "gigatoken", "pyarrow", "google"}
+#: The package of the test extra that carries the vocabulary which examples ask for by name.
+CARRIER = "bpe_openai"
 
 
 def blocks_of(page: Path) -> list[str]:
@@ -37,7 +44,9 @@ def missing(block: str) -> set[str]:
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module.partition(".")[0])
-    return {name for name in names & OPTIONAL if find_spec(name) is None}
+        elif isinstance(node, ast.Attribute) and node.attr == "get_encoding":
+            names.add(CARRIER)
+    return {name for name in names & {*OPTIONAL, CARRIER} if find_spec(name) is None}
 
 
 @pytest.mark.parametrize("name", ["bbpe", *MODULES])
@@ -55,8 +64,70 @@ def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     absent: set[str] = set()
     for number, block in enumerate(blocks_of(page), 1):
         absent |= missing(block)
-        if not absent & {name for name in OPTIONAL if re.search(rf"\b{name}\b", block)}:
+        if not missing(block) | absent & {name for name in OPTIONAL if re.search(rf"\b{name}\b", block)}:
             exec(compile(block, f"{page.name}, example {number}", "exec"), space)
+
+
+def run_example(name: str, *arguments: object) -> str:
+    command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
+    found = subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A corpus, and a tokenizer that the first example trained on it."""
+    folder = tmp_path_factory.mktemp("examples")
+    corpus, path = folder / "corpus", folder / "tok.json"
+    corpus.mkdir()
+    (corpus / "a.txt").write_text("see my eyes first\nsee my dogs\n" * 10)
+    (corpus / "b.txt").write_text("my dogs see me\n")
+    assert "2 documents" in run_example("train_on_files.py", corpus, path, 280)
+    return corpus, path
+
+
+def test_example_encodes_a_corpus(trained: tuple[Path, Path], tmp_path: Path) -> None:
+    corpus, path = trained
+    assert "2 documents" in run_example("encode_corpus.py", path, corpus, tmp_path / "out")
+    ids, offsets = np.load(tmp_path / "out.ids.npy"), np.load(tmp_path / "out.offsets.npy")
+    tok = bbpe.load(path)
+    assert ids.dtype == np.uint16
+    second = ids[offsets[1] : offsets[2]]
+    assert tok.decode(second) == "my dogs see me\n<|endoftext|>"
+
+
+def test_example_decodes_a_stream(trained: tuple[Path, Path]) -> None:
+    assert run_example("stream_decode.py", trained[1], "see 東京 dogs") == "see 東京 dogs\n"
+
+
+def test_example_compares_tokenizers(trained: tuple[Path, Path]) -> None:
+    corpus, path = trained
+    printed = run_example("compare_tokenizers.py", path, path, corpus / "a.txt")
+    assert "bytes per token" in printed
+    assert "'Ġeyes'" in printed
+
+
+def test_example_makes_padded_batches(trained: tuple[Path, Path]) -> None:
+    corpus, path = trained
+    lines = run_example("padded_batches.py", path, corpus).splitlines()
+    assert len(lines) == 2 * 3  # 21 lines in batches of 8, twice
+    assert lines[0].startswith("epoch 0: ids (8, ")
+
+
+def test_every_example_is_run() -> None:
+    source = Path(__file__).read_text("utf-8")
+    for path in EXAMPLES.glob("*.py"):
+        assert f'run_example("{path.name}"' in source
+        assert f"({path.name})" in (EXAMPLES / "README.md").read_text("utf-8")
+
+
+def test_the_citation_has_the_version() -> None:
+    assert f"\nversion: {bbpe.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").split()) < 900
 
 
 def test_the_readme_and_the_guides_have_examples() -> None:
@@ -68,12 +139,14 @@ def test_the_readme_and_the_guides_have_examples() -> None:
 def test_the_site_leads_to_every_page() -> None:
     nav = (ROOT / "mkdocs.yml").read_text("utf-8")
     listed = set(re.findall(r": ([\w/-]+\.md)$", nav, flags=re.MULTILINE))
-    for name in listed:
-        assert (ROOT / "docs" / name).is_file(), f"mkdocs.yml names {name}, which is not there"
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page.name != "README.md"}
+    assert listed == pages
 
 
 def test_the_reference_has_every_public_name() -> None:
+    """An entry `::: bbpe.NAME` of a page under docs/reference for every public name and every method of `Tokenizer`."""
     pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
-    named = set(re.findall(r"^::: bbpe\.(\w+)$", pages, flags=re.MULTILINE))
-    assert {name for name in bbpe.__all__ if not name.endswith("Error")} - named == set()
-    assert "errors" in named
+    entries = set(re.findall(r"^::: bbpe\.([\w.]+)$", pages, flags=re.MULTILINE))
+    methods = {f"Tokenizer.{name}" for name in dir(bbpe.Tokenizer) if not name.startswith("_")}
+    expected = {name for name in bbpe.__all__ if not name.endswith("Error")} | methods | {"errors", "tiktoken.Encoding"}
+    assert expected - entries == set(), "add an entry to a page under docs/reference"

@@ -1,9 +1,11 @@
-"""The suite's report: the README and the page say what the latest record says, and nothing that was not measured."""
+"""The suite's report: the README, the page and the pictures show the latest record, and nothing else."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -28,18 +30,20 @@ def record() -> dict[str, Any]:
     ]
     machine = {"cpu": "A (R) CPU", "cores": 2, "memory_gb": 8, "system": "Linux", "load": 0.1}
     texts = {"en.8": {"bytes": 8, "sha256": "ab" * 32}}
-    area = {"title": report.SHOWN[0], "note": "a note", "job": "encode_flat", "rows": rows}
+    area = {"title": report.ENCODE, "note": "a note", "job": "encode_flat", "rows": rows}
+    trained = {**area, "title": report.TRAIN, "rows": [row("bbpe", [0.1]), row("tokenizers", [0.8])]}
     return {
-        "date": "2026-01-02", "machine": machine, "versions": {"python": "3.12"}, "areas": [area],
+        "date": "2026-01-02", "machine": machine, "versions": {"python": "3.12"}, "areas": [area, trained],
         "left_out": ["Memory ja"], "texts": texts, "repeat": 3, "seconds": 90,
     }
 
 
 def test_tables() -> None:
     block = report.readme_block(record())
-    cell = "800 MB/s"  # the figure of a row stands in it; ratios are of medians
-    assert f"| {report.SHOWN[0]}: en | {cell} | gigatoken 2.5x | 20.0x | (8 MB/s) |" in block
-    assert f"| {report.SHOWN[0]}: ja | 400 MB/s | - | - | - |" in block
+    cell = "800 MB/s"  # the figure of a row as recorded; ratios are of medians
+    assert f"| Encode English, first pass | {cell} | 2.5x as fast as gigatoken | 20.0x | (8 MB/s) |" in block
+    assert "| Encode Japanese, first pass | 400 MB/s | - | - | - |" in block
+    assert "Load a vocabulary" not in block  # not in this record
     page = report.page(record())
     assert "| en | 800 MB/s | 20.0x | (8 MB/s) | 2.5x |" in page
     assert "There was no time for: Memory ja" in page
@@ -47,16 +51,35 @@ def test_tables() -> None:
     assert path_of(record()).name == "a-r-cpu-2-cores-2026-01-02.json"
 
 
-def test_the_readme_and_the_page_are_rendered() -> None:
+def test_the_sentence() -> None:
+    sentence = report.sentence(record())
+    assert "English at 800 MB/s" in sentence
+    assert "2.5x as fast as gigatoken, 20.0x as fast as tiktoken" in sentence
+    assert "trains at 80 MB/s: 8.0x as fast as tokenizers" in sentence
+    assert report.sentence(None) == report.NONE
+
+
+def test_the_readme_the_page_and_the_pictures_are_rendered() -> None:
     latest = report.latest()
     readme = (ROOT / "README.md").read_text("utf-8")
     assert report.BEGIN in readme
-    assert report.with_block(readme, report.readme_block(latest)) == readme
+    assert report.SENTENCE in readme
+    assert report.rendered(readme, latest) == readme
     assert (ROOT / "docs" / "benchmarks.md").read_text("utf-8") == report.page(latest)
+    assert latest is not None
+    for name, svg in report.pictures(latest).items():
+        assert (ROOT / "docs" / name).read_text("utf-8") == svg
+
+
+def test_every_figure_of_the_readme_is_in_the_record() -> None:
+    """Figures of speed appear only in what is rendered: nobody writes one down by hand."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for marks in ((report.BEGIN, report.END), (report.SENTENCE, report.SENTENCE_END)):
+        readme = report.with_block(readme, "", marks)
+    assert re.findall(r"\d+(?:\.\d+)?x\b|[MG]B/s", readme) == []
 
 
 def test_publishing(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
     report.publish(record(), tmp_path)
@@ -64,10 +87,20 @@ def test_publishing(tmp_path: Path) -> None:
     assert written.startswith("before\n")
     assert written.endswith("\nafter\n")
     assert "stale" not in written
-    plot = (tmp_path / "docs" / "benchmarks-encode.svg").read_bytes()
-    assert b"gigatoken" in plot
+    pictures = {path.name: path.read_bytes() for path in (tmp_path / "docs").glob("*.svg")}
+    assert pictures.keys() == {"speed.svg", "benchmarks-encode.svg", "benchmarks-train.svg"}
     report.publish(record(), tmp_path)
-    assert (tmp_path / "docs" / "benchmarks-encode.svg").read_bytes() == plot
+    assert {path.name: path.read_bytes() for path in (tmp_path / "docs").glob("*.svg")} == pictures
+
+
+def test_a_picture() -> None:
+    """Bars are sorted and labelled; a library with wrong answers, or without any, has none."""
+    svg = report.pictures(record())["benchmarks-encode.svg"]
+    texts = [text.text for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[:7] == ["Encoding English", "bbpe", "800 MB/s", "gigatoken", "160 MB/s", "tiktoken", "20 MB/s"]
+    assert texts[7:10] == ["Encoding Japanese", "bbpe", "400 MB/s"]
+    assert "prefers-color-scheme:dark" in svg
+    assert "tokenizers" not in texts
 
 
 @pytest.mark.parametrize("areas", [plan.FULL, plan.QUICK])

@@ -1,1 +1,1 @@
-"""Other interfaces to the same tokenizer."""
+"""Interfaces of other libraries, with the engine of bbpe."""

@@ -1,4 +1,4 @@
-"""`BBPETokenizer`: a vocab.json, a merges.txt without a header, and a trainer that takes one string."""
+"""`BBPETokenizer`: the interface of textbook tokenizers, two files and a trainer that takes one string."""
 
 from __future__ import annotations
 
@@ -19,49 +19,88 @@ from ..training.train import train_from_iterator
 class BBPETokenizer:
     """A byte-level BPE tokenizer with GPT-2's pattern, read from the two files that `train_tokenizer` writes.
 
-    `vocab_path` is a JSON object of tokens, in the byte alphabet, to ids; `merges_path` holds a line
-    `left right` for each merge, in order.  `tokenizer` is the `bbpe.Tokenizer` that does the work.
+    Args:
+        vocab_path: A JSON object from tokens, in GPT-2's byte alphabet, to ids.
+        merges_path: A text file with one merge per line, `left right`, in order of priority, without a header.
 
-    Raises `VocabularyError` naming the file and the place when a file is broken or the two do not fit
-    together, `OSError` when one cannot be read.
+    Attributes:
+        tokenizer: The `bbpe.Tokenizer` that does the work.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     files = folder + "/vocab.json", folder + "/merges.txt"
-    ...     BBPETokenizer.train_tokenizer("low lower lowest", 260, *files)
-    ...     tok = BBPETokenizer(*files)
-    >>> tok.tokenize("lower low")
-    ['low', 'e', 'r', 'Ġlow']
-    >>> tok.decode(tok.encode("lower low"))
-    'lower low'
+    Raises:
+        VocabularyError: A file is broken, or the two do not fit together; the message names the file and the position.
+        OSError: A file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = folder + "/vocab.json", folder + "/merges.txt"
+        ...     BBPETokenizer.train_tokenizer("low lower lowest", 260, *files)
+        ...     tok = BBPETokenizer(*files)
+        >>> tok.tokenize("lower low")
+        ['low', 'e', 'r', 'Ġlow']
+        >>> tok.decode(tok.encode("lower low"))
+        'lower low'
     """
 
     def __init__(self, vocab_path: StrPath, merges_path: StrPath) -> None:
         self.tokenizer = Tokenizer(gpt2_files.load_files(vocab_path, merges_path, pattern="gpt2"))
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text."""
+        """Encode a text.
+
+        Args:
+            text: The text; special tokens in it are plain text.
+
+        Returns:
+            The ids.
+        """
         return self.tokenizer.encode(text)
 
     def tokenize(self, text: str) -> list[str]:
-        """Return the tokens of a text, in the byte alphabet."""
+        """Split a text into its tokens.
+
+        Args:
+            text: The text.
+
+        Returns:
+            The tokens, in GPT-2's byte alphabet.
+        """
         return self.tokenizer.tokenize(text)
 
     def encode_batch(self, batch: Sequence[str], num_threads: int = 4) -> list[list[int]]:
-        """Return the ids of each text, in order."""
+        """Encode many texts.
+
+        Args:
+            batch: The texts.
+            num_threads: The number of threads.
+
+        Returns:
+            The ids of each text, in order.
+        """
         return self.tokenizer.encode_batch(batch, threads=num_threads)
 
     def decode(self, tokens: Any) -> str:
-        """Return the text of ids: a sequence of int, a numpy array or a torch tensor.
+        """Decode ids.
 
-        Bytes that are not UTF-8 become U+FFFD.  Raises `TokenIdError` naming an id that no token has.
+        Args:
+            tokens: The ids: a sequence of int, a numpy array or a torch tensor of one dimension.
+
+        Returns:
+            The text; bytes that are not UTF-8 become U+FFFD.
+
+        Raises:
+            TokenIdError: No token has one of the ids; the message names it.
         """
         return self.tokenizer.decode(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
 
     def forward(self, text: str | Sequence[str]) -> Any:
-        """Return the ids of a text, or of all texts of a list one after the other: int64[n].
+        """Encode a text, or several texts into one row.
 
-        It is a torch tensor where torch is installed, else a numpy array.
+        Args:
+            text: One text, or a sequence of texts.
+
+        Returns:
+            The ids, int64[n]: a torch tensor if torch is installed, otherwise a numpy array.
         """
         ids: Iterable[int] = self.encode(text) if isinstance(text, str) else chain(*self.encode_batch(text))
         array = np.fromiter(ids, np.int64)
@@ -80,13 +119,22 @@ class BBPETokenizer:
         vocab_outfile: StrPath | None = None,
         merges_outfile: StrPath | None = None,
     ) -> None:
-        """Train on one string and write a vocabulary of `vocab_size` tokens and its merges.
+        """Train on one string, and write the vocabulary and the merges.
 
-        The 256 bytes count.  Of pairs with the same count the one that the text, as it is segmented now,
-        shows first is merged.  Ids number the tokens in the order of their strings.  When every pretoken is
-        one token, training stops with fewer.
+        Among pairs of equal count the pair that occurs first in the text, as segmented at that moment, is merged.  Ids
+        number the tokens in the order of their strings.
 
-        Raises `ValueError` when `vocab_size` is less than 256, `CorpusError` when `data` is empty.
+        Args:
+            data: The text to train on.
+            vocab_size: The number of tokens, at least 256, for the bytes.  Training stops with fewer when every
+                pretoken is one token.
+            vocab_outfile: The JSON file to write the vocabulary to; `None` writes none.
+            merges_outfile: The file to write the merges to; `None` writes none.
+
+        Raises:
+            ValueError: `vocab_size` is less than 256.
+            CorpusError: `data` is empty.
+            OSError: A file cannot be written.
         """
         if not isinstance(data, str):
             raise TypeError(f"data must be a str, not {type(data).__name__}")

@@ -1,4 +1,4 @@
-"""A tokenizer as one of `transformers`: a `PreTrainedTokenizerFast`."""
+"""A view for `transformers`: a `PreTrainedTokenizerFast` with the same ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..spec.spec import TokenizerSpec
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-# what of a tokenizer_config.json says how texts become rows of a model; ids and classes are in the tokenizer itself
+# the fields of a tokenizer_config.json that shape the rows of a model; ids and classes are in the tokenizer itself
 _TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
 _OPTIONS = (
     "model_max_length",
@@ -28,14 +28,22 @@ _OPTIONS = (
 
 
 def as_huggingface(tokenizer: Tokenizer, **options: Any) -> Any:
-    """Return a `transformers.PreTrainedTokenizerFast` with the ids of a tokenizer.
+    """Return a `transformers.PreTrainedTokenizerFast` that gives the same ids as a tokenizer.
 
-    What a `tokenizer_config.json` and a chat template beside the loaded file say holds; `options` go before that: the
-    arguments of `PreTrainedTokenizerFast`, such as `pad_token`, `chat_template` or `model_max_length`.  Where nothing
-    names an end-of-text token it is the tokenizer's own.
+    The settings of a `tokenizer_config.json` and of a chat template next to the file that was loaded apply.  If nothing
+    names an end-of-text token, it is the tokenizer's own.
 
-    Raises `ImportError` without `transformers`, `VocabularyError` when a tokenizer.json cannot hold the tokenizer, or a
-    file beside it is no JSON.
+    Args:
+        tokenizer: The tokenizer.
+        options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`, `chat_template` or `model_max_length`;
+            they take precedence over the settings of the files.
+
+    Returns:
+        The `transformers` tokenizer; Hugging Face's `tokenizers` does its work.
+
+    Raises:
+        ImportError: `transformers` is not installed.
+        VocabularyError: A tokenizer.json cannot express the tokenizer, or a file next to it is not JSON.
     """
     try:
         import tokenizers
@@ -53,7 +61,7 @@ def as_huggingface(tokenizer: Tokenizer, **options: Any) -> Any:
 
 
 def _said(spec: TokenizerSpec) -> dict[str, Any]:
-    """Return the arguments that the files beside a tokenizer.json, or its special tokens, say."""
+    """Return the arguments that the files next to a tokenizer.json, or its special tokens, determine."""
     known = {**spec.added_tokens, **spec.special_tokens}
     said: dict[str, Any] = {"clean_up_tokenization_spaces": False}
     eot = next((text for text in END_OF_TEXT if text in spec.special_tokens), None)
@@ -64,7 +72,7 @@ def _said(spec: TokenizerSpec) -> dict[str, Any]:
         for key in _TOKENS:
             value = record.get(key)
             text = value.get("content") if isinstance(value, dict) else value
-            # one that is not there would be added, with a new id
+            # transformers would add a token that is not in the vocabulary, with a new id
             if isinstance(text, str) and text in known:
                 said[key] = text
         said |= {key: record[key] for key in _OPTIONS if record.get(key) is not None}

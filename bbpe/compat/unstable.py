@@ -1,6 +1,6 @@
-"""What tiktoken does with a text that may go on, or end in the middle of a character.
+"""tiktoken's treatment of a text that may continue, or that ends in the middle of a character.
 
-The last pretoken of such a text is not settled.  Source: tiktoken's `encode_with_unstable` and `_encode_bytes`
+The last pretoken of such a text is not final.  Source: tiktoken's `encode_with_unstable` and `_encode_bytes`
 (`src/lib.rs`), whose results these are.
 """
 
@@ -47,7 +47,7 @@ class Unstable:
         return [self._ids[piece]] if piece in self._ids else self._model.encode_pretoken(piece)
 
     def encode_bytes(self, data: bytes) -> list[int]:
-        """Return the ids of bytes: of those that are not UTF-8 the rest is one piece with the pretoken before."""
+        """Return the ids of bytes; from the first byte that is not UTF-8 on, the rest joins the pretoken before it."""
         try:
             data.decode()
         except UnicodeDecodeError as error:
@@ -61,7 +61,7 @@ class Unstable:
         return ids, self._completions(rest) if rest else set()
 
     def _split_off(self, data: bytes, matcher: Matcher | None) -> tuple[list[int], bytes]:
-        """Return ids without those of the last pretoken, and of tokens of white space before it; and their bytes."""
+        """Return the ids before the last pretoken and the white space before it, and the bytes from there on."""
         start = 0
         if matcher is not None:
             for begin, end, token_id in matcher.spans(data):
@@ -89,7 +89,7 @@ class Unstable:
     def _completions(self, rest: bytes) -> set[tuple[int, ...]]:
         completions: set[tuple[int, ...]] = {(self._ids[token],) for token in self._starting_with(rest)}
         for cut in range(1, len(rest)):
-            # a token that begins in the middle of the rest may lead to other ids for what stands before it
+            # a token that begins in the middle of the rest may change the ids of the text before it
             for token in self._starting_with(rest[cut:]):
                 completions.add(self._covering(rest[:cut] + token, len(rest)))
         last = rest.decode("utf-8", "surrogateescape")[-1]

@@ -1,8 +1,7 @@
-"""Text -> pretokens as the engine takes them: UTF-8 and where each pretoken ends.
+"""Text -> pretokens in the form that the engine takes: UTF-8 and the end of each pretoken.
 
 A pattern with a compiled scheme is split in C, inside the engine's own loops; any other goes through the
-`regex` package here.  Bytes that are not UTF-8 pass through a regex as lone surrogates and come back as
-they were.
+`regex` package here.  Bytes that are not UTF-8 pass through a regex as lone surrogates and come back unchanged.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class TextSplitter:
     def cut(self, data: bytes) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the bytes of all pretokens, their ends in these, and their ends in `data`, int64[n] each.
 
-        The two differ for patterns that drop what lies between matches.
+        The two differ for patterns that drop text between matches.
         """
         if self.compiled is not None:
             ends = self.compiled.spans(data)[1:]
@@ -60,13 +59,22 @@ class TextSplitter:
 
 
 def split(text: str, pattern: str | Sequence[str]) -> list[str]:
-    """Return the pretokens of a text, as training and encoding with the pattern cut it.
+    """Split a text into pretokens, as training and encoding with the pattern do.
 
-    Surrogates are mended first, as in encoding.  Raises `PatternError` on an unknown pattern, `TypeError` on
-    anything but a `str`.
+    Args:
+        text: The text.  A surrogate pair is its code point, and a lone surrogate is U+FFFD, as in encoding.
+        pattern: The split pattern: a name, a regex, or several regexes that are applied in order.
 
-    >>> split("it's 2024", "cl100k")
-    ['it', "'s", ' ', '202', '4']
+    Returns:
+        The pretokens, in order.
+
+    Raises:
+        PatternError: The pattern is unknown, or cannot be followed exactly.
+        TypeError: The text is not a `str`; `split_spans` also takes bytes.
+
+    Example:
+        >>> split("it's 2024", "cl100k")
+        ['it', "'s", ' ', '202', '4']
     """
     if not isinstance(text, str):
         raise TypeError(f"split takes a str, not {type(text).__name__}; split_spans takes bytes too")
@@ -79,13 +87,21 @@ def split(text: str, pattern: str | Sequence[str]) -> list[str]:
 
 
 def split_spans(text: Text, pattern: str | Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return where the pretokens of a text begin and end, in bytes of its UTF-8: int64[n + 1] for n pretokens.
+    """Return where the pretokens of a text begin and end, in bytes of its UTF-8.
 
-    Pretoken i is `data[spans[i]:spans[i + 1]]`.  Bytes that are not UTF-8 are characters of their own.  Raises
-    `PatternError` on an unknown pattern and on one that drops what lies between pretokens.
+    Args:
+        text: The text, as `str` or bytes-like.  Each byte that is not UTF-8 is a character of its own.
+        pattern: The split pattern, as in `split`.
 
-    >>> split_spans("it's 2024", "cl100k").tolist()
-    [0, 2, 4, 5, 8, 9]
+    Returns:
+        An array, int64[n + 1] for n pretokens; pretoken i is `data[spans[i]:spans[i + 1]]`, where `data` is the UTF-8.
+
+    Raises:
+        PatternError: The pattern is unknown, or it drops text between pretokens, which spans cannot express.
+
+    Example:
+        >>> split_spans("it's 2024", "cl100k").tolist()
+        [0, 2, 4, 5, 8, 9]
     """
     chosen = get_pattern(pattern)
     if chosen.drops_gaps:

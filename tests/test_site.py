@@ -1,0 +1,140 @@
+"""The site: it builds without a warning, its pages show all of the reference, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import bbpe
+
+ROOT = Path(__file__).resolve().parent.parent
+NEEDED = ("mkdocs", "material", "mkdocstrings", "griffe")
+
+pytestmark = pytest.mark.skipif(
+    any(find_spec(name) is None for name in NEEDED), reason="needs the packages of the extra docs"
+)
+
+#: Tags that our pages may have. `<s>`, `<unk>` or `<pad>` would be a token that Markdown has taken for HTML.
+TAGS = set(
+    "a article aside b br button code dd del details div dl dt em form h1 h2 h3 h4 h5 h6 hr i img input kbd label li "
+    "mark nav ol p path pre section small span strong sub summary sup svg table tbody td th thead tr ul".split()
+)
+
+
+class Page(HTMLParser):
+    """The text, tags, ids and links of a page; those of its content alone where this matters."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+        self._inside = 0
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        self.ids |= {value for name in ("id", "name") if (value := named.get(name))}
+        self.links += [value for name in ("href", "src") if (value := named.get(name))]
+        self._inside += tag == "article"
+        if self._inside:
+            self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside -= tag == "article"
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.text += data
+
+
+def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    """Build as `make docs` does, into another folder."""
+    options = ["--strict", "--config-file", str(config), "--site-dir", str(site)]
+    command = [sys.executable, "-m", "mkdocs", "build", *options]
+    paths = os.pathsep.join([str(config.parent), str(ROOT)])
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": paths})
+
+
+def leads_nowhere(page: Page, pages: dict[Path, Page], site: Path) -> list[str]:
+    """Return the links of a page to files or anchors that are not there."""
+    dead = []
+    for link in page.links:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc or link.startswith("data:") or page.path.name == "404.html":
+            continue
+        target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
+        target = target / "index.html" if target.is_dir() else target
+        anchors = pages[target].ids if target in pages else set()
+        if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in anchors | {"__skip"}):
+            dead.append(f"{page.path.relative_to(site)}: {link}")
+    return dead
+
+
+def test_the_site(tmp_path: Path) -> None:
+    site = (tmp_path / "site").resolve()
+    built = build(ROOT / "mkdocs.yml", site)
+    assert built.returncode == 0, built.stderr
+    pages = {path: Page(path) for path in site.rglob("*.html")}
+    reference = [page for path, page in pages.items() if path.is_relative_to(site / "reference")]
+
+    rendered = {name for page in reference for name in page.ids}
+    methods = {f"Tokenizer.{name}" for name in dir(bbpe.Tokenizer) if not name.startswith("_")}
+    errors = {f"errors.{name}" for name in bbpe.__all__ if name.endswith("Error")}
+    names = {name for name in bbpe.__all__ if not name.endswith("Error")} | methods | errors
+    assert {f"bbpe.{name}" for name in names} - rendered == set()
+
+    # a doctest that is no code is a nest of quotations; a token that is no code is a tag that nobody knows
+    assert [page.path for page in reference if "blockquote" in page.tags] == []
+    assert {tag for page in pages.values() for tag in page.tags} - TAGS - {"blockquote"} == set()
+    text = " ".join(page.text for page in reference)
+    assert "<|endoftext|>" in text
+    assert '"<s>"' in text
+    assert ">>> tok.encode(" in text
+    assert "doctest: +SKIP" not in text
+
+    assert [dead for page in pages.values() for dead in leads_nowhere(page, pages, site)] == []
+
+
+MODULE = '''
+def wrong(text: str) -> str:
+    """Return the text.
+
+    Args:
+        {name}: A text.
+    """
+    return text
+'''
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "complaint"),
+    [
+        ("# Page\n\n::: planted.wrong\n", "text", ""),
+        ("# Page\n\n::: planted.wrong\n", "txt", "Parameter 'txt' does not appear in the function signature"),
+        ("# Page\n\n[dead](nowhere.md)\n", "text", "nowhere.md"),
+        ("# Page\n\n[dead](#nowhere)\n", "text", "#nowhere"),
+        ("# Page\n\n[dead][bbpe.nowhere]\n", "text", "bbpe.nowhere"),
+        ("# Page\n\n::: planted.nowhere\n", "text", "planted.nowhere"),
+    ],
+)
+def test_a_warning_fails_the_build(page: str, name: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text(page)
+    (tmp_path / "planted.py").write_text(MODULE.format(name=name))
+    extension = ROOT / "docs" / "extensions" / "docstrings.py"
+    plugins = f"[mkdocstrings: {{handlers: {{python: {{paths: [.], options: {{extensions: [{extension}]}}}}}}}}]"
+    config = f"INHERIT: {ROOT / 'mkdocs.yml'}\nnav: [{{Page: index.md}}]\nplugins: {plugins}\n"
+    (tmp_path / "mkdocs.yml").write_text(config)
+    built = build(tmp_path / "mkdocs.yml", tmp_path / "site")
+    assert (built.returncode == 0) == (not complaint), built.stderr
+    assert complaint in built.stderr
