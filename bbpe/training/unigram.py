@@ -24,7 +24,7 @@ from ..core.unigram_train import Pieces, substrings
 from ..corpus.rowfiles import Rows
 from ..errors import CorpusError
 from ..progress import Progress
-from ..spec.models import Unigram
+from ..spec.models import UnigramModel
 from ..spec.rules import BLANK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..spec.unigram import UNKNOWN_PENALTY
@@ -134,7 +134,7 @@ def train_unigram(
         special_tokens={text: token_id for token_id, text in enumerate(fixed) if token_id not in user_defined},
         rules=TextRules((Prepend(BLANK), Replace(" ", False, BLANK)), strip_blanks=1),
         characters=Characters(byte_ids, 0, True, True),
-        model=Unigram((*[0.0] * first, *found.scores), True, tuple(user_defined)),
+        model=UnigramModel((*[0.0] * first, *found.scores), True, tuple(user_defined)),
     )
 
 

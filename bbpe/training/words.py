@@ -24,7 +24,7 @@ from ..counting.settings import Settings
 from ..errors import CorpusError
 from ..pipeline.normalizers import normalizer
 from ..progress import Progress
-from ..spec.models import WordPiece
+from ..spec.models import WordPieceModel
 from ..spec.rules import (
     BLANK,
     BYTE_KEYS,
@@ -370,7 +370,7 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
             special_tokens=specials,
             rules=plan.rules,
             template=bert_template(specials),
-            model=WordPiece(ids[plan.unknown], _PREFIX),
+            model=WordPieceModel(ids[plan.unknown], _PREFIX),
         )
     for text in specials:
         del vocab[ids[text]]

@@ -19,7 +19,7 @@ from bbpe.core.split import Splitter
 from bbpe.core.unigram_train import Pieces, substrings
 from bbpe.corpus.rowfiles import Rows
 from bbpe.errors import CorpusError
-from bbpe.spec.models import Unigram
+from bbpe.spec.models import UnigramModel
 from bbpe.spec.unigram import piece_scores
 from bbpe.splitting.patterns import RUN_PARTS
 from bbpe.training.unigram import _seeds, digamma, learn, unigram_words
@@ -167,7 +167,7 @@ def test_three_sentences() -> None:
     counts = bbpe.count_from_iterator(SENTENCES, pattern="gpt2")
     tok = bbpe.train_from_counts(counts, 40, model="unigram", byte_fallback=False, character_coverage=1.0)
     assert tok.vocab_size <= 40
-    assert isinstance(tok.spec.model, Unigram)
+    assert isinstance(tok.spec.model, UnigramModel)
     scores = {token.decode(): tok.spec.model.scores[token_id] for token_id, token in tok.spec.vocab.items()}
     assert set("".join(SENTENCES)) <= set(scores)
     assert {" like", " apples"} & set(scores)
@@ -223,7 +223,7 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], problem: str) -> Non
 
 def likelihood(tok: bbpe.Tokenizer, lines: list[str]) -> float:
     """The logarithm of the probability of lines, each with a blank in front, over all ways to cut them."""
-    assert isinstance(tok.spec.model, Unigram)
+    assert isinstance(tok.spec.model, UnigramModel)
     scores, unknown_score = piece_scores(tok.spec.model, tok.spec.vocab)
     tokens = list(tok.spec.vocab.values())
     ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
