@@ -15,7 +15,7 @@ import numpy as np
 from ..budget import shown
 from ..core.count import PretokenTable
 from ..core.rows import gather
-from ..corpus.chunks import Chunk, Cutter, Place, Rules
+from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position
 from ..corpus.kinds import File
 from ..corpus.rowfiles import Rows
 from ..corpus.sources import Buffers, Reading, Texts
@@ -41,7 +41,7 @@ class Part:
 
     ranges: tuple[Range, ...]
     chunks: tuple[Chunk, ...]
-    place: Place | None
+    place: Position | None
     read: int
 
 
@@ -53,13 +53,13 @@ class Job(Protocol):
     #: How many files there are.
     files: int
 
-    def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
+    def sources(self, start: Position) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each source, from a place on; `read` of texts counts from the first."""
 
-    def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
+    def parts(self, start: Position, rules: ChunkOptions, size: int) -> Iterator[Part]:
         """Yield parts of about `size` bytes, which may be counted apart, by other processes."""
 
-    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
+    def pieces(self, start: Position, rules: ChunkOptions, threads: int) -> Iterator[Part]:
         """Yield parts for threads: ranges of plain files, which are best read by who counts them, and chunks."""
 
     def identity(self) -> dict[str, Any]:
@@ -79,15 +79,15 @@ class Files:
         #: Whether all may be read twice, which a pipe may not.
         self.are_stored = all(file.size is not None for file in self._files)
 
-    def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
+    def sources(self, start: Position) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each file, from a place on."""
         for number in range(start.source, len(self._files)):
-            first = start if number == start.source else Place(number)
+            first = start if number == start.source else Position(number)
             events = self._reading.texts(self._files[number], start=first.byte, buffers=self._buffers)
             base = self._bases[number]
             yield number, (replace(event, read=base + event.read) for event in _behind(events, first.text))
 
-    def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
+    def parts(self, start: Position, rules: ChunkOptions, size: int) -> Iterator[Part]:
         """Yield ranges of plain files, cut where they may be, and other files whole; small ones together."""
         ranges: list[Range] = []
         held = 0
@@ -96,23 +96,23 @@ class Files:
             number, texts = next(self.sources(start))
             for chunk in Cutter(rules).chunks([(number, texts)], start):
                 yield Part((), (replace(chunk, data=bytes(chunk.data)),), chunk.place, chunk.read)
-            start = Place(start.source + 1)
+            start = Position(start.source + 1)
         for number in range(start.source, len(self._files)):
             file = self._files[number]
             at = start.byte if number == start.source else 0
             for stop in self._cuts(number, at, rules, size):
                 ranges.append((file, at, stop))
-                yield Part(tuple(ranges), (), Place(number, 0, stop), self._bases[number] + stop)
+                yield Part(tuple(ranges), (), Position(number, 0, stop), self._bases[number] + stop)
                 ranges, held, at = [], 0, stop
             ranges.append((file, at, None))
             held += (self._sizes[number] - at) * (4 if file.is_packed else 1)
             if held >= size:
-                yield Part(tuple(ranges), (), Place(number + 1), self._bases[number + 1])
+                yield Part(tuple(ranges), (), Position(number + 1), self._bases[number + 1])
                 ranges, held = [], 0
         if ranges:
-            yield Part(tuple(ranges), (), Place(len(self._files)), self._bases[-1])
+            yield Part(tuple(ranges), (), Position(len(self._files)), self._bases[-1])
 
-    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
+    def pieces(self, start: Position, rules: ChunkOptions, threads: int) -> Iterator[Part]:
         """Yield ranges of large plain files, cut where they may be, and chunks of the others, small ones together.
 
         The last ranges are smaller, so that no thread waits long for another one in the end.
@@ -124,24 +124,24 @@ class Files:
             if not start.text and self._is_large(number, rules):
                 at = start.byte
                 for stop in self._cuts(number, at, rules, size, 2 * threads):
-                    place = Place(number, 0, stop)
+                    place = Position(number, 0, stop)
                     yield Part(((self._files[number], at, stop),), (), place, self._bases[number] + stop)
                     at = stop
-                yield Part(((self._files[number], at, None),), (), Place(number + 1), self._bases[number + 1])
-                start = Place(number + 1)
+                yield Part(((self._files[number], at, None),), (), Position(number + 1), self._bases[number + 1])
+                start = Position(number + 1)
                 continue
             stop = next((other for other in range(number + 1, count) if self._is_large(other, rules)), count)
             before = takewhile(partial(_is_before, stop), self.sources(start))
             yield from as_parts(Cutter(rules).chunks(before, start))
-            start = Place(stop)
+            start = Position(stop)
 
-    def _is_large(self, number: int, rules: Rules) -> bool:
+    def _is_large(self, number: int, rules: ChunkOptions) -> bool:
         return self._sizes[number] > 4 * rules.block and self._may_be_cut(self._files[number], rules)
 
-    def _may_be_cut(self, file: File, rules: Rules) -> bool:
+    def _may_be_cut(self, file: File, rules: ChunkOptions) -> bool:
         return rules.sample >= 1 and file.is_plain and (rules.pattern.scheme is not None or rules.by_line)
 
-    def _cuts(self, number: int, at: int, rules: Rules, size: int, shares: int = 1) -> Iterator[int]:
+    def _cuts(self, number: int, at: int, rules: ChunkOptions, size: int, shares: int = 1) -> Iterator[int]:
         """Yield where a file may be cut into ranges of about `size` bytes; no place where it may not.
 
         A range is not more than one of so many shares of what is left of all files, unless that is little.
@@ -181,10 +181,10 @@ class Iterated:
     total: int | None = None
     files = 0
 
-    def __init__(self, texts: Iterable[Text] | Iterable[list[Text]], reading: Reading) -> None:
+    def __init__(self, texts: Iterable[Text] | Iterable[Sequence[Text]], reading: Reading) -> None:
         self._texts, self._reading = texts, reading
 
-    def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
+    def sources(self, start: Position) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield one source, less the texts that are done."""
         if start.source == 0:
             yield 0, self._events(start.text)
@@ -209,7 +209,7 @@ class Iterated:
             read += len(data)
             yield Texts(data, ends, True, read)
 
-    def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
+    def parts(self, start: Position, rules: ChunkOptions, size: int) -> Iterator[Part]:
         """Yield the texts themselves."""
         held: list[Chunk] = []
         for chunk in Cutter(rules).chunks(self.sources(start), start):
@@ -220,7 +220,7 @@ class Iterated:
         if held:
             yield Part((), tuple(held), held[-1].place, held[-1].read)
 
-    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
+    def pieces(self, start: Position, rules: ChunkOptions, threads: int) -> Iterator[Part]:
         """Yield chunks of the texts."""
         return as_parts(Cutter(rules).chunks(self.sources(start), start))
 
@@ -229,7 +229,7 @@ class Iterated:
         return {"files": None}
 
 
-def _flat(texts: Iterable[Text] | Iterable[list[Text]]) -> Iterator[Text]:
+def _flat(texts: Iterable[Text] | Iterable[Sequence[Text]]) -> Iterator[Text]:
     """Return texts one by one; when the first of them is a list or a tuple, all are such batches of texts."""
     iterator: Iterator[Any] = iter(texts)
     first = list(islice(iterator, 1))
@@ -287,7 +287,7 @@ def as_parts(chunks: Iterable[Chunk]) -> Iterator[Part]:
 class PartCounter:
     """Counts parts; each thread has one of its own."""
 
-    def __init__(self, rules: Rules, reading: Reading) -> None:
+    def __init__(self, rules: ChunkOptions, reading: Reading) -> None:
         self._reading, self._counter, self._cutter = reading, ChunkCounter(rules), Cutter(rules)
         self._buffers, self._is_whole = Buffers(reading.block), rules.sample >= 1
 
@@ -297,7 +297,7 @@ class PartCounter:
         if block is not None:
             return self._counter.count(block, table)
         summary = Summary()
-        start = Place(0, 0, part.ranges[0][1]) if part.ranges else Place()
+        start = Position(0, 0, part.ranges[0][1]) if part.ranges else Position()
         for chunk in part.chunks or self._cutter.chunks(self._sources(part), start):
             summary += self._counter.count(chunk, table)
         return summary
@@ -325,7 +325,7 @@ class PartCounter:
             yield number, self._reading.texts(file, start=start, stop=stop, buffers=self._buffers)
 
 
-def count_part(rules: Rules, reading: Reading, part: Part) -> tuple[Rows, Summary]:
+def count_part(rules: ChunkOptions, reading: Reading, part: Part) -> tuple[Rows, Summary]:
     """Count a part, wherever an executor runs this."""
     table = PretokenTable()
     summary = PartCounter(rules, reading).count(part, table)

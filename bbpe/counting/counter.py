@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.count import PretokenTable
 from ..core.split import Splitter
-from ..corpus.chunks import Chunk, Rules, spans_between
+from ..corpus.chunks import Chunk, ChunkOptions, spans_between
 from ..pipeline.special_tokens import Matcher
 from ..splitting.splitter import TextSplitter
 from .counts import Summary
@@ -19,7 +19,7 @@ from .counts import Summary
 class ChunkCounter:
     """Counts chunks by the rules; each thread has one of its own."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: ChunkOptions) -> None:
         self._rules = rules
         self._splitter = TextSplitter(rules.pattern)
         scheme = rules.pattern.scheme

@@ -17,20 +17,19 @@ from typing import TypeAlias
 
 from ..budget import Budget, affordable_threads, shown
 from ..core.count import PretokenTable
-from ..corpus.chunks import Cutter, Place
+from ..corpus.chunks import Cutter, Position
 from ..corpus.rowfiles import Rows, pyarrow_parquet, regrouped, writing
 from ..errors import CorpusError
 from ..progress import Progress
-from ..threads import apart, submit_all
+from ..threads import apart, submit_all, thread_count
 from .checkpoint import Checkpoint, State, file_name
 from .corpus_parts import Files, Job, Part, as_parts, count_part
 from .counter import ChunkCounter
-from .counts import PretokenCounts, Summary, counts_of, spilled_counts
-from .settings import Settings
+from .counts import CountingSpec, PretokenCounts, Summary, counts_of, spilled_counts
+from .options import Counting, Report
 from .spill import joined, merged, parts_for, write_run
 from .workers import Workers
 
-Report: TypeAlias = Callable[[Progress], None]
 #: What a caller wants to know while counts grow: at least so many unique pretokens, of so many bytes.
 Growth: TypeAlias = Callable[[int, int], None]
 
@@ -45,19 +44,21 @@ _HEADS = 4
 class CountRun:
     """One count on its way."""
 
-    def __init__(self, job: Job, settings: Settings, report: Report, growth: Growth | None) -> None:
-        self._job, self._settings, self._report, self._growth = job, settings, report, growth
-        self._rules = settings.rules()
-        self._reading = settings.reading()
+    def __init__(
+        self, job: Job, spec: CountingSpec, options: Counting, report: Report, growth: Growth | None
+    ) -> None:
+        self._job, self._spec, self._options, self._report, self._growth = job, spec, options, report, growth
+        self._rules = options.chunks(spec)
+        self._reading = options.reading()
         # a regex holds the interpreter's lock, so it gains nothing from threads
-        regex = settings.kind.pattern.scheme is None
-        self._threads = 1 if regex or settings.executor is not None else settings.threads
+        regex = spec.pattern.scheme is None
+        self._threads = 1 if regex or options.executor is not None else thread_count(options.threads)
         self._budget: Budget | None = None
-        if settings.max_memory is not None:
+        if options.max_memory is not None:
             each = 8 * self._rules.block
-            self._threads = affordable_threads(settings.max_memory, self._threads, each)
+            self._threads = affordable_threads(options.max_memory, self._threads, each)
             buffers = each * (1 + self._threads)
-            self._budget = Budget.of(settings.max_memory, buffers=buffers)
+            self._budget = Budget.of(options.max_memory, buffers=buffers)
         self._state, self._runs = State(), list[Path]()
         self._read = 0
         self._stopped = Event()
@@ -78,7 +79,7 @@ class CountRun:
                 self._state = replace(self._state, summary=self._state.summary + self._workers.drain())
                 summary = replace(self._state.summary, files=self._job.files)
                 table = joined(self._workers.lanes, self._workers.each)
-                return self._told(counts_of(table, self._settings.kind, summary))
+                return self._told(counts_of(table, self._spec, summary))
             self._flush()
             self._save(self._state.place, ended=True)
             return self._told(self._merge())
@@ -89,15 +90,15 @@ class CountRun:
 
     def _names(self, stack: ExitStack) -> Callable[[str, int], Path] | None:
         """Return what gives names to files of counts, and take up the state that is there."""
-        settings = self._settings
-        if settings.checkpoint is not None:
+        options = self._options
+        if options.checkpoint is not None:
             pyarrow_parquet()
-            identity = {**settings.kind.as_json(), "sample": settings.sample, **self._job.identity()}
-            self._checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
+            identity = {**self._spec.as_json(), "sample": options.sample, **self._job.identity()}
+            self._checkpoint = stack.enter_context(Checkpoint(options.checkpoint, identity))
             self._state = self._checkpoint.load()
             self._runs = [self._checkpoint.folder / run for run in self._state.runs]
             return self._checkpoint.name
-        if settings.max_memory is not None:
+        if options.max_memory is not None:
             pyarrow_parquet()
             # a thread that nobody waits for after Ctrl-C may still write there
             folder = tempfile.TemporaryDirectory(prefix="bbpe-", ignore_cleanup_errors=True)
@@ -124,10 +125,10 @@ class CountRun:
         """Estimate unique pretokens, their bytes and those of tables: they grow as a power of the text."""
         counter, table = ChunkCounter(self._rules), PretokenTable()
         sizes: list[tuple[int, int]] = []
-        for number, events in self._job.sources(Place()):
+        for number, events in self._job.sources(Position()):
             if number >= _HEADS:
                 break
-            for chunk in Cutter(self._rules).chunks([(number, events)], Place(number)):
+            for chunk in Cutter(self._rules).chunks([(number, events)], Position(number)):
                 read = (sizes[-1][0] if sizes else 0) + max(chunk.size, 1)
                 counter.count(chunk, table)
                 sizes.append((read, len(table)))
@@ -144,7 +145,7 @@ class CountRun:
     def _count_all(self) -> None:
         self._tell(self._state.place, 0)
         place = self._state.place
-        if self._settings.executor is None:
+        if self._options.executor is None:
             # one thread reads best from one end to the other
             for part in (
                 self._job.pieces(place, self._rules, self._threads)
@@ -154,19 +155,19 @@ class CountRun:
                 self._workers.put(self._next(), part)
                 self._after(part.place, part.read)
             return
-        for rows, summary, place_after, read in self._counted_elsewhere(self._settings.executor, place):
+        for rows, summary, place_after, read in self._counted_elsewhere(self._options.executor, place):
             table = self._workers.lanes[0].begin(self._next())
             table.add_arrays(rows.data, rows.offsets, rows.counts)
             self._state = replace(self._state, summary=self._state.summary + summary)
             self._after(place_after, read)
 
     def _counted_elsewhere(
-        self, executor: Executor, start: Place
-    ) -> Iterator[tuple[Rows, Summary, Place | None, int]]:
+        self, executor: Executor, start: Position
+    ) -> Iterator[tuple[Rows, Summary, Position | None, int]]:
         size = _FILES_PART if self._job.total is not None else _TEXTS_PART
         if self._budget is not None:
             size = max(min(size, self._budget.tables // 4), self._rules.block)
-        places: list[tuple[Place | None, int]] = []
+        places: list[tuple[Position | None, int]] = []
 
         def parts() -> Iterator[Part]:
             for part in self._job.parts(start, self._rules, size):
@@ -182,7 +183,7 @@ class CountRun:
         self._state = replace(self._state, chunk=self._state.chunk + 1)
         return self._state.chunk
 
-    def _after(self, place: Place | None, read: int) -> None:
+    def _after(self, place: Position | None, read: int) -> None:
         """Tell how far it is, spill when tables are full, and note where to go on."""
         self._tell(place, read)
         if self._budget is not None and self._workers.nbytes > self._budget.tables:
@@ -200,7 +201,7 @@ class CountRun:
 
     _largest = (0, 0)
 
-    def _tell(self, place: Place | None, read: int) -> None:
+    def _tell(self, place: Position | None, read: int) -> None:
         self._read = max(self._read, read)
         total = self._job.total
         self._report(Progress("count", min(self._read, total) if total is not None else self._read, total, "bytes"))
@@ -218,7 +219,7 @@ class CountRun:
                 self._largest = max(self._largest, (unique, size))
                 self._runs.append(path)
 
-    def _save(self, place: Place, *, ended: bool = False) -> None:
+    def _save(self, place: Position, *, ended: bool = False) -> None:
         runs = tuple(run.name for run in self._runs)
         self._state = replace(self._state, place=place, runs=runs, parts=self._parts, ended=ended)
         if self._checkpoint is not None:
@@ -228,7 +229,7 @@ class CountRun:
         """Add up the runs: into a table, or into a file when memory is bounded."""
         assert self._name is not None
         name = partial(self._name, "part")
-        kind, summary = self._settings.kind, replace(self._state.summary, files=self._job.files)
+        spec, summary = self._spec, replace(self._state.summary, files=self._job.files)
         steps, step = 2 * self._parts, 0
 
         def batches() -> Iterator[Rows]:
@@ -243,7 +244,7 @@ class CountRun:
             table = PretokenTable()
             for rows in batches():
                 table.add_arrays(rows.data, rows.offsets, rows.counts)
-            return counts_of(table, kind, summary)
+            return counts_of(table, spec, summary)
         folder = Path(tempfile.mkdtemp(prefix="bbpe-"))
         path, unique, total = folder / "counts.parquet", 0, 0
         try:
@@ -254,12 +255,12 @@ class CountRun:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        return spilled_counts(path, kind, replace(summary, unique=unique, pretokens=total))
+        return spilled_counts(path, spec, replace(summary, unique=unique, pretokens=total))
 
     def _told(self, counts: PretokenCounts) -> PretokenCounts:
         if counts.summary.documents == 0 and counts.summary.left_out:
             raise CorpusError(
-                f"sample={self._settings.sample} leaves out all {counts.summary.left_out} documents; use a larger one"
+                f"sample={self._options.sample} leaves out all {counts.summary.left_out} documents; use a larger one"
             )
         note = str(counts.summary)
         if self._runs:

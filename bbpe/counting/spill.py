@@ -29,7 +29,7 @@ _WORTH_THREADS, _PART = 1 << 14, 1 << 17
 
 
 @dataclass
-class Lane:
+class WorkerTable:
     """A table that one worker fills, and how long it was when each chunk began."""
 
     table: PretokenTable = field(default_factory=PretokenTable)
@@ -62,7 +62,7 @@ class Lane:
         return rows
 
 
-def joined(lanes: Sequence[Lane], each: Callable[[Callable[[int], None], int], None]) -> PretokenTable:
+def joined(lanes: Sequence[WorkerTable], each: Callable[[Callable[[int], None], int], None]) -> PretokenTable:
     """Add up the tables of lanes into one in the order of first appearance, and take them away.
 
     `each(work, n)` has `work(0)` to `work(n - 1)` done, by several threads.
@@ -93,7 +93,7 @@ def parts_for(size: int | None, room: int) -> int:
     return parts
 
 
-def write_run(path: Path, lane: Lane, parts: int, stopped: Event, *, kept: bool = False) -> tuple[int, int]:
+def write_run(path: Path, lane: WorkerTable, parts: int, stopped: Event, *, kept: bool = False) -> tuple[int, int]:
     """Write what a lane holds to a run file and empty it; returns the number of rows, and the bytes of pretokens.
 
     `kept`: another process may read it, after a power cut too.

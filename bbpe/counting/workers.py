@@ -8,31 +8,31 @@ from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from typing import TypeAlias
 
-from ..corpus.chunks import Rules
+from ..corpus.chunks import ChunkOptions
 from ..corpus.sources import Reading
 from .corpus_parts import Part, PartCounter
 from .counts import Summary
-from .spill import Lane
+from .spill import WorkerTable
 
 #: Parts that wait for each of the other threads before this one counts a part itself.
 _WAITING = 2
 #: Seconds between two looks at whether Ctrl-C was pressed, where the system does not wake a thread that waits.
 _LOOK = 0.1
 
-_Task: TypeAlias = Callable[[PartCounter, Lane], Summary]
+_Task: TypeAlias = Callable[[PartCounter, WorkerTable], Summary]
 
 
 class Workers:
     """Counts parts in `threads` threads, of which this one is the first.  A context manager.
 
-    Who is done takes the part that has waited longest: so nobody waits while there is one, and the numbers of the parts
-    of each lane rise, as `Lane` needs.  This thread counts when enough parts wait for the others, for one that only
+    Idle workers take the oldest queued part: so nobody waits while there is one, and the numbers of the parts of each
+    table rise, as `WorkerTable` needs.  This thread counts when enough parts wait for the others, for one that only
     hands out parts would want a core now and then.  Another thread begins when there is a part for it, as long as the
     system has more of them.
     """
 
-    def __init__(self, rules: Rules, reading: Reading, threads: int) -> None:
-        self.lanes = [Lane() for _ in range(threads)]
+    def __init__(self, rules: ChunkOptions, reading: Reading, threads: int) -> None:
+        self.lanes = [WorkerTable() for _ in range(threads)]
         self._rules, self._reading, self._summary = rules, reading, Summary()
         self._counter = PartCounter(rules, reading)
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
@@ -119,12 +119,12 @@ class Workers:
         if self._error is not None:
             raise self._error
 
-    def _work(self, lane: Lane) -> None:
+    def _work(self, lane: WorkerTable) -> None:
         counter: PartCounter | None = None
         while (task := self._tasks.get()) is not None and not self._stopped:
             counter = self._do(task, counter, lane)
 
-    def _do(self, task: _Task, counter: PartCounter | None, lane: Lane) -> PartCounter | None:
+    def _do(self, task: _Task, counter: PartCounter | None, lane: WorkerTable) -> PartCounter | None:
         """Do a task, and keep what it raises: whatever that is, for want of memory too, the task counts as done."""
         try:
             counter = counter or PartCounter(self._rules, self._reading)
@@ -140,10 +140,10 @@ class Workers:
         return counter
 
 
-def _count(number: int, part: Part, counter: PartCounter, lane: Lane) -> Summary:
+def _count(number: int, part: Part, counter: PartCounter, lane: WorkerTable) -> Summary:
     return counter.count(part, lane.begin(number))
 
 
-def _do(work: Callable[[int], None], i: int, _counter: PartCounter, _lane: Lane) -> Summary:
+def _do(work: Callable[[int], None], i: int, _counter: PartCounter, _lane: WorkerTable) -> Summary:
     work(i)
     return Summary()

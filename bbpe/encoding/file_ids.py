@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..corpus.chunks import Cutter, Rules
+from ..corpus.chunks import ChunkOptions, Cutter
 from ..corpus.kinds import File
 from ..corpus.pending import Pending
 from ..corpus.sources import Buffers, Reading, Texts
@@ -61,7 +61,7 @@ class FileEncoder:
         self._encoder, self._matcher, self._reading = encoder, matcher, reading
         self._buffers = Buffers(reading.block)
         self._reach = max(map(len, specials), default=1) + 4
-        self._cutter = Cutter(Rules(encoder.splitter.pattern, tuple(specials)), encoder.splitter)
+        self._cutter = Cutter(ChunkOptions(encoder.splitter.pattern, tuple(specials)), encoder.splitter)
 
     def documents(self, file: File) -> Iterator[Document]:
         """Yield the documents of a file; those without text are left out.

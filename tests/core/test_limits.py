@@ -106,7 +106,9 @@ CALLS: dict[str, Callable[[bbpe.Tokenizer, Path], object]] = {
     "count_from_iterator": lambda _, __: list(
         bbpe.count_from_iterator([TEXT[at : at + 90_000] for at in range(0, 900_000, 9_000)], pattern="gpt2", threads=3)
     ),
-    "unigram": lambda _, __: bbpe.train_from_iterator([TEXT[:9000]], 300, model="unigram", threads=3).spec.vocab,
+    "unigram": lambda _, __: (
+        bbpe.train_from_iterator([TEXT[:9000]], 300, model="unigram", counting=bbpe.Counting(threads=3)).spec.vocab
+    ),
 }
 
 

@@ -10,20 +10,21 @@ import numpy as np
 import pytest
 
 from bbpe.core.count import PretokenTable
-from bbpe.corpus.chunks import Cutter, Place, Rules
+from bbpe.corpus.chunks import ChunkOptions, Cutter, Position
 from bbpe.corpus.sources import Reading
 from bbpe.counting.corpus_parts import Files, PartCounter
 from bbpe.counting.counter import ChunkCounter
 from bbpe.counting.counts import Document, Summary
-from bbpe.counting.settings import settings_of
+from bbpe.counting.options import Counting
 from bbpe.errors import CorpusError
 
 SPECIALS = ["<|s|>", "\n\n"]
 WORDS = ["word", "Word", "é", "漢", "漢字", "1", "'s", ".", "<|s|>", " ", " ", "\n", "\n\n", "\r\n", "\xff"]
 
 
-def rules_of(document: Document, block: int) -> Rules:
-    return replace(settings_of("gpt2", SPECIALS, document).rules(), block=block)
+def rules_of(document: Document, block: int) -> ChunkOptions:
+    how = Counting(document=document)
+    return replace(how.chunks(how.spec("gpt2", SPECIALS)), block=block)
 
 
 @pytest.mark.parametrize("document", ["file", "line"])
@@ -35,7 +36,7 @@ def test_a_block_is_counted_as_what_the_cutter_makes_of_it(document: Document, t
     rules, reading = rules_of(document, block), Reading(block=block)
     counter, cutter = PartCounter(rules, reading), Cutter(rules)
     blocks = 0
-    for part in Files(paths, reading).pieces(Place(), rules, 2):
+    for part in Files(paths, reading).pieces(Position(), rules, 2):
         table, right, summary = PretokenTable(), PretokenTable(), Summary()
         counted = counter.count(part, table)
         sources = [(0, reading.texts(file, start=start, stop=stop)) for file, start, stop in part.ranges]
@@ -51,7 +52,7 @@ def test_a_file_of_another_size_is_an_error_wherever_it_is_read(lines: int, tmp_
     path, block = tmp_path / "a.txt", 1 << 13
     path.write_bytes(b"some words\n" * 10_000)
     rules, reading = rules_of("file", block), Reading(block=block)
-    first, *_, last = Files([path], reading).pieces(Place(), rules, 2)
+    first, *_, last = Files([path], reading).pieces(Position(), rules, 2)
     path.write_bytes(b"some words\n" * lines)
     counter = PartCounter(rules, reading)
     # only the end of a file can show that it has grown
@@ -64,7 +65,7 @@ def test_a_file_of_another_size_is_an_error_wherever_it_is_read(lines: int, tmp_
 def test_the_last_ranges_are_smaller(threads: int, tmp_path: Path) -> None:
     path, block = tmp_path / "a.txt", 1 << 16
     path.write_bytes(b"some words\n" * 100_000)
-    parts = list(Files([path], Reading(block=block)).pieces(Place(), rules_of("file", block), threads))
+    parts = list(Files([path], Reading(block=block)).pieces(Position(), rules_of("file", block), threads))
     ends = [part.read for part in parts]
     sizes = np.diff(ends, prepend=0)
     assert ends[-1] == path.stat().st_size

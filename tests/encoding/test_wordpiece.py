@@ -144,7 +144,7 @@ def test_corpora_as_hf(score: Any, corpus: Callable[..., str], tmp_path: Path) -
     hf = pytest.importorskip("tokenizers").Tokenizer
     corpora = {name: corpus(name, 2_000_000) for name in ("en", "code", "ja", "zh", "multi")}
     samples = [text[:300_000] for text in corpora.values()]
-    tok = bbpe.train_from_iterator(samples, 20_000, model="wordpiece", score=score, special_tokens=SPECIALS)
+    tok = bbpe.train_from_iterator(samples, 20_000, model=bbpe.WordPiece(score=score), special_tokens=SPECIALS)
     tok.save(tmp_path / "tokenizer.json")
     theirs = hf.from_file(str(tmp_path / "tokenizer.json"))
     for name, text in corpora.items():
@@ -159,7 +159,7 @@ def test_whole_corpora_as_hf(name: str, corpus: Callable[..., str], tmp_path: Pa
     """Every id of a corpus in one piece, as of a vocabulary of 30,000 that was learned from all of it."""
     hf = pytest.importorskip("tokenizers").Tokenizer
     text = corpus(name)
-    tok = bbpe.train_from_iterator([text], 30_000, model="wordpiece", score="frequency", special_tokens=SPECIALS)
+    tok = bbpe.train_from_iterator([text], 30_000, model=bbpe.WordPiece(score="frequency"), special_tokens=SPECIALS)
     tok.save(tmp_path / "tokenizer.json")
     theirs = hf.from_file(str(tmp_path / "tokenizer.json"))
     ids, done = tok.encode_to_numpy(text, threads=1), 0

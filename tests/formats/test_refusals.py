@@ -86,7 +86,7 @@ def test_vocab_txt_of_wordpiece(spec: TokenizerSpec, problem: str, tmp_path: Pat
 def test_codes(tmp_path: Path) -> None:
     """Merges go and come back; no other model is written, and no merge that a line of two symbols cannot hold."""
     path = tmp_path / "x.codes"
-    tok = bbpe.train_from_iterator(TEXTS, 80, alphabet="chars", end_of_word="</w>")
+    tok = bbpe.train_from_iterator(TEXTS, 80, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"))
     tok.save(path)
     back = bbpe.load(path)
     assert back.merges == tok.merges
@@ -126,7 +126,7 @@ def test_unigram(change: Callable[[dict[str, Any]], object], problem: str, tmp_p
 def test_what_mutated_tokenizer_json_held(tmp_path: Path) -> None:
     """Found by mutating files: half a surrogate pair in a vocabulary of words, an unknown token that is an object."""
     path = tmp_path / "tokenizer.json"
-    words = bbpe.train_from_iterator(TEXTS, 80, alphabet="chars", end_of_word="</w>")
+    words = bbpe.train_from_iterator(TEXTS, 80, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"))
     for made in (bbpe.train_from_iterator(TEXTS, 80, model="wordpiece", special_tokens=["[UNK]"]), words):
         made.save(path)
         document = json.loads(path.read_bytes())
