@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
-from .corpus.kinds import Format, check_format
-from .corpus.paths import CorpusPaths, corpus_paths
+from .corpus.files import CorpusPaths, Format, check_format, corpus_paths
 from .corpus.sources import Reading
 from .encoding import file_ids
 from .encoding.engine import CacheInfo, TextEncoder, id_dtype

@@ -182,7 +182,7 @@ from bbpe.budget import resident_bytes
 rng = random.Random(0)
 letters = "abcdefghijklmnop"
 words = dict.fromkeys(("".join(rng.choices(letters, k=16)) for _ in range(200_000)), 1)
-counts = bbpe.Counting().spec("gpt2")
+counts = bbpe.Counting().task("gpt2").spec
 table = bbpe.core.count.PretokenTable()
 for word in words:
     table.add(word.encode(), 1)

@@ -47,11 +47,11 @@ def _count(args: Namespace) -> PretokenCounts:
         raise ValueError("- (standard input) does not go with other files")
     from_files = not is_stdin or is_streamed(args)
     how = counting_of(args, files=from_files)
-    spec = how.spec(args.pattern, args.special_token)
     with how.reporting() as report:
+        task = how.task(args.pattern, args.special_token)
         if from_files:
-            return count_files(STDIN_FILE if is_stdin else args.files, spec, how, report)
-        return count_texts(stdin_texts(args.document), spec, how, report)
+            return count_files(STDIN_FILE if is_stdin else args.files, task, report)
+        return count_texts(stdin_texts(args.document), task, report)
 
 
 COMMAND = Command("count", "Count the pretokens of text files.", _add_arguments, _run)

@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from bbpe.corpus.kinds import FORMATS
+from bbpe.corpus.files import FORMATS
 from bbpe.corpus.sources import Reading
 
 #: The file name that means standard input.

@@ -24,7 +24,7 @@ from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import Buffer
 from .pending import Pending
-from .sources import BLOCK, Texts
+from .sources import Reading, Texts
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256
@@ -72,8 +72,8 @@ class ChunkOptions:
     """What decides how a corpus is counted; picklable.
 
     `specials` are special tokens as UTF-8, `by_line` makes each line a text, `longest` cuts longer pretokens (0: none),
-    `sample` is the share of texts that is counted, chosen by a hash of each; `block` is about the bytes of a chunk.
-    `most`: bytes of a text that may wait for a place to cut it, 0 for any number.
+    `sample` is the share of texts that is counted, chosen by a hash of each.  `reading` is how files are read: a chunk
+    has about `reading.block` bytes, and `reading.most` bytes of a text may wait for a place to cut it.
     """
 
     pattern: Pattern
@@ -81,8 +81,7 @@ class ChunkOptions:
     by_line: bool = False
     longest: int = 0
     sample: float = 1.0
-    block: int = BLOCK
-    most: int = 0
+    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass
@@ -104,7 +103,7 @@ class Cutter:
     """
 
     def __init__(self, options: ChunkOptions, splitter: TextSplitter | None = None) -> None:
-        self._options = options
+        self._options, self._block, self._most = options, options.reading.block, options.reading.most
         self._splitter = TextSplitter(options.pattern) if splitter is None else splitter
         self._longest_special = max(map(len, options.specials), default=1)
         self._sampled_lines = options.by_line and options.sample < 1
@@ -120,7 +119,7 @@ class Cutter:
             yield self._shared(small, Position(number + 1), 0)
 
     def _source(self, events: Iterable[Texts], place: Position, small: _Small) -> Iterator[Chunk]:
-        pending, chosen, first = Pending(self._options.most), True, place.byte == 0
+        pending, chosen, first = Pending(self._most), True, place.byte == 0
         cut_before = 0
         stream = iter(events)
         for event in stream:
@@ -139,10 +138,10 @@ class Cutter:
             if not chosen:
                 small.left_out += event.last
                 continue
-            if whole and not pending and len(event.data) <= self._options.block and not self._sampled_lines:
+            if whole and not pending and len(event.data) <= self._block and not self._sampled_lines:
                 small.parts.append(bytes(event.data))
                 small.size += len(event.data)
-                if small.size >= self._options.block:
+                if small.size >= self._block:
                     yield self._shared(small, Position(place.source + 1), event.read)
                 continue
             yield from self._drained(small, place)
@@ -151,7 +150,7 @@ class Cutter:
                 continue
             data, forced = pending.data, 0
             cut = len(data) if event.last else self.cut(data, max(tried - 4 - self._longest_special, 1))
-            if not cut and 0 < self._options.most < len(data):
+            if not cut and 0 < self._most < len(data):
                 cut = forced = self._forced(data, event.path, place.byte)
             if cut:
                 place = Position(place.source + 1) if event.last else Position(place.source, 0, place.byte + cut)
@@ -203,7 +202,7 @@ class Cutter:
             way = "max_pretoken_bytes, which cuts long words"
         return MemoryLimitError(
             f"{'the text' if path is None else path}: there is no place to cut the text before byte {byte}, and "
-            f"max_memory leaves {shown(self._options.most)} for a part of it; give {way}, or a larger max_memory"
+            f"max_memory leaves {shown(self._most)} for a part of it; give {way}, or a larger max_memory"
         )
 
     def _cut_before(self, part: Chunk, cut_before: int) -> int:
@@ -249,7 +248,7 @@ class Cutter:
 
     def _divided(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield a chunk of whole texts in several when it is much too large, as one long text makes it."""
-        block, view, at, texts = self._options.block, memoryview(chunk.data), 0, chunk.texts
+        block, view, at, texts = self._block, memoryview(chunk.data), 0, chunk.texts
         if len(view) <= 2 * block or (self._splitter.compiled is None and not self._options.by_line):
             yield chunk
             return
@@ -302,7 +301,7 @@ class Cutter:
                 read, size, done = event.read, size + len(event.data), done + len(event.data)
                 if chosen:
                     # as much as came since the last pretokens, and perhaps as much before, waits for its end
-                    if 0 < self._options.most < size:
+                    if 0 < self._most < size:
                         raise self._refusal(event.path, done)
                     yield event.data
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import ChunkOptions
-from ..corpus.kinds import FORMATS, Format
-from ..corpus.sources import BLOCK, Reading
+from ..corpus.files import FORMATS, Format
+from ..corpus.opened import BLOCK
+from ..corpus.sources import Reading
 from ..progress import Progress, ProgressBar
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
@@ -132,24 +133,28 @@ class Counting:
             tables = 0
         return max(2 * _BLOCK, tables // 4)
 
-    def spec(self, pattern: str | Sequence[str] | Pattern, special_tokens: Sequence[str] = ()) -> CountingSpec:
-        """Return what decides which pretokens a corpus has."""
-        specials, chosen = checked_specials(special_tokens), get_pattern(pattern)
-        return CountingSpec(chosen, specials, self.document, self.max_pretoken_bytes, chosen.unicode_version)
-
-    def reading(self) -> Reading:
-        """Return how files are read."""
-        return Reading(self.text_field, _BLOCK, self.format, self.most)
-
-    def chunks(self, spec: CountingSpec) -> ChunkOptions:
-        """Return how texts are cut into chunks, and these into pretokens."""
-        specials = tuple(token.encode("utf-8", "surrogatepass") for token in spec.special_tokens)
-        by_line, longest = spec.document == "line", spec.max_pretoken_bytes or 0
-        return ChunkOptions(spec.pattern, specials, by_line, longest, self.sample, _BLOCK, self.most)
+    def task(self, pattern: str | Sequence[str] | Pattern, special_tokens: Sequence[str] = ()) -> CountingTask:
+        """Return all that decides which pretokens a corpus has, and how they are counted."""
+        specials = checked_specials(special_tokens)
+        coded = tuple([token.encode("utf-8", "surrogatepass") for token in specials])
+        reading = Reading(self.text_field, _BLOCK, self.format, self.most)
+        chosen = get_pattern(pattern)
+        spec = CountingSpec(chosen, specials, self.document, self.max_pretoken_bytes, chosen.unicode_version)
+        by_line, longest = self.document == "line", self.max_pretoken_bytes or 0
+        return CountingTask(self, spec, ChunkOptions(chosen, coded, by_line, longest, self.sample, reading))
 
     def reporting(self) -> AbstractContextManager[Report]:
         """Return a context in which there is a function to report progress to."""
         return ProgressBar() if self.progress is True else nullcontext(self.progress or silent)
+
+
+@dataclass(frozen=True)
+class CountingTask:
+    """One count, less its corpus: the options, the spec of the counts, and how texts are cut and split."""
+
+    options: Counting
+    spec: CountingSpec
+    chunks: ChunkOptions
 
 
 def counting_of(counting: Counting | None) -> Counting:

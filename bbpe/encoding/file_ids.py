@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from ..corpus.chunks import ChunkOptions, Cutter
-from ..corpus.kinds import File
+from ..corpus.files import File
+from ..corpus.opened import Buffers
 from ..corpus.pending import Pending
-from ..corpus.sources import Buffers, Reading, Texts
+from ..corpus.sources import Reading, Texts
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
 from .engine import Ids, TextEncoder

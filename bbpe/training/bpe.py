@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from ..budget import limit_of, resident_bytes, shown
 from ..core.train import TIE_RULES, Trainer, merge_memory
-from ..counting.count import Growth
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, checked_specials
 from ..errors import CorpusError, MemoryLimitError
@@ -140,8 +138,9 @@ class BPE:
         """Return what is done to train such a model, checked against the other arguments of `train`."""
         if self.alphabet == "bytes":
             specials = check_vocabulary(vocab_size, special_tokens, least=256)
-            _check_bytes_of(specials)
-            return BytePlan(int(vocab_size), specials, get_pattern(pattern or "gpt2"), self)
+            if specials:
+                _check_bytes_of(specials)
+            return BytePlan(int(vocab_size) - 256 - len(specials), specials, pattern or "gpt2", self)
         specials = check_vocabulary(vocab_size, special_tokens)
         if pattern is not None and not self.end_of_word:
             problem = "words begin at blanks, with word_start; expected no pattern, or an end_of_word such as '</w>'"
@@ -165,26 +164,15 @@ class BPE:
 
 @dataclass(frozen=True)
 class BytePlan:
-    """Learning merges of bytes, of checked arguments."""
+    """Learning merges of bytes, of checked arguments: `merge_limit` merges at most, by `options`.
 
-    vocab_size: int
-    special_tokens: tuple[str, ...]
-    counted: Pattern
+    `counted` is the pattern of what is counted; `separators`, the special tokens, separate texts.
+    """
+
+    merge_limit: int
+    separators: tuple[str, ...]
+    counted: str | Sequence[str] | Pattern
     options: BPE
-
-    @property
-    def separators(self) -> tuple[str, ...]:
-        """What separates texts while they are counted."""
-        return self.special_tokens
-
-    @property
-    def merge_limit(self) -> int:
-        """How many merges fit."""
-        return self.vocab_size - 256 - len(self.special_tokens)
-
-    def growth(self, counting: Counting) -> Growth:
-        """Return a check of counts that grow: what cannot be merged later is refused at once."""
-        return partial(self.check_memory, counting)
 
     def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
         """Learn merges of counted pretokens, and return what they make."""
@@ -192,8 +180,8 @@ class BytePlan:
         vocab = Vocab.of_rows(*trainer.tokens())
         left, right = trainer.merges().T.tolist()
         merges = tuple(zip(left, right, range(256, len(vocab)), strict=True))
-        size = len(vocab) + len(self.special_tokens)
-        texts = [*self.special_tokens, *reserved(self.special_tokens, size, self.options.pad_vocab_to)]
+        size = len(vocab) + len(self.separators)
+        texts = [*self.separators, *reserved(self.separators, size, self.options.pad_vocab_to)]
         specials = {text: len(vocab) + i for i, text in enumerate(texts)}
         return TokenizerSpec(vocab, merges, counts.spec.pattern, specials)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..corpus.paths import CorpusPaths
+from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of
@@ -71,7 +72,7 @@ def extend(
     if isinstance(add, bool) or not isinstance(add, int) or add < 1:
         raise ValueError(f"add is {add!r}; expected a number of tokens, at least 1")
     options = BPE(min_frequency=min_frequency, max_token_length=max_token_length, tie_break=tie_break)
-    plan = BytePlan(256 + add, (), spec.pattern, options)
+    plan = BytePlan(add, (), spec.pattern, options)
     with how.reporting() as report:
         if isinstance(files, PretokenCounts):
             counts = files
@@ -79,7 +80,8 @@ def extend(
                 raise ValueError(f"the counts are of pattern {counts.pattern!r}; expected {str(spec.pattern)!r}")
         else:
             separators = (*spec.special_tokens, *spec.added_tokens)
-            counts = count_files(files, how.spec(spec.pattern, separators), how, report, plan.growth(how))
+            task = how.task(spec.pattern, separators)
+            counts = count_files(files, task, report, partial(plan.check_memory, how))
         return _learn(tokenizer, plan, counts, how, report)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..corpus.paths import CorpusPaths
+from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, counting_of
@@ -109,7 +109,7 @@ def _uses(
     else:
         specials = (*spec.special_tokens, *spec.added_tokens)
         with counting.reporting() as report:
-            counts = count_files(used_in, counting.spec(spec.pattern, specials), counting, report)
+            counts = count_files(used_in, counting.task(spec.pattern, specials), report)
     used = np.zeros(tokenizer.vocab_size, dtype=np.uint64)
     encoder: TextEncoder = tokenizer._encoder
     for rows in counts.batches():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 from ..core.count import PretokenTable
-from ..corpus.paths import CorpusPaths
+from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, counting_of
@@ -75,7 +76,7 @@ def train(
     """
     plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
-        counts = count_files(files, how.spec(plan.counted, plan.separators), how, report, plan.growth(how))
+        counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         return Tokenizer(plan.learn(counts, how, report))
 
 
@@ -113,7 +114,7 @@ def train_from_iterator(
     """
     plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
-        counts = count_texts(texts, how.spec(plan.counted, plan.separators), how, report, plan.growth(how))
+        counts = count_texts(texts, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         return Tokenizer(plan.learn(counts, how, report))
 
 
@@ -191,7 +192,7 @@ def _counts_of(
 ) -> PretokenCounts:
     if not isinstance(counts, Mapping):
         raise TypeError(f"counts must be PretokenCounts or a mapping to counts, not {type(counts).__name__}")
-    spec, table = Counting().spec(pattern, special_tokens), PretokenTable()
+    spec, table = Counting().task(pattern, special_tokens).spec, PretokenTable()
     for pretoken, count in counts.items():
         check_int(f"the count of {pretoken!r}", count, 0, 2**63 - 1)
         table.add(bytes(text_bytes(pretoken)), count)

@@ -117,8 +117,8 @@ class UnigramPlan:
         """The first id of a token that is learned, less those that are reserved."""
         return 1 + len(self.separators) + (256 if self.options.byte_fallback else 0)
 
-    def growth(self, counting: Counting) -> None:
-        """Check nothing while counts grow."""
+    def check_memory(self, counting: Counting, pretokens: int, pretoken_bytes: int) -> None:
+        """Refuse nothing: only merging bytes has an estimate of its memory."""
 
     def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
         """Learn tokens of counted pretokens; the tokenizer encodes a text as if a blank were before it.

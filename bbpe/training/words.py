@@ -94,8 +94,8 @@ class WordPlan:
             return BERT_PARTS if self.model == "wordpiece" else SPACE_PARTS
         return SPACE_PARTS if self.pattern == PATTERNS["whitespace"] else self.pattern
 
-    def growth(self, counting: Counting) -> None:
-        """Check nothing while counts grow."""
+    def check_memory(self, counting: Counting, pretokens: int, pretoken_bytes: int) -> None:
+        """Refuse nothing: only merging bytes has an estimate of its memory."""
 
     def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
         """Learn merges of counted parts, and return what they make.

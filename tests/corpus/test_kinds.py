@@ -21,7 +21,7 @@ from options import counting_options, train_options
 
 import bbpe
 from bbpe.cli import main
-from bbpe.corpus.kinds import kind_of
+from bbpe.corpus.files import kind_of
 
 ROWS = ["see my eyes", "dogs\n"]
 JSON_LINES = "".join(json.dumps({"id": 1, "text": text}) + "\n" for text in ROWS).encode()

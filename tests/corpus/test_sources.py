@@ -18,7 +18,7 @@ import pytest
 import bbpe
 from bbpe import reference
 from bbpe.corpus.chunks import ChunkOptions, Cutter, Position
-from bbpe.corpus.kinds import kind_of
+from bbpe.corpus.files import file_of, kind_of
 from bbpe.corpus.sources import Reading
 from bbpe.counting import options as count_options
 from bbpe.counting.corpus_parts import Files
@@ -163,8 +163,9 @@ def test_reading_goes_on_at_any_place(name: str, tmp_path: Path) -> None:
     if name == "a.parquet":
         pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pa.table({"text": [f"text {n}" for n in range(2000)]}), tmp_path / name)
-    job = Files([tmp_path / name, tmp_path / "b.txt"], Reading(block=300))
-    cutter = Cutter(ChunkOptions(get_pattern("gpt2"), (b"<s>",), block=300))
+    options = ChunkOptions(get_pattern("gpt2"), (b"<s>",), reading=Reading(block=300))
+    job = Files([file_of(tmp_path / name), file_of(tmp_path / "b.txt")], options)
+    cutter = Cutter(options)
     chunks = list(cutter.chunks(job.sources(Position())))
     assert len(chunks) > 4
     for number, chunk in enumerate(chunks):

@@ -19,8 +19,8 @@ from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe import budget, reference
+from bbpe.counting import count as count_module
 from bbpe.counting import options as count_options
-from bbpe.counting import run
 
 WORDS = ["word", "Word", "1", "'s", "'ll", ".", "!", "é", "漢", "<|s|>", "<|s|>>", "\xff", "verylongword" * 3]
 BLANKS = [" ", "  ", "\n", "\r\n", "\n\n", "\t", "\u3000", "\x85"]
@@ -77,8 +77,8 @@ def texts_of(folder: Path) -> list[bytes]:
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(count_options, "_BLOCK", size)
-    monkeypatch.setattr(run, "_FILES_PART", 4 * size)
-    monkeypatch.setattr(run, "_TEXTS_PART", 2 * size)
+    monkeypatch.setattr(count_module, "_FILES_PART", 4 * size)
+    monkeypatch.setattr(count_module, "_TEXTS_PART", 2 * size)
 
 
 @pytest.mark.parametrize("document", ["file", "line"])

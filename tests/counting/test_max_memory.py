@@ -21,10 +21,11 @@ import bbpe
 from bbpe import reference
 from bbpe.core.count import PretokenTable
 from bbpe.corpus.chunks import Cutter
+from bbpe.corpus.files import file_of
 from bbpe.corpus.sources import Reading
 from bbpe.counting import corpus_parts
 from bbpe.counting.corpus_parts import Files
-from bbpe.counting.counter import ChunkCounter
+from bbpe.counting.counter import PartCounter
 from bbpe.counting.counts import Summary
 from bbpe.counting.options import Counting
 
@@ -159,12 +160,12 @@ def test_windows_of_decompressors_are_bounded(suffix: str, most: int, tmp_path: 
 def test_places_of_a_forced_cut_are_not_taken_up(tmp_path: Path) -> None:
     """Nobody can go on within a pretoken; the places between stay good."""
     (tmp_path / "a.txt").write_bytes(b"a" * 50_000 + b" b" * 3000)
-    how = Counting(max_pretoken_bytes=100)
-    rules = replace(how.chunks(how.spec("gpt2")), block=2000, most=8000)
-    job, summary, table = Files([tmp_path / "a.txt"], Reading(block=2000)), Summary(), PretokenTable()
-    chunks = list(Cutter(rules).chunks(job.sources(corpus_parts.Position())))
+    task = Counting(max_pretoken_bytes=100).task("gpt2")
+    options = replace(task.chunks, reading=Reading(block=2000, most=8000))
+    job, summary, table = Files([file_of(tmp_path / "a.txt")], options), Summary(), PretokenTable()
+    chunks = list(Cutter(options).chunks(job.sources(corpus_parts.Position())))
     for chunk in chunks:
-        summary += ChunkCounter(rules).count(chunk, table)
+        summary += PartCounter(options).count_chunk(chunk, table)
     assert sum(chunk.place is None for chunk in chunks) > 3
     assert chunks[-2].place is not None
     assert (summary.cut, summary.bytes, table.items()[0]) == (1, 56_000, (b"a" * 100, 500))
