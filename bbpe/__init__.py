@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .compat.classic import BBPETokenizer
     from .counting.count import count, count_from_iterator
     from .counting.counts import PretokenCounts, Summary, load_counts
+    from .counting.options import Counting
     from .encoding.engine import CacheInfo
     from .encoding.stream import StreamDecoder
     from .encodings import encoding_for_model, get_encoding
@@ -30,16 +31,21 @@ if TYPE_CHECKING:
     from .loading import load
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
+    from .training.bpe import BPE
     from .training.extend import extend
     from .training.prune import prune
     from .training.train import train, train_from_counts, train_from_iterator
+    from .training.unigram import Unigram
+    from .training.wordpiece import WordPiece
     from .types import Ragged
 
 __all__ = [
+    "BPE",
     "BBPEError",
     "BBPETokenizer",
     "CacheInfo",
     "CorpusError",
+    "Counting",
     "MemoryLimitError",
     "PatternError",
     "PretokenCounts",
@@ -50,7 +56,9 @@ __all__ = [
     "TokenIdError",
     "TokenNotFoundError",
     "Tokenizer",
+    "Unigram",
     "VocabularyError",
+    "WordPiece",
     "count",
     "count_from_iterator",
     "encoding_for_model",
@@ -75,10 +83,12 @@ _ROOMS = {
     ".compat.classic": "BBPETokenizer",
     ".counting.count": "count count_from_iterator",
     ".counting.counts": "PretokenCounts Summary load_counts",
+    ".counting.options": "Counting",
     ".encoding.engine": "CacheInfo",
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "
     "VocabularyError",
+    ".training.bpe": "BPE",
     ".training.extend": "extend",
     ".training.prune": "prune",
     ".types": "Ragged",
@@ -87,6 +97,8 @@ _ROOMS = {
     ".loading": "load",
     ".tokenizer": "Tokenizer",
     ".training.train": "train train_from_counts train_from_iterator",
+    ".training.unigram": "Unigram",
+    ".training.wordpiece": "WordPiece",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

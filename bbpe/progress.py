@@ -11,8 +11,6 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, TextIO
@@ -146,27 +144,6 @@ class JsonLines:
         }
         self._stream.write(json.dumps(record | ({"note": progress.note} if progress.note else {})) + "\n")
         self._stream.flush()
-
-
-@contextmanager
-def resolve(progress: bool | Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None] | None]:
-    """Turn the `progress` argument of a job into the callback to use: `True` is a bar, `None` or `False` silence.
-
-    Raises `TypeError` on anything else that cannot be called.
-
-    >>> with resolve(None) as report:
-    ...     report is None
-    True
-    """
-    if progress is None or progress is False:
-        yield None
-    elif progress is True:
-        with ProgressBar() as bar:
-            yield bar
-    elif callable(progress):
-        yield progress
-    else:
-        raise TypeError(f"progress must be a bool, a callable or None, not {type(progress).__name__}")
 
 
 def _amount(progress: Progress) -> str:

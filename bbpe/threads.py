@@ -1,14 +1,15 @@
-"""Ordered maps over threads and other executors, and work that Ctrl-C need not wait for."""
+"""All ways to use threads: ordered maps, workers with states, and work that Ctrl-C need not wait for."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
-from threading import Lock, Thread
-from typing import Generic, TypeVar
+from queue import Empty, SimpleQueue
+from threading import Condition, Lock, Thread
+from typing import Generic, Self, TypeVar
 
 from .core.cpu import Place, yield_cpu
 from .core.helper import Helper
@@ -16,10 +17,15 @@ from .core.tasks import Tasks
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+State = TypeVar("State")
 
 
 #: More than any machine has cores.
 MOST_THREADS = 1 << 16
+#: Tasks that wait for each of the other workers before this thread does a task itself.
+_WAITING = 2
+#: Seconds between two looks at whether Ctrl-C was pressed, where the system does not wake a thread that waits.
+_LOOK = 0.1
 
 
 def thread_count(threads: int | None) -> int:
@@ -45,8 +51,8 @@ def check_threads(threads: int | None) -> None:
 def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:
     """Yield `function(item)` in the order of the items; at most `2 * threads` results wait.
 
-    One thread means no pool, and where the system has no more threads those that there are do it, this one if there are
-    none. An error, Ctrl-C too, cancels what has not begun.
+    One thread means no pool.  Where the system has no more threads, those that there are make the calls, this one too.
+    An error, Ctrl-C too, cancels what has not begun.
 
     >>> list(imap(len, ["a", "bcd"], threads=2))
     [1, 3]
@@ -55,26 +61,18 @@ def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int
     if workers == 1:
         yield from map(function, items)
         return
-    pool, items = ThreadPoolExecutor(workers), iter(items)
-    waiting: deque[Future[Result]] = deque()
-    has_threads = False
+    pool = ThreadPoolExecutor(workers)
+
+    def submit(item: Item) -> Future[Result]:
+        task = _Task(function, item)
+        try:
+            pool.submit(task.run)
+        except RuntimeError:  # the system has no more threads
+            task.run()
+        return task.future
+
     try:
-        for item in items:
-            task = _Task(function, item)
-            try:
-                pool.submit(task.run)
-                has_threads = True
-            except RuntimeError:
-                task.run()
-                if not has_threads:
-                    yield task.future.result()
-                    yield from map(function, items)
-                    return
-            waiting.append(task.future)
-            if len(waiting) >= 2 * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        yield from _in_order(submit, items, 2 * workers)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -112,10 +110,14 @@ def submit_all(
     ...     list(submit_all(executor, len, ["a", "bcd"], 2))
     [1, 3]
     """
+    return _in_order(lambda item: executor.submit(function, item), items, waiting)
+
+
+def _in_order(submit: Callable[[Item], Future[Result]], items: Iterable[Item], waiting: int) -> Iterator[Result]:
     futures: deque[Future[Result]] = deque()
     try:
         for item in items:
-            futures.append(executor.submit(function, item))
+            futures.append(submit(item))
             if len(futures) >= waiting:
                 yield futures.popleft().result()
         while futures:
@@ -123,6 +125,96 @@ def submit_all(
     finally:
         for future in futures:
             future.cancel()
+
+
+class Workers(Generic[State]):
+    """Does tasks in several threads, of which this one is the first, each with a state of its own.  A context manager.
+
+    Idle workers take the oldest task that waits, so the numbers of the tasks of each state rise.  This thread does
+    tasks when enough of them wait for the others: if it only handed them out, it would want a core now and then.
+    Another thread begins when there is a task for it, as long as the system has more of them.
+    """
+
+    def __init__(self, states: Sequence[State]) -> None:
+        self._states = states
+        self._tasks: SimpleQueue[Callable[[State], object] | None] = SimpleQueue()
+        self._changed = Condition()
+        self._unfinished = 0
+        self._error: BaseException | None = None
+        self._stopped = False
+        self._threads: list[Thread] = []
+        self._others = len(states) - 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopped = True
+        for _ in self._threads:
+            self._tasks.put(None)
+        # each does the task that it has to its end, which is a moment
+        for thread in self._threads:
+            thread.join()
+
+    def put(self, task: Callable[[State], object]) -> None:
+        """Have a task done.  Raises what an earlier task has raised."""
+        with self._changed:
+            self._raise()
+            self._unfinished += 1
+        self._tasks.put(task)
+        if len(self._threads) < min(self._tasks.qsize(), self._others):
+            self._begin()
+        while self._tasks.qsize() > _WAITING * self._others and self._help():
+            pass
+
+    def finish(self) -> None:
+        """Do what is left, and wait until the others are done.  Raises what a task has raised."""
+        while self._help():
+            pass
+        with self._changed:
+            while self._unfinished and self._error is None:
+                self._changed.wait(_LOOK)
+            self._raise()
+
+    def _begin(self) -> None:
+        """Begin another thread, or know that there is none."""
+        thread = Thread(target=self._work, args=(self._states[len(self._threads) + 1],))
+        try:
+            thread.start()
+            self._threads.append(thread)
+        except RuntimeError:
+            self._others = len(self._threads)
+
+    def _help(self) -> bool:
+        """Do the oldest task in this thread; returns whether there was one."""
+        try:
+            task = self._tasks.get_nowait()
+        except Empty:
+            return False
+        assert task is not None
+        self._do(task, self._states[0])
+        with self._changed:
+            self._raise()
+        return True
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _work(self, state: State) -> None:
+        while (task := self._tasks.get()) is not None and not self._stopped:
+            self._do(task, state)
+
+    def _do(self, task: Callable[[State], object], state: State) -> None:
+        """Do a task, and keep what it raises: whatever that is, for want of memory too, the task counts as done."""
+        try:
+            task(state)
+        except BaseException as error:
+            self._error = self._error or error
+        finally:
+            with self._changed:
+                self._unfinished -= 1
+                self._changed.notify()
 
 
 #: Threads that wait for work.
@@ -145,7 +237,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_end_idle, after_in_child=_IDLE.clear)
 
 
-def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseException], None]) -> None:
+def run_threads(work: Callable[[int], None], threads: int, stop: Callable[[BaseException], None]) -> None:
     """Call `work(0)` in this thread and `work(1)` to `work(threads - 1)` in others, and return when all have.
 
     Where the system has no more threads, this one makes the calls of those that are missing when its own is done.
@@ -156,7 +248,7 @@ def together(work: Callable[[int], None], threads: int, stop: Callable[[BaseExce
     English.
 
     >>> squares = [0, 0, 0]
-    >>> together(lambda number: squares.__setitem__(number, number**2), 3, print)
+    >>> run_threads(lambda number: squares.__setitem__(number, number**2), 3, print)
     >>> squares
     [0, 1, 4]
     """
@@ -229,17 +321,17 @@ def run(tasks: Tasks, work: Callable[[int], None]) -> None:
         except BaseException as error:
             tasks.fail(error)
 
-    together(attempt, tasks.threads, tasks.fail)
+    run_threads(attempt, tasks.threads, tasks.fail)
     tasks.raise_error()
 
 
-def apart(work: Callable[[], Result], stop: Callable[[], object] = lambda: None) -> Result:
+def run_in_thread(work: Callable[[], Result], stop: Callable[[], object] = lambda: None) -> Result:
     """Return `work()`, done in a thread, so that Ctrl-C is heard although the work is long calls into C.
 
     `stop` is called then, and has the work end soon: it is waited for, as it may write to what the caller takes away.
     Where the system has no more threads, this one does it.
 
-    >>> apart(lambda: 1 + 1)
+    >>> run_in_thread(lambda: 1 + 1)
     2
     """
     task = _Task(lambda _: work(), None)

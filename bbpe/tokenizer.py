@@ -14,8 +14,7 @@ from . import formats
 from .core.encoder import Encoder, short_first
 from .core.ids import TokenBytes
 from .core.offsets import map_spans
-from .corpus.kinds import Format
-from .corpus.paths import CorpusPaths
+from .corpus.files import CorpusPaths, Format
 from .encoding.decode import Decoder, Ids, Rows
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.file_ids import FileEncoder

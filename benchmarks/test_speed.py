@@ -16,7 +16,7 @@ from benchmarks.texts import documents, read
 
 TEXT = read("stdlib", 1_000_000).decode("utf-8", "ignore")
 DOCUMENTS = documents(TEXT)
-TOKENIZER = bbpe.train_from_iterator([TEXT], 8_000, pattern="cl100k", threads=1)
+TOKENIZER = bbpe.train_from_iterator([TEXT], 8_000, pattern="cl100k", counting=bbpe.Counting(threads=1))
 IDS = TOKENIZER.encode_to_numpy(TEXT)
 
 JOBS: dict[str, Callable[[], Any]] = {
@@ -26,7 +26,7 @@ JOBS: dict[str, Callable[[], Any]] = {
     "encode_short": lambda: TOKENIZER.encode("see my eyes first"),
     "decode": lambda: TOKENIZER.decode_bytes(IDS),
     "count": lambda: bbpe.count_from_iterator([TEXT], pattern="cl100k", threads=1),
-    "train": lambda: bbpe.train_from_iterator([TEXT], 2_000, pattern="cl100k", threads=1),
+    "train": lambda: bbpe.train_from_iterator([TEXT], 2_000, pattern="cl100k", counting=bbpe.Counting(threads=1)),
 }
 
 

@@ -27,7 +27,7 @@ print(time.process_time() - start)
 _OURS = """
 import bbpe, sys, time
 start = time.process_time()
-bbpe.train(sys.argv[1], int(sys.argv[3]), model="unigram", threads=1)
+bbpe.train(sys.argv[1], int(sys.argv[3]), model="unigram", counting=bbpe.Counting(threads=1))
 print(time.process_time() - start)
 """
 

@@ -21,10 +21,10 @@ CORPORA = ["en", "code", "multi", "ja", "zh"]
 
 MODELS: dict[str, Trained] = {
     "byte BPE": lambda texts, size: bbpe.train_from_iterator(texts, size),
-    "character BPE": lambda texts, size: bbpe.train_from_iterator(texts, size, alphabet="chars", end_of_word="</w>"),
-    "WordPiece": lambda texts, size: bbpe.train_from_iterator(
-        texts, size, model="wordpiece", score="frequency"
+    "character BPE": lambda texts, size: bbpe.train_from_iterator(
+        texts, size, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")
     ),
+    "WordPiece": lambda texts, size: bbpe.train_from_iterator(texts, size, model=bbpe.WordPiece(score="frequency")),
     "Unigram": lambda texts, size: bbpe.train_from_iterator(texts, size, model="unigram"),
 }
 

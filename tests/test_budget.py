@@ -15,9 +15,8 @@ import bbpe
 from bbpe import budget
 from bbpe.budget import Budget, Limit, limit_of, resident_bytes
 from bbpe.core.train import merge_memory
-from bbpe.counting import settings as count_settings
-from bbpe.training import plan
-from bbpe.training.plan import check_memory, plan_of
+from bbpe.counting import options as count_options
+from bbpe.training import bpe
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 MB = 10**6
@@ -83,10 +82,10 @@ def test_errors_name_the_limit_that_holds(no_groups: Path) -> None:
         bbpe.count_from_iterator(["a"], pattern="gpt2", max_memory="4GB")
     with pytest.raises(ValueError, match=r"^max_memory is 19\.0 MB; Python"):
         bbpe.count_from_iterator(["a"], pattern="gpt2", max_memory="19MB")
-    plan = plan_of(300, (), 1, None, "ids", 1, "4GB", 1.0)
+    plan = bbpe.BPE().plan(300, (), None)
     told = r"and the memory limit of the control group \(.*\) is 20\.0 MB;.*a limit of \d+\.\d[MG]B$"
     with pytest.raises(bbpe.MemoryLimitError, match=told):
-        check_memory(plan, 10**6, 10**7)
+        plan.check_memory(bbpe.Counting(max_memory="4GB"), 10**6, 10**7)
 
 
 def test_the_budget_is_of_the_limit_that_holds(no_groups: Path) -> None:
@@ -158,13 +157,14 @@ def peak_megabytes() -> int:
 
 def test_merging_fits_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     """Resident memory, less what of the need is there already, and the need: all of both, and no more."""
-    monkeypatch.setattr(plan, "resident_bytes", lambda: 100 * MB)
+    monkeypatch.setattr(bpe, "resident_bytes", lambda: 100 * MB)
+    plan = bbpe.BPE().plan(300, (), None)
     pretokens, size, held = 10**6, 8 * MB, 70 * MB
     need = merge_memory(size, pretokens, 44) + size + 56 * pretokens
 
     def refused(limit: int, **options: Any) -> bool:
         try:
-            check_memory(plan_of(300, (), 1, None, "ids", 1, limit, 1.0), pretokens, size, **options)
+            plan.check_memory(bbpe.Counting(max_memory=limit), pretokens, size, **options)
         except bbpe.MemoryLimitError:
             return True
         return False
@@ -182,7 +182,7 @@ from bbpe.budget import resident_bytes
 rng = random.Random(0)
 letters = "abcdefghijklmnop"
 words = dict.fromkeys(("".join(rng.choices(letters, k=16)) for _ in range(200_000)), 1)
-counts = bbpe.counting.counts.kind_of("gpt2")
+counts = bbpe.Counting().task("gpt2").spec
 table = bbpe.core.count.PretokenTable()
 for word in words:
     table.add(word.encode(), 1)
@@ -217,7 +217,7 @@ def test_the_plan_expects_pretokens_that_the_heads_do_not_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(count_settings, "_BLOCK", 10_000)
+    monkeypatch.setattr(count_options, "_BLOCK", 10_000)
     (tmp_path / "a.txt").write_text(" ".join(f"{number:06}" for number in range(100_000)))
     seen: list[Any] = []
     counts = bbpe.count(tmp_path / "a.txt", pattern="whitespace", max_memory="4GB", progress=seen.append)

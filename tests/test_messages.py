@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from options import train_options
 
 import bbpe
 
@@ -42,7 +43,7 @@ def count(name: str, data: bytes) -> bbpe.PretokenCounts:
 
 
 def train(*arguments: Any, **options: Any) -> bbpe.Tokenizer:
-    return bbpe.train_from_iterator(*(arguments or (TEXTS, 300)), **options)
+    return bbpe.train_from_iterator(*(arguments or (TEXTS, 300)), **train_options(**options))
 
 
 V, C, P, S, T = bbpe.VocabularyError, bbpe.CorpusError, bbpe.PatternError, bbpe.SpecialTokenError, bbpe.TokenIdError
@@ -148,7 +149,7 @@ TRAINING: list[Row] = [
     (lambda: train(TEXTS, 10), ValueError, ("vocab_size is 10", "at least 256", "the 256 bytes")),
     (lambda: train(TEXTS, "x"), TypeError, ("vocab_size must be an int, not str",)),
     (lambda: train(model="bbpe"), ValueError, ("model is 'bbpe'", "'bpe', 'wordpiece' or 'unigram'")),
-    (lambda: train(specials=[]), TypeError, ("unexpected argument 'specials'", "did you mean 'special_tokens'?")),
+    (lambda: train(specials=[]), TypeError, ("unexpected keyword argument 'specials'",)),
     (lambda: train(special_tokens=["a b", "a b"]), ValueError, ("special_tokens", "'a b' is given twice")),
     (lambda: train(special_tokens={"<p>": 0}), TypeError, ("special_tokens", "not dict", "list(special_tokens)")),
     (lambda: train(special_tokens={"<p>"}), TypeError, ("special_tokens", "not set", "sorted(special_tokens)")),
@@ -162,7 +163,15 @@ TRAINING: list[Row] = [
     (lambda: train(max_memory="x"), ValueError, ("'x' is no size", "'4GB'")),
     (lambda: train(max_memory="1MB"), ValueError, ("max_memory is 1.0 MB", "expected at least")),
     (lambda: train(document="x"), ValueError, ("document is 'x'", "'file' or 'line'")),
-    (lambda: train(sample=2), ValueError, ("sample is 2", "at most 1")),
+    (lambda: train(sample=2), ValueError, ("Counting.sample is 2", "at most 1")),
+    (lambda: train(max_memory="4x"), ValueError, ("Counting.max_memory: '4x' is no size", "such as '4GB'")),
+    (lambda: train(end_of_word="x", model="wordpiece"), TypeError, ("WordPiece", "'end_of_word'")),
+    (lambda: train(model=bbpe.BPE), TypeError, ("model must be a name, or a BPE()", "class 'bbpe")),
+    (lambda: train(model=5), TypeError, ("model must be a name, or a BPE()", "not int")),
+    (lambda: train(model="bep"), ValueError, ("model is 'bep'", "'bpe', 'wordpiece' or 'unigram'")),
+    (lambda: train(counting=5), TypeError, ("counting must be a Counting or None, not int",)),
+    (lambda: train(text_field="x"), ValueError, ("Counting.text_field is 'x'", "with files alone")),
+    (lambda: train(user_defined_symbols="ab", model="unigram"), TypeError, ("Unigram.user_defined_symbols", "str")),
     (lambda: train(threads=0), ValueError, ("threads is 0", "expected 1 to")),
     (lambda: train(executor=5), TypeError, ("executor must be a concurrent.futures.Executor, not int",)),
     (lambda: train(alphabet="x"), ValueError, ("alphabet is 'x'", "'bytes' or 'chars'")),

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
+import bbpe
 from bbpe import progress
-from bbpe.progress import JsonLines, Progress, ProgressBar, resolve
+from bbpe.progress import JsonLines, Progress, ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -105,16 +106,15 @@ def test_a_bar_outside_its_block_refuses() -> None:
 def test_what_progress_may_be() -> None:
     seen: list[Progress] = []
     for silent in (None, False):
-        with resolve(silent) as report:
-            assert report is None
-    with resolve(True) as report:
+        with bbpe.Counting(progress=silent).reporting() as report:
+            assert report(Progress("count", 1, 2, "bytes")) is None
+    with bbpe.Counting(progress=True).reporting() as report:
         assert isinstance(report, ProgressBar)
-    with resolve(seen.append) as report:
-        assert report is not None
+    with bbpe.Counting(progress=seen.append).reporting() as report:
         report(Progress("count", 1, 2, "bytes"))
     assert seen == [Progress("count", 1, 2, "bytes")]
-    with pytest.raises(TypeError, match="str"), resolve("yes"):  # type: ignore[arg-type]
-        pass
+    with pytest.raises(TypeError, match="str"):
+        bbpe.Counting(progress="yes")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (75, "1:15"), (3723, "1:02:03")])

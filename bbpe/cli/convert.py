@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from bbpe import formats
-from bbpe.corpus.paths import corpus_paths
+from bbpe.corpus.files import corpus_paths
 from bbpe.formats.saving import proven
 from bbpe.report.verify import Difference, differences, hard_texts
 from bbpe.tokenizer import Tokenizer

@@ -5,24 +5,24 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
-from typing import Any
 
-import bbpe
 from bbpe.corpus.rowfiles import pyarrow_parquet
+from bbpe.counting.count import count_files, count_texts
 from bbpe.counting.counts import PretokenCounts
 
 from .command import Command
-from .counting import add_counting, add_progress, counting_options, is_streamed, progress_of, stdin_texts
+from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of
 from .streams import STDIN, STDIN_FILE, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files, globs and folders of text, or just -")
+    corpus = add_corpus(parser)
+    corpus.add_argument("files", nargs="+", metavar="FILE", help="files, globs and folders of text, or just -")
+    corpus.add_argument("--pattern", default="gpt2", help="split pattern, a name or a regex (default: gpt2)")
+    corpus.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
+    add_counting(parser, corpus)
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the counts, as Parquet")
-    parser.add_argument("--pattern", default="gpt2", help="split pattern, a name or a regex (default: gpt2)")
-    parser.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
-    add_counting(parser)
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
@@ -42,20 +42,16 @@ def _run(args: Namespace) -> int:
 
 
 def _count(args: Namespace) -> PretokenCounts:
-    options: dict[str, Any] = {
-        "pattern": args.pattern,
-        "special_tokens": args.special_token,
-        "document": args.document,
-        "progress": progress_of(args),
-        **counting_options(args),
-    }
-    if STDIN not in args.files:
-        return bbpe.count(args.files, text_field=args.text_field, format=args.input_format, **options)
-    if len(args.files) > 1:
+    is_stdin = STDIN in args.files
+    if is_stdin and len(args.files) > 1:
         raise ValueError("- (standard input) does not go with other files")
-    if is_streamed(args):
-        return bbpe.count(STDIN_FILE, text_field=args.text_field, format=args.input_format, **options)
-    return bbpe.count_from_iterator(stdin_texts(args.document), **options)
+    from_files = not is_stdin or is_streamed(args)
+    how = counting_of(args, files=from_files)
+    with how.reporting() as report:
+        task = how.task(args.pattern, args.special_token)
+        if from_files:
+            return count_files(STDIN_FILE if is_stdin else args.files, task, report)
+        return count_texts(stdin_texts(args.document), task, report)
 
 
 COMMAND = Command("count", "Count the pretokens of text files.", _add_arguments, _run)

@@ -1,29 +1,36 @@
-"""The options that `bbpe count` and `bbpe train` share: what to read, and in how much memory."""
+"""The options that `bbpe count`, `train` and `extend` share: what to read and how to count it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bbpe.counting.options import Counting
 from bbpe.progress import JsonLines
 
 from .command import positive
 from .streams import STDIN_FILE, add_reading, stdin
 
 
-def add_counting(parser: ArgumentParser) -> None:
-    """Add the options of counting."""
-    parser.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
-    add_reading(parser)
-    parser.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
-    parser.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
-    parser.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
-    parser.add_argument("--checkpoint", metavar="FOLDER", help="go on from there after a count that was killed")
-    parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+def add_corpus(parser: ArgumentParser) -> _ArgumentGroup:
+    """Add the group of what is read, and return it for the names of files."""
+    return parser.add_argument_group("Corpus", "what is read and what is counted of it")
+
+
+def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
+    """Add the options of counting, what changes the counts to `corpus`, and the others as a group."""
+    corpus.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
+    add_reading(corpus)
+    corpus.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
+    corpus.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
+    group = parser.add_argument_group("Counting", "in how much memory and time; the result is the same")
+    group.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
+    group.add_argument("--checkpoint", metavar="FOLDER", help="go on from there after a count that was killed")
+    group.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
 
 
 def add_progress(parser: ArgumentParser) -> None:
@@ -45,15 +52,13 @@ def share(text: str) -> float:
     return number
 
 
-def counting_options(args: Namespace) -> dict[str, Any]:
-    """Return the options of counting, less `document` and `text_field`, which texts that are no files have not."""
-    return {
-        "max_memory": args.max_memory,
-        "max_pretoken_bytes": args.max_pretoken_bytes,
-        "sample": args.sample,
-        "checkpoint": args.checkpoint,
-        "threads": args.threads,
-    }
+def counting_of(args: Namespace, *, files: bool = True) -> Counting:
+    """Return how to count; texts that are no `files` have no fields and formats."""
+    names = ("document", "max_memory", "max_pretoken_bytes", "sample", "checkpoint", "threads")
+    options: dict[str, Any] = {name: getattr(args, name) for name in names}
+    if files:
+        options |= {"text_field": args.text_field, "format": args.input_format}
+    return Counting(progress=progress_of(args), **options)
 
 
 def progress_of(args: Namespace) -> Any:

@@ -64,7 +64,7 @@ def _show(args: Namespace) -> int:
     facts = {
         "file": args.file,
         "pattern": counts.pattern,
-        "unicode": counts.kind.unicode,
+        "unicode": counts.spec.unicode,
         "special_tokens": list(counts.special_tokens),
         "document": counts.document,
         **asdict(counts.summary),

@@ -63,7 +63,8 @@ def _run(args: Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="bbpe-demo-") as folder:
         path = Path(folder, "tokenizer.json") if args.output is None else Path(args.output)
         started = time.perf_counter()
-        trained = bbpe.train(training, args.vocab_size, special_tokens=_SPECIAL_TOKENS, progress=not args.quiet)
+        counting = bbpe.Counting(progress=not args.quiet)
+        trained = bbpe.train(training, args.vocab_size, special_tokens=_SPECIAL_TOKENS, counting=counting)
         train_seconds = time.perf_counter() - started
         trained.save(path, format="huggingface")
         tokenizer = bbpe.load(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from bbpe.corpus.kinds import File, check_head
+from bbpe.corpus.files import File, check_head
 from bbpe.corpus.sources import Texts
 from bbpe.encoding.engine import Ids
 from bbpe.encoding.file_ids import Document, FileEncoder

@@ -10,22 +10,24 @@ from bbpe import formats
 from bbpe.formats.saving import proven
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
-from .counting import add_counting, add_progress, counting_options, progress_of
+from .counting import add_corpus, add_counting, add_progress, counting_of
 from .outputs import check_output, inputs_of
 from .streams import say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text")
-    parser.add_argument("--counts", metavar="PATH", help="learn from counts that `bbpe count` saved, instead of files")
+    corpus = add_corpus(parser)
+    corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text")
+    corpus.add_argument("--counts", metavar="PATH", help="learn from counts that `bbpe count` saved, instead of files")
+    add_counting(parser, corpus)
     add_tokenizer(parser)
-    parser.add_argument("--add", type=positive, default=10_000, metavar="N", help="new tokens (default: 10000)")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
     add_format(parser)
-    parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
-    parser.add_argument("--max-token-length", type=positive, metavar="N", help="longest new token, in bytes")
-    parser.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
-    add_counting(parser)
+    group = parser.add_argument_group("Vocabulary", "what is added")
+    group.add_argument("--add", type=positive, default=10_000, metavar="N", help="new tokens (default: 10000)")
+    group.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
+    group.add_argument("--max-token-length", type=positive, metavar="N", help="longest new token, in bytes")
+    group.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
@@ -43,9 +45,7 @@ def _run(args: Namespace) -> int:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
     extended = bbpe.extend(
         tokenizer, source, args.add, min_frequency=args.min_frequency, max_token_length=args.max_token_length,
-        tie_break=args.tie_break, document=args.document, text_field=args.text_field, format=args.input_format,
-        progress=progress_of(args),
-        **counting_options(args),
+        tie_break=args.tie_break, counting=counting_of(args),
     )  # fmt: skip
     extended.save(args.output, format=args.format, drop=args.drop)
     added = len(extended) - len(tokenizer)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bbpe.atomic import check_replaceable
-from bbpe.corpus.paths import corpus_paths
+from bbpe.corpus.files import corpus_paths
 from bbpe.formats import FORMATS
 from bbpe.formats.huggingface.tokenizer_json import BESIDE
 

@@ -48,8 +48,8 @@ def _run(args: Namespace) -> int:
     if args.counts is not None:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
     pruned, new_ids = bbpe.prune(
-        tokenizer, args.keep, used_in=source, min_count=args.min_count, threads=args.threads,
-        text_field=args.text_field,
+        tokenizer, args.keep, used_in=source, min_count=args.min_count,
+        counting=bbpe.Counting(threads=args.threads, text_field=args.text_field),
     )  # fmt: skip
     pruned.save(args.output, format=args.format, drop=args.drop)
     if args.map is not None:

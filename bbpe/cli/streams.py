@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _ArgumentGroup
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from bbpe.corpus.kinds import FORMATS
+from bbpe.corpus.files import FORMATS
 from bbpe.corpus.sources import Reading
 
 #: The file name that means standard input.
@@ -22,7 +22,7 @@ _CHUNK_BYTES = 1 << 20
 _INPUT, _OUTPUT = "standard input", "standard output"
 
 
-def add_reading(parser: ArgumentParser) -> None:
+def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add what says how files are read."""
     parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
     how = "what the files are, whatever their names (default: by name and content)"

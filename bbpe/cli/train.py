@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import bbpe
 from bbpe import formats
@@ -15,53 +16,86 @@ from bbpe.formats.saving import proven
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, positive
-from .counting import add_counting, add_progress, counting_options, is_streamed, progress_of, stdin_texts
+from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, progress_of, stdin_texts
 from .outputs import check_output, inputs_of
 from .streams import STDIN, STDIN_FILE, say, say_json
 
-_WORD_OPTIONS = ("model", "alphabet", "end_of_word", "word_start", "lowercase", "unk_token", "score", "max_alphabet")
-_UNIGRAM_OPTIONS = ("character_coverage", "byte_fallback", "user_defined_symbols")
+Model: TypeAlias = bbpe.BPE | bbpe.WordPiece | bbpe.Unigram
+
+_MODELS: dict[str, type[bbpe.BPE] | type[bbpe.WordPiece] | type[bbpe.Unigram]] = {
+    "bpe": bbpe.BPE,
+    "wordpiece": bbpe.WordPiece,
+    "unigram": bbpe.Unigram,
+}
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
-    parser.add_argument("--counts", metavar="PATH", help="train on counts that `bbpe count` saved, instead of files")
-    parser.add_argument("--vocab-size", type=positive, required=True, metavar="N", help="tokens in all")
+    corpus = add_corpus(parser)
+    corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
+    corpus.add_argument("--counts", metavar="PATH", help="train on counts that `bbpe count` saved, instead of files")
+    default = "default: that of the counts, or gpt2; a unigram model has runs of letters or of others"
+    corpus.add_argument("--pattern", help=f"split pattern, a name or a regex ({default})")
+    add_counting(parser, corpus)
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
     add_format(parser)
-    default = "default: that of the counts, or gpt2; of unigram none, but letters are apart from all else"
-    parser.add_argument("--pattern", help=f"split pattern, a name or a regex ({default})")
-    parser.add_argument("--model", choices=("bpe", "wordpiece", "unigram"), default="bpe", help="(default: bpe)")
-    parser.add_argument("--alphabet", choices=("bytes", "chars"), help="of BPE (default: bytes)")
-    parser.add_argument("--end-of-word", metavar="TEXT", help="of BPE of characters, such as </w>")
-    parser.add_argument("--word-start", metavar="TEXT", help="of BPE of characters (U+2581, without --end-of-word)")
-    parser.add_argument("--lowercase", action=BooleanOptionalAction, help="for chars (off) and wordpiece (on)")
-    parser.add_argument("--unk-token", metavar="TEXT", help="for chars (<unk>) and wordpiece ([UNK])")
-    parser.add_argument("--score", choices=("pmi", "frequency"), help="of wordpiece (default: pmi)")
-    parser.add_argument("--max-alphabet", type=positive, metavar="N", help="most characters of chars and wordpiece")
-    parser.add_argument("--character-coverage", type=float, metavar="X", help="of unigram (default: 0.9995)")
-    parser.add_argument("--byte-fallback", action=BooleanOptionalAction, help="of unigram (on)")
-    parser.add_argument("--user-defined-symbols", nargs="+", metavar="TEXT", help="of unigram: always tokens")
-    parser.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
-    parser.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
-    parser.add_argument("--max-token-length", type=positive, metavar="N", help="longest token, in bytes")
-    ties = "(default: ids; strings with --end-of-word)"
-    parser.add_argument("--tie-break", choices=("ids", "bytes", "first", "strings"), help=ties)
-    parser.add_argument("--pad-vocab-to", type=positive, default=1, metavar="N", help="reserve tokens up to a multiple")
-    add_counting(parser)
+    _add_models(parser)
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
 
+def _add_models(parser: ArgumentParser) -> None:
+    """Add the options of models; each is a field of `bbpe.BPE`, `WordPiece` or `Unigram`, or of several of them."""
+    group = parser.add_argument_group("Vocabulary")
+    group.add_argument("--vocab-size", type=positive, required=True, metavar="N", help="tokens in all")
+    group.add_argument("--model", choices=tuple(_MODELS), default="bpe", help="(default: bpe)")
+    group.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
+    group.add_argument("--min-frequency", type=positive, metavar="N", help="least count of a merge (1); not of unigram")
+    longest = "longest token, in bytes; of bpe of bytes and unigram"
+    group.add_argument("--max-token-length", type=positive, metavar="N", help=longest)
+    padded = "reserve tokens up to a multiple; of bpe of bytes and unigram"
+    group.add_argument("--pad-vocab-to", type=positive, metavar="N", help=padded)
+    bpe = parser.add_argument_group("BPE")
+    bpe.add_argument("--alphabet", choices=("bytes", "chars"), help="(default: bytes)")
+    ties = "(default: ids; strings with --end-of-word)"
+    bpe.add_argument("--tie-break", choices=("ids", "bytes", "first", "strings"), help=ties)
+    bpe.add_argument("--end-of-word", metavar="TEXT", help="with chars, a mark such as </w>")
+    bpe.add_argument("--word-start", metavar="TEXT", help="with chars (U+2581, without --end-of-word)")
+    words = parser.add_argument_group("WordPiece", "--score is of wordpiece, the others are of bpe with chars too")
+    words.add_argument("--score", choices=("pmi", "frequency"), help="(default: pmi)")
+    words.add_argument("--lowercase", action=BooleanOptionalAction, help="(default: on for wordpiece, off for chars)")
+    words.add_argument("--unk-token", metavar="TEXT", help="(default: [UNK] of wordpiece, <unk> of chars)")
+    words.add_argument("--max-alphabet", type=positive, metavar="N", help="most characters")
+    unigram = parser.add_argument_group("Unigram")
+    unigram.add_argument("--character-coverage", type=float, metavar="X", help="(default: 0.9995)")
+    unigram.add_argument("--byte-fallback", action=BooleanOptionalAction, help="(default: on)")
+    unigram.add_argument("--user-defined-symbols", nargs="+", metavar="TEXT", help="always tokens")
+
+
+def _model_of(args: Namespace) -> Model:
+    """Return the model with the options that were given.  Raises `ValueError` naming one of another model."""
+    own = {field.name for field in fields(_MODELS[args.model])}
+    given = {}
+    for name in dict.fromkeys(field.name for kind in _MODELS.values() for field in fields(kind)):
+        if getattr(args, name) is None:
+            continue
+        if name not in own:
+            others = [model for model, kind in _MODELS.items() if name in {field.name for field in fields(kind)}]
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} does not go with --model {args.model}; expected it with {' or '.join(others)}")
+        given[name] = getattr(args, name)
+    return _MODELS[args.model](**given)
+
+
 def _run(args: Namespace) -> int:
     _check_sources(args)
+    model = _model_of(args)
     output_format = args.format or formats.format_of(Path(args.output))
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
-    proven(_prototype(args, counts).spec, args.output, Tokenizer, format=args.format, drop=args.drop)
+    proven(_prototype(args, model, counts).spec, args.output, Tokenizer, format=args.format, drop=args.drop)
     started = time.perf_counter()
-    tokenizer = _train(args, counts)
+    tokenizer = _train(args, model, counts)
     seconds = time.perf_counter() - started
     tokenizer.save(args.output, format=args.format, drop=args.drop)
     facts = {
@@ -78,57 +112,43 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-def _prototype(args: Namespace, counts: PretokenCounts | None) -> Tokenizer:
+def _prototype(args: Namespace, model: Model, counts: PretokenCounts | None) -> Tokenizer:
     """Return what the options make of one line, which the output can hold if it can hold what they make of a corpus."""
-    options = _options(args) | {"progress": False}
     if counts is not None:
         line = PretokenTable()
         for pretoken in (b"low", b" lower", b" lowest"):
             line.add(pretoken, 2)
-        few = PretokenCounts.of_table(line, counts.kind)
-        return bbpe.train_from_counts(few, args.vocab_size, **options, **_counts_options(args))
-    return bbpe.train_from_iterator(["low lower lowest"], args.vocab_size, **options, **_text_options(args))
+        few = PretokenCounts.of_table(line, counts.spec)
+        return bbpe.train_from_counts(few, args.vocab_size, model=model, special_tokens=args.special_token or None)
+    return bbpe.train_from_iterator(
+        ["low lower lowest"], args.vocab_size, model=model, pattern=args.pattern, special_tokens=args.special_token
+    )
 
 
-def _train(args: Namespace, counts: PretokenCounts | None) -> Tokenizer:
-    options = _options(args)
+def _train(args: Namespace, model: Model, counts: PretokenCounts | None) -> Tokenizer:
     if counts is not None:
-        options |= _counts_options(args) | {"max_memory": args.max_memory}
-        return bbpe.train_from_counts(counts, args.vocab_size, **options)
-    options |= _text_options(args) | {"document": args.document, **counting_options(args)}
+        return bbpe.train_from_counts(
+            counts, args.vocab_size, model=model, special_tokens=args.special_token or None,
+            max_memory=args.max_memory, threads=args.threads, progress=progress_of(args),
+        )  # fmt: skip
     if STDIN not in args.files or is_streamed(args):
         files = [STDIN_FILE] if STDIN in args.files else args.files
-        return bbpe.train(files, args.vocab_size, text_field=args.text_field, format=args.input_format, **options)
-    return bbpe.train_from_iterator(stdin_texts(args.document), args.vocab_size, **options)
-
-
-def _options(args: Namespace) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "min_frequency": args.min_frequency,
-        "max_token_length": args.max_token_length,
-        "tie_break": args.tie_break,
-        "pad_vocab_to": args.pad_vocab_to,
-        "progress": progress_of(args),
-    }
-    return options | {name: getattr(args, name) for name in _UNIGRAM_OPTIONS if getattr(args, name) is not None}
-
-
-def _counts_options(args: Namespace) -> dict[str, Any]:
-    return {"model": args.model, "special_tokens": args.special_token or None}
-
-
-def _text_options(args: Namespace) -> dict[str, Any]:
-    words = {name: getattr(args, name) for name in _WORD_OPTIONS}
-    return {**words, "pattern": args.pattern, "special_tokens": args.special_token}
+        return bbpe.train(
+            files, args.vocab_size, model=model, pattern=args.pattern, special_tokens=args.special_token,
+            counting=counting_of(args),
+        )  # fmt: skip
+    return bbpe.train_from_iterator(
+        stdin_texts(args.document), args.vocab_size, model=model, pattern=args.pattern,
+        special_tokens=args.special_token, counting=counting_of(args, files=False),
+    )  # fmt: skip
 
 
 def _check_sources(args: Namespace) -> None:
     """Raise `ValueError` where files, standard input and counts do not go together."""
     if args.counts is not None and args.files:
         raise ValueError("--counts does not go with files to count")
-    words = args.model == "wordpiece" or any(getattr(args, name) is not None for name in _WORD_OPTIONS[1:])
-    if args.counts is not None and words:
-        raise ValueError("--counts does not go with --model wordpiece and the options of words; expected files")
+    if args.counts is not None and (args.model == "wordpiece" or args.alphabet == "chars"):
+        raise ValueError("--counts does not go with --model wordpiece and --alphabet chars; expected files")
     if args.counts is None and not args.files:
         raise ValueError("there is nothing to train on; expected files, - (standard input) or --counts")
     if STDIN in args.files and len(args.files) > 1:

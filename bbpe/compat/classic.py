@@ -13,6 +13,7 @@ from ..files import StrPath, write_atomic
 from ..formats import gpt2_files
 from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
+from ..training.bpe import BPE
 from ..training.train import train_from_iterator
 
 
@@ -138,7 +139,7 @@ class BBPETokenizer:
         """
         if not isinstance(data, str):
             raise TypeError(f"data must be a str, not {type(data).__name__}")
-        trained = train_from_iterator([data], vocab_size, pattern="gpt2", tie_break="first")
+        trained = train_from_iterator([data], vocab_size, model=BPE(tie_break="first"))
         if merges_outfile is not None:
             lines = [f"{bytes_to_alphabet(left)} {bytes_to_alphabet(right)}\n" for left, right in trained.merges]
             write_atomic(merges_outfile, "".join(lines).encode())

@@ -24,7 +24,7 @@ from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import Buffer
 from .pending import Pending
-from .sources import BLOCK, Texts
+from .sources import Reading, Texts
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256
@@ -37,7 +37,7 @@ _FEW_SPECIALS = 16
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Position:
     """Where reading goes on: in which source, behind how many of its texts, behind how many bytes of the next."""
 
     source: int = 0
@@ -56,7 +56,7 @@ class Chunk:
 
     data: bytes | memoryview
     ends: npt.NDArray[np.int64]
-    place: Place | None
+    place: Position | None
     read: int = 0
     texts: int = 0
     left_out: int = 0
@@ -68,12 +68,12 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Rules:
+class ChunkOptions:
     """What decides how a corpus is counted; picklable.
 
     `specials` are special tokens as UTF-8, `by_line` makes each line a text, `longest` cuts longer pretokens (0: none),
-    `sample` is the share of texts that is counted, chosen by a hash of each; `block` is about the bytes of a chunk.
-    `most`: bytes of a text that may wait for a place to cut it, 0 for any number.
+    `sample` is the share of texts that is counted, chosen by a hash of each.  `reading` is how files are read: a chunk
+    has about `reading.block` bytes, and `reading.most` bytes of a text may wait for a place to cut it.
     """
 
     pattern: Pattern
@@ -81,8 +81,7 @@ class Rules:
     by_line: bool = False
     longest: int = 0
     sample: float = 1.0
-    block: int = BLOCK
-    most: int = 0
+    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass
@@ -103,35 +102,35 @@ class Cutter:
     `splitter` cuts in place of the one of the pattern.
     """
 
-    def __init__(self, rules: Rules, splitter: TextSplitter | None = None) -> None:
-        self._rules = rules
-        self._splitter = TextSplitter(rules.pattern) if splitter is None else splitter
-        self._longest_special = max(map(len, rules.specials), default=1)
-        self._sampled_lines = rules.by_line and rules.sample < 1
-        self._matcher = Matcher(dict.fromkeys(rules.specials, 0))
+    def __init__(self, options: ChunkOptions, splitter: TextSplitter | None = None) -> None:
+        self._options, self._block, self._most = options, options.reading.block, options.reading.most
+        self._splitter = TextSplitter(options.pattern) if splitter is None else splitter
+        self._longest_special = max(map(len, options.specials), default=1)
+        self._sampled_lines = options.by_line and options.sample < 1
+        self._matcher = Matcher(dict.fromkeys(options.specials, 0))
 
-    def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Place = Place()) -> Iterator[Chunk]:
+    def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Position = Position()) -> Iterator[Chunk]:
         """Yield the chunks of sources, given by number; `start` is where the first one is taken up."""
         small = _Small()
         for number, events in sources:
-            place = start if number == start.source else Place(number)
+            place = start if number == start.source else Position(number)
             yield from self._source(events, place, small)
         if small.parts or small.left_out:
-            yield self._shared(small, Place(number + 1), 0)
+            yield self._shared(small, Position(number + 1), 0)
 
-    def _source(self, events: Iterable[Texts], place: Place, small: _Small) -> Iterator[Chunk]:
-        pending, chosen, first = Pending(self._rules.most), True, place.byte == 0
+    def _source(self, events: Iterable[Texts], place: Position, small: _Small) -> Iterator[Chunk]:
+        pending, chosen, first = Pending(self._most), True, place.byte == 0
         cut_before = 0
         stream = iter(events)
         for event in stream:
             if event.ends is not None:
                 yield from self._drained(small, place)
-                place = Place(place.source, place.text + len(event.ends))
+                place = Position(place.source, place.text + len(event.ends))
                 yield from self._divided(self._whole(event, place))
                 continue
             if first:
                 chosen, first = self._is_chosen(event.data), False
-                if not event.last and self._rules.pattern.scheme is None and not self._rules.by_line:
+                if not event.last and self._options.pattern.scheme is None and not self._options.by_line:
                     yield from self._drained(small, place)
                     yield from self._by_regex(_chained(event, stream), place.source, chosen)
                     return
@@ -139,11 +138,11 @@ class Cutter:
             if not chosen:
                 small.left_out += event.last
                 continue
-            if whole and not pending and len(event.data) <= self._rules.block and not self._sampled_lines:
+            if whole and not pending and len(event.data) <= self._block and not self._sampled_lines:
                 small.parts.append(bytes(event.data))
                 small.size += len(event.data)
-                if small.size >= self._rules.block:
-                    yield self._shared(small, Place(place.source + 1), event.read)
+                if small.size >= self._block:
+                    yield self._shared(small, Position(place.source + 1), event.read)
                 continue
             yield from self._drained(small, place)
             tried = len(pending)
@@ -151,10 +150,10 @@ class Cutter:
                 continue
             data, forced = pending.data, 0
             cut = len(data) if event.last else self.cut(data, max(tried - 4 - self._longest_special, 1))
-            if not cut and 0 < self._rules.most < len(data):
+            if not cut and 0 < self._most < len(data):
                 cut = forced = self._forced(data, event.path, place.byte)
             if cut:
-                place = Place(place.source + 1) if event.last else Place(place.source, 0, place.byte + cut)
+                place = Position(place.source + 1) if event.last else Position(place.source, 0, place.byte + cut)
                 part = self._part(memoryview(data)[:cut], place, event)
                 if forced or cut_before:
                     # nobody can go on within a pretoken
@@ -168,12 +167,12 @@ class Cutter:
 
         Raises `MemoryLimitError` when pretokens are not cut, or are cut in pieces as large as memory.
         """
-        compiled, longest = self._splitter.compiled, self._rules.longest
+        compiled, longest = self._splitter.compiled, self._options.longest
         if longest and compiled is not None and not self._sampled_lines:
             whole = bytes(data)
             whole = whole[: complete_characters(whole)]
             ends = np.array([len(whole)], np.int64)
-            last = int(spans_between(whole, ends, self._matcher, self._rules.specials)[0][-1])
+            last = int(spans_between(whole, ends, self._matcher, self._options.specials)[0][-1])
             limit = len(whole) - self._longest_special
             # whatever comes next, the pretoken must begin there, and what is left of it must begin as more of it
             ends_of = [self._around(whole[last:] + after, limit - last) for after in _FUTURES]
@@ -197,13 +196,13 @@ class Cutter:
     def _refusal(self, path: Path | None, byte: int) -> MemoryLimitError:
         if self._splitter.compiled is None:
             way = "a named split pattern, which no regex follows, or document='line'"
-        elif self._rules.longest:
+        elif self._options.longest:
             way = "another max_pretoken_bytes, such as a smaller one"
         else:
             way = "max_pretoken_bytes, which cuts long words"
         return MemoryLimitError(
             f"{'the text' if path is None else path}: there is no place to cut the text before byte {byte}, and "
-            f"max_memory leaves {shown(self._rules.most)} for a part of it; give {way}, or a larger max_memory"
+            f"max_memory leaves {shown(self._most)} for a part of it; give {way}, or a larger max_memory"
         )
 
     def _cut_before(self, part: Chunk, cut_before: int) -> int:
@@ -211,27 +210,27 @@ class Cutter:
         compiled = self._splitter.compiled
         if not cut_before or compiled is None:
             return 0
-        head = bytes(part.data[: self._rules.longest + _NEAR])
-        return int(compiled.spans(head)[1] > self._rules.longest)
+        head = bytes(part.data[: self._options.longest + _NEAR])
+        return int(compiled.spans(head)[1] > self._options.longest)
 
-    def _drained(self, small: _Small, place: Place) -> Iterator[Chunk]:
+    def _drained(self, small: _Small, place: Position) -> Iterator[Chunk]:
         if small.parts or small.left_out:
             yield self._shared(small, place, 0)
 
-    def _shared(self, small: _Small, place: Place, read: int) -> Chunk:
+    def _shared(self, small: _Small, place: Position, read: int) -> Chunk:
         ends = np.cumsum([len(part) for part in small.parts], dtype=np.int64)
         data = small.parts[0] if len(small.parts) == 1 else b"".join(small.parts)
         chunk = Chunk(data, ends, place, read, len(ends), small.left_out, size=len(data))
         small.clear()
         return chunk
 
-    def _part(self, data: memoryview, place: Place, event: Texts) -> Chunk:
+    def _part(self, data: memoryview, place: Position, event: Texts) -> Chunk:
         ends, ended = np.array([len(data)], np.int64), event.last and event.complete
         if self._sampled_lines:
             return self._whole(Texts(data, ends, True, event.read), place)
         return Chunk(data, ends, place, event.read, int(ended), size=len(data), ends_text=ended)
 
-    def _whole(self, event: Texts, place: Place) -> Chunk:
+    def _whole(self, event: Texts, place: Position) -> Chunk:
         """Make a chunk of whole texts, less what the sample leaves out."""
         data, ends = event.data, event.ends
         assert ends is not None
@@ -239,7 +238,7 @@ class Cutter:
         if self._sampled_lines and len(ends):
             ends = np.union1d(ends, _line_ends(data))
         count = len(ends)
-        if self._rules.sample < 1 and count:
+        if self._options.sample < 1 and count:
             offsets = np.concatenate([np.zeros(1, np.int64), ends])
             array = np.frombuffer(data, np.uint8)
             kept = np.flatnonzero(self._in_sample(hashes(array, offsets))).astype(np.int64)
@@ -249,8 +248,8 @@ class Cutter:
 
     def _divided(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield a chunk of whole texts in several when it is much too large, as one long text makes it."""
-        block, view, at, texts = self._rules.block, memoryview(chunk.data), 0, chunk.texts
-        if len(view) <= 2 * block or (self._splitter.compiled is None and not self._rules.by_line):
+        block, view, at, texts = self._block, memoryview(chunk.data), 0, chunk.texts
+        if len(view) <= 2 * block or (self._splitter.compiled is None and not self._options.by_line):
             yield chunk
             return
         for end in chunk.ends[np.diff(chunk.ends, prepend=0) > 2 * block].tolist():
@@ -281,19 +280,19 @@ class Cutter:
         return Chunk(view[start:stop], ends, None, chunk.read, len(ends), size=stop - start)
 
     def _is_chosen(self, head: bytes | memoryview) -> bool:
-        if self._rules.sample >= 1 or self._rules.by_line:
+        if self._options.sample >= 1 or self._options.by_line:
             return True
         head = head[:_HEAD]
         array = np.frombuffer(head, np.uint8)
         return bool(self._in_sample(hashes(array, np.array([0, len(head)], np.int64)))[0])
 
     def _in_sample(self, values: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-        chosen: npt.NDArray[np.bool_] = values < np.uint64(int(self._rules.sample * 2.0**64))
+        chosen: npt.NDArray[np.bool_] = values < np.uint64(int(self._options.sample * 2.0**64))
         return chosen
 
     def _by_regex(self, events: Iterator[Texts], source: int, chosen: bool) -> Iterator[Chunk]:
         """Yield the pretokens of one long text, split as it is read."""
-        tail, matcher = self._rules.pattern.open_tail, Matcher(dict.fromkeys(self._rules.specials, 0))
+        tail, matcher = self._options.pattern.open_tail, Matcher(dict.fromkeys(self._options.specials, 0))
         read = size = done = 0
 
         def blocks() -> Iterator[bytes | memoryview]:
@@ -302,11 +301,11 @@ class Cutter:
                 read, size, done = event.read, size + len(event.data), done + len(event.data)
                 if chosen:
                     # as much as came since the last pretokens, and perhaps as much before, waits for its end
-                    if 0 < self._rules.most < size:
+                    if 0 < self._most < size:
                         raise self._refusal(event.path, done)
                     yield event.data
 
-        after = Place(source + 1)
+        after = Position(source + 1)
         if tail is None or not chosen:
             data = b"".join(blocks())
             ends = np.array([len(data)] if chosen else [], np.int64)
@@ -322,7 +321,7 @@ class Cutter:
     def cut(self, data: Buffer, first: int) -> int:
         """Find the last place, from `first` on, where a text that goes on may be cut; 0: there is none."""
         limit = len(data) - max(4, self._longest_special)
-        if self._rules.by_line:
+        if self._options.by_line:
             for at in _line_feeds(data, first - 1, limit):
                 if not self._straddled(data, at + 1):
                     return at + 1
@@ -349,7 +348,7 @@ class Cutter:
         middle = min(cut, reach)
         return any(
             around.find(token, max(0, middle - len(token) + 1), middle + len(token) - 1) >= 0
-            for token in self._rules.specials
+            for token in self._options.specials
             if len(token) > 1
         )
 

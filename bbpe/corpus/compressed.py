@@ -10,8 +10,7 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -148,14 +147,3 @@ def failure(path: Path, error: Exception) -> Exception:
             "or compress it with a smaller window"
         )
     return CorpusError(f"{path}: expected a whole {path.suffix} file: {error}")
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Have an error of the system name the file: a failed read, unlike a failed open, does not say of what."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = str(path)
-        raise

@@ -9,7 +9,7 @@ from typing import Any
 from ..budget import shown
 from ..errors import CorpusError, MemoryLimitError
 from ..text import Text
-from .kinds import File, check_head
+from .files import File, check_head
 from .opened import Opened
 from .parquet_pages import largest_window, pages
 from .rowfiles import pyarrow_parquet

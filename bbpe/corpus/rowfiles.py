@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..atomic import replacing
 from ..core.rows import take, trim
 from ..errors import CorpusError, MemoryLimitError
-from .compressed import naming
+from .opened import naming
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]

@@ -14,18 +14,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..core.rows import Block, gather
-from ..errors import CorpusError
+from ..core.rows import gather
 from ..text import Text, text_bytes
-from .kinds import File, Format, check_head, file_of
-from .opened import Opened, opened
+from .files import File, Format, check_head, file_of
+from .opened import BLOCK, ROOM, Buffers, Opened, opened
 from .records import JsonLines, parquet_columns
 from .rowfiles import buffers_of
 
-#: Bytes of text that are read at once; a block and its tables fit the caches of a core.
-BLOCK = 1 << 20
-#: Bytes before a block that its reader may write to: what is left of the block before.
-_ROOM = 1 << 12
 #: What a decompressor may look back at, as a multiple of the longest text that memory has room for.
 _WINDOWS = 8
 
@@ -48,26 +43,6 @@ class Texts:
     complete: bool = True
     room: int = 0
     path: Path | None = None
-
-
-class Buffers:
-    """Memory for blocks of a file, used again when nobody looks at it any more; for one thread.
-
-    Fresh memory for each block cost as much as reading it: 17 ms of 32 MB of English, now 9.  Nobody clears it: that
-    took 0.6 ms a block, in which the interpreter let no other thread run.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._size = _ROOM + size
-        self._all: list[Block] = []
-
-    def free(self) -> Block:
-        """Return one that nobody has a view of, of `size` bytes behind the room for what is left of another block."""
-        for block in self._all:
-            if not block.is_viewed:
-                return block
-        self._all.append(Block(self._size))
-        return self._all[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +81,6 @@ class Reading:
             return self._text(file, start, stop, buffers or Buffers(self.block))
         return self._lines(file)
 
-    def block_of(self, file: File, start: int, stop: int, buffers: Buffers) -> memoryview:
-        """Return bytes `start` to `stop`, no more than a block, of a plain file.
-
-        What `texts` yields of them, in a fifth of its time; raises as it does.
-        """
-        with opened(file) as source:
-            source.stream.seek(start)
-            block = _block(source, buffers, stop - start)
-            if start == 0:
-                check_head(file, block)
-            if len(block) < stop - start:
-                raise _shorter(source, start + len(block))
-            if stop == file.size:
-                source.check_size()
-            return block
-
     def records(self, file: File) -> Iterator[tuple[int, Text]]:
         """Yield the texts of a file of records, each with the number of its record, from 0; raises as `texts` does."""
         if file.kind == "parquet":
@@ -150,19 +109,19 @@ class Reading:
             else:
                 _skip(source, start)
             left = sys.maxsize if end is None else end - start
-            block = _block(source, buffers, min(self.block, left))
+            block = source.block(buffers, min(self.block, left))
             if start == 0:
                 check_head(file, block)
             while True:
                 ended = len(block) < min(self.block, left)
                 left -= len(block)
                 if ended and end is not None:
-                    raise _shorter(source, end - left)
-                after = _block(source, buffers, 0 if ended else min(self.block, left))
+                    raise source.shorter(end - left)
+                after = source.block(buffers, 0 if ended else min(self.block, left))
                 source.check_place()
                 if not after and stop is None:
                     source.check_size()
-                yield Texts(block, None, not after, source.position(), 0, stop is None, _ROOM, file.path)
+                yield Texts(block, None, not after, source.position(), 0, stop is None, ROOM, file.path)
                 if not after:
                     return
                 block = after
@@ -187,21 +146,7 @@ class Reading:
                 yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path)
 
 
-def _block(source: Opened, buffers: Buffers, size: int) -> memoryview:
-    """Read `size` bytes, less only at the end."""
-    if not size:
-        return memoryview(bytearray())
-    view = memoryview(buffers.free())[_ROOM : _ROOM + size]
-    return view[: source.fill(view)]
-
-
 def _skip(source: Opened, size: int) -> None:
     buffer = memoryview(bytearray(min(size, BLOCK)))
     while size and (filled := source.fill(buffer[:size])):
         size -= filled
-
-
-def _shorter(source: Opened, size: int) -> CorpusError:
-    """Return the error of a file that ended too early."""
-    source.check_size()
-    return CorpusError(f"{source.file.path}: it ended after {size} of {source.file.size} bytes; somebody writes to it")

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from ..corpus.chunks import Place
+from ..corpus.chunks import Position
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 from ..errors import CorpusError
 from ..files import StrPath, write_atomic
@@ -49,7 +49,7 @@ class State:
     `parts`: of the hash space, in each run; 0 before the first.  `ended`: nothing is left to read.
     """
 
-    place: Place = field(default_factory=Place)
+    place: Position = field(default_factory=Position)
     chunk: int = 0
     summary: Summary = field(default_factory=Summary)
     runs: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class Checkpoint:
         """Refuse a place that is not in the corpus."""
         files, place = self._identity.get("files"), state.place
         count = len(files) if isinstance(files, list) else 1
-        inside = place.source < count or place == Place(count)
+        inside = place.source < count or place == Position(count)
         if inside and isinstance(files, list) and place.source < count:
             _, size, _, is_plain = files[place.source]
             inside = not is_plain or place.byte <= size
@@ -209,7 +209,7 @@ def _state_of(record: Any) -> State:
     _record(record, ("version", "identity", "state", "digest"), "the file")
     _expect(record["identity"], dict, "identity")
     state = _record(record["state"], [row.name for row in fields(State)], "state")
-    place = _numbers(Place, state["place"], "place")
+    place = _numbers(Position, state["place"], "place")
     summary = _numbers(Summary, state["summary"], "summary")
     chunk = _number(state["chunk"], "chunk", _MOST_CHUNKS)
     parts = _number(state["parts"], "parts", MOST_PARTS + 1)

@@ -7,21 +7,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, count, islice, takewhile
 from operator import itemgetter
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias
-
-import numpy as np
+from typing import Any, Literal, Protocol, TypeAlias
 
 from ..budget import shown
-from ..core.count import PretokenTable
 from ..core.rows import gather
-from ..corpus.chunks import Chunk, Cutter, Place, Rules
-from ..corpus.kinds import File
+from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position
+from ..corpus.files import File
+from ..corpus.opened import Buffers
 from ..corpus.rowfiles import Rows
-from ..corpus.sources import Buffers, Reading, Texts
+from ..corpus.sources import Texts
 from ..errors import MemoryLimitError
 from ..text import Text, text_bytes
-from .counter import ChunkCounter
 from .counts import Summary
 
 #: Bytes in which a place to cut a file is looked for first.
@@ -41,25 +37,29 @@ class Part:
 
     ranges: tuple[Range, ...]
     chunks: tuple[Chunk, ...]
-    place: Place | None
+    place: Position | None
     read: int
+    #: What an executor has counted: then there is nothing else to count.
+    counted: tuple[Rows, Summary] | None = None
 
 
-class Job(Protocol):
-    """A corpus."""
+class Corpus(Protocol):
+    """Files or texts, from any position on."""
 
-    #: The bytes of all sources, as they lie on the disk; `None` when that is not known.
+    #: The bytes of all sources, as they are on the disk; `None` when that is not known.
     total: int | None
     #: How many files there are.
     files: int
+    #: Whether all of it is no more than a block, which needs one thread alone.
+    is_small: bool
 
-    def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
+    def sources(self, start: Position) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each source, from a place on; `read` of texts counts from the first."""
 
-    def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
-        """Yield parts of about `size` bytes, which may be counted apart, by other processes."""
+    def parts(self, start: Position, size: int) -> Iterator[Part]:
+        """Yield parts of about `size` bytes, which other processes may count."""
 
-    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
+    def pieces(self, start: Position, threads: int) -> Iterator[Part]:
         """Yield parts for threads: ranges of plain files, which are best read by who counts them, and chunks."""
 
     def identity(self) -> dict[str, Any]:
@@ -69,87 +69,102 @@ class Job(Protocol):
 class Files:
     """The texts of files."""
 
-    def __init__(self, paths: list[Path], reading: Reading) -> None:
-        self._files, self._reading = [reading.file(path) for path in paths], reading
-        self._sizes = [file.size or 0 for file in self._files]
+    def __init__(self, files: Sequence[File], options: ChunkOptions) -> None:
+        self._files, self._options, self._reading = files, options, options.reading
+        self._sizes = [file.size or 0 for file in files]
         self._bases = list(accumulate(self._sizes, initial=0))
-        self._buffers = Buffers(reading.block)
         self.total: int | None = self._bases[-1]
-        self.files = len(paths)
+        self.files = len(files)
         #: Whether all may be read twice, which a pipe may not.
-        self.are_stored = all(file.size is not None for file in self._files)
+        self.are_stored = None not in [file.size for file in files]
+        self.is_small = self.are_stored and self._bases[-1] <= self._reading.block
 
-    def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
+    def sources(self, start: Position) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield the number and the texts of each file, from a place on."""
+        buffers = Buffers(self._reading.block)
         for number in range(start.source, len(self._files)):
-            first = start if number == start.source else Place(number)
-            events = self._reading.texts(self._files[number], start=first.byte, buffers=self._buffers)
+            first = start if number == start.source else Position(number)
+            events = self._reading.texts(self._files[number], start=first.byte, buffers=buffers)
             base = self._bases[number]
             yield number, (replace(event, read=base + event.read) for event in _behind(events, first.text))
 
-    def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
+    def parts(self, start: Position, size: int) -> Iterator[Part]:
         """Yield ranges of plain files, cut where they may be, and other files whole; small ones together."""
         ranges: list[Range] = []
         held = 0
         if start.text:
             # within records: the rest of the file travels as texts
             number, texts = next(self.sources(start))
-            for chunk in Cutter(rules).chunks([(number, texts)], start):
+            for chunk in Cutter(self._options).chunks([(number, texts)], start):
                 yield Part((), (replace(chunk, data=bytes(chunk.data)),), chunk.place, chunk.read)
-            start = Place(start.source + 1)
+            start = Position(start.source + 1)
         for number in range(start.source, len(self._files)):
             file = self._files[number]
             at = start.byte if number == start.source else 0
-            for stop in self._cuts(number, at, rules, size):
+            for stop in self._cuts(number, at, size):
                 ranges.append((file, at, stop))
-                yield Part(tuple(ranges), (), Place(number, 0, stop), self._bases[number] + stop)
+                yield Part(tuple(ranges), (), Position(number, 0, stop), self._bases[number] + stop)
                 ranges, held, at = [], 0, stop
             ranges.append((file, at, None))
             held += (self._sizes[number] - at) * (4 if file.is_packed else 1)
             if held >= size:
-                yield Part(tuple(ranges), (), Place(number + 1), self._bases[number + 1])
+                yield Part(tuple(ranges), (), Position(number + 1), self._bases[number + 1])
                 ranges, held = [], 0
         if ranges:
-            yield Part(tuple(ranges), (), Place(len(self._files)), self._bases[-1])
+            yield Part(tuple(ranges), (), Position(len(self._files)), self._bases[-1])
 
-    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
-        """Yield ranges of large plain files, cut where they may be, and chunks of the others, small ones together.
+    def pieces(self, start: Position, threads: int) -> Iterator[Part]:
+        """Yield ranges of large plain files, small ones whole and together, and chunks of all others.
 
         The last ranges are smaller, so that no thread waits long for another one in the end.
         """
-        # a range is one block, although it ends a little behind its size
-        count, size = len(self._files), max(rules.block - 2 * _WINDOW, rules.block // 2)
+        # a range is one block, although it ends a little after its size
+        count, block = len(self._files), self._reading.block
+        size = max(block - 2 * _WINDOW, block // 2)
         while start.source < count:
             number = start.source
-            if not start.text and self._is_large(number, rules):
+            way = "chunks" if start.text else self._way(start.source, threads)
+            if way == "ranges":
                 at = start.byte
-                for stop in self._cuts(number, at, rules, size, 2 * threads):
-                    place = Place(number, 0, stop)
+                for stop in self._cuts(number, at, size, 2 * threads):
+                    place = Position(number, 0, stop)
                     yield Part(((self._files[number], at, stop),), (), place, self._bases[number] + stop)
                     at = stop
-                yield Part(((self._files[number], at, None),), (), Place(number + 1), self._bases[number + 1])
-                start = Place(number + 1)
-                continue
-            stop = next((other for other in range(number + 1, count) if self._is_large(other, rules)), count)
-            before = takewhile(partial(_is_before, stop), self.sources(start))
-            yield from as_parts(Cutter(rules).chunks(before, start))
-            start = Place(stop)
+                number += 1
+                yield Part(((self._files[number - 1], at, None),), (), Position(number), self._bases[number])
+            elif way == "whole" and not start.byte:
+                while number < count and self._way(number, threads) == way:
+                    if number > start.source and self._bases[number + 1] - self._bases[start.source] > block:
+                        break
+                    number += 1
+                whole = tuple((file, 0, None) for file in self._files[start.source : number])
+                yield Part(whole, (), Position(number), self._bases[number])
+            else:
+                number = next((n for n in range(number + 1, count) if self._way(n, threads) != "chunks"), count)
+                before = takewhile(partial(_is_before, number), self.sources(start))
+                yield from _as_parts(Cutter(self._options).chunks(before, start))
+            start = Position(number)
 
-    def _is_large(self, number: int, rules: Rules) -> bool:
-        return self._sizes[number] > 4 * rules.block and self._may_be_cut(self._files[number], rules)
+    def _way(self, number: int, threads: int) -> Literal["whole", "ranges", "chunks"]:
+        """Return how a file is counted.  One thread reads a large file best from one end to the other."""
+        size, block = self._sizes[number], self._reading.block
+        if self._options.sample >= 1 and self._files[number].is_plain and size <= block:
+            return "whole"
+        return "ranges" if threads > 1 and size > 4 * block and self._may_be_cut(self._files[number]) else "chunks"
 
-    def _may_be_cut(self, file: File, rules: Rules) -> bool:
-        return rules.sample >= 1 and file.is_plain and (rules.pattern.scheme is not None or rules.by_line)
+    def _may_be_cut(self, file: File) -> bool:
+        options = self._options
+        return options.sample >= 1 and file.is_plain and (options.pattern.scheme is not None or options.by_line)
 
-    def _cuts(self, number: int, at: int, rules: Rules, size: int, shares: int = 1) -> Iterator[int]:
+    def _cuts(self, number: int, at: int, size: int, shares: int = 1) -> Iterator[int]:
         """Yield where a file may be cut into ranges of about `size` bytes; no place where it may not.
 
         A range is not more than one of so many shares of what is left of all files, unless that is little.
         """
         end = self._sizes[number]
-        if not self._may_be_cut(self._files[number], rules):
+        if not self._may_be_cut(self._files[number]):
             return
-        cutter, margin = Cutter(rules), 4 + max(map(len, rules.specials), default=0)
+        cutter, margin = Cutter(self._options), 4 + max(map(len, self._options.specials), default=0)
         with self._files[number].path.open("rb", buffering=0) as file:
             left = self._bases[-1] - self._bases[number]
             while end - at > 2 * (share := min(size, max((left - at) // shares, size // 8))):
@@ -180,11 +195,12 @@ class Iterated:
 
     total: int | None = None
     files = 0
+    is_small = False
 
-    def __init__(self, texts: Iterable[Text] | Iterable[list[Text]], reading: Reading) -> None:
-        self._texts, self._reading = texts, reading
+    def __init__(self, texts: Iterable[Text] | Iterable[Sequence[Text]], options: ChunkOptions) -> None:
+        self._texts, self._options, self._reading = texts, options, options.reading
 
-    def sources(self, start: Place) -> Iterator[tuple[int, Iterable[Texts]]]:
+    def sources(self, start: Position) -> Iterator[tuple[int, Iterable[Texts]]]:
         """Yield one source, less the texts that are done."""
         if start.source == 0:
             yield 0, self._events(start.text)
@@ -209,10 +225,10 @@ class Iterated:
             read += len(data)
             yield Texts(data, ends, True, read)
 
-    def parts(self, start: Place, rules: Rules, size: int) -> Iterator[Part]:
+    def parts(self, start: Position, size: int) -> Iterator[Part]:
         """Yield the texts themselves."""
         held: list[Chunk] = []
-        for chunk in Cutter(rules).chunks(self.sources(start), start):
+        for chunk in Cutter(self._options).chunks(self.sources(start), start):
             held.append(replace(chunk, data=bytes(chunk.data)))
             if sum(chunk.size for chunk in held) >= size:
                 yield Part((), tuple(held), held[-1].place, held[-1].read)
@@ -220,16 +236,16 @@ class Iterated:
         if held:
             yield Part((), tuple(held), held[-1].place, held[-1].read)
 
-    def pieces(self, start: Place, rules: Rules, threads: int) -> Iterator[Part]:
+    def pieces(self, start: Position, threads: int) -> Iterator[Part]:
         """Yield chunks of the texts."""
-        return as_parts(Cutter(rules).chunks(self.sources(start), start))
+        return _as_parts(Cutter(self._options).chunks(self.sources(start), start))
 
     def identity(self) -> dict[str, Any]:
         """Return what is known of the texts, which is nothing: the caller gives the same ones again."""
         return {"files": None}
 
 
-def _flat(texts: Iterable[Text] | Iterable[list[Text]]) -> Iterator[Text]:
+def _flat(texts: Iterable[Text] | Iterable[Sequence[Text]]) -> Iterator[Text]:
     """Return texts one by one; when the first of them is a list or a tuple, all are such batches of texts."""
     iterator: Iterator[Any] = iter(texts)
     first = list(islice(iterator, 1))
@@ -278,55 +294,7 @@ def _is_before(stop: int, source: tuple[int, Iterable[Texts]]) -> bool:
     return source[0] < stop
 
 
-def as_parts(chunks: Iterable[Chunk]) -> Iterator[Part]:
+def _as_parts(chunks: Iterable[Chunk]) -> Iterator[Part]:
     """Yield each chunk as a part."""
     for chunk in chunks:
         yield Part((), (chunk,), chunk.place, chunk.read)
-
-
-class PartCounter:
-    """Counts parts; each thread has one of its own."""
-
-    def __init__(self, rules: Rules, reading: Reading) -> None:
-        self._reading, self._counter, self._cutter = reading, ChunkCounter(rules), Cutter(rules)
-        self._buffers, self._is_whole = Buffers(reading.block), rules.sample >= 1
-
-    def count(self, part: Part, table: PretokenTable) -> Summary:
-        """Add the pretokens of a part to a table; returns what there was in it."""
-        block = self._block(part)
-        if block is not None:
-            return self._counter.count(block, table)
-        summary = Summary()
-        start = Place(0, 0, part.ranges[0][1]) if part.ranges else Place()
-        for chunk in part.chunks or self._cutter.chunks(self._sources(part), start):
-            summary += self._counter.count(chunk, table)
-        return summary
-
-    def _block(self, part: Part) -> Chunk | None:
-        """Return a part that is one block of a longer text as the chunk that the cutter would make of it, at once."""
-        if len(part.ranges) != 1:
-            return None
-        file, start, stop = part.ranges[0]
-        ended = stop is None
-        if ended:
-            # a whole file, and texts of which some may be left out, are for the cutter
-            if not (start and self._is_whole and file.is_plain):
-                return None
-            stop = file.size
-        assert stop is not None
-        size = stop - start
-        if size > self._reading.block:
-            return None
-        data = self._reading.block_of(file, start, stop, self._buffers)
-        return Chunk(data, np.array([size], np.int64), None, texts=int(ended), size=size, ends_text=ended)
-
-    def _sources(self, part: Part) -> Iterator[tuple[int, Iterable[Texts]]]:
-        for number, (file, start, stop) in enumerate(part.ranges):
-            yield number, self._reading.texts(file, start=start, stop=stop, buffers=self._buffers)
-
-
-def count_part(rules: Rules, reading: Reading, part: Part) -> tuple[Rows, Summary]:
-    """Count a part, wherever an executor runs this."""
-    table = PretokenTable()
-    summary = PartCounter(rules, reading).count(part, table)
-    return Rows(*table.arrays()), summary

@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias, Unpack
 
-from ..corpus.kinds import Format
-from ..corpus.paths import CorpusPaths, corpus_paths
+from ..budget import Budget, affordable_threads
+from ..core.count import PretokenTable
+from ..corpus.chunks import Position
+from ..corpus.files import CorpusPaths, corpus_files
+from ..corpus.rowfiles import pyarrow_parquet
 from ..errors import CorpusError
-from ..progress import Progress, resolve
+from ..progress import Progress
 from ..text import Text
-from .corpus_parts import Files, Iterated
-from .counts import Document, PretokenCounts
-from .run import CountRun, Growth, Report
-from .settings import Settings, settings_of
+from ..threads import Workers, submit_all, thread_count
+from .checkpoint import Checkpoint, State, file_name
+from .corpus_parts import Corpus, Files, Iterated, Part
+from .counter import PartCounter, count_part, joined
+from .counts import PretokenCounts, counts_of
+from .estimate import plan_note
+from .options import Counting, CountingTask, FileOptions, Report, TextOptions
+from .spill import Spill, parts_for
 
-__all__ = ["Report", "count", "count_files", "count_from_iterator", "count_texts", "silent"]
+#: What a caller wants to know while counts grow: at least so many unique pretokens, of so many bytes.
+Growth: TypeAlias = Callable[[int, int], None]
+
+#: Bytes of files, and of texts, that an executor counts at once.
+_FILES_PART, _TEXTS_PART = 64 << 20, 4 << 20
+#: Seconds between two states of a checkpoint.
+_CHECKPOINT_SECONDS = 30.0
 
 
 def count(
@@ -25,109 +45,105 @@ def count(
     *,
     pattern: str | Sequence[str],
     special_tokens: Sequence[str] = (),
-    document: Document = "file",
-    max_memory: int | str | None = None,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    max_pretoken_bytes: int | None = None,
-    sample: float = 1.0,
-    text_field: str = "text",
-    format: Format | None = None,  # noqa: A002
-    progress: bool | Report | None = None,
+    **options: Unpack[FileOptions],
 ) -> PretokenCounts:
     """Count the pretokens of files; the result trains tokenizers, and adds up with others.
 
-    `files`: a path, glob or folder, or a list of them.  A file is one text; `.jsonl` has one in the field `text_field`
-    of each line, `.parquet` one in the column `text_field` of each row; `.gz`, `.bz2`, `.xz` and `.zst` are
-    decompressed as they are read.  A `.json` file is read as JSON lines.  Archives, tables and other files that are no
-    text, and UTF-16, are refused; `format`, "text", "jsonl" or "parquet", says what files are, whatever their names.
-    A file must not change while it is read.  `document="line"` makes each line, with its end, a text of its own.
-    Special tokens in the text separate it.  A pretoken longer than `max_pretoken_bytes` is counted in pieces.
-    `sample` is the share of texts to count, chosen by a hash of each.
+    A file is one text; `.jsonl` has one in the field `text_field` of each line, `.parquet` one in the column
+    `text_field` of each row; `.gz`, `.bz2`, `.xz` and `.zst` are decompressed as they are read.  A `.json` file is
+    read as JSON lines.  Archives, tables and other files that are no text, and UTF-16, are refused.  A file must not
+    change while it is read.
 
-    `max_memory`, bytes or a string such as "4GB", is for the whole process: counts that do not fit are kept in Parquet
-    files meanwhile, exactly; a lower limit that the system sets for the process holds too.  `checkpoint`, a folder that
-    is new, empty or an earlier count's, and not in the corpus, lets a count that was killed go on where it was when it
-    is called again with the same arguments.  `threads`: one for each core by default, fewer where memory is short;
-    `executor`: any of `concurrent.futures`, instead of threads.  None of these changes the result.  `progress`: True
-    for a bar on stderr, or a function of `bbpe.progress.Progress`.
+    Args:
+        files: A path, glob or folder, or a list of them.
+        pattern: How to split texts, the name of a pattern or a regex.
+        special_tokens: Texts that separate the text in which they are found, and are not counted.
+        **options: The fields of `Counting`: `max_memory`, `checkpoint`, `executor`, `threads`, `sample`, `document`,
+            `text_field`, `format`, `max_pretoken_bytes`, `progress`.
 
-    Raises `ValueError` on bad arguments (`PatternError` on an unknown pattern), `CorpusError` naming what cannot be
-    read as text, or a checkpoint that is not ours, in use, damaged or of another count, `OSError` naming a file that
-    cannot be read, `ImportError` where a package is needed.
+    Returns:
+        The pretokens and how often each occurs, in the order of their first appearance.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.txt").write_text("low lower low")
-    ...     counts = count(folder, pattern="gpt2")
-    >>> list(counts), counts.total, counts.summary.bytes
-    ([(b'low', 1), (b' lower', 1), (b' low', 1)], 3, 13)
+    Raises:
+        ValueError: An argument has a wrong value; `PatternError` names an unknown pattern.
+        TypeError: An argument has the wrong type.
+        CorpusError: A file cannot be read as text, or a checkpoint is not ours, in use, damaged or of another count.
+        OSError: A file cannot be read; the error names it.
+        ImportError: A package is needed to read a file.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.txt").write_text("low lower low")
+        ...     counts = count(folder, pattern="gpt2")
+        >>> list(counts), counts.total, counts.summary.bytes
+        ([(b'low', 1), (b' lower', 1), (b' low', 1)], 3, 13)
+
     """
-    settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample, text_field=text_field,
-        format=format,
-    )  # fmt: skip
-    with resolve(progress) as report:
-        return count_files(files, settings, report or silent)
+    how = Counting(**options)
+    with how.reporting() as report:
+        return count_files(files, how.task(pattern, special_tokens), report)
 
 
 def count_from_iterator(
-    texts: Iterable[Text],
+    texts: Iterable[Text] | Iterable[Sequence[Text]],
     *,
     pattern: str | Sequence[str],
     special_tokens: Sequence[str] = (),
-    document: Document = "file",
-    max_memory: int | str | None = None,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    max_pretoken_bytes: int | None = None,
-    sample: float = 1.0,
-    progress: bool | Report | None = None,
+    **options: Unpack[TextOptions],
 ) -> PretokenCounts:
-    """Count the pretokens of texts, each `str` or bytes-like; options and errors are those of `count`.
+    """Count the pretokens of texts.
 
-    When the first item is a list or a tuple of texts, all are such batches.
-    With `checkpoint`, a second call must be given the same texts; those that are done are passed over.
+    Args:
+        texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one.
+        pattern: How to split texts, the name of a pattern or a regex.
+        special_tokens: Texts that separate the text in which they are found, and are not counted.
+        **options: The fields of `Counting`, less `text_field` and `format`.  With `checkpoint`, a second call must be
+            given the same texts; it passes over those that are done.
 
-    >>> count_from_iterator(["low lower", "low"], pattern="gpt2").most_common(1)
-    [(b'low', 2)]
+    Returns:
+        The pretokens and how often each occurs, in the order of their first appearance.
+
+    Raises:
+        ValueError: As `count`.
+        TypeError: As `count`; an item that is no text is named by its number.
+        CorpusError: As `count`, of a checkpoint.
+
+    Example:
+        >>> count_from_iterator(["low lower", "low"], pattern="gpt2").most_common(1)
+        [(b'low', 2)]
+
     """
-    settings = settings_of(
-        pattern, special_tokens, document, max_memory=max_memory, threads=threads, executor=executor,
-        checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
-    )  # fmt: skip
-    with resolve(progress) as report:
-        return count_texts(texts, settings, report or silent)
-
-
-def silent(progress: Progress) -> None:
-    """Report nothing."""
+    how = Counting(**options)
+    with how.reporting() as report:
+        return count_texts(texts, how.task(pattern, special_tokens), report)
 
 
 def count_files(
-    files: CorpusPaths, settings: Settings, report: Report, growth: Growth | None = None
+    files: CorpusPaths, task: CountingTask, report: Report, growth: Growth | None = None
 ) -> PretokenCounts:
-    """Count files by checked arguments; `growth` hears of what is certain before all is counted."""
+    """Count files; `growth` is called with lower bounds while the counts grow."""
     if isinstance(files, Iterator):
         files = list(files)
-    paths = corpus_paths(files)
-    if settings.checkpoint is not None:
+    found, checkpoint = corpus_files(files, task.options.format), task.options.checkpoint
+    if checkpoint is not None:
         given = [files] if isinstance(files, str | os.PathLike) else files
-        _check_checkpoint(Path(settings.checkpoint), [*given, *paths])
-    return CountRun(Files(paths, settings.reading()), settings, report, growth).run()
+        _check_checkpoint(Path(checkpoint), [*given, *(file.path for file in found)])
+    return _CountRun(Files(found, task.chunks), task, report, growth).run()
 
 
 def count_texts(
-    texts: Iterable[Text], settings: Settings, report: Report, growth: Growth | None = None
+    texts: Iterable[Text] | Iterable[Sequence[Text]], task: CountingTask, report: Report, growth: Growth | None = None
 ) -> PretokenCounts:
-    """Count texts by checked arguments."""
+    """Count texts; `growth` as in `count_files`."""
     if isinstance(texts, (str, bytes, bytearray, memoryview)) or not isinstance(texts, Iterable):
         raise TypeError(f"expected an iterable of texts, not one {type(texts).__name__}")
-    return CountRun(Iterated(texts, settings.reading()), settings, report, growth).run()
+    how = task.options
+    if how.text_field != Counting.text_field or how.format is not None:
+        name = "format" if how.format is not None else "text_field"
+        raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not with texts")
+    return _CountRun(Iterated(texts, task.chunks), task, report, growth).run()
 
 
 def _check_checkpoint(checkpoint: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
@@ -141,3 +157,164 @@ def _check_checkpoint(checkpoint: Path, inputs: Iterable[str | os.PathLike[str]]
                 raise CorpusError(f"{checkpoint}: the checkpoint folder is in the corpus, {given}; use another folder")
         elif path.is_relative_to(folder):
             raise CorpusError(f"{checkpoint}: the checkpoint folder holds {given} of the corpus; use another folder")
+
+
+class _CountRun:
+    """One count: parts to counters, full tables to runs, states to a checkpoint, and all of it to counts."""
+
+    def __init__(self, corpus: Corpus, task: CountingTask, report: Report, growth: Growth | None) -> None:
+        self._corpus, self._spec, self._chunks, self._how = corpus, task.spec, task.chunks, task.options
+        self._report, self._growth = report, growth
+        # a regex holds the interpreter's lock, so it gains nothing from threads
+        alone = corpus.is_small or self._how.executor is not None or self._spec.pattern.scheme is None
+        self._threads = 1 if alone else thread_count(self._how.threads)
+        self._budget: Budget | None = None
+        if self._how.max_memory is not None:
+            each = 8 * self._chunks.reading.block
+            self._threads = affordable_threads(self._how.max_memory, self._threads, each)
+            self._budget = Budget.of(self._how.max_memory, buffers=each * (1 + self._threads))
+        self._counters: list[PartCounter] = []
+        self._workers: Workers[PartCounter] | None = None
+        self._checkpoint: Checkpoint | None = None
+        self._spill: Spill | None = None
+        self._state, self._chunk, self._read, self._saved = State(), 0, 0, time.monotonic()
+
+    def run(self) -> PretokenCounts:
+        """Count all of it."""
+        with ExitStack() as stack:
+            if self._budget is not None or self._how.checkpoint is not None:
+                self._spill = self._spilling(stack)
+            if self._budget is not None:
+                note = plan_note(self._corpus, self._chunks, self._budget, self._threads)
+                self._report(Progress("plan", 0, self._corpus.total, "bytes", note))
+            counts = None if self._state.ended else self._counted(stack)
+            if self._spill is not None and counts is None:
+                summary = replace(self._state.summary, files=self._corpus.files)
+                bounded = self._budget is not None
+                counts = self._spill.counts(self._spec, summary, self._report, bounded=bounded)
+            assert counts is not None
+            if counts.summary.documents == 0 and counts.summary.left_out:
+                left_out = f"all {counts.summary.left_out} documents; use a larger one"
+                raise CorpusError(f"sample={self._how.sample} leaves out {left_out}")
+            done = self._read if self._corpus.total is None else self._corpus.total
+            ended = Progress("count", done, self._corpus.total, "bytes", str(counts.summary))
+            if self._spill is not None and self._spill.runs:
+                steps = 2 * self._spill.parts
+                ended = replace(ended, phase="sum", done=steps, total=steps, unit="parts")
+            self._report(ended)
+            return counts
+
+    def _spilling(self, stack: ExitStack) -> Spill:
+        """Return where counts go when tables are full, and take up the state that is there."""
+        pyarrow_parquet()
+        how, room = self._how, self._budget.tables if self._budget else 1 << 28
+        parts = parts_for(self._corpus.total, room)
+        if how.checkpoint is None:
+            # a thread that nobody waits for after Ctrl-C may still write there
+            folder = tempfile.TemporaryDirectory(prefix="bbpe-", ignore_cleanup_errors=True)
+            path = Path(stack.enter_context(folder))
+            return Spill(lambda kind, number: path / file_name(kind, number, "0"), (), parts, room, kept=False)
+        identity = {**self._spec.as_json(), "sample": how.sample, **self._corpus.identity()}
+        self._checkpoint = stack.enter_context(Checkpoint(how.checkpoint, identity))
+        self._state = self._checkpoint.load()
+        self._chunk = self._state.chunk
+        runs = [self._checkpoint.folder / run for run in self._state.runs]
+        return Spill(self._checkpoint.name, runs, self._state.parts or parts, room, kept=True)
+
+    def _counted(self, stack: ExitStack) -> PretokenCounts | None:
+        """Count what is left; returns the counts, or none when there are runs, which hold all of them."""
+        total, place, executor = self._corpus.total, self._state.place, self._how.executor
+        self._report(Progress("count", 0, total, "bytes"))
+        self._counters = [PartCounter(self._chunks) for _ in range(self._threads)]
+        # one thread needs no workers
+        workers = stack.enter_context(Workers(self._counters)) if self._threads > 1 else None
+        self._workers = workers
+        parts = self._corpus.pieces(place, self._threads) if executor is None else self._counted_by(executor, place)
+        for part in parts:
+            self._chunk += 1
+            if workers is None:
+                self._counters[0].put(self._chunk, part)
+            else:
+                workers.put(partial(PartCounter.put, number=self._chunk, part=part))
+            self._read = max(self._read, part.read)
+            done = self._read if total is None else min(self._read, total)
+            self._report(Progress("count", done, total, "bytes"))
+            if self._spill is not None:
+                self._after(self._spill, part.place)
+        if self._spill is not None and self._spill.runs:
+            self._flush(self._spill)
+            self._save(self._spill, self._state.place, ended=True)
+            return None
+        if workers is not None:
+            workers.finish()
+        summary = self._state.summary
+        for counter in self._counters:
+            summary += counter.summary
+        table = self._counters[0].held.table if workers is None else self._joined(workers)
+        return counts_of(table, self._spec, replace(summary, files=self._corpus.files))
+
+    def _counted_by(self, executor: Executor, start: Position) -> Iterator[Part]:
+        """Yield parts with the counts that an executor made of them."""
+        size = _FILES_PART if self._corpus.total is not None else _TEXTS_PART
+        if self._budget is not None:
+            size = max(min(size, self._budget.tables // 4), self._chunks.reading.block)
+        given: deque[Part] = deque()
+
+        def parts() -> Iterator[Part]:
+            for part in self._corpus.parts(start, size):
+                given.append(replace(part, ranges=(), chunks=()))
+                yield part
+
+        waiting = 2 * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+        for counted in submit_all(executor, partial(count_part, self._chunks), parts(), waiting):
+            yield replace(given.popleft(), counted=counted)
+
+    def _after(self, spill: Spill, place: Position | None) -> None:
+        """Spill when tables are full, and note where to go on."""
+        held = sum(counter.held.table.nbytes for counter in self._counters)
+        if self._budget is not None and held > self._budget.tables:
+            self._flush(spill)
+            if self._growth is not None:
+                self._growth(*spill.largest)
+        if self._checkpoint is None or place is None:
+            return
+        now = time.monotonic()
+        if now - self._saved >= _CHECKPOINT_SECONDS:
+            self._flush(spill)
+            self._save(spill, place)
+            # no more than a twentieth of the time
+            self._saved = now + 20 * (time.monotonic() - now)
+
+    def _joined(self, workers: Workers[PartCounter]) -> PretokenTable:
+        """Add up the tables of all counters."""
+
+        def each(work: Callable[[int], None], count: int) -> None:
+            for number in range(count):
+                workers.put(partial(_without_state, work, number))
+            workers.finish()
+
+        return joined([counter.held for counter in self._counters], each)
+
+    def _drain(self) -> None:
+        """Wait until all parts are counted, and note what was in them."""
+        if self._workers is not None:
+            self._workers.finish()
+        for counter in self._counters:
+            self._state = replace(self._state, summary=self._state.summary + counter.drain())
+
+    def _flush(self, spill: Spill) -> None:
+        """Write what the tables hold to runs."""
+        self._drain()
+        for counter in self._counters:
+            if len(counter.held.table):
+                spill.write(counter.held.emptied)
+
+    def _save(self, spill: Spill, place: Position, *, ended: bool = False) -> None:
+        runs = tuple(run.name for run in spill.runs)
+        self._state = State(place, self._chunk, self._state.summary, runs, spill.parts, ended)
+        if self._checkpoint is not None:
+            self._checkpoint.save(self._state)
+
+
+def _without_state(work: Callable[[int], None], number: int, _counter: PartCounter) -> None:
+    work(number)

@@ -69,8 +69,8 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """How a corpus was cut into pretokens; only counts of one kind add up."""
+class CountingSpec:
+    """How a corpus was cut into pretokens; only counts of one spec add up."""
 
     pattern: Pattern
     special_tokens: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Kind:
     unicode: str | None = None
     normalisation: str | None = None
 
-    def differences(self, other: Kind) -> list[str]:
+    def differences(self, other: CountingSpec) -> list[str]:
         """Say what differs, naming both."""
         rows: list[tuple[str, Any, Any]] = [
             ("pattern", self.pattern.steps, other.pattern.steps),
@@ -98,13 +98,13 @@ class Kind:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the kind as plain data."""
+        """Return the spec as plain data."""
         pattern = {"name": self.pattern.name, "steps": self.pattern.steps, "drops_gaps": self.pattern.drops_gaps}
         return {**{row.name: getattr(self, row.name) for row in fields(self)}, "pattern": pattern}
 
     @staticmethod
-    def from_json(record: dict[str, Any]) -> Kind:
-        """Read the kind from plain data; `ValueError`, `KeyError` or `TypeError` on what `as_json` does not make."""
+    def from_json(record: dict[str, Any]) -> CountingSpec:
+        """Read the spec from plain data; `ValueError`, `KeyError` or `TypeError` on what `as_json` does not make."""
         row = record["pattern"]
         named = get_pattern(row["name"]) if row["name"] is not None else None
         steps, special_tokens, longest = tuple(row["steps"]), record["special_tokens"], record["max_pretoken_bytes"]
@@ -117,7 +117,7 @@ class Kind:
         if named is None or named.steps != steps or named.drops_gaps != row["drops_gaps"]:
             named = get_pattern(steps) if not row["drops_gaps"] else Pattern(None, steps, True)
         rest = {name: record[name] for name in ("document", "max_pretoken_bytes", "unicode", "normalisation")}
-        return Kind(named, tuple(special_tokens), **rest)
+        return CountingSpec(named, tuple(special_tokens), **rest)
 
 
 class _Spilled:
@@ -131,7 +131,7 @@ class _Spilled:
 class PretokenCounts:
     """The pretokens of a corpus and how often each occurs, in the order of their first appearance.
 
-    `counts_a + counts_b` are the counts of both corpora, a's first, and `sum` adds up any number of them; the kind of
+    `counts_a + counts_b` are the counts of both corpora, a's first, and `sum` adds up any number of them; the spec of
     all must be the same, and no count may pass 64 bits (`OverflowError`).  Iterating yields `(pretoken, count)`: bytes
     and int.  `len` is the number of unique pretokens, `total` of all.  `pattern`, `special_tokens`, `document` say how
     they were made, `summary` from what.  Counts that did not fit `max_memory` lie in a temporary file that is deleted
@@ -143,29 +143,29 @@ class PretokenCounts:
     [(b'a', 2), (b' b', 2), (b' a', 2)]
     """
 
-    def __init__(self, store: PretokenTable | _Spilled, kind: Kind, summary: Summary) -> None:
-        self._store, self.kind, self.summary = store, kind, summary
+    def __init__(self, store: PretokenTable | _Spilled, spec: CountingSpec, summary: Summary) -> None:
+        self._store, self.spec, self.summary = store, spec, summary
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (list(self.batches()), self.kind, self.summary)
+        return _restore, (list(self.batches()), self.spec, self.summary)
 
     def __repr__(self) -> str:
-        return f"<PretokenCounts of {self.kind.pattern.name or 'a regex'}: {self.summary}>"
+        return f"<PretokenCounts of {self.spec.pattern.name or 'a regex'}: {self.summary}>"
 
     @property
     def pattern(self) -> str:
         """The name of the pattern, or its regex."""
-        return str(self.kind.pattern)
+        return str(self.spec.pattern)
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
         """The special tokens that separated texts and were not counted."""
-        return self.kind.special_tokens
+        return self.spec.special_tokens
 
     @property
     def document(self) -> Document:
         """Whether a file was one text, or each of its lines; it changes pretokens, and with them merges."""
-        return self.kind.document
+        return self.spec.document
 
     def __len__(self) -> int:
         return self.summary.unique
@@ -184,7 +184,7 @@ class PretokenCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PretokenCounts):
             return NotImplemented
-        same_kind = not self.kind.differences(other.kind) and len(self) == len(other)
+        same_kind = not self.spec.differences(other.spec) and len(self) == len(other)
         return same_kind and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
@@ -217,7 +217,7 @@ class PretokenCounts:
             raise TypeError(f"a weight is a number, not {type(weight).__name__}")
         if not (weight > 0 and math.isfinite(weight)):
             raise ValueError(f"a weight is {weight}; expected more than 0, and finite")
-        return counts_of(self.table().scale(float(weight)), self.kind, self.summary)
+        return counts_of(self.table().scale(float(weight)), self.spec, self.summary)
 
     def __radd__(self, other: int) -> PretokenCounts:
         # what `sum` begins with
@@ -226,11 +226,11 @@ class PretokenCounts:
     def __add__(self, other: PretokenCounts) -> PretokenCounts:
         if not isinstance(other, PretokenCounts):
             return NotImplemented
-        different = self.kind.differences(other.kind)
+        different = self.spec.differences(other.spec)
         if different:
             raise ValueError(f"counts of different kinds cannot be added up: {', '.join(different)}")
         table = _table_of(chain(self.batches(), other.batches()))
-        return counts_of(table, self.kind, self.summary + other.summary)
+        return counts_of(table, self.spec, self.summary + other.summary)
 
     def table(self) -> PretokenTable:
         """Return the counts as the table that training takes; it must not be changed."""
@@ -255,7 +255,7 @@ class PretokenCounts:
 
     def metadata(self) -> str:
         """Return what a saved file says of the counts, less the digest, as JSON."""
-        record = {"version": _VERSION, **self.kind.as_json(), "summary": asdict(self.summary)}
+        record = {"version": _VERSION, **self.spec.as_json(), "summary": asdict(self.summary)}
         return json.dumps(record)
 
     @property
@@ -264,29 +264,18 @@ class PretokenCounts:
         return self._store.nbytes if isinstance(self._store, PretokenTable) else 0
 
     @staticmethod
-    def of_table(table: PretokenTable, kind: Kind) -> PretokenCounts:
+    def of_table(table: PretokenTable, spec: CountingSpec) -> PretokenCounts:
         """Make counts of a table that nobody changes any more."""
-        return counts_of(table, kind, Summary())
+        return counts_of(table, spec, Summary())
 
 
-def kind_of(
-    pattern: str | Sequence[str] | Pattern,
-    special_tokens: Sequence[str] = (),
-    document: Document = "file",
-    max_pretoken_bytes: int | None = None,
-) -> Kind:
-    """Return the kind of counts that these arguments make."""
-    chosen = get_pattern(pattern)
-    return Kind(chosen, tuple(special_tokens), document, max_pretoken_bytes, chosen.unicode_version)
-
-
-def counts_of(table: PretokenTable, kind: Kind, summary: Summary) -> PretokenCounts:
+def counts_of(table: PretokenTable, spec: CountingSpec, summary: Summary) -> PretokenCounts:
     """Return counts that lie in a table; the summary's totals are taken from it."""
-    return PretokenCounts(table, kind, replace(summary, pretokens=table.total, unique=len(table)))
+    return PretokenCounts(table, spec, replace(summary, pretokens=table.total, unique=len(table)))
 
 
-def _restore(batches: list[Rows], kind: Kind, summary: Summary) -> PretokenCounts:
-    return PretokenCounts(_table_of(batches), kind, summary)
+def _restore(batches: list[Rows], spec: CountingSpec, summary: Summary) -> PretokenCounts:
+    return PretokenCounts(_table_of(batches), spec, summary)
 
 
 def _table_of(batches: Iterable[Rows]) -> PretokenTable:
@@ -302,9 +291,9 @@ def _table_of(batches: Iterable[Rows]) -> PretokenTable:
     return table
 
 
-def spilled_counts(path: Path, kind: Kind, summary: Summary) -> PretokenCounts:
+def spilled_counts(path: Path, spec: CountingSpec, summary: Summary) -> PretokenCounts:
     """Return counts that lie in a file of rows in order; the folder of the file is deleted with them."""
-    return PretokenCounts(_Spilled(path), kind, summary)
+    return PretokenCounts(_Spilled(path), spec, summary)
 
 
 def load_counts(
@@ -329,19 +318,20 @@ def load_counts(
             raise CorpusError(f"{path}: the file was changed, its metadata {_KEY!r} is gone; take another copy")
         if pattern is None:
             raise ValueError(f"{path}: the file does not say the pattern of its pretokens; pass pattern=")
-        kind, summary = kind_of(pattern, special_tokens or (), document or "file"), Summary()
-        return counts_of(_read_table(path, None), kind, summary)
-    kind, summary, digest = _read_metadata(path, found[_KEY])
+        chosen = get_pattern(pattern)
+        spec = CountingSpec(chosen, tuple(special_tokens or ()), document or "file", None, chosen.unicode_version)
+        return counts_of(_read_table(path, None), spec, Summary())
+    spec, summary, digest = _read_metadata(path, found[_KEY])
     asked = replace(
-        kind,
-        pattern=kind.pattern if pattern is None else get_pattern(pattern),
-        special_tokens=kind.special_tokens if special_tokens is None else tuple(special_tokens),
-        document=document or kind.document,
+        spec,
+        pattern=spec.pattern if pattern is None else get_pattern(pattern),
+        special_tokens=spec.special_tokens if special_tokens is None else tuple(special_tokens),
+        document=document or spec.document,
     )
-    different = kind.differences(asked)
+    different = spec.differences(asked)
     if different:
         raise ValueError(f"{path}: the file and the arguments differ: {', '.join(different)}")
-    return counts_of(_read_table(path, digest), kind, summary)
+    return counts_of(_read_table(path, digest), spec, summary)
 
 
 def _read_table(path: str | os.PathLike[str], sealed: tuple[str, str] | None) -> PretokenTable:
@@ -366,8 +356,8 @@ def _read_table(path: str | os.PathLike[str], sealed: tuple[str, str] | None) ->
     return table
 
 
-def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[Kind, Summary, tuple[str, str]]:
-    """Return the kind, the summary, and the metadata less the digest with the digest."""
+def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[CountingSpec, Summary, tuple[str, str]]:
+    """Return the spec, the summary, and the metadata less the digest with the digest."""
     try:
         record = json.loads(metadata)
         if record["version"] != _VERSION:
@@ -376,7 +366,7 @@ def _read_metadata(path: str | os.PathLike[str], metadata: str) -> tuple[Kind, S
         summary = Summary(**record["summary"])
         if not all(type(getattr(summary, row.name)) is int for row in fields(summary)):
             raise TypeError(f"expected numbers, not {record['summary']!r}")
-        return Kind.from_json(record), summary, (json.dumps(record), digest)
+        return CountingSpec.from_json(record), summary, (json.dumps(record), digest)
     except CorpusError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:

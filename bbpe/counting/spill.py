@@ -9,8 +9,10 @@ which one behind another hold the whole in the order of first appearance.  No st
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -20,68 +22,61 @@ import numpy as np
 
 from ..core.count import PretokenTable
 from ..core.rows import hashes, sum_rows
-from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, writing
-
-#: Places number the rows of a chunk below this bit, and the chunks above it.
-_WITHIN = 32
-#: Pretokens that are worth more than one thread when tables are added up, and those of one part: 5 ms.
-_WORTH_THREADS, _PART = 1 << 14, 1 << 17
-
-
-@dataclass
-class Lane:
-    """A table that one worker fills, and how long it was when each chunk began."""
-
-    table: PretokenTable = field(default_factory=PretokenTable)
-    chunks: list[int] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
-
-    def begin(self, chunk: int) -> PretokenTable:
-        """Return the table for counting a chunk; numbers rise from call to call."""
-        length = len(self.table)
-        if self.lengths and self.lengths[-1] == length:
-            self.chunks[-1] = chunk  # the chunk before brought nothing new
-        else:
-            self.chunks.append(chunk)
-            self.lengths.append(length)
-        return self.table
-
-    def places(self) -> Counts:
-        """Return the place of each pretoken of the table, rising."""
-        places = np.empty(len(self.table), np.uint64)
-        stops = [*self.lengths[1:], len(self.table)]
-        for chunk, start, stop in zip(self.chunks, self.lengths, stops, strict=True):
-            first = chunk << _WITHIN
-            places[start:stop] = np.arange(first, first + stop - start, dtype=np.uint64)
-        return places
-
-    def emptied(self) -> Rows:
-        """Return what the table holds, with places, and begin a new one."""
-        rows = Rows(*self.table.arrays(), self.places())
-        self.table, self.chunks, self.lengths = PretokenTable(), [], []
-        return rows
+from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, regrouped, writing
+from ..progress import Progress
+from ..threads import run_in_thread
+from .counts import CountingSpec, PretokenCounts, Summary, counts_of, spilled_counts
+from .options import Report
 
 
-def joined(lanes: Sequence[Lane], each: Callable[[Callable[[int], None], int], None]) -> PretokenTable:
-    """Add up the tables of lanes into one in the order of first appearance, and take them away.
+class Spill:
+    """The run files of one count, and their sum; `name` gives names to files, `kept` is as in `write_run`.
 
-    `each(work, n)` has `work(0)` to `work(n - 1)` done, by several threads.
+    `largest`: the most unique pretokens, and bytes of them, that a run has, which all counts together have at least.
     """
-    used = sorted((lane for lane in lanes if len(lane.table)), key=lambda lane: -len(lane.table)) or lanes[:1]
-    first, *others = tables = [lane.table for lane in used]
-    if not others:
-        return first
-    chunks = [np.array(lane.chunks, np.int64) for lane in used]
-    first.join(others, chunks, [np.array([*lane.lengths, len(lane.table)], np.int64) for lane in used])
-    size, parts = sum(map(len, tables)), 1
-    if size > _WORTH_THREADS:
-        # more parts than threads, so that one that is held up has less to do; small ones, so that Ctrl-C is heard
-        parts = min(max(4 << len(others).bit_length(), 1 << (size // _PART).bit_length()), 256)
-    each(partial(first.join_part, parts=parts), parts)
-    first.finish_join()
-    for lane in used:
-        lane.table = PretokenTable()
-    return first
+
+    def __init__(
+        self, name: Callable[[str, int], Path], runs: Sequence[Path], parts: int, room: int, *, kept: bool
+    ) -> None:
+        self.runs, self.parts, self._room = list(runs), parts, room
+        self._name, self._kept = name, kept
+        self.largest = (0, 0)
+        self.stopped = Event()
+
+    def write(self, take: Callable[[], Rows]) -> None:
+        """Write the rows that `take()` returns, so that Ctrl-C is heard meanwhile."""
+        path = self._name("run", len(self.runs))
+        work = partial(write_run, path, take, self.parts, self.stopped, kept=self._kept)
+        self.largest = max(self.largest, run_in_thread(work, self.stopped.set))
+        self.runs.append(path)
+
+    def rows(self, report: Report) -> Iterator[Rows]:
+        """Yield the rows of the sum of all runs, in the order of first appearance."""
+        steps, step = 2 * self.parts, 0
+        source = merged(self.runs, self.parts, partial(self._name, "part"), self._room)
+        while (rows := run_in_thread(lambda: next(source, None))) is not None:
+            step += 1
+            report(Progress("sum", min(step, steps), steps, "parts"))
+            yield rows
+
+    def counts(self, spec: CountingSpec, summary: Summary, report: Report, *, bounded: bool) -> PretokenCounts:
+        """Return the sum of all runs: in a table, or in a file when memory is bounded."""
+        if not bounded:
+            table = PretokenTable()
+            for rows in self.rows(report):
+                table.add_arrays(rows.data, rows.offsets, rows.counts)
+            return counts_of(table, spec, summary)
+        folder = Path(tempfile.mkdtemp(prefix="bbpe-"))
+        path, unique, total = folder / "counts.parquet", 0, 0
+        try:
+            with writing(path, kept=False) as file:
+                for rows in regrouped(self.rows(report)):
+                    file.write(rows)
+                    unique, total = unique + len(rows), total + sum(rows.counts.tolist())
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return spilled_counts(path, spec, replace(summary, unique=unique, pretokens=total))
 
 
 def parts_for(size: int | None, room: int) -> int:
@@ -93,14 +88,16 @@ def parts_for(size: int | None, room: int) -> int:
     return parts
 
 
-def write_run(path: Path, lane: Lane, parts: int, stopped: Event, *, kept: bool = False) -> tuple[int, int]:
-    """Write what a lane holds to a run file and empty it; returns the number of rows, and the bytes of pretokens.
+def write_run(
+    path: Path, take: Callable[[], Rows], parts: int, stopped: Event, *, kept: bool = False
+) -> tuple[int, int]:
+    """Write the rows that `take()` returns to a run file; returns their number, and the bytes of pretokens.
 
     `kept`: another process may read it, after a power cut too.
 
     Raises `InterruptedError` soon after `stopped` is set.
     """
-    rows = lane.emptied()
+    rows = take()
     part_of = hashes(rows.data, rows.offsets)
     # the low bits place a pretoken in tables, so parts take the high ones
     part_of >>= np.uint64(32)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..corpus.chunks import Cutter, Rules
-from ..corpus.kinds import File, Format, check_format
-from ..corpus.paths import CorpusPaths, corpus_paths
+from ..corpus.chunks import ChunkOptions, Cutter
+from ..corpus.files import CorpusPaths, File, Format, check_format, corpus_paths
+from ..corpus.opened import Buffers
 from ..corpus.pending import Pending
-from ..corpus.sources import Buffers, Reading, Texts
+from ..corpus.sources import Reading, Texts
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
 from .engine import Ids, TextEncoder
@@ -67,7 +67,7 @@ class FileEncoder:
         tokens = [text.encode("utf-8", "surrogatepass") for text in specials]
         self._buffers = Buffers(reading.block)
         self._reach = max(map(len, tokens), default=1) + 4
-        self._cutter = Cutter(Rules(encoder.splitter.pattern, tuple(tokens)), encoder.splitter)
+        self._cutter = Cutter(ChunkOptions(encoder.splitter.pattern, tuple(tokens)), encoder.splitter)
 
     def corpus(self, files: CorpusPaths) -> Iterator[Document]:
         """Yield the documents of files; all names are looked at before the first file is read."""

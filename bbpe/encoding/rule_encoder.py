@@ -19,7 +19,7 @@ from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
-from ..spec.models import Unigram, WordPiece
+from ..spec.models import UnigramModel, WordPieceModel
 from ..spec.rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
@@ -41,9 +41,9 @@ _NO_IDS = np.empty(0, np.uint32)
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return what encodes the texts of a spec."""
-    if isinstance(spec.model, Unigram):
+    if isinstance(spec.model, UnigramModel):
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
-    if isinstance(spec.model, WordPiece):
+    if isinstance(spec.model, WordPieceModel):
         encoder, is_whole = wordpiece_encoder(spec, spec.model)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:

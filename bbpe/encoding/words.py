@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..core.word_bpe import WordBPE
-from ..core.wordpiece import WordPiece as WordPieceModel
+from ..core.wordpiece import WordPiece
 from ..pipeline.word_symbols import WordSymbols
-from ..spec.models import WordPiece
+from ..spec.models import WordPieceModel
 from ..spec.rules import (
     BertNormalizer,
     BertPreTokenizer,
@@ -31,10 +31,10 @@ _GROWING = tuple(Replace(char, False, char.lower()) for char in "\u0130\u023a\u0
 _BLANKS_AS_ONE = Replace(r"\s+", True, " ")
 
 
-def wordpiece_encoder(spec: TokenizerSpec, model: WordPiece) -> tuple[TextEncoder, bool]:
+def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel) -> tuple[TextEncoder, bool]:
     """Return what encodes pretokens of a spec, and whether it takes texts as they are, by all rules of the spec."""
     bert = bert_of(spec.rules) if not spec.token_options else None
-    made = WordPieceModel(
+    made = WordPiece(
         spec.vocab,
         unknown=model.unknown,
         prefix=model.prefix.encode(),

@@ -13,7 +13,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..published.models import name_for_model
 from ..published.table import ALIASES, PUBLISHED
-from ..spec.models import Unigram, WordPiece
+from ..spec.models import UnigramModel, WordPieceModel
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .character_keys import keys_of_characters
@@ -42,8 +42,8 @@ _REFUSED = {
 _HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
 # The formats of models other than BPE.
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
-    WordPiece: ("huggingface", "wordpiece"),
-    Unigram: ("huggingface", "sentencepiece", "gguf"),
+    WordPieceModel: ("huggingface", "wordpiece"),
+    UnigramModel: ("huggingface", "sentencepiece", "gguf"),
 }
 
 _HEAD_BYTES = 1 << 16

@@ -18,7 +18,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..pipeline.charsmap import check_charsmap
 from ..spec.characters import CharacterModel, ordered_by_score
-from ..spec.models import Unigram
+from ..spec.models import UnigramModel
 from ..spec.rules import (
     ALL_BLANKS,
     BLANK,
@@ -197,12 +197,12 @@ def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
     return [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges]
 
 
-def _unigram(pieces: _Pieces) -> Unigram:
+def _unigram(pieces: _Pieces) -> UnigramModel:
     if pieces.byte_ids and b" " not in pieces.vocab.values():
         # its three bytes would be three tokens of what is one blank here
         raise VocabularyError("byte_fallback is set and U+2581 alone is no piece, which is not supported")
     scores = tuple(pieces.scores.get(token_id, 0.0) for token_id in range(pieces.count))
-    return Unigram(scores, True, tuple(pieces.by_length))
+    return UnigramModel(scores, True, tuple(pieces.by_length))
 
 
 def _in_order(pieces: _Pieces) -> list[int]:
@@ -248,7 +248,7 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
     if characters is None or not characters.marks_blanks:
         raise VocabularyError("its symbols are not characters with U+2581 for blanks; write tokenizer.json", path=path)
     table, squeezes, prepends = _rules_of(spec, path)
-    if isinstance(spec.model, Unigram):
+    if isinstance(spec.model, UnigramModel):
         if not spec.model.is_float:
             problem = "its scores are summed up as HF's tokenizers does, which may give other ids; write tokenizer.json"
             raise VocabularyError(problem, path=path)
@@ -302,7 +302,7 @@ def _rules_of(spec: TokenizerSpec, path: StrPath) -> tuple[bytes, bool, bool]:
 def _rows(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
     """Return the pieces by id."""
     rows: dict[int, Piece] = {}
-    if isinstance(spec.model, Unigram):
+    if isinstance(spec.model, UnigramModel):
         for token_id, token in spec.vocab.items():
             kind = USER_DEFINED if token_id in spec.model.user_defined else NORMAL
             rows[token_id] = Piece(key_of(token, characters), spec.model.scores[token_id], kind)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec.models import WordPiece
+from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
@@ -60,7 +60,7 @@ def load(
             name=name,
             rules=rules,
             template=bert_template(specials),
-            model=WordPiece(keys[_UNKNOWN]),
+            model=WordPieceModel(keys[_UNKNOWN]),
         )
 
 
@@ -70,7 +70,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     Raises `VocabularyError` when the spec is no WordPiece with BERT's rules, ids have a hole, or a token a line break.
     """
     model = spec.model
-    if not isinstance(model, WordPiece):
+    if not isinstance(model, WordPieceModel):
         raise VocabularyError("vocab.txt holds WordPiece alone; write tokenizer.json", path=path)
     normalizers = spec.rules.normalizers
     bert = normalizers[0] if len(normalizers) == 1 else None
@@ -135,7 +135,9 @@ def _config(bert: BertNormalizer) -> bytes:
 # -- tokenizer.json ----------------------------------------------------------------------------------------
 
 
-def read_wordpiece(fields: Fields, specials: Mapping[str, int], *, cleanup: bool) -> tuple[dict[int, bytes], WordPiece]:
+def read_wordpiece(
+    fields: Fields, specials: Mapping[str, int], *, cleanup: bool
+) -> tuple[dict[int, bytes], WordPieceModel]:
     """Return the vocabulary and model of the field `model` of a `tokenizer.json`."""
     fields.only("type", "WordPiece")
     unknown = fields.take_type("unk_token", str, _UNKNOWN)
@@ -150,10 +152,10 @@ def read_wordpiece(fields: Fields, specials: Mapping[str, int], *, cleanup: bool
             fields.refuse(f"token {text!r} has id {keys[text]} here and {token_id} in added_tokens", "vocab")
     check_well_formed(keys, path=fields.path, place=fields.at("vocab"))
     vocab = {token_id: key.encode() for key, token_id in keys.items()}
-    return vocab, WordPiece(keys[unknown], prefix, most, cleanup)
+    return vocab, WordPieceModel(keys[unknown], prefix, most, cleanup)
 
 
-def write_wordpiece(spec: TokenizerSpec, model: WordPiece) -> dict[str, Any]:
+def write_wordpiece(spec: TokenizerSpec, model: WordPieceModel) -> dict[str, Any]:
     """Return the field `model` of a `tokenizer.json`.
 
     Tokens that are no words are left to `added_tokens`, where HF's `tokenizers` gives them the next ids: in the

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class WordPiece:
+class WordPieceModel:
     """Greedy longest match: the longest token that a word begins with, then what continues it.
 
     Tokens with `prefix` continue a word, all others begin one.  A word that cannot be matched to its end, or has more
@@ -22,11 +22,12 @@ class WordPiece:
 
     def identity(self) -> bytes:
         """Return what ids depend on, for the fingerprint."""
-        return repr(self).encode("utf-8", "surrogatepass")
+        # fingerprints of saved models do not change with the name of the class
+        return f"WordPiece{repr(self).removeprefix(type(self).__name__)}".encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True)
-class Unigram:
+class UnigramModel:
     """The tokens that make up a pretoken with the highest sum of scores; what is no token is as in `Characters`.
 
     `scores`: by id, for each id of the vocabulary; those of ids that are no token of text do not matter.  A character

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..errors import VocabularyError
-from .models import WordPiece
+from .models import WordPieceModel
 from .spec import TokenizerSpec
 
 #: The uses, as HF's `transformers` names them.
@@ -31,7 +31,7 @@ def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
             if not isinstance(text, str):
                 raise VocabularyError(f"found {text!r}; expected the text of a token", path=name, place=f"{use}_token")
             found.setdefault(use, text)
-    unknown = spec.model.unknown if isinstance(spec.model, WordPiece) else None
+    unknown = spec.model.unknown if isinstance(spec.model, WordPieceModel) else None
     if spec.characters is not None:
         unknown = spec.characters.unknown
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):

@@ -11,7 +11,7 @@ from typing import Any
 from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
-from .models import Unigram, WordPiece
+from .models import UnigramModel, WordPieceModel
 from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
 
@@ -62,7 +62,7 @@ class TokenizerSpec:
     token_options: Mapping[str, TokenOptions] = field(default_factory=dict)
     template: Template | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
-    model: WordPiece | Unigram | None = None
+    model: WordPieceModel | UnigramModel | None = None
 
     def __post_init__(self) -> None:
         """Keep mappings as ones that nobody can write to; refuse ids that are too far apart."""
@@ -96,7 +96,7 @@ def make_spec(
     token_options: Mapping[str, TokenOptions] | None = None,
     template: Template | None = None,
     files: Mapping[str, bytes] | None = None,
-    model: WordPiece | Unigram | None = None,
+    model: WordPieceModel | UnigramModel | None = None,
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
@@ -161,7 +161,7 @@ def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
 
 
 def _check_model(
-    model: WordPiece | Unigram,
+    model: WordPieceModel | UnigramModel,
     merges: Iterable[tuple[bytes, bytes]] | None,
     ordinary: Vocab,
     specials: Mapping[str, int],
@@ -174,13 +174,13 @@ def _check_model(
             token.decode("utf-8")
         except UnicodeDecodeError:
             raise VocabularyError(f"token {token!r} (id {token_id}) is no UTF-8; expected text") from None
-    if isinstance(model, Unigram):
+    if isinstance(model, UnigramModel):
         raise VocabularyError("a Unigram vocabulary is one of characters; expected `characters`")
     if model.unknown not in ordinary and model.unknown not in specials.values():
         raise VocabularyError(f"the unknown token has id {model.unknown}, which no token has")
 
 
-def _check_scores(model: Unigram, ordinary: Vocab) -> None:
+def _check_scores(model: UnigramModel, ordinary: Vocab) -> None:
     """Refuse tokens without a finite score."""
     for token_id, token in ordinary.items():
         if token_id >= len(model.scores) or not math.isfinite(model.scores[token_id]):
@@ -201,10 +201,10 @@ def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, i
 
 
 def _check_characters(
-    characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: WordPiece | Unigram | None
+    characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: WordPieceModel | UnigramModel | None
 ) -> None:
     """Refuse scores that fit no vocabulary, and what words of marked characters cannot have."""
-    if isinstance(model, Unigram):
+    if isinstance(model, UnigramModel):
         _check_scores(model, ordinary)
     if characters.marks_words and (whole_pretokens or characters.byte_ids or model is not None):
         raise VocabularyError("words of marked characters have no tokens of bytes, and are merged, never looked up")
@@ -271,7 +271,7 @@ def first_tokens(spec: TokenizerSpec) -> dict[int, bytes] | None:
 
 def _words_of(spec: TokenizerSpec) -> tuple[bytes, bool] | None:
     """Return the prefix of what continues a word, and whether text is cleaned up; `None` where no blank is put in."""
-    if isinstance(spec.model, WordPiece):
+    if isinstance(spec.model, WordPieceModel):
         return spec.model.prefix.encode(), spec.model.cleanup
     characters = spec.characters
     if characters is not None and characters.prefix and not characters.end_of_word:

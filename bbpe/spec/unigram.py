@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..core.unigram import UnigramModel
+from ..core import unigram as core
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
-from .models import Unigram
+from .models import UnigramModel
 from .rules import BLANK, BYTE_KEYS
 from .spec import TokenizerSpec
 
@@ -20,13 +20,13 @@ UNKNOWN_PENALTY = 10.0
 AT_BLANKS = (r" [^ ]*|[^ ]+",)
 
 
-def unigram_model(spec: TokenizerSpec) -> UnigramModel:
+def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
     """Return the model of a spec that has one of the kind Unigram."""
-    assert isinstance(spec.model, Unigram)
+    assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
     pieces = spec.vocab if spec.model.is_float else {**spec.vocab, **_literals(spec, spec.model)}
     scores, unknown_score = piece_scores(spec.model, pieces)
-    return UnigramModel(
+    return core.UnigramModel(
         pieces,
         scores,
         unknown_score=unknown_score,
@@ -47,7 +47,7 @@ def unigram_scheme(pattern: Pattern) -> Scheme | None:
     return None
 
 
-def piece_scores(model: Unigram, pieces: Mapping[int, bytes]) -> tuple[npt.NDArray[np.float64], float]:
+def piece_scores(model: UnigramModel, pieces: Mapping[int, bytes]) -> tuple[npt.NDArray[np.float64], float]:
     """Return the scores of pieces, float64[n], and that of a character without one."""
     found = np.array([model.scores[token_id] for token_id in pieces], np.float64)
     if not model.is_float:
@@ -61,7 +61,7 @@ def piece_scores(model: Unigram, pieces: Mapping[int, bytes]) -> tuple[npt.NDArr
     return found, float(np.float32(min(normal, default=0.0)) - np.float32(UNKNOWN_PENALTY))
 
 
-def _literals(spec: TokenizerSpec, model: Unigram) -> dict[int, bytes]:
+def _literals(spec: TokenizerSpec, model: UnigramModel) -> dict[int, bytes]:
     """Return the ids of tokens of bytes as they are written, which HF's `tokenizers` finds in texts like any other.
 
     Special and added tokens are found by their own policy alone, so that no text from outside can bring them in.

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.train import Trainer
-from ..corpus.kinds import Format
-from ..corpus.paths import CorpusPaths
-from ..counting.count import Report, count_files, silent
-from ..counting.counts import Document, PretokenCounts
-from ..counting.settings import settings_of
-from ..errors import CorpusError, VocabularyError
-from ..progress import Progress, resolve
+from ..corpus.files import CorpusPaths
+from ..counting.count import count_files
+from ..counting.counts import PretokenCounts
+from ..counting.options import Counting, Report, counting_of
+from ..errors import VocabularyError
 from ..spec.spec import TextRules, TokenizerSpec
-from ..text import BYTE_ORDER
 from ..tokenizer import Tokenizer
-from .plan import Plan, TieBreak, check_memory, plan_of
-from .train import VISITS
+from .bpe import BPE, BytePlan, TieBreak
 
 
 def extend(
@@ -34,54 +28,61 @@ def extend(
     min_frequency: int = 1,
     max_token_length: int | None = None,
     tie_break: TieBreak = "ids",
-    document: Document = "file",
-    max_memory: int | str | None = None,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    max_pretoken_bytes: int | None = None,
-    sample: float = 1.0,
-    text_field: str = "text",
-    format: Format | None = None,  # noqa: A002
-    progress: bool | Report | None = None,
+    counting: Counting | None = None,
 ) -> Tokenizer:
-    """Return a tokenizer with up to `add` more tokens, learned on files, or on counts with its pattern.
+    """Return a tokenizer with more tokens, learned on files, or on counts with its pattern.
 
     The corpus is encoded with the tokenizer, and training goes on from there.  All old tokens keep their ids, and old
     merges come first; new ids follow the highest one, that of a special token too.  So the ids of a text change only
-    where new tokens stand for several old ones.  Fewer are added when no pair occurs `min_frequency` times, or
-    where a merge makes an old token that only whole pretokens were.  All options and errors are those of `train`;
-    `VocabularyError`, naming it, on a tokenizer with normalizers or other rules for texts, or with symbols that are
-    characters.
+    where new tokens stand for several old ones.
 
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> tok = bbpe.train_from_iterator(["low lower"], 257, special_tokens=["<s>"])
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.txt").write_text("low lowest slow")
-    ...     more = extend(tok, folder, add=2)
-    >>> more.merges, more.encode("low"), more.special_tokens
-    ([(b'l', b'o'), (b'lo', b'w')], [258], {'<s>': 256})
+    Args:
+        tokenizer: A tokenizer of plain bytes, which stays as it is.
+        files: A path, glob or folder, or a list of them; or counts with the pattern of the tokenizer.
+        add: How many tokens to add.  Fewer are added when no pair occurs `min_frequency` times, or where a merge makes
+            an old token that only whole pretokens were.
+        min_frequency: The least count of a pair that is merged.
+        max_token_length: The longest new token, in bytes; no limit by default.
+        tie_break: Which of several pairs of equal count is merged, as in `BPE`: "ids", "bytes" or "first".
+        counting: How to read and count the files, a `Counting`.
+
+    Returns:
+        The longer tokenizer.
+
+    Raises:
+        VocabularyError: The tokenizer has normalizers or other rules for texts, or symbols that are characters.
+        ValueError: An argument has a wrong value, or the counts are of another pattern.
+        TypeError: An argument has the wrong type.
+        CorpusError: There is no text, or a file cannot be read as text.
+        MemoryLimitError: Merging would need more than `max_memory`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 257, special_tokens=["<s>"])
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.txt").write_text("low lowest slow")
+        ...     more = extend(tok, folder, add=2)
+        >>> more.merges, more.encode("low"), more.special_tokens
+        ([(b'l', b'o'), (b'lo', b'w')], [258], {'<s>': 256})
+
     """
-    spec = tokenizer.spec
+    spec, how = tokenizer.spec, counting_of(counting)
     _check(spec)
     if isinstance(add, bool) or not isinstance(add, int) or add < 1:
         raise ValueError(f"add is {add!r}; expected a number of tokens, at least 1")
-    plan = plan_of(256 + add, (), min_frequency, max_token_length, tie_break, 1, max_memory, sample)
-    settings = settings_of(
-        spec.pattern, (*spec.special_tokens, *spec.added_tokens), document, max_memory=max_memory, threads=threads,
-        executor=executor, checkpoint=checkpoint, max_pretoken_bytes=max_pretoken_bytes, sample=sample,
-        text_field=text_field, format=format,
-    )  # fmt: skip
-    with resolve(progress) as chosen:
-        report = chosen or silent
+    options = BPE(min_frequency=min_frequency, max_token_length=max_token_length, tie_break=tie_break)
+    plan = BytePlan(add, (), spec.pattern, options)
+    with how.reporting() as report:
         if isinstance(files, PretokenCounts):
             counts = files
-            if counts.kind.pattern.steps != spec.pattern.steps:
+            if counts.spec.pattern.steps != spec.pattern.steps:
                 raise ValueError(f"the counts are of pattern {counts.pattern!r}; expected {str(spec.pattern)!r}")
         else:
-            counts = count_files(files, settings, report, partial(check_memory, plan))
-        return _learn(tokenizer, plan, counts, report)
+            separators = (*spec.special_tokens, *spec.added_tokens)
+            task = how.task(spec.pattern, separators)
+            counts = count_files(files, task, report, partial(plan.check_memory, how))
+        return _learn(tokenizer, plan, counts, how, report)
 
 
 def _check(spec: TokenizerSpec) -> None:
@@ -90,18 +91,12 @@ def _check(spec: TokenizerSpec) -> None:
         raise VocabularyError(f"this tokenizer has {what}; only tokenizers of plain bytes can be extended")
 
 
-def _learn(tokenizer: Tokenizer, plan: Plan, counts: PretokenCounts, report: Report) -> Tokenizer:
-    if len(counts) == 0:
-        raise CorpusError("there is no text to train on: no pretoken was found")
-    check_memory(plan, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+def _learn(
+    tokenizer: Tokenizer, plan: BytePlan, counts: PretokenCounts, counting: Counting, report: Report
+) -> Tokenizer:
     spec = tokenizer.spec
     ids = sorted(spec.vocab)
-    trainer = _trainer(tokenizer, plan, counts, ids)
-    done = False
-    while not done:
-        done = trainer.step(VISITS)
-        total = trainer.merge_count if done else plan.merge_limit
-        report(Progress("merge", trainer.merge_count, total, "merges"))
+    trainer = plan.trained(counts, counting, report, **_begun(tokenizer, ids))
     tokens = [spec.vocab[token_id] for token_id in ids]
     known = {token: token_id for token_id, token in spec.vocab.items()}
     merges: list[tuple[int, int, int]] = []
@@ -117,7 +112,8 @@ def _learn(tokenizer: Tokenizer, plan: Plan, counts: PretokenCounts, report: Rep
     return Tokenizer(replace(spec, vocab=vocab, merges=listed, name=None))
 
 
-def _trainer(tokenizer: Tokenizer, plan: Plan, counts: PretokenCounts, ids: Sequence[int]) -> Trainer:
+def _begun(tokenizer: Tokenizer, ids: Sequence[int]) -> dict[str, Any]:
+    """Return what training begins with: tokens, and how they encode pretokens."""
     tokens = [tokenizer.spec.vocab[token_id] for token_id in ids]
     offsets = np.zeros(len(tokens) + 1, dtype=np.int64)
     np.cumsum([len(token) for token in tokens], out=offsets[1:])
@@ -127,13 +123,4 @@ def _trainer(tokenizer: Tokenizer, plan: Plan, counts: PretokenCounts, ids: Sequ
     def encode(data: bytes, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
         return numbers[tokenizer._encoder.given(data, ends)]
 
-    return Trainer(
-        counts.table(),
-        BYTE_ORDER,
-        merge_limit=plan.merge_limit,
-        tie_break=plan.tie_break,
-        min_frequency=plan.min_frequency,
-        max_token_length=plan.max_token_length,
-        base=(np.frombuffer(b"".join(tokens), np.uint8), offsets),
-        encode=encode,
-    )
+    return {"base": (np.frombuffer(b"".join(tokens), np.uint8), offsets), "encode": encode}

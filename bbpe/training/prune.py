@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..corpus.paths import CorpusPaths
-from ..counting.count import count_files, silent
+from ..corpus.files import CorpusPaths
+from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
-from ..counting.settings import settings_of
+from ..counting.options import Counting, counting_of
 from ..encoding.engine import TextEncoder
 from ..errors import VocabularyError
 from ..formats.ranks import live_merges
@@ -31,24 +31,36 @@ def prune(
     *,
     used_in: CorpusPaths | PretokenCounts | None = None,
     min_count: int = 1,
-    threads: int | None = None,
-    text_field: str = "text",
+    counting: Counting | None = None,
 ) -> tuple[Tokenizer, npt.NDArray[np.int64]]:
     """Return a tokenizer with fewer tokens, and its new ids by the old ones: int64[old vocab_size], -1 where none is.
 
-    `keep`: how many tokens to keep in all, the last merges being dropped; or the ids to keep.  `used_in`: files, or
-    counts with its pattern; only tokens that encoding them gives at least `min_count` times are kept, and the ids of
-    their texts are the same but for their numbers.  With both, the last of those used are dropped too.  Single bytes,
-    special and added tokens always stay, and so does every token that a kept one is merged of.  New ids number what is
-    kept in the order of old ids, without holes.  What lies beside a tokenizer.json and names ids is left out.
+    Single bytes, special and added tokens always stay, and so does every token that a kept one is merged of.  New ids
+    number what is kept in the order of old ids, without holes.  Files beside a tokenizer.json that name ids are left
+    out.
 
-    Raises `ValueError` when `keep` is less than what stays, or names what is no token; `VocabularyError` on a tokenizer
-    with symbols that are characters and, with `used_in`, with rules that change texts.
+    Args:
+        tokenizer: A tokenizer of bytes, which stays as it is.
+        keep: How many tokens to keep in all, the last merges being dropped; or the ids to keep.
+        used_in: Files, or counts with its pattern; only tokens that encoding them gives at least `min_count` times are
+            kept, and the ids of their texts are the same but for their numbers.  With an int for `keep`, the last of
+            those used are dropped too.
+        min_count: How often a token must be used in `used_in`.
+        counting: How to read and count files of `used_in`, a `Counting`.
 
-    >>> tok = bbpe.train_from_iterator(["low lower"], 259, special_tokens=["<s>"])
-    >>> less, new_ids = prune(tok, keep=258)
-    >>> less.merges, less.special_tokens, new_ids[255:].tolist()
-    ([(b'l', b'o')], {'<s>': 257}, [255, 256, -1, 257])
+    Returns:
+        The smaller tokenizer, and the new ids by the old ones: int64[old vocab_size], -1 where none is.
+
+    Raises:
+        ValueError: `keep` is less than what stays, or names what is no token; or the counts are of another pattern.
+        VocabularyError: The tokenizer has symbols that are characters or, with `used_in`, rules that change texts.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower"], 259, special_tokens=["<s>"])
+        >>> less, new_ids = prune(tok, keep=258)
+        >>> less.merges, less.special_tokens, new_ids[255:].tolist()
+        ([(b'l', b'o')], {'<s>': 257}, [255, 256, -1, 257])
+
     """
     spec = tokenizer.spec
     if spec.characters is not None:
@@ -60,7 +72,7 @@ def prune(
     ordered = [*(made for _, _, made in live.merges), *live.unmade]
     kept = {token_id for token_id, token in spec.vocab.items() if len(token) == 1}
     if used_in is not None:
-        used = _uses(tokenizer, used_in, threads, text_field)
+        used = _uses(tokenizer, used_in, counting_of(counting))
         _add(kept, (token_id for token_id in spec.vocab if used[token_id] >= min_count), parts)
     elif isinstance(keep, int):
         kept.update(spec.vocab)
@@ -84,7 +96,7 @@ def _checked(spec: TokenizerSpec, keep: Collection[int]) -> list[int]:
 
 
 def _uses(
-    tokenizer: Tokenizer, used_in: CorpusPaths | PretokenCounts, threads: int | None, text_field: str
+    tokenizer: Tokenizer, used_in: CorpusPaths | PretokenCounts, counting: Counting
 ) -> npt.NDArray[np.uint64]:
     """Return how often each id is used, uint64[vocab_size]."""
     spec = tokenizer.spec
@@ -92,12 +104,12 @@ def _uses(
         raise VocabularyError("this tokenizer has rules that change texts; what a corpus uses cannot be counted")
     if isinstance(used_in, PretokenCounts):
         counts = used_in
-        if counts.kind.pattern.steps != spec.pattern.steps:
+        if counts.spec.pattern.steps != spec.pattern.steps:
             raise ValueError(f"the counts are of pattern {counts.pattern!r}; expected {str(spec.pattern)!r}")
     else:
         specials = (*spec.special_tokens, *spec.added_tokens)
-        settings = settings_of(spec.pattern, specials, threads=threads, text_field=text_field)
-        counts = count_files(used_in, settings, silent)
+        with counting.reporting() as report:
+            counts = count_files(used_in, counting.task(spec.pattern, specials), report)
     used = np.zeros(tokenizer.vocab_size, dtype=np.uint64)
     encoder: TextEncoder = tokenizer._encoder
     for rows in counts.batches():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -18,16 +18,14 @@ import numpy.typing as npt
 
 from ..core.train_words import FrequencyTrainer, WordTrainer
 from ..core.wordpiece import counted_words
-from ..counting.count import Report
 from ..counting.counts import PretokenCounts
-from ..counting.settings import Settings
+from ..counting.options import Counting, Report
 from ..errors import CorpusError
 from ..pipeline.normalizers import normalizer
 from ..progress import Progress
-from ..spec.models import WordPiece
+from ..spec.models import WordPieceModel
 from ..spec.rules import (
     BLANK,
-    BYTE_KEYS,
     BertNormalizer,
     BertPreTokenizer,
     Characters,
@@ -36,8 +34,8 @@ from ..spec.rules import (
     Replace,
     bert_template,
 )
-from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
-from ..splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern, get_pattern
+from ..spec.spec import TextRules, TokenizerSpec, make_spec
+from ..splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern
 
 Score: TypeAlias = Literal["frequency", "pmi"]
 WordTies: TypeAlias = Literal["ids", "strings"]
@@ -48,11 +46,11 @@ _VISITS = 1 << 20  # positions between two reports
 
 @dataclass(frozen=True)
 class WordPlan:
-    """The checked arguments of such a training, less how to count."""
+    """Learning on words, of checked arguments; `separators` are the special tokens that were given."""
 
     model: Literal["bpe", "wordpiece"]
     vocab_size: int
-    special_tokens: tuple[str, ...]
+    separators: tuple[str, ...]
     unknown: str
     pattern: Pattern | None
     min_frequency: int = 1
@@ -82,106 +80,41 @@ class WordPlan:
             return Characters((), unknown, fuse_unknown=True, marks_blanks=True)
         return Characters((), unknown, end_of_word=self.end_of_word)
 
-    def counted(self, settings: Settings) -> Settings:
-        """Return settings that count parts which rules can be applied to one by one."""
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        """All special tokens: the one of what is unknown is the first unless it was given."""
+        return self.separators if self.unknown in self.separators else (self.unknown, *self.separators)
+
+    @property
+    def counted(self) -> Pattern:
+        """The pattern of the parts that are counted, which rules can be applied to one by one."""
         if self.word_start:
-            parts = BLANK_PARTS
-        elif self.pattern is None:
-            parts = BERT_PARTS if self.model == "wordpiece" else SPACE_PARTS
-        elif self.pattern == PATTERNS["whitespace"]:
-            parts = SPACE_PARTS
-        else:
-            parts = self.pattern
-        return replace(settings, kind=replace(settings.kind, pattern=parts, unicode=parts.unicode_version))
+            return BLANK_PARTS
+        if self.pattern is None:
+            return BERT_PARTS if self.model == "wordpiece" else SPACE_PARTS
+        return SPACE_PARTS if self.pattern == PATTERNS["whitespace"] else self.pattern
 
+    def check_memory(self, counting: Counting, pretokens: int, pretoken_bytes: int) -> None:
+        """Refuse nothing: only merging bytes has an estimate of its memory."""
 
-def word_plan(
-    model: str,
-    vocab_size: int,
-    *,
-    pattern: str | Sequence[str] | None,
-    special_tokens: Sequence[str],
-    min_frequency: int,
-    end_of_word: str | None,
-    word_start: str | None,
-    lowercase: bool | None,
-    unk_token: str | None,
-    score: str | None,
-    max_alphabet: int | None,
-    tie_break: str | None,
-) -> WordPlan:
-    """Check arguments before anything is read.  Raises `ValueError` naming the first that does not fit."""
-    is_pieces = model == "wordpiece"
-    start = _start_of_words(is_pieces, end_of_word, word_start, pattern)
-    if not is_pieces and score not in (None, "frequency"):
-        raise ValueError(f"score is {score!r}; BPE merges by 'frequency'")
-    if score not in (None, "frequency", "pmi"):
-        raise ValueError(f"score is {score!r}; expected 'pmi' or 'frequency'")
-    ties = _ties(is_pieces, start, tie_break)
-    if vocab_size > MAX_ID + 1:
-        raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
-    unknown = unk_token if unk_token is not None else "[UNK]" if is_pieces else "<unk>"
-    specials = tuple(special_tokens)
-    if not is_pieces:
-        _check_specials("special_tokens", specials, end_of_word, start)
-        _check_specials("unk_token", (unknown,), end_of_word, start)
-    return WordPlan(
-        "wordpiece" if is_pieces else "bpe",
-        vocab_size,
-        specials if unknown in specials else (unknown, *specials),
-        unknown,
-        None if pattern is None else get_pattern(pattern),
-        min_frequency,
-        end_of_word or "",
-        start,
-        is_pieces if lowercase is None else lowercase,
-        "pmi" if score == "pmi" or (is_pieces and score is None) else "frequency",
-        max_alphabet,
-        ties,
-    )
+    def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
+        """Learn merges of counted parts, and return what they make.
 
-
-def _start_of_words(is_pieces: bool, end: str | None, start: str | None, pattern: object) -> str:
-    """Return what words begin with, or nothing.  Raises `ValueError` naming a mark that does not fit."""
-    for name, mark in (("end_of_word", end), ("word_start", start)):
-        if is_pieces and mark is not None:
-            raise ValueError(f"{name} is {mark!r}; WordPiece marks what continues a word, with '##'")
-    if start not in (None, BLANK):
-        raise ValueError(f"word_start is {start!r}; expected {BLANK!r} (U+2581), the mark that files have for a blank")
-    if is_pieces or end:
-        if start is not None:
-            raise ValueError(f"end_of_word is {end!r} and word_start is {start!r}; expected one of them")
-        return ""
-    if pattern is not None:
-        problem = "words begin at blanks, with word_start; expected no pattern, or an end_of_word such as '</w>'"
-        raise ValueError(f"pattern is {pattern!r}, and {problem}")
-    return BLANK
-
-
-def _ties(is_pieces: bool, start: str, tie_break: str | None) -> WordTies:
-    """Return which of several pairs of equal count is merged.  Raises `ValueError` naming another rule."""
-    if is_pieces and tie_break not in (None, "ids"):
-        raise ValueError(f"tie_break is given, {tie_break!r}; WordPiece merges the lowest pair of ids, 'ids'")
-    if tie_break not in (None, "ids", "strings"):
-        raise ValueError(f"tie_break is {tie_break!r}; expected 'strings' or 'ids' with alphabet='chars'")
-    chosen = tie_break or ("ids" if is_pieces or start else "strings")
-    return "strings" if chosen == "strings" else "ids"
-
-
-def _check_specials(name: str, texts: Sequence[object], end: str | None, start: str) -> None:
-    """Refuse special tokens that files could not tell from symbols.  Raises `ValueError` naming the token."""
-    for text in texts:
-        if not isinstance(text, str):
-            continue  # the options of counting name it
-        if not text:
-            problem = "is empty; expected a text, such as '<|a|>'"
-        elif 1 in (len(text), len(text.removesuffix(end or ""))):
-            problem = "is one symbol of words in files; expected a longer text, such as '<|a|>'"
-        elif start and (start in text or text in BYTE_KEYS):
-            problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
-        else:
-            continue
-        raise ValueError(f"{name}: {text!r} {problem}")
+        Raises `CorpusError` when there is no word, `ValueError` when `vocab_size` has no room for all characters.
+        """
+        words = words_of(self, counts)
+        if not words:
+            raise CorpusError("there is no text to train on: no word was found")
+        coded, tokens = _coded(self, words)
+        if len(tokens) > self.vocab_size:
+            raise ValueError(
+                f"vocab_size is {self.vocab_size}; expected at least {len(tokens)}, the special tokens and all "
+                "characters (max_alphabet leaves out rare ones)"
+            )
+        learned = None if self.score == "pmi" else _by_frequency(self, coded, tokens, report)
+        ids, merges = _one_by_one(self, coded, tokens, report) if learned is None else learned
+        report(Progress("merge", len(ids), len(ids), "tokens"))
+        return _spec(self, ids, merges)
 
 
 def words_of(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
@@ -206,7 +139,7 @@ def _started_words(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
     """Return words with their mark in front; a mark in the text is a blank."""
     words: dict[str, int] = {}
     lower = normalizer((Lowercase(),)) if plan.lowercase else None
-    by_line = counts.kind.document == "line"
+    by_line = counts.spec.document == "line"
     for part, count in counts:
         text = part.decode("utf-8", "replace").replace(" ", BLANK).removeprefix(BLANK)
         if by_line:  # what follows a line feed begins a text
@@ -214,26 +147,6 @@ def _started_words(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
         for word in (text if lower is None else lower(text)).split(BLANK):
             words[BLANK + word] = words.get(BLANK + word, 0) + count
     return words
-
-
-def learn(plan: WordPlan, counts: PretokenCounts, report: Report) -> TokenizerSpec:
-    """Learn merges of counted parts, and return what they make.
-
-    Raises `CorpusError` when there is no word, `ValueError` when `vocab_size` has no room for all characters.
-    """
-    words = words_of(plan, counts)
-    if not words:
-        raise CorpusError("there is no text to train on: no word was found")
-    coded, tokens = _coded(plan, words)
-    if len(tokens) > plan.vocab_size:
-        raise ValueError(
-            f"vocab_size is {plan.vocab_size}; expected at least {len(tokens)}, the special tokens and all characters "
-            "(max_alphabet leaves out rare ones)"
-        )
-    learned = None if plan.score == "pmi" else _by_frequency(plan, coded, tokens, report)
-    ids, merges = _one_by_one(plan, coded, tokens, report) if learned is None else learned
-    report(Progress("merge", len(ids), len(ids), "tokens"))
-    return _spec(plan, ids, merges)
 
 
 @dataclass(frozen=True)
@@ -370,7 +283,7 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
             special_tokens=specials,
             rules=plan.rules,
             template=bert_template(specials),
-            model=WordPiece(ids[plan.unknown], _PREFIX),
+            model=WordPieceModel(ids[plan.unknown], _PREFIX),
         )
     for text in specials:
         del vocab[ids[text]]

@@ -35,11 +35,8 @@ def trained(kind: str, suffix: str, text: bytes, options: dict[str, str]) -> Pat
     if not path.exists():
         some = text[:_TRAINED_ON].decode("utf-8", "ignore").replace("\0", "")
         specials = _SPECIALS if kind == "wordpiece" else []
-        score: Any = "frequency" if kind == "wordpiece" else None
-        model: Any = kind
-        bbpe.train_from_iterator(
-            [some], int(options["vocab_size"]), model=model, score=score, special_tokens=specials
-        ).save(path)
+        model: Any = bbpe.WordPiece(score="frequency") if kind == "wordpiece" else kind
+        bbpe.train_from_iterator([some], int(options["vocab_size"]), model=model, special_tokens=specials).save(path)
     return path
 
 
@@ -112,7 +109,7 @@ def train_unigram_bbpe(_library: str, text: bytes, options: dict[str, str]) -> T
     import bbpe
 
     path, size = cleaned(text, options), int(options["vocab_size"])
-    return lambda: len(bbpe.train(path, size, model="unigram", threads=int(options["threads"])))
+    return lambda: len(bbpe.train(path, size, model="unigram", counting=bbpe.Counting(threads=int(options["threads"]))))
 
 
 @job("train_unigram", "sentencepiece")
@@ -139,7 +136,13 @@ def train_wordpiece_bbpe(_library: str, text: bytes, options: dict[str, str]) ->
 
     path, size, threads = written(text, options), int(options["vocab_size"]), int(options["threads"])
     return lambda: len(
-        bbpe.train(path, size, model="wordpiece", score="frequency", special_tokens=_SPECIALS, threads=threads)
+        bbpe.train(
+            path,
+            size,
+            model=bbpe.WordPiece(score="frequency"),
+            special_tokens=_SPECIALS,
+            counting=bbpe.Counting(threads=threads),
+        )
     )
 
 
@@ -149,7 +152,11 @@ def train_words_bbpe(_library: str, text: bytes, options: dict[str, str]) -> Tim
     import bbpe
 
     path, size, threads = written(text, options), int(options["vocab_size"]), int(options["threads"])
-    return lambda: len(bbpe.train(path, size, alphabet="chars", end_of_word="</w>", threads=threads))
+    return lambda: len(
+        bbpe.train(
+            path, size, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"), counting=bbpe.Counting(threads=threads)
+        )
+    )
 
 
 @job("train_wordpiece", "tokenizers")

@@ -323,12 +323,10 @@ def test_train_with_every_option(call: Call, tmp_path: Path) -> None:
     expected = bbpe.train(
         tmp_path / "corpus",
         310,
+        model=bbpe.BPE(min_frequency=2, max_token_length=5, tie_break="bytes"),
         pattern="cl100k",
         special_tokens=["<|endoftext|>", "<pad>"],
-        min_frequency=2,
-        max_token_length=5,
-        tie_break="bytes",
-        document="line",
+        counting=bbpe.Counting(document="line"),
     )
     found = bbpe.load(output, pattern="cl100k", special_tokens=expected.special_tokens)
     assert found == expected

@@ -47,7 +47,9 @@ def test_count_merge_train(call: Call, folder: Path) -> None:
     assert list(bbpe.load_counts("ab.parquet")) == list(right)
     status, out, _ = call("train", "--counts", "ab.parquet", "--vocab-size", 270, "-o", "t.json", "--quiet", "--json")
     assert status == 0
-    tok = bbpe.train(["a.txt", "b.txt"], 270, pattern="cl100k", special_tokens=["<s>"], document="line")
+    tok = bbpe.train(
+        ["a.txt", "b.txt"], 270, pattern="cl100k", special_tokens=["<s>"], counting=bbpe.Counting(document="line")
+    )
     assert bbpe.load("t.json") == tok
     assert json.loads(out)["fingerprint"] == tok.fingerprint
 

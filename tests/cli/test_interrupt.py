@@ -18,7 +18,7 @@ CHILD = """
 import itertools, os, random, signal, sys, threading, time
 import bbpe
 from bbpe import budget
-from bbpe.counting import settings
+from bbpe.counting import options as count_options
 
 phase, options = sys.argv[1], eval(sys.argv[2])
 sent = 0.0
@@ -38,7 +38,7 @@ def tell(progress):
 # a shell may have started us with the signal ignored, which children inherit
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # spills now and then, whatever the memory
-settings._BLOCK = 1 << 16
+count_options._BLOCK = 1 << 16
 budget.Budget.of = classmethod(lambda cls, limit, buffers: cls(1 << 40, 1 << 21))
 rng = random.Random(0)
 words = ["".join(rng.choices("abcdefghijklmnop", k=12)) for _ in range(150_000)]

@@ -27,12 +27,12 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 CHILD = """
 import errno, itertools, random, sys
 import bbpe
-from bbpe.counting import run, settings
+from bbpe.counting import count, options
 from bbpe.cli import main
 
 job, inputs, out = sys.argv[1:]
-settings._BLOCK = 1 << 16
-run._CHECKPOINT_SECONDS = 0.005
+options._BLOCK = 1 << 16
+count._CHECKPOINT_SECONDS = 0.005
 tokenizers = [bbpe.load(f"{inputs}/{name}.json") for name in "ab"]
 counts = [bbpe.load_counts(f"{inputs}/{name}.parquet") for name in "ab"]
 
@@ -213,10 +213,10 @@ def test_a_full_disk_leaves_whole_files(
 COUNTER = """
 import sys
 import bbpe
-from bbpe.counting import run, settings
+from bbpe.counting import count, options
 
-settings._BLOCK = 1 << 14
-run._CHECKPOINT_SECONDS = 0.005
+options._BLOCK = 1 << 14
+count._CHECKPOINT_SECONDS = 0.005
 inputs, folder, output = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from bbpe.core.cpu import Place, yield_cpu
-from bbpe.threads import together
+from bbpe.threads import run_threads
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
 
@@ -79,5 +79,5 @@ def test_threads_that_work_together_run_where_the_caller_may(allowed: set[int]) 
     for cpus in (allowed, {min(allowed)}, {max(allowed)}, allowed):
         os.sched_setaffinity(0, cpus)
         masks: list[set[int]] = []
-        together(lambda number, masks=masks: masks.append(os.sched_getaffinity(0)), 4, print)
+        run_threads(lambda number, masks=masks: masks.append(os.sched_getaffinity(0)), 4, print)
         assert masks == [cpus] * 4

@@ -19,8 +19,8 @@ import bbpe
 from bbpe import threads
 from bbpe.core.helper import Helper
 from bbpe.core.tasks import Tasks
-from bbpe.counting import workers
-from bbpe.threads import apart, imap, run, together
+from bbpe.counting import counter
+from bbpe.threads import imap, run, run_in_thread, run_threads
 
 TEXT = "héllo wörld 你好 some other words 12345 " * 60_000
 
@@ -106,7 +106,9 @@ CALLS: dict[str, Callable[[bbpe.Tokenizer, Path], object]] = {
     "count_from_iterator": lambda _, __: list(
         bbpe.count_from_iterator([TEXT[at : at + 90_000] for at in range(0, 900_000, 9_000)], pattern="gpt2", threads=3)
     ),
-    "unigram": lambda _, __: bbpe.train_from_iterator([TEXT[:9000]], 300, model="unigram", threads=3).spec.vocab,
+    "unigram": lambda _, __: (
+        bbpe.train_from_iterator([TEXT[:9000]], 300, model="unigram", counting=bbpe.Counting(threads=3)).spec.vocab
+    ),
 }
 
 
@@ -130,9 +132,9 @@ def test_maps_and_work_without_more_threads(few_threads: int) -> None:
     assert list(imap(lambda number: number**2, iter(range(200)), 3)) == [number**2 for number in range(200)]
     with pytest.raises(ZeroDivisionError):
         list(imap(lambda number: 1 // number, [1, 0, 1], 3))
-    assert apart(lambda: few_threads) == few_threads
+    assert run_in_thread(lambda: few_threads) == few_threads
     called: list[int] = []
-    together(called.append, 5, lambda error: pytest.fail(str(error)))
+    run_threads(called.append, 5, lambda error: pytest.fail(str(error)))
     assert sorted(called) == [0, 1, 2, 3, 4]
 
 
@@ -167,7 +169,7 @@ def test_an_error_while_an_error_is_told_reaches_the_caller(where: int) -> None:
         raise MemoryError("second")
 
     with pytest.raises(MemoryError, match="second"):
-        together(work, 3, stop)
+        run_threads(work, 3, stop)
     assert len(ended) == (0 if where == 0 else 2) + (2 if where == 0 else 0)
 
 
@@ -190,11 +192,11 @@ def test_a_count_ends_when_its_sums_cannot_be_kept(monkeypatch: pytest.MonkeyPat
     """Memory that runs out where a part is noted as done."""
     texts = [TEXT[at : at + 90_000] for at in range(0, 900_000, 9_000)]
 
-    class Full(workers.Summary):
-        def __add__(self, other: object) -> workers.Summary:
+    class Full(counter.Summary):
+        def __add__(self, other: object) -> counter.Summary:
             raise MemoryError("for want of memory")
 
-    monkeypatch.setattr(workers, "Summary", Full)
+    monkeypatch.setattr(counter, "Summary", Full)
     before = threading.active_count()
     with pytest.raises(MemoryError, match="for want of memory"):
         bbpe.count_from_iterator(texts, pattern="gpt2", threads=3)
@@ -223,7 +225,7 @@ def test_interrupted_work_is_stopped_and_waited_for() -> None:
         ended.set()
 
     with pytest.raises(KeyboardInterrupt):
-        apart(work, stopped.set)
+        run_in_thread(work, stopped.set)
     assert ended.is_set()
 
 

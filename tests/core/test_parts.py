@@ -21,7 +21,7 @@ from bbpe import threads
 from bbpe.core.encoder import Encoder
 from bbpe.core.parts import Parts
 from bbpe.core.tasks import Tasks
-from bbpe.threads import run, together
+from bbpe.threads import run, run_threads
 
 
 class _Text:
@@ -256,7 +256,7 @@ def test_a_thread_keeps_nothing_of_what_it_has_done() -> None:
 
     kept = Kept()
     gone = weakref.ref(kept)
-    together(kept.work, 2, print)
+    run_threads(kept.work, 2, print)
     del kept
     assert gone() is None
 
@@ -264,11 +264,11 @@ def test_a_thread_keeps_nothing_of_what_it_has_done() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_no_thread_waits_where_a_process_forks() -> None:
     """Python warns of those that are there, and a warning is an error here; the child has threads of its own."""
-    together(lambda number: None, 3, print)
+    run_threads(lambda number: None, 3, print)
     child = os.fork()
     if child == 0:
         found: list[int] = []
-        together(found.append, 3, print)
+        run_threads(found.append, 3, print)
         os._exit(0 if sorted(found) == [0, 1, 2] else 1)
     assert not threads._IDLE
     assert os.waitpid(child, 0)[1] == 0
@@ -278,5 +278,5 @@ def test_no_thread_waits_where_a_process_forks() -> None:
 def _idents(threads: int) -> list[int]:
     """The threads that work together."""
     found: list[int] = []
-    together(lambda number: found.append(threading.get_ident()), threads, print)
+    run_threads(lambda number: found.append(threading.get_ident()), threads, print)
     return found

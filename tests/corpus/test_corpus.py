@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bbpe.corpus.paths import corpus_paths
+from bbpe.corpus.files import corpus_paths
 from bbpe.errors import CorpusError
 
 

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from options import counting_options, train_options
 
 import bbpe
 from bbpe.cli import main
-from bbpe.corpus.kinds import kind_of
+from bbpe.corpus.files import kind_of
 
 ROWS = ["see my eyes", "dogs\n"]
 JSON_LINES = "".join(json.dumps({"id": 1, "text": text}) + "\n" for text in ROWS).encode()
@@ -34,11 +35,11 @@ def count(path: Path, **options: Any) -> dict[bytes, int]:
 
 
 def train(path: Path, **options: Any) -> list[tuple[bytes, bytes]]:
-    return bbpe.train(path, 260, **options).merges
+    return bbpe.train(path, 260, **train_options(**options)).merges
 
 
 def extend(path: Path, **options: Any) -> list[tuple[bytes, bytes]]:
-    return bbpe.extend(TOKENIZER, path, 2, **options).merges or []
+    return bbpe.extend(TOKENIZER, path, 2, **counting_options(**options)).merges or []
 
 
 def encode(path: Path, **options: Any) -> list[list[int]]:

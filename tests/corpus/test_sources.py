@@ -17,10 +17,10 @@ import pytest
 
 import bbpe
 from bbpe import reference
-from bbpe.corpus.chunks import Cutter, Place, Rules
-from bbpe.corpus.kinds import kind_of
+from bbpe.corpus.chunks import ChunkOptions, Cutter, Position
+from bbpe.corpus.files import file_of, kind_of
 from bbpe.corpus.sources import Reading
-from bbpe.counting import settings as count_settings
+from bbpe.counting import options as count_options
 from bbpe.counting.corpus_parts import Files
 from bbpe.splitting.patterns import get_pattern
 
@@ -50,7 +50,7 @@ def counted(path: Path, **options: Any) -> bbpe.PretokenCounts:
 @by_suffix
 @pytest.mark.parametrize("block", [1 << 20, 700])
 def test_text(suffix: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_settings, "_BLOCK", block)
+    monkeypatch.setattr(count_options, "_BLOCK", block)
     path = tmp_path / f"a.txt{suffix}"
     # two streams in one file are legal, and both count
     path.write_bytes(COMPRESSORS[suffix](TEXT) + COMPRESSORS[suffix](b" more"))
@@ -68,7 +68,7 @@ def test_jsonl(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path.write_bytes(COMPRESSORS[suffix](("\n".join(lines[:3]) + "\n\n \r\n" + "\n".join(lines[3:])).encode()))
     right = reference.count([text for text in texts if text is not None])
     for block in (1 << 20, 100, 1):
-        monkeypatch.setattr(count_settings, "_BLOCK", block)
+        monkeypatch.setattr(count_options, "_BLOCK", block)
         found = counted(path)
         assert dict(found) == right
         assert (found.summary.documents, found.summary.skipped) == (5, 1)
@@ -101,7 +101,7 @@ def test_parquet(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=300)
     right = reference.count([text for text in texts if text is not None])
     for block in (1 << 20, 100):
-        monkeypatch.setattr(count_settings, "_BLOCK", block)
+        monkeypatch.setattr(count_options, "_BLOCK", block)
         found = counted(tmp_path / "a.parquet", text_field="body")
         assert list(found) == list(right.items())
         assert (found.summary.documents, found.summary.skipped) == (703, 1)
@@ -142,7 +142,7 @@ def test_all_kinds_together_in_order(tmp_path: Path) -> None:
 
 
 def test_one_endless_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_settings, "_BLOCK", 1000)
+    monkeypatch.setattr(count_options, "_BLOCK", 1000)
     path = tmp_path / "a.txt"
     for text in (b"x" * 200_000, b"word " * 40_000, b"\n" * 50_000, "漢".encode() * 30_000, b" " * 50_000 + b"a"):
         path.write_bytes(text)
@@ -163,9 +163,10 @@ def test_reading_goes_on_at_any_place(name: str, tmp_path: Path) -> None:
     if name == "a.parquet":
         pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pa.table({"text": [f"text {n}" for n in range(2000)]}), tmp_path / name)
-    job = Files([tmp_path / name, tmp_path / "b.txt"], Reading(block=300))
-    cutter = Cutter(Rules(get_pattern("gpt2"), (b"<s>",), block=300))
-    chunks = list(cutter.chunks(job.sources(Place())))
+    options = ChunkOptions(get_pattern("gpt2"), (b"<s>",), reading=Reading(block=300))
+    job = Files([file_of(tmp_path / name), file_of(tmp_path / "b.txt")], options)
+    cutter = Cutter(options)
+    chunks = list(cutter.chunks(job.sources(Position())))
     assert len(chunks) > 4
     for number, chunk in enumerate(chunks):
         assert chunk.place is not None

@@ -18,8 +18,8 @@ import pytest
 
 import bbpe
 from bbpe import budget
-from bbpe.counting import run
-from bbpe.counting import settings as count_settings
+from bbpe.counting import count as count_module
+from bbpe.counting import options as count_options
 from bbpe.progress import Progress
 
 pytest.importorskip("pyarrow")
@@ -49,9 +49,9 @@ def corpus_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def states_in_quick_succession(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_settings, "_BLOCK", 3000)
-    monkeypatch.setattr(run, "_FILES_PART", 5000)
-    monkeypatch.setattr(run, "_CHECKPOINT_SECONDS", -1e9)
+    monkeypatch.setattr(count_options, "_BLOCK", 3000)
+    monkeypatch.setattr(count_module, "_FILES_PART", 5000)
+    monkeypatch.setattr(count_module, "_CHECKPOINT_SECONDS", -1e9)
 
 
 def killed_after(reports: int) -> Any:
@@ -181,10 +181,10 @@ def test_a_run_that_is_gone_is_named(corpus_folder: Path, tmp_path: Path) -> Non
 CHILD = """
 import sys
 import bbpe
-from bbpe.counting import run, settings
+from bbpe.counting import count, options
 
-settings._BLOCK = 1 << 16
-run._CHECKPOINT_SECONDS = 0.005
+options._BLOCK = 1 << 16
+count._CHECKPOINT_SECONDS = 0.005
 files, folder, output, memory = sys.argv[1:]
 print("begins", flush=True)
 counts = bbpe.count(files, pattern="gpt2", checkpoint=folder, max_memory=memory or None, threads=2)
@@ -232,4 +232,7 @@ def test_processes_count_the_same(corpus_folder: Path, processes: ProcessPoolExe
     of_texts = bbpe.count_from_iterator(texts, **options)
     assert list(bbpe.count_from_iterator(texts, **options, executor=processes)) == list(of_texts)
     tok = bbpe.train(corpus_folder, 400, special_tokens=["<s>"])
-    assert bbpe.train(corpus_folder, 400, special_tokens=["<s>"], executor=processes).merges == tok.merges
+    assert (
+        bbpe.train(corpus_folder, 400, special_tokens=["<s>"], counting=bbpe.Counting(executor=processes)).merges
+        == tok.merges
+    )

@@ -81,7 +81,7 @@ def test_a_state_that_does_not_fit_the_corpus_is_refused(half: Path, corpus: Pat
     for place in ({"source": 4}, {"source": 3, "text": 1}, {"source": 3, "byte": 1}, {"source": 0, "byte": 10**9}):
         state = {**record["state"], "place": {"source": 0, "text": 0, "byte": 0, **place}}
         path.write_bytes(sealed({**record, "state": state}))
-        with pytest.raises(bbpe.CorpusError, match=r"state\.json: Place\(.* is not in the corpus, of 3 sources"):
+        with pytest.raises(bbpe.CorpusError, match=r"state\.json: Position\(.* is not in the corpus, of 3 sources"):
             count(corpus, half)
     path.write_bytes(sealed({**record, "state": {**record["state"], "parts": 1024}}))
     with pytest.raises(bbpe.CorpusError, match=r"bbpe-run-.*: found \d+ parts, and .*state\.json says 1024"):

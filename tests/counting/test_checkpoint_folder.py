@@ -128,7 +128,7 @@ def test_a_folder_of_the_corpus_is_no_checkpoint(spelling: str, corpus: Path, tm
         with pytest.raises(bbpe.CorpusError, match=r"checkpoint folder is in the corpus.*; use another folder"):
             bbpe.count(files, pattern="gpt2", checkpoint=folder)  # type: ignore[arg-type]
     with pytest.raises(bbpe.CorpusError, match="checkpoint folder is in the corpus"):
-        bbpe.train(corpus, 260, checkpoint=folder)
+        bbpe.train(corpus, 260, counting=bbpe.Counting(checkpoint=folder))
     assert names_in(corpus) == before
 
 

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from options import model_options, train_options
 from split_cases import SCHEMES
 from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe import budget, reference
-from bbpe.counting import run
-from bbpe.counting import settings as count_settings
+from bbpe.counting import count as count_module
+from bbpe.counting import options as count_options
 
 WORDS = ["word", "Word", "1", "'s", "'ll", ".", "!", "é", "漢", "<|s|>", "<|s|>>", "\xff", "verylongword" * 3]
 BLANKS = [" ", "  ", "\n", "\r\n", "\n\n", "\t", "\u3000", "\x85"]
@@ -75,9 +76,9 @@ def texts_of(folder: Path) -> list[bytes]:
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(count_settings, "_BLOCK", size)
-    monkeypatch.setattr(run, "_FILES_PART", 4 * size)
-    monkeypatch.setattr(run, "_TEXTS_PART", 2 * size)
+    monkeypatch.setattr(count_options, "_BLOCK", size)
+    monkeypatch.setattr(count_module, "_FILES_PART", 4 * size)
+    monkeypatch.setattr(count_module, "_TEXTS_PART", 2 * size)
 
 
 @pytest.mark.parametrize("document", ["file", "line"])
@@ -165,9 +166,9 @@ def test_a_vocabulary_from_counts_is_the_one_from_text(files: Path, tmp_path: Pa
     loaded = bbpe.load_counts(tmp_path / "counts.parquet")
     for tie_break in ("ids", "bytes", "first"):
         options: dict[str, Any] = {"tie_break": tie_break}
-        tok = bbpe.train(files, 330, pattern="o200k", special_tokens=SPECIALS, **options)
+        tok = bbpe.train(files, 330, **train_options(pattern="o200k", special_tokens=SPECIALS, **options))
         for given in (counts, loaded):
-            again = bbpe.train_from_counts(given, 330, **options)
+            again = bbpe.train_from_counts(given, 330, **model_options(**options))
             assert again == tok
             assert again.merges == tok.merges
 
@@ -188,9 +189,9 @@ def test_long_pretokens_are_cut(pattern: str, tmp_path: Path, monkeypatch: pytes
         counts = bbpe.count(tmp_path / "a.txt", pattern=pattern, max_pretoken_bytes=4)
         assert dict(counts) == right
         assert counts.summary.cut == cut
-    assert bbpe.train(tmp_path / "a.txt", 300, pattern=pattern, max_pretoken_bytes=4).merges == (
-        bbpe.train_from_counts(counts, 300).merges
-    )
+    assert bbpe.train(
+        tmp_path / "a.txt", 300, pattern=pattern, counting=bbpe.Counting(max_pretoken_bytes=4)
+    ).merges == (bbpe.train_from_counts(counts, 300).merges)
 
 
 def test_what_is_not_counted_is_told(tmp_path: Path) -> None:
@@ -282,11 +283,11 @@ def test_spilling_changes_nothing(
     assert spilled + whole == whole + spilled
     assert spilled.most_common(5) == whole.most_common(5)
     assert list(spilled.scale(0.5)) == list(whole.scale(0.5))
-    tok = bbpe.train(files, 320, **options)
+    tok = bbpe.train(files, 320, **train_options(**options))
     room = budget.resident_bytes() + 10**9  # of a process that may hold more than that, under a sanitizer
-    assert bbpe.train(files, 320, **options, max_memory=room).merges == tok.merges
-    first = bbpe.train_from_counts(whole, 320, tie_break="first")
-    assert bbpe.train_from_counts(spilled, 320, tie_break="first").merges == first.merges
+    assert bbpe.train(files, 320, **train_options(**options, max_memory=room)).merges == tok.merges
+    first = bbpe.train_from_counts(whole, 320, model=bbpe.BPE(tie_break="first"))
+    assert bbpe.train_from_counts(spilled, 320, model=bbpe.BPE(tie_break="first")).merges == first.merges
 
 
 def test_spilling_by_an_executor(files: Path, monkeypatch: pytest.MonkeyPatch, threads_executor: Executor) -> None:
@@ -326,8 +327,8 @@ def test_merging_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pyte
     spilling(monkeypatch, 1 << 22)
     said = r"unique pretokens.*needs about.*sample=0\.\d+ should fit.*max_memory='"
     with pytest.raises(bbpe.MemoryLimitError, match=said):
-        bbpe.train_from_iterator(texts, 40_000, max_memory=base + (24 << 20))
-    assert len(bbpe.train_from_iterator(texts, 300, max_memory=base + (1 << 30)).merges) == 44
+        bbpe.train_from_iterator(texts, 40_000, counting=bbpe.Counting(max_memory=base + (24 << 20)))
+    assert len(bbpe.train_from_iterator(texts, 300, counting=bbpe.Counting(max_memory=base + (1 << 30))).merges) == 44
 
 
 # -- arguments -----------------------------------------------------------------------------------------

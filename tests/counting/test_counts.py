@@ -32,7 +32,7 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     again = bbpe.load_counts(tmp_path / "c.parquet")
     assert again == counts
     assert list(again) == list(counts)
-    assert (again.kind, again.summary, again.total) == (counts.kind, counts.summary, counts.total)
+    assert (again.spec, again.summary, again.total) == (counts.spec, counts.summary, counts.total)
     table = parquet.read_table(tmp_path / "c.parquet")
     assert table.schema.field("pretoken").type == pa.binary()
     assert table.schema.field("count").type == pa.uint64()
@@ -50,7 +50,7 @@ def test_counts_travel_between_processes() -> None:
     counts = counts_of(TEXTS, special_tokens=["<s>"])
     again = pickle.loads(pickle.dumps(counts))
     assert again == counts
-    assert (again.kind, again.summary) == (counts.kind, counts.summary)
+    assert (again.spec, again.summary) == (counts.spec, counts.summary)
     assert list(again + counts) == [(pretoken, 2 * count) for pretoken, count in counts]
 
 
@@ -59,7 +59,7 @@ def test_every_kind_of_pattern_is_kept(pattern: Any, tmp_path: Path) -> None:
     counts = counts_of(["ab 12 cd"], pattern=pattern)
     counts.save(tmp_path / "c.parquet")
     again = bbpe.load_counts(tmp_path / "c.parquet", pattern=pattern)
-    assert again.kind == counts.kind
+    assert again.spec == counts.spec
     assert list(again + counts) == [(pretoken, 2 * count) for pretoken, count in counts]
 
 
@@ -219,7 +219,7 @@ def test_an_error_while_saving_leaves_what_was_there(tmp_path: Path, monkeypatch
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bbpe.corpus.paths.rowfiles.Writer.write", fail)
+    monkeypatch.setattr("bbpe.corpus.rowfiles.Writer.write", fail)
     with pytest.raises(KeyboardInterrupt):
         counts_of(["other"]).save(path)
     assert path.read_bytes() == before

@@ -30,7 +30,7 @@ def saved(counts: bbpe.PretokenCounts, tmp_path: Path) -> Path:
 
 
 def facts_of(counts: bbpe.PretokenCounts) -> tuple[Any, ...]:
-    return list(counts), counts.kind, counts.summary
+    return list(counts), counts.spec, counts.summary
 
 
 @pytest.mark.parametrize("flips", [300, pytest.param(20_000, marks=pytest.mark.long)])

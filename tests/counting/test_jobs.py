@@ -10,20 +10,25 @@ import numpy as np
 import pytest
 
 from bbpe.core.count import PretokenTable
-from bbpe.corpus.chunks import Cutter, Place, Rules
+from bbpe.corpus.chunks import ChunkOptions, Cutter, Position
+from bbpe.corpus.files import file_of
 from bbpe.corpus.sources import Reading
-from bbpe.counting.corpus_parts import Files, PartCounter
-from bbpe.counting.counter import ChunkCounter
+from bbpe.counting.corpus_parts import Files
+from bbpe.counting.counter import PartCounter
 from bbpe.counting.counts import Document, Summary
-from bbpe.counting.settings import settings_of
+from bbpe.counting.options import Counting
 from bbpe.errors import CorpusError
 
 SPECIALS = ["<|s|>", "\n\n"]
 WORDS = ["word", "Word", "é", "漢", "漢字", "1", "'s", ".", "<|s|>", " ", " ", "\n", "\n\n", "\r\n", "\xff"]
 
 
-def rules_of(document: Document, block: int) -> Rules:
-    return replace(settings_of("gpt2", SPECIALS, document).rules(), block=block)
+def options_of(document: Document, block: int) -> ChunkOptions:
+    return replace(Counting(document=document).task("gpt2", SPECIALS).chunks, reading=Reading(block=block))
+
+
+def files_of(paths: list[Path], options: ChunkOptions) -> Files:
+    return Files([file_of(path) for path in paths], options)
 
 
 @pytest.mark.parametrize("document", ["file", "line"])
@@ -32,15 +37,15 @@ def test_a_block_is_counted_as_what_the_cutter_makes_of_it(document: Document, t
     for seed, path in enumerate(paths):
         text = "".join(random.Random(seed).choices(WORDS, k=50_000))
         path.write_bytes(text.encode("utf-8" if seed else "latin-1", "replace"))  # the latter is not UTF-8
-    rules, reading = rules_of(document, block), Reading(block=block)
-    counter, cutter = PartCounter(rules, reading), Cutter(rules)
+    options = options_of(document, block)
+    counter, cutter = PartCounter(options), Cutter(options)
     blocks = 0
-    for part in Files(paths, reading).pieces(Place(), rules, 2):
+    for part in files_of(paths, options).pieces(Position(), 2):
         table, right, summary = PretokenTable(), PretokenTable(), Summary()
         counted = counter.count(part, table)
-        sources = [(0, reading.texts(file, start=start, stop=stop)) for file, start, stop in part.ranges]
+        sources = [(0, options.reading.texts(file, start=start, stop=stop)) for file, start, stop in part.ranges]
         for chunk in cutter.chunks(sources):
-            summary += ChunkCounter(rules).count(chunk, right)
+            summary += PartCounter(options).count_chunk(chunk, right)
         assert (counted, table.items()) == (summary, right.items())
         blocks += part.ranges[0][2] is not None
     assert blocks > 20
@@ -50,10 +55,10 @@ def test_a_block_is_counted_as_what_the_cutter_makes_of_it(document: Document, t
 def test_a_file_of_another_size_is_an_error_wherever_it_is_read(lines: int, tmp_path: Path) -> None:
     path, block = tmp_path / "a.txt", 1 << 13
     path.write_bytes(b"some words\n" * 10_000)
-    rules, reading = rules_of("file", block), Reading(block=block)
-    first, *_, last = Files([path], reading).pieces(Place(), rules, 2)
+    options = options_of("file", block)
+    first, *_, last = files_of([path], options).pieces(Position(), 2)
     path.write_bytes(b"some words\n" * lines)
-    counter = PartCounter(rules, reading)
+    counter = PartCounter(options)
     # only the end of a file can show that it has grown
     for part in (first, last) if lines < 10_000 else (last,):
         with pytest.raises(CorpusError, match=rf"a\.txt: its size changed from 110000 to {11 * lines} bytes"):
@@ -64,7 +69,7 @@ def test_a_file_of_another_size_is_an_error_wherever_it_is_read(lines: int, tmp_
 def test_the_last_ranges_are_smaller(threads: int, tmp_path: Path) -> None:
     path, block = tmp_path / "a.txt", 1 << 16
     path.write_bytes(b"some words\n" * 100_000)
-    parts = list(Files([path], Reading(block=block)).pieces(Place(), rules_of("file", block), threads))
+    parts = list(files_of([path], options_of("file", block)).pieces(Position(), threads))
     ends = [part.read for part in parts]
     sizes = np.diff(ends, prepend=0)
     assert ends[-1] == path.stat().st_size

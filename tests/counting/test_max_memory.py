@@ -21,19 +21,20 @@ import bbpe
 from bbpe import reference
 from bbpe.core.count import PretokenTable
 from bbpe.corpus.chunks import Cutter
+from bbpe.corpus.files import file_of
 from bbpe.corpus.sources import Reading
 from bbpe.counting import corpus_parts
 from bbpe.counting.corpus_parts import Files
-from bbpe.counting.counter import ChunkCounter
+from bbpe.counting.counter import PartCounter
 from bbpe.counting.counts import Summary
-from bbpe.counting.settings import Settings, settings_of
+from bbpe.counting.options import Counting
 
 
 @pytest.fixture
 def most(monkeypatch: pytest.MonkeyPatch) -> int:
     """What memory leaves for one text, as if it were little."""
-    monkeypatch.setattr(Settings, "most", property(lambda self: 0 if self.max_memory is None else 20_000))
-    monkeypatch.setattr("bbpe.counting.settings._BLOCK", 4096)
+    monkeypatch.setattr(Counting, "most", property(lambda self: 0 if self.max_memory is None else 20_000))
+    monkeypatch.setattr("bbpe.counting.options._BLOCK", 4096)
     return 20_000
 
 
@@ -110,7 +111,7 @@ def test_long_texts_of_an_iterable_are_named(most: int) -> None:
     with pytest.raises(bbpe.MemoryLimitError, match=r"text 1, counted from 0, is longer than the 80.0 kB"):
         bbpe.count_from_iterator(texts, pattern="gpt2", max_memory="2GB")
     with pytest.raises(bbpe.MemoryLimitError, match="text 1,"):
-        bbpe.train_from_iterator(iter(texts), 260, max_memory="2GB")
+        bbpe.train_from_iterator(iter(texts), 260, counting=bbpe.Counting(max_memory="2GB"))
 
 
 @pytest.mark.parametrize("sizes", [[30_000], [10] * 600 + [40_000] + [10] * 600, [3000] * 100])
@@ -159,11 +160,12 @@ def test_windows_of_decompressors_are_bounded(suffix: str, most: int, tmp_path: 
 def test_places_of_a_forced_cut_are_not_taken_up(tmp_path: Path) -> None:
     """Nobody can go on within a pretoken; the places between stay good."""
     (tmp_path / "a.txt").write_bytes(b"a" * 50_000 + b" b" * 3000)
-    rules = replace(settings_of("gpt2", max_pretoken_bytes=100).rules(), block=2000, most=8000)
-    job, summary, table = Files([tmp_path / "a.txt"], Reading(block=2000)), Summary(), PretokenTable()
-    chunks = list(Cutter(rules).chunks(job.sources(corpus_parts.Place())))
+    task = Counting(max_pretoken_bytes=100).task("gpt2")
+    options = replace(task.chunks, reading=Reading(block=2000, most=8000))
+    job, summary, table = Files([file_of(tmp_path / "a.txt")], options), Summary(), PretokenTable()
+    chunks = list(Cutter(options).chunks(job.sources(corpus_parts.Position())))
     for chunk in chunks:
-        summary += ChunkCounter(rules).count(chunk, table)
+        summary += PartCounter(options).count_chunk(chunk, table)
     assert sum(chunk.place is None for chunk in chunks) > 3
     assert chunks[-2].place is not None
     assert (summary.cut, summary.bytes, table.items()[0]) == (1, 56_000, (b"a" * 100, 500))
@@ -280,7 +282,7 @@ def all_ways(tokens: Any) -> Iterator[Any]:
     yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens)
     yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens, model="unigram")
     yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens, model="wordpiece")
-    yield lambda: bbpe.train_from_iterator(["a b"], 300, special_tokens=tokens, alphabet="chars")
+    yield lambda: bbpe.train_from_iterator(["a b"], 300, model=bbpe.BPE(alphabet="chars"), special_tokens=tokens)
     yield lambda: bbpe.train_from_counts({"a": 1}, 300, special_tokens=tokens)
     yield lambda: bbpe.train([], 300, special_tokens=tokens)
     yield lambda: bbpe.count([], pattern="gpt2", special_tokens=tokens)

@@ -84,7 +84,7 @@ def test_other_models(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     texts = adversarial_strings(300, seed=12)
     check(bbpe.train_from_iterator(texts, 700, model="unigram"), texts)
     check(bbpe.train_from_iterator(texts, 700, model="wordpiece"), texts)
-    check(bbpe.train_from_iterator(texts, 700, alphabet="chars", end_of_word="</w>"), texts)
+    check(bbpe.train_from_iterator(texts, 700, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")), texts)
 
 
 @pytest.mark.parametrize("by_rank", [True, False])

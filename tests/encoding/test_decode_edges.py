@@ -77,7 +77,9 @@ def tok(request: pytest.FixtureRequest, tmp_path: Path) -> bbpe.Tokenizer:
         case "marked words":
             return marked_words(tmp_path / "t.json")
         case "</w>":
-            return bbpe.train_from_iterator(TEXTS, 60, alphabet="chars", end_of_word="</w>", special_tokens=["<s>"])
+            return bbpe.train_from_iterator(
+                TEXTS, 60, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"), special_tokens=["<s>"]
+            )
         case "unigram":
             return bbpe.train_from_iterator(TEXTS, 340, model="unigram", special_tokens=["<s>"])
         case "bpe model":
@@ -252,7 +254,7 @@ def test_tokens_by_every_name() -> None:
         bbpe.train_from_iterator(TEXTS, 300, special_tokens=["<s>", "\n\n"]),
         bbpe.train_from_iterator(TEXTS, 340, model="unigram", special_tokens=["<s>"]),
         bbpe.train_from_iterator(TEXTS, 60, model="wordpiece", special_tokens=["[PAD]"]),
-        bbpe.train_from_iterator(TEXTS, 60, alphabet="chars", end_of_word="</w>"),
+        bbpe.train_from_iterator(TEXTS, 60, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")),
     ):
         for key, token_id in tok.get_vocab().items():
             assert tok.token_to_id(key) == token_id

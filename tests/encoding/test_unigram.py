@@ -19,7 +19,7 @@ from unigram_truth import best, sum_of, ways
 
 import bbpe
 from bbpe.errors import VocabularyError
-from bbpe.spec.models import Unigram
+from bbpe.spec.models import UnigramModel
 from bbpe.spec.rules import Characters
 from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import PATTERNS
@@ -118,7 +118,7 @@ def made(scores: dict[str, float], *, is_float: bool = True, byte_fallback: bool
     """A tokenizer of tokens and scores, without rules."""
     first = 257 if byte_fallback else 1
     vocab = {first + number: token.encode() for number, token in enumerate(scores)}
-    model = Unigram((*[0.0] * first, *scores.values()), is_float)
+    model = UnigramModel((*[0.0] * first, *scores.values()), is_float)
     characters = Characters(tuple(range(1, 257)) if byte_fallback else (), 0, True, False)
     return bbpe.Tokenizer(
         make_spec(vocab, [], pattern=PATTERNS["none"], special_tokens={"<unk>": 0}, characters=characters, model=model)
@@ -225,7 +225,7 @@ def hf_tokenizer(tok: bbpe.Tokenizer, kind: str) -> Any:
     """HF's tokenizer of the same tokens and scores, with the rules of T5 or plain ones."""
     tokenizers = pytest.importorskip("tokenizers")
     spec = tok.spec
-    assert isinstance(spec.model, Unigram)
+    assert isinstance(spec.model, UnigramModel)
     keys = {token_id: token.decode().replace(" ", "\u2581") for token_id, token in spec.vocab.items()}
     keys.update({token_id: text for text, token_id in spec.special_tokens.items()})
     keys.update({token_id: f"<0x{byte:02X}>" for byte, token_id in enumerate(spec.characters.byte_ids)})

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from options import train_options
 from strings import adversarial_strings
 
 import bbpe
@@ -155,7 +156,7 @@ def test_the_engine_finds_the_words_of_the_rules(way: str, corpus: Callable[...,
     pattern, rules = WAYS[way]
     texts = [corpus(name, size) for name, size in (("en", 30_000), ("ja", 8_000), ("multi", 30_000))]
     texts.append("'s 'ſT 'LL <|ENDOFTEXT|><|ſtartoftext|>! a\u0345b!\u0345!")
-    tok = bbpe.train_from_iterator(texts, 3_000, alphabet="chars", end_of_word="</w>", max_alphabet=600)
+    tok = bbpe.train_from_iterator(texts, 3_000, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=600))
     spec = replace(tok.spec, rules=rules, pattern=get_pattern(pattern))
     fast = bbpe.Tokenizer(spec)
     # a rule that does nothing, and that the engine does not know
@@ -178,7 +179,9 @@ def test_the_engine_finds_the_words_of_the_rules(way: str, corpus: Callable[...,
 def test_every_character(way: str) -> None:
     """Those of the first two planes, but for what the `regex` package knows before the engine does."""
     pattern, rules = WAYS[way]
-    tok = bbpe.train_from_iterator(["ab ba a1 1a ! !a a! b! !!"], 60, alphabet="chars", end_of_word="</w>")
+    tok = bbpe.train_from_iterator(
+        ["ab ba a1 1a ! !a a! b! !!"], 60, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")
+    )
     spec = replace(tok.spec, rules=rules, pattern=get_pattern(pattern))
     fast = bbpe.Tokenizer(spec)
     slow = bbpe.Tokenizer(replace(spec, rules=replace(rules, normalizers=(*rules.normalizers, Strip(False, False)))))
@@ -197,7 +200,9 @@ def clip_file(text: str, path: Path) -> list[str]:
     """A vocabulary in CLIP's format that was learned of a text; returns its merges."""
     words = get_pattern("clip").split(text.lower())
     spelled = " ".join(bytes_to_alphabet(word.encode()) for word in words)
-    bbpe.train_from_iterator([spelled], 2_000, alphabet="chars", end_of_word="</w>").save(path.with_suffix(".codes"))
+    bbpe.train_from_iterator([spelled], 2_000, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")).save(
+        path.with_suffix(".codes")
+    )
     lines = path.with_suffix(".codes").read_text("utf-8").splitlines()[1:]
     path.write_text('"bpe_simple_vocab_16e6.txt#version: 0.2\n' + "".join(f"{line}\n" for line in lines), "utf-8")
     return lines
@@ -241,7 +246,7 @@ def test_clip_as_transformers(name: str, corpus: Callable[..., str], tmp_path: P
 
 def test_dropout_is_of_words(corpus: Callable[..., str]) -> None:
     text = corpus("en", 2_000)
-    tok = bbpe.train_from_iterator([text], 600, alphabet="chars", end_of_word="</w>")
+    tok = bbpe.train_from_iterator([text], 600, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"))
     slow = bbpe.Tokenizer(replace(tok.spec, rules=TextRules((Strip(False, False),))))
     symbols = [symbol for word in text.split() for symbol in (*word[:-1], word[-1] + "</w>")]
     for each in (tok, slow):
@@ -258,7 +263,7 @@ def test_dropout_is_of_words(corpus: Callable[..., str]) -> None:
 def test_words_leave_no_places() -> None:
     several: tuple[dict[str, Any], ...] = ({"model": "wordpiece"}, {"alphabet": "chars", "end_of_word": "</w>"})
     for options in several:
-        tok = bbpe.train_from_iterator(["low lower"], 40, **options)
+        tok = bbpe.train_from_iterator(["low lower"], 40, **train_options(**options))
         with pytest.raises(VocabularyError, match="have no places"):
             tok.encode_with_offsets("low low lower")
         for text in ("low low lower", "low low lower" * 1000):
@@ -301,6 +306,8 @@ def test_refused_beside_marks(name: str, tmp_path: Path) -> None:
 
 
 def test_a_rule_encoder_only_where_it_is_needed() -> None:
-    tok = bbpe.train_from_iterator(["low lower"], 40, alphabet="chars", end_of_word="</w>", lowercase=True)
+    tok = bbpe.train_from_iterator(
+        ["low lower"], 40, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", lowercase=True)
+    )
     assert not isinstance(tok._encoder, RuleEncoder)
     assert tok.encode("LOW") == tok.encode("low")

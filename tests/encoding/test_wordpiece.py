@@ -19,7 +19,7 @@ from bbpe.errors import VocabularyError
 from bbpe.pipeline.normalizers import normalizer
 from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.reference import word_pieces
-from bbpe.spec.models import WordPiece
+from bbpe.spec.models import WordPieceModel
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
 from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import PATTERNS
@@ -39,7 +39,7 @@ def trained() -> bbpe.Tokenizer:
 
 def small(words: str, **options: Any) -> bbpe.Tokenizer:
     keys = [*SPECIALS, *words.split()]
-    model = WordPiece(keys.index("[UNK]"), **options)
+    model = WordPieceModel(keys.index("[UNK]"), **options)
     specials = {text: number for number, text in enumerate(SPECIALS)}
     vocab = {number: key.encode() for number, key in enumerate(keys)}
     return bbpe.Tokenizer(
@@ -144,7 +144,7 @@ def test_corpora_as_hf(score: Any, corpus: Callable[..., str], tmp_path: Path) -
     hf = pytest.importorskip("tokenizers").Tokenizer
     corpora = {name: corpus(name, 2_000_000) for name in ("en", "code", "ja", "zh", "multi")}
     samples = [text[:300_000] for text in corpora.values()]
-    tok = bbpe.train_from_iterator(samples, 20_000, model="wordpiece", score=score, special_tokens=SPECIALS)
+    tok = bbpe.train_from_iterator(samples, 20_000, model=bbpe.WordPiece(score=score), special_tokens=SPECIALS)
     tok.save(tmp_path / "tokenizer.json")
     theirs = hf.from_file(str(tmp_path / "tokenizer.json"))
     for name, text in corpora.items():
@@ -159,7 +159,7 @@ def test_whole_corpora_as_hf(name: str, corpus: Callable[..., str], tmp_path: Pa
     """Every id of a corpus in one piece, as of a vocabulary of 30,000 that was learned from all of it."""
     hf = pytest.importorskip("tokenizers").Tokenizer
     text = corpus(name)
-    tok = bbpe.train_from_iterator([text], 30_000, model="wordpiece", score="frequency", special_tokens=SPECIALS)
+    tok = bbpe.train_from_iterator([text], 30_000, model=bbpe.WordPiece(score="frequency"), special_tokens=SPECIALS)
     tok.save(tmp_path / "tokenizer.json")
     theirs = hf.from_file(str(tmp_path / "tokenizer.json"))
     ids, done = tok.encode_to_numpy(text, threads=1), 0
@@ -223,11 +223,11 @@ def test_refused(trained: bbpe.Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="BERT's rules"):
         small("a b").save(tmp_path / "vocab.txt")
     with pytest.raises(VocabularyError, match="unknown token has id 9"):
-        make_spec({0: b"a"}, None, pattern=PATTERNS["none"], model=WordPiece(9))
+        make_spec({0: b"a"}, None, pattern=PATTERNS["none"], model=WordPieceModel(9))
     with pytest.raises(VocabularyError, match="no UTF-8"):
-        make_spec({0: b"\xff"}, None, pattern=PATTERNS["none"], model=WordPiece(0))
+        make_spec({0: b"\xff"}, None, pattern=PATTERNS["none"], model=WordPieceModel(0))
     with pytest.raises(VocabularyError, match="has no merges"):
-        make_spec({0: b"a"}, [(b"a", b"a")], pattern=PATTERNS["none"], model=WordPiece(0))
+        make_spec({0: b"a"}, [(b"a", b"a")], pattern=PATTERNS["none"], model=WordPieceModel(0))
     assert trained.merges == []
 
 

@@ -19,7 +19,7 @@ from bbpe.errors import VocabularyError
 from bbpe.formats.gguf.metadata import read_metadata
 from bbpe.pipeline import charsmap
 from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
-from bbpe.spec.models import Unigram, WordPiece
+from bbpe.spec.models import UnigramModel, WordPieceModel
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer, Characters
 from bbpe.spec.spec import TextRules, TokenizerSpec, make_spec
 from bbpe.splitting.clauses import UnknownClauseError, parse_clauses
@@ -40,11 +40,14 @@ def spec_of(vocab: dict[int, bytes], merges: Any = None, **options: Any) -> Toke
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"model": Unigram((0.0,), False)}, "vocabulary is one of characters"),
+        ({"model": UnigramModel((0.0,), False)}, "vocabulary is one of characters"),
         ({"characters": Characters((1, 0)), "merges": []}, "byte 0x01 and token b'a' have the same id 0"),
         ({"characters": WORDS, "merges": [], "special_tokens": {"x": 0}}, "'x' and token b'a' have the same id 0"),
         ({"characters": WORDS, "merges": [], "whole_pretokens": True}, "words of marked characters"),
-        ({"model": WordPiece(0), "special_tokens": {"x": 1}, "added_tokens": {"x": 1}}, "both a special and an added"),
+        (
+            {"model": WordPieceModel(0), "special_tokens": {"x": 1}, "added_tokens": {"x": 1}},
+            "both a special and an added",
+        ),
     ],
 )
 def test_specs(options: dict[str, Any], problem: str) -> None:
@@ -63,7 +66,7 @@ def test_two_tokens_of_one_rank() -> None:
 
 def wordpiece(vocab: dict[int, bytes], unknown: int = 0) -> TokenizerSpec:
     rules = TextRules((BertNormalizer(True, True, True, True),), None, (BertPreTokenizer(),))
-    return make_spec(vocab, None, pattern=PATTERNS["none"], rules=rules, model=WordPiece(unknown))
+    return make_spec(vocab, None, pattern=PATTERNS["none"], rules=rules, model=WordPieceModel(unknown))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +86,7 @@ def test_vocab_txt_of_wordpiece(spec: TokenizerSpec, problem: str, tmp_path: Pat
 def test_codes(tmp_path: Path) -> None:
     """Merges go and come back; no other model is written, and no merge that a line of two symbols cannot hold."""
     path = tmp_path / "x.codes"
-    tok = bbpe.train_from_iterator(TEXTS, 80, alphabet="chars", end_of_word="</w>")
+    tok = bbpe.train_from_iterator(TEXTS, 80, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"))
     tok.save(path)
     back = bbpe.load(path)
     assert back.merges == tok.merges
@@ -123,7 +126,7 @@ def test_unigram(change: Callable[[dict[str, Any]], object], problem: str, tmp_p
 def test_what_mutated_tokenizer_json_held(tmp_path: Path) -> None:
     """Found by mutating files: half a surrogate pair in a vocabulary of words, an unknown token that is an object."""
     path = tmp_path / "tokenizer.json"
-    words = bbpe.train_from_iterator(TEXTS, 80, alphabet="chars", end_of_word="</w>")
+    words = bbpe.train_from_iterator(TEXTS, 80, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"))
     for made in (bbpe.train_from_iterator(TEXTS, 80, model="wordpiece", special_tokens=["[UNK]"]), words):
         made.save(path)
         document = json.loads(path.read_bytes())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from options import train_options
 
 import bbpe
 from bbpe import formats
@@ -28,7 +29,7 @@ PROBES = ["", "see my dogs", "<s>see</s>", "a\nb \n", "a<|a b|>b", "\u6f22<x>\u6
 
 def trained(**options: Any) -> bbpe.Tokenizer:
     size = options.pop("vocab_size", 400)
-    return bbpe.train_from_iterator(TEXTS, size, **{"special_tokens": SPECIALS, **options})
+    return bbpe.train_from_iterator(TEXTS, size, **train_options(**{"special_tokens": SPECIALS, **options}))
 
 
 def same(one: bbpe.Tokenizer, other: bbpe.Tokenizer) -> None:
@@ -282,7 +283,7 @@ def test_special_tokens_that_no_file_holds(options: Options, token: str) -> None
         yield
 
     with pytest.raises(ValueError, match="special_tokens") as caught:
-        bbpe.train_from_iterator(corpus(), 400, special_tokens=["<s>", token], **options)
+        bbpe.train_from_iterator(corpus(), 400, **train_options(special_tokens=["<s>", token], **options))
     assert repr(token) in str(caught.value)
 
 

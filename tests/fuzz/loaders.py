@@ -34,7 +34,9 @@ def other_models() -> dict[str, bytes]:
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     made = {
         "wordpiece": bbpe.train_from_iterator(WORDS, 60, model="wordpiece", special_tokens=specials),
-        "words": bbpe.train_from_iterator(WORDS, 80, alphabet="chars", end_of_word="</w>", lowercase=True),
+        "words": bbpe.train_from_iterator(
+            WORDS, 80, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", lowercase=True)
+        ),
         "unigram": bbpe.train_from_iterator(WORDS, 300, model="unigram"),
     }
     found: dict[str, bytes] = {}

@@ -15,7 +15,7 @@ import pytest
 
 import bbpe
 from bbpe.spec.fingerprint import fingerprint
-from bbpe.spec.models import WordPiece
+from bbpe.spec.models import WordPieceModel
 from bbpe.spec.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
 from bbpe.spec.spec import TextRules, TokenizerSpec
 from bbpe.splitting.patterns import get_pattern
@@ -60,7 +60,7 @@ def test_a_merge_that_never_happens_does_not_count() -> None:
 
 BASE = bbpe.Tokenizer.from_merges(VOCAB, MERGES, pattern="gpt2", special_tokens={"<s>": 300}).spec
 WORDS = TokenizerSpec(
-    {0: b"[UNK]", 1: b"see", 2: b"##s"}, None, get_pattern("gpt2"), {}, {}, model=WordPiece(0)
+    {0: b"[UNK]", 1: b"see", 2: b"##s"}, None, get_pattern("gpt2"), {}, {}, model=WordPieceModel(0)
 )
 CHARACTERS = replace(
     BASE, vocab={256: b"a", 257: b"b", 258: b"ab"}, merges=((256, 257, 258),), characters=Characters((), 300)
@@ -79,9 +79,9 @@ CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
     (BASE, {"merges": ()}),
     (BASE, {"added_tokens": {"<t>": 301}}),
     (BASE, {"special_tokens": {}, "added_tokens": {"<s>": 300}}),
-    (WORDS, {"model": WordPiece(0, "@@")}),
-    (WORDS, {"model": WordPiece(0, cleanup=False)}),
-    (WORDS, {"model": WordPiece(0, max_characters=2)}),
+    (WORDS, {"model": WordPieceModel(0, "@@")}),
+    (WORDS, {"model": WordPieceModel(0, cleanup=False)}),
+    (WORDS, {"model": WordPieceModel(0, max_characters=2)}),
     (CHARACTERS, {"merges": ()}),
     (CHARACTERS, {"characters": Characters((), 300, True)}),
     (CHARACTERS, {"characters": Characters((), 300, marks_blanks=True)}),

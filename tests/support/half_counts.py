@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe.counting import run
-from bbpe.counting import settings as count_settings
+from bbpe.counting import count as count_module
+from bbpe.counting import options as count_options
 from bbpe.progress import Progress
 
 
@@ -21,8 +21,8 @@ class KilledError(Exception):
 
 def save_states_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a state saved after each of many small blocks."""
-    monkeypatch.setattr(count_settings, "_BLOCK", 3000)
-    monkeypatch.setattr(run, "_CHECKPOINT_SECONDS", -1e9)
+    monkeypatch.setattr(count_options, "_BLOCK", 3000)
+    monkeypatch.setattr(count_module, "_CHECKPOINT_SECONDS", -1e9)
 
 
 def make_corpus(folder: Path) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from options import model_options
 from strings import adversarial_strings
 from vocabularies import MERGES, small_spec, vocab_of
 
@@ -82,8 +83,10 @@ def test_the_corpus_of_the_first_training_gives_what_one_training_gives(pattern,
     counts = counts_of(TEXTS, pattern)
     options = {"tie_break": tie_break, "min_frequency": 2, "max_token_length": 12}
     for first, second in ((256, 300), (300, 500), (480, 500)):
-        whole = bbpe.train_from_counts(counts, second, **options)
-        extended = bbpe.extend(bbpe.train_from_counts(counts, first, **options), counts, second - first, **options)
+        whole = bbpe.train_from_counts(counts, second, **model_options(**options))
+        extended = bbpe.extend(
+            bbpe.train_from_counts(counts, first, **model_options(**options)), counts, second - first, **options
+        )
         assert extended == whole
         assert extended.merges == whole.merges
 
@@ -146,10 +149,12 @@ def test_others_load_them(request, tmp_path, name):
 @pytest.mark.parametrize("tie_break", TIES)
 def test_the_last_merges_go(tie_break):
     counts = counts_of(TEXTS)
-    whole = bbpe.train_from_counts(counts, 502, special_tokens=["<s>", "<t>"], tie_break=tie_break)
+    whole = bbpe.train_from_counts(counts, 502, model=bbpe.BPE(tie_break=tie_break), special_tokens=["<s>", "<t>"])
     for keep in (258, 259, 300, 501, 502):
         less, new_ids = bbpe.prune(whole, keep=keep)
-        expected = bbpe.train_from_counts(counts, keep, special_tokens=["<s>", "<t>"], tie_break=tie_break)
+        expected = bbpe.train_from_counts(
+            counts, keep, model=bbpe.BPE(tie_break=tie_break), special_tokens=["<s>", "<t>"]
+        )
         assert less == expected
         assert less.merges == expected.merges
         assert new_ids.dtype == np.int64

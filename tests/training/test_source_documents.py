@@ -68,14 +68,18 @@ def merge(symbols: list[bytes], pair: Pair) -> list[bytes]:
 def test_merges_of_the_demonstration_corpora(name: str, merge_count: int) -> None:
     texts = CORPORA[name]
     expected = naive_merges(word_counts(texts), merge_count)
-    trained = bbpe.train_from_iterator(texts, 256 + merge_count, pattern="whitespace", tie_break="first")
+    trained = bbpe.train_from_iterator(
+        texts, 256 + merge_count, model=bbpe.BPE(tie_break="first"), pattern="whitespace"
+    )
     assert trained.merges == expected
-    counted = bbpe.train_from_counts(word_counts(texts), 256 + merge_count, pattern="whitespace", tie_break="first")
+    counted = bbpe.train_from_counts(
+        word_counts(texts), 256 + merge_count, model=bbpe.BPE(tie_break="first"), pattern="whitespace"
+    )
     assert counted.merges == expected
 
 
 def test_every_word_becomes_one_token_in_the_end() -> None:
-    trained = bbpe.train_from_iterator(APPLES, 1000, pattern="whitespace", tie_break="first")
+    trained = bbpe.train_from_iterator(APPLES, 1000, model=bbpe.BPE(tie_break="first"), pattern="whitespace")
     assert [len(trained.encode(word)) for word in word_counts(APPLES)] == [1] * len(word_counts(APPLES))
 
 
@@ -84,5 +88,5 @@ def test_merges_of_random_words(seed: int) -> None:
     chance = random.Random(seed)
     words = ["".join(chance.choices("aab学", k=chance.randrange(1, 9))) for _ in range(chance.randrange(1, 60))]
     texts = [" ".join(words[start : start + 7]) for start in range(0, len(words), 7)]
-    trained = bbpe.train_from_iterator(texts, 330, pattern="whitespace", tie_break="first")
+    trained = bbpe.train_from_iterator(texts, 330, model=bbpe.BPE(tie_break="first"), pattern="whitespace")
     assert trained.merges == naive_merges(word_counts(texts), 330 - 256)

@@ -13,11 +13,12 @@ import pytest
 from hf_merges import documents, merges_by_hf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from options import model_options, train_options
 from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe import reference
-from bbpe.counting import settings as count_settings
+from bbpe.counting import options as count_options
 from bbpe.progress import Progress
 from bbpe.text import BYTE_ORDER
 
@@ -38,9 +39,9 @@ def same(texts: Sequence[str | bytes], vocab_size: int, **options: Any) -> None:
     how_to_count = {name: options[name] for name in ("pattern", "special_tokens") if name in options}
     if not reference.count(texts, **how_to_count):
         with pytest.raises(bbpe.CorpusError):
-            bbpe.train_from_iterator(texts, vocab_size, **options)
+            bbpe.train_from_iterator(texts, vocab_size, **train_options(**options))
         return
-    tok = bbpe.train_from_iterator(texts, vocab_size, **options)
+    tok = bbpe.train_from_iterator(texts, vocab_size, **train_options(**options))
     assert tok.merges == expected, (texts, vocab_size, options)
     tokens = [*(bytes((byte,)) for byte in BYTE_ORDER), *(left + right for left, right in expected)]
     specials = options.get("special_tokens", ())
@@ -110,9 +111,9 @@ def test_from_counts(tie_break: str) -> None:
             counts = {word.encode(): rng.randint(0, 5) * scale + rng.randint(0, 1) for word in words}
             options: dict[str, Any] = {"tie_break": tie_break, "min_frequency": rng.choice([1, 2, scale, 3 * scale])}
             expected = reference.train_from_counts(counts, 30, **options)
-            assert bbpe.train_from_counts(counts, 286, **options).merges == expected
+            assert bbpe.train_from_counts(counts, 286, **model_options(**options)).merges == expected
             as_strings = {word.decode(): count for word, count in counts.items()}
-            assert bbpe.train_from_counts(as_strings, 286, **options).merges == expected
+            assert bbpe.train_from_counts(as_strings, 286, **model_options(**options)).merges == expected
 
 
 def test_counts_differ_beyond_32_and_53_bits() -> None:
@@ -152,8 +153,11 @@ def test_documents(document: str, pattern: str, tmp_path: Path) -> None:
             (tmp_path / f"{i}.txt").write_bytes(text.encode())
         parts = texts if document == "file" else [line for text in texts for line in split_lines(text)]
         expected = reference.train(parts, 290, pattern=pattern)
-        assert bbpe.train(tmp_path, 290, pattern=pattern, document=document).merges == expected
-        assert bbpe.train_from_iterator(texts, 290, pattern=pattern, document=document).merges == expected
+        assert bbpe.train(tmp_path, 290, pattern=pattern, counting=bbpe.Counting(document=document)).merges == expected
+        assert (
+            bbpe.train_from_iterator(texts, 290, pattern=pattern, counting=bbpe.Counting(document=document)).merges
+            == expected
+        )
 
 
 @pytest.mark.parametrize("tie_break", TIES)
@@ -168,8 +172,10 @@ def test_regions_and_threads_change_nothing(document: str, tie_break: str, monke
         expected = reference.train(parts, 300, **options)
         for threads in (1, 4):
             with monkeypatch.context() as patch:
-                patch.setattr(count_settings, "_BLOCK", size)
-                tok = bbpe.train_from_iterator(texts, 300, document=document, threads=threads, **options)
+                patch.setattr(count_options, "_BLOCK", size)
+                tok = bbpe.train_from_iterator(
+                    texts, 300, **train_options(document=document, threads=threads, **options)
+                )
             assert tok.merges == expected, (size, threads)
 
 
@@ -222,7 +228,7 @@ def test_exhausted_corpora_as_hf() -> None:
 
 
 def test_early_stop_puts_special_tokens_after_the_last_merge() -> None:
-    tok = bbpe.train_from_iterator(["ab ab"], 1_000, special_tokens=["<a>", "<b>"], min_frequency=2)
+    tok = bbpe.train_from_iterator(["ab ab"], 1_000, model=bbpe.BPE(min_frequency=2), special_tokens=["<a>", "<b>"])
     assert tok.merges == [(b"a", b"b")]
     assert tok.special_tokens == {"<a>": 257, "<b>": 258}
     assert tok.vocab_size == 259
@@ -230,8 +236,11 @@ def test_early_stop_puts_special_tokens_after_the_last_merge() -> None:
 
 def test_training_is_deterministic(corpus: Callable[..., str]) -> None:
     text = corpus("en", 300_000)
-    first = bbpe.train_from_iterator([text], 2_000, threads=1)
-    assert all(bbpe.train_from_iterator([text], 2_000, threads=n).merges == first.merges for n in (None, 1, 3))
+    first = bbpe.train_from_iterator([text], 2_000, counting=bbpe.Counting(threads=1))
+    assert all(
+        bbpe.train_from_iterator([text], 2_000, counting=bbpe.Counting(threads=n)).merges == first.merges
+        for n in (None, 1, 3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,7 +263,7 @@ def test_training_is_deterministic(corpus: Callable[..., str]) -> None:
 )
 def test_bad_values(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        bbpe.train_from_iterator(["text"], **{"vocab_size": 300, **options})
+        bbpe.train_from_iterator(["text"], **train_options(**{"vocab_size": 300, **options}))
 
 
 @pytest.mark.parametrize(
@@ -275,7 +284,7 @@ def test_bad_values(options: dict[str, Any]) -> None:
 )
 def test_wrong_types(options: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)) as caught:
-        bbpe.train_from_iterator(["text"], **{"vocab_size": 300, **options})
+        bbpe.train_from_iterator(["text"], **train_options(**{"vocab_size": 300, **options}))
     assert caught.type is TypeError or "tie_break" in options
 
 
@@ -306,7 +315,7 @@ def test_a_file_that_is_not_utf8_is_kept_as_bytes(tmp_path: Path) -> None:
 
 def test_progress_is_reported() -> None:
     seen: list[Progress] = []
-    bbpe.train_from_iterator(["low lower lowest"] * 3, 260, progress=seen.append)
+    bbpe.train_from_iterator(["low lower lowest"] * 3, 260, counting=bbpe.Counting(progress=seen.append))
     assert {report.phase for report in seen} >= {"count", "merge"}
     assert seen[-1] == Progress("merge", 4, 4, "merges")
     assert all(report.total is None or report.done <= report.total for report in seen)
@@ -321,7 +330,7 @@ def test_ctrl_c_in_progress_leaves_nothing(phase: str, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("low lower lowest")
     with pytest.raises(KeyboardInterrupt):
-        bbpe.train(text, 260, progress=interrupt)
+        bbpe.train(text, 260, counting=bbpe.Counting(progress=interrupt))
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
     assert len(bbpe.train(text, 260).merges) == 4
 
@@ -330,7 +339,9 @@ def test_ctrl_c_in_progress_leaves_nothing(phase: str, tmp_path: Path) -> None:
 def test_vocabularies_are_padded_with_reserved_tokens(multiple: int, tmp_path: Path) -> None:
     specials = ["<s>", "<|reserved_1|>"]
     plain = bbpe.train_from_iterator(["low lower lowest"], 270, special_tokens=specials)
-    tok = bbpe.train_from_iterator(["low lower lowest"], 270, special_tokens=specials, pad_vocab_to=multiple)
+    tok = bbpe.train_from_iterator(
+        ["low lower lowest"], 270, model=bbpe.BPE(pad_vocab_to=multiple), special_tokens=specials
+    )
     assert tok.merges == plain.merges
     assert tok.vocab_size == -(-plain.vocab_size // multiple) * multiple == len(tok)
     assert dict(list(tok.special_tokens.items())[:2]) == dict(plain.special_tokens)
@@ -344,4 +355,4 @@ def test_vocabularies_are_padded_with_reserved_tokens(multiple: int, tmp_path: P
 @pytest.mark.parametrize("padding", [0, -1, 2.0])
 def test_paddings_that_are_none(padding: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="pad_vocab_to"):
-        bbpe.train_from_counts({"ab": 1}, 300, pad_vocab_to=padding)
+        bbpe.train_from_counts({"ab": 1}, 300, model=bbpe.BPE(pad_vocab_to=padding))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from options import train_options
 
 import bbpe
 from bbpe.cli import main
@@ -30,7 +31,7 @@ TEXTS = [
 
 
 def trained(texts: Sequence[str | bytes], size: int, **options: Any) -> bbpe.Tokenizer:
-    return bbpe.train_from_iterator(texts, size, alphabet="chars", **options)
+    return bbpe.train_from_iterator(texts, size, **train_options(alphabet="chars", **options))
 
 
 def hf_trained(texts: Sequence[str], size: int, special_tokens: Sequence[str] = ("<unk>",), **options: Any) -> Any:
@@ -196,8 +197,8 @@ def test_bytes_files_and_threads_agree(corpus: Callable[..., str], tmp_path: Pat
     one = trained([text], 1_500, max_alphabet=500)
     assert one == trained([text.encode()], 1_500, max_alphabet=500)
     for threads in (1, 2):
-        assert one == bbpe.train(tmp_path / "a.txt", 1_500, threads=threads, **options)
-    lines = bbpe.train(tmp_path / "a.txt", 1_500, document="line", **options)
+        assert one == bbpe.train(tmp_path / "a.txt", 1_500, **train_options(threads=threads, **options))
+    lines = bbpe.train(tmp_path / "a.txt", 1_500, **train_options(document="line", **options))
     assert lines == trained(re.findall(r"[^\n]*\n|[^\n]+", text), 1_500, max_alphabet=500)
 
 
@@ -211,9 +212,11 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     for name, more in (("a", ()), ("b", ("--word-start", "\u2581")), ("c", ("--tie-break", "strings"))):
         status, errors = call(*options, *more, "-o", tmp_path / f"{name}.json")
         assert status == 0, errors
-    plain = bbpe.train(tmp_path / "a.txt", 40, alphabet="chars")
+    plain = bbpe.train(tmp_path / "a.txt", 40, model=bbpe.BPE(alphabet="chars"))
     assert bbpe.load(tmp_path / "a.json") == bbpe.load(tmp_path / "b.json") == plain
-    assert bbpe.load(tmp_path / "c.json") == bbpe.train(tmp_path / "a.txt", 40, alphabet="chars", tie_break="strings")
+    assert bbpe.load(tmp_path / "c.json") == bbpe.train(
+        tmp_path / "a.txt", 40, model=bbpe.BPE(alphabet="chars", tie_break="strings")
+    )
     status, errors = call(*options, "--word-start", "_", "-o", tmp_path / "d.json")
     assert status != 0
     assert "word_start is '_'" in errors

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from options import train_options
 
 import bbpe
 from bbpe.core.train_words import FrequencyTrainer, WordTrainer
@@ -44,7 +45,7 @@ def learned_by_strings(words: Mapping[str, int], end: str, most: int = 1 << 30) 
 def trained(words: Mapping[str, int], end: str, **options: Any) -> list[tuple[str, str]]:
     """Return the merges that training learns of a text with these words."""
     text = " ".join(word for word, count in words.items() for _ in range(count))
-    tok = bbpe.train_from_iterator([text], 100_000, alphabet="chars", end_of_word=end, **options)
+    tok = bbpe.train_from_iterator([text], 100_000, **train_options(alphabet="chars", end_of_word=end, **options))
     return [(left.decode(), right.decode()) for left, right in tok.merges]
 
 
@@ -90,12 +91,15 @@ def test_real_text(corpus: Callable[..., str]) -> None:
 def test_the_rule_is_named_and_the_default(tmp_path: Path) -> None:
     """In "at on", all counts are 1: 'o' is greater than 'a', and has the higher id."""
     options: dict[str, Any] = {"alphabet": "chars", "end_of_word": "</w>"}
-    default = bbpe.train_from_iterator(["at on"], 100, **options)
-    assert default == bbpe.train_from_iterator(["at on"], 100, tie_break="strings", **options)
+    default = bbpe.train_from_iterator(["at on"], 100, **train_options(**options))
+    assert default == bbpe.train_from_iterator(["at on"], 100, **train_options(tie_break="strings", **options))
     assert default.merges == [(b"o", b"n</w>"), (b"a", b"t</w>")]
-    assert bbpe.train_from_iterator(["at on"], 100, tie_break="ids", **options).merges == default.merges[::-1]
+    assert (
+        bbpe.train_from_iterator(["at on"], 100, **train_options(tie_break="ids", **options)).merges
+        == default.merges[::-1]
+    )
     (tmp_path / "a.txt").write_text("at on")
-    assert bbpe.train(tmp_path / "a.txt", 100, **options) == default
+    assert bbpe.train(tmp_path / "a.txt", 100, **train_options(**options)) == default
     default.save(tmp_path / "x.codes")
     assert (tmp_path / "x.codes").read_text().split("\n") == ["#version: 0.2", "o n</w>", "a t</w>", ""]
 
@@ -104,7 +108,7 @@ def test_counts_and_extending_refuse_the_rule() -> None:
     """They are of bytes."""
     counts = bbpe.count_from_iterator(["at on"], pattern="gpt2")
     for learn in (
-        lambda: bbpe.train_from_counts(counts, 260, tie_break="strings"),
+        lambda: bbpe.train_from_counts(counts, 260, model=bbpe.BPE(tie_break="strings")),
         lambda: bbpe.extend(bbpe.train_from_counts(counts, 257), counts, add=1, tie_break="strings"),
     ):
         with pytest.raises(ValueError, match="tie_break is 'strings'; expected one of 'ids', 'bytes', 'first'"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from options import train_options
 
 import bbpe
 from bbpe.core.train_words import FrequencyTrainer, WordTrainer
@@ -95,7 +96,7 @@ def test_refuses_words_that_are_none() -> None:
 )
 def test_two_merges_of_one_token(text: str, options: dict[str, Any]) -> None:
     """Where a text holds a mark or a special token, what merges make may be there already, and keeps its id."""
-    tok = bbpe.train_from_iterator([text], 60, **options)
+    tok = bbpe.train_from_iterator([text], 60, **train_options(**options))
     prefix = "##" if options.get("model") else ""
     words: dict[str, int] = {}
     for word in text.split():
@@ -119,7 +120,7 @@ def test_a_corpus_as_counted_anew(score: Any, corpus: Callable[..., str]) -> Non
     for word in text.split():
         words[word] = words.get(word, 0) + 1
     options = {"model": "wordpiece", "score": score, "pattern": "whitespace", "lowercase": False}
-    tok = bbpe.train_from_iterator([text], 160, **options)  # type: ignore[arg-type]
+    tok = bbpe.train_from_iterator([text], 160, **train_options(**options))  # type: ignore[arg-type]
     symbols = sorted({word[0] for word in words} | {"##" + char for word in words for char in word[1:]})
     ids = {symbol: number for number, symbol in enumerate(symbols, 1)}
     coded = [([ids[word[0]], *(ids["##" + char] for char in word[1:])], count) for word, count in words.items()]
@@ -139,14 +140,14 @@ def test_wordpiece() -> None:
     assert tok.tokenize("hugs")[0].startswith("h")
     assert tok.token_to_id("[UNK]") == 0
     assert tok.encode("中") == [0]
-    assert bbpe.train_from_iterator([TEXT] * 2, 40, model="wordpiece", min_frequency=100).vocab_size < 40
+    assert bbpe.train_from_iterator([TEXT] * 2, 40, model=bbpe.WordPiece(min_frequency=100)).vocab_size < 40
 
 
 def test_chinese() -> None:
     pieces = bbpe.train_from_iterator([CHINESE], 60, model="wordpiece", special_tokens=["[PAD]", "[UNK]"])
     assert pieces.tokenize("我爱北京") == ["我", "爱", "北", "京"]
     assert pieces.decode(pieces.encode("北京")) == "北 京"
-    tok = bbpe.train_from_iterator([CHINESE], 80, alphabet="chars", end_of_word="</w>", min_frequency=2)
+    tok = bbpe.train_from_iterator([CHINESE], 80, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", min_frequency=2))
     assert tok.tokenize("自然语言 天安门") == ["自然语", "言</w>", "天安", "门</w>"]
     assert tok.tokenize(CHINESE) == slow_words(tok, CHINESE)
     assert tok.decode(tok.encode("我爱北京 天安门")) == "我爱北京 天安门"
@@ -158,9 +159,11 @@ def test_chinese() -> None:
 def test_the_documents_example() -> None:
     """The text of Sennrich et al., lower-cased words between white space, `</w>` behind each."""
     tok = bbpe.train_from_iterator(
-        [TEXT.title()], 30, model="bpe", alphabet="chars", end_of_word="</w>", pattern="whitespace", lowercase=True,
-        unk_token="<unk>",
-    )  # fmt: skip
+        [TEXT.title()],
+        30,
+        model=bbpe.BPE(alphabet="chars", end_of_word="</w>", lowercase=True, unk_token="<unk>"),
+        pattern="whitespace",
+    )
     assert tok.merges[:3] == [(b"s", b"t</w>"), (b"e", b"st</w>"), (b"l", b"o")]
     assert tok.tokenize("low newer") == ["low</w>", "ne", "wer</w>"]
     assert tok.decode(tok.encode("Low  newest\nlow")) == "low newest low"
@@ -172,7 +175,7 @@ def test_the_documents_example() -> None:
 
 def test_a_character_that_ends_no_word() -> None:
     """A symbol and the same at the end of a word are two; one that has no token is unknown, and only that one."""
-    tok = bbpe.train_from_iterator(["ab ab cab"], 20, alphabet="chars", end_of_word="</w>")
+    tok = bbpe.train_from_iterator(["ab ab cab"], 20, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"))
     assert tok.tokenize("ab b") == ["ab</w>", "b</w>"]
     assert tok.tokenize("ba") == ["<unk>", "<unk>"]
     assert tok.tokenize("xc\u00e9ab") == ["<unk>", "c", "<unk>", "ab</w>"]
@@ -199,7 +202,9 @@ def slow_words(tok: bbpe.Tokenizer, text: str) -> list[str]:
 
 def test_words_as_defined(corpus: Callable[..., str], tmp_path: Path) -> None:
     text = corpus("multi", 60_000)
-    tok = bbpe.train_from_iterator([text[:20_000]], 2_000, alphabet="chars", end_of_word="</w>", max_alphabet=300)
+    tok = bbpe.train_from_iterator(
+        [text[:20_000]], 2_000, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=300)
+    )
     assert tok.tokenize(text) == slow_words(tok, text)
     tok.save(tmp_path / "tokenizer.json")
     assert bbpe.load(tmp_path / "tokenizer.json") == tok
@@ -211,7 +216,9 @@ def test_words_as_defined(corpus: Callable[..., str], tmp_path: Path) -> None:
 def test_codes(corpus: Callable[..., str], tmp_path: Path) -> None:
     apply_bpe = pytest.importorskip("subword_nmt.apply_bpe")
     text = corpus("en", 60_000)
-    bbpe.train_from_iterator([text], 2_000, alphabet="chars", end_of_word="</w>").save(tmp_path / "x.codes")
+    bbpe.train_from_iterator([text], 2_000, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")).save(
+        tmp_path / "x.codes"
+    )
     tok = bbpe.load(tmp_path / "x.codes")
     with (tmp_path / "x.codes").open(encoding="utf-8") as file:
         theirs = apply_bpe.BPE(file)
@@ -266,14 +273,9 @@ def test_broken_codes(text: str, tmp_path: Path) -> None:
     [
         ({"model": "runes"}, "model is 'runes'"),
         ({"alphabet": "words"}, "alphabet is 'words'"),
-        ({"model": "wordpiece", "alphabet": "bytes"}, "WordPiece is of characters"),
-        ({"model": "wordpiece", "end_of_word": "</w>"}, "end_of_word"),
         ({"model": "wordpiece", "score": "loss"}, "score is 'loss'"),
-        ({"alphabet": "chars", "end_of_word": "</w>", "score": "pmi"}, "score is 'pmi'"),
-        ({"end_of_word": "</w>"}, "end_of_word is given"),
-        ({"word_start": "\u2581"}, "word_start is given"),
-        ({"model": "unigram", "word_start": "\u2581"}, "word_start is given"),
-        ({"model": "wordpiece", "word_start": "\u2581"}, "word_start is '\u2581'; WordPiece marks"),
+        ({"end_of_word": "</w>"}, "BPE.end_of_word is '</w>'; expected it with alphabet='chars' alone"),
+        ({"word_start": "\u2581"}, "BPE.word_start is '\u2581'; expected it with"),
         ({"alphabet": "chars", "word_start": "_"}, r"word_start is '_'; expected '\u2581' \(U\+2581\)"),
         ({"alphabet": "chars", "word_start": ""}, "word_start is ''"),
         ({"alphabet": "chars", "word_start": "\u2581", "end_of_word": "</w>"}, "'</w>' and word_start .* one of them"),
@@ -287,17 +289,15 @@ def test_broken_codes(text: str, tmp_path: Path) -> None:
         ({"alphabet": "chars", "end_of_word": "</w>", "tie_break": "first"}, "'first'; expected 'strings' or 'ids'"),
         ({"alphabet": "chars", "tie_break": "bytes"}, "tie_break is 'bytes'; expected 'strings' or 'ids'"),
         ({"tie_break": "strings"}, r"tie_break is 'strings'; expected .* \('strings' is for alphabet='chars'\)"),
-        ({"model": "unigram", "tie_break": "strings"}, "tie_break are for"),
-        ({"model": "wordpiece", "tie_break": "strings"}, "tie_break is given, 'strings'; .* 'ids'"),
-        ({"lowercase": True}, "lowercase is given"),
-        ({"model": "wordpiece", "tie_break": "first"}, "tie_break is given"),
-        ({"model": "wordpiece", "pad_vocab_to": 8}, "pad_vocab_to is given"),
+        ({"lowercase": True}, "BPE.lowercase is True; expected it with"),
+        ({"alphabet": "chars", "pad_vocab_to": 8}, "BPE.pad_vocab_to is 8; expected it with alphabet='bytes' alone"),
+        ({"alphabet": "chars", "max_token_length": 8}, "BPE.max_token_length is 8; expected it with"),
     ],
     ids=str,
 )
 def test_refuses_arguments(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        bbpe.train_from_iterator(["a b"], 300, **options)
+        bbpe.train_from_iterator(["a b"], 300, **train_options(**options))
 
 
 def test_refuses_what_has_no_room() -> None:
@@ -311,6 +311,6 @@ def test_files_threads_and_texts_agree(corpus: Callable[..., str], tmp_path: Pat
     text = corpus("multi", 40_000)
     (tmp_path / "a.txt").write_text(text, "utf-8", newline="")
     options: dict[str, Any] = {"model": "wordpiece", "max_alphabet": 500}
-    one = bbpe.train(tmp_path / "a.txt", 1500, threads=1, **options)
-    assert one == bbpe.train(tmp_path / "a.txt", 1500, threads=2, **options)
-    assert one == bbpe.train_from_iterator([text], 1500, **options)
+    one = bbpe.train(tmp_path / "a.txt", 1500, **train_options(threads=1, **options))
+    assert one == bbpe.train(tmp_path / "a.txt", 1500, **train_options(threads=2, **options))
+    assert one == bbpe.train_from_iterator([text], 1500, **train_options(**options))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...files import StrPath
-from ...spec.models import WordPiece
+from ...spec.models import WordPieceModel
 from ...spec.rules import BLANK, PREPEND_SCHEMES, Characters, PrependScheme
 from ...spec.spec import TokenizerSpec
 from ..reading import Fields, parts_of, shown
@@ -105,7 +105,7 @@ def read_prepend_scheme(fields: Fields) -> PrependScheme:
 
 def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
     """Return the `decoder` of a spec."""
-    if isinstance(spec.model, WordPiece):
+    if isinstance(spec.model, WordPieceModel):
         return {"type": "WordPiece", "prefix": spec.model.prefix, "cleanup": spec.model.cleanup}
     if spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes:
         return _of_words(spec.characters)

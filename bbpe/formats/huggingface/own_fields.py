@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...spec.models import Unigram
+from ...spec.models import UnigramModel
 from ...spec.spec import TokenizerSpec
 from ..reading import Fields, shown
 
@@ -45,7 +45,7 @@ def read_own_fields(model: Fields) -> OwnFields:
 def write_own_fields(spec: TokenizerSpec) -> dict[str, Any]:
     """Return the field of a model, by its name, or nothing where the file says it all."""
     fields: dict[str, Any] = {}
-    if isinstance(spec.model, Unigram) and spec.model.is_float:
+    if isinstance(spec.model, UnigramModel) and spec.model.is_float:
         fields |= {"sums": _FLOAT, "user_defined": list(spec.model.user_defined)}
     if spec.characters is not None and spec.characters.unknown_text is not None:
         fields["unknown_text"] = spec.characters.unknown_text

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
 from ...files import StrPath
-from ...spec.models import Unigram, WordPiece
+from ...spec.models import UnigramModel, WordPieceModel
 from ...spec.rules import BLANK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
@@ -127,9 +127,9 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 
 def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     match spec.model:
-        case WordPiece():
+        case WordPieceModel():
             return write_wordpiece(spec, spec.model)
-        case Unigram():
+        case UnigramModel():
             return write_unigram(spec, spec.model)
     return _written_bpe(spec, path)
 
@@ -200,7 +200,7 @@ class _Model(NamedTuple):
     pairs: list[tuple[bytes, bytes]] | None = None
     whole: bool = False
     characters: Characters | None = None
-    other: WordPiece | Unigram | None = None
+    other: WordPieceModel | UnigramModel | None = None
 
 
 def _read_model(

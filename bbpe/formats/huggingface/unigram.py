@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ...spec.models import Unigram
+from ...spec.models import UnigramModel
 from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
@@ -17,7 +17,7 @@ from .own_fields import read_own_fields, write_own_fields
 
 def read_unigram(
     model: Fields, specials: Mapping[str, int], *, marks_blanks: bool
-) -> tuple[dict[int, bytes], Unigram, Characters]:
+) -> tuple[dict[int, bytes], UnigramModel, Characters]:
     """Return the tokens of text, their scores, and what is beside them.
 
     Tokens of bytes and `specials`, the tokens of `added_tokens`, are not among the tokens of text.  Raises
@@ -59,11 +59,11 @@ def read_unigram(
         model.refuse("byte_fallback is true and U+2581 alone is no token, which is not supported", "vocab")
     if any(token_id >= len(scores) for token_id in own.user_defined):
         model.refuse("it names the id of no token as user_defined", "bbpe")
-    unigram = Unigram(tuple(scores), own.is_float, own.user_defined)
+    unigram = UnigramModel(tuple(scores), own.is_float, own.user_defined)
     return {keys[key]: token for key, token in tokens.items()}, unigram, characters
 
 
-def write_unigram(spec: TokenizerSpec, model: Unigram) -> dict[str, Any]:
+def write_unigram(spec: TokenizerSpec, model: UnigramModel) -> dict[str, Any]:
     """Return the model as HF's `tokenizers` reads it, with the scores that SentencePiece gives user-defined tokens.
 
     That library sums up scores as doubles; how this model does it is in a field of our own, which it passes over.

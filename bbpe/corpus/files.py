@@ -1,23 +1,31 @@
-"""What kind a file of a corpus is: by what the caller asks, else by its name, and then by its first bytes.
+"""The files of a corpus: which ones names stand for, and of what kind each is.
 
-One mechanism for all that reads files: counting, training, encoding, and the command line.
+The kind is what the caller asks, else what the name says; the first bytes must fit it.  One mechanism for all that
+reads files: counting, training, encoding, and the command line.
 """
 
 from __future__ import annotations
 
+import errno
+import glob
+import os
 import re
 import stat
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from ..errors import CorpusError
 from .compressed import COMPRESSIONS
 
+CorpusPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 #: How a file may be asked to be read.
 Format: TypeAlias = Literal["text", "jsonl", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
+#: Characters; no system has longer names, and `glob` would look for them level by level.
+_LONGEST_NAME = 1 << 15
 #: Bytes at the beginning of a file that show what it is.
 HEAD = 512
 #: What a name that ends so holds, by the words of its message.
@@ -76,22 +84,99 @@ class File:
     """A file of a corpus.  `kind`: "json" is JSON lines by a name that may also be that of one document.
 
     `size`: its bytes when it was looked at; `None` for a pipe or a device.  `asked`: the caller says that it is text.
+    `is_packed`: its name is that of a compressed file.  `is_plain`: it is one text as it is on the disk, so that
+    reading may begin anywhere in it.
     """
 
     path: Path
     kind: Literal["text", "jsonl", "json", "parquet"]
     size: int | None = None
     asked: bool = False
+    is_packed: bool = field(init=False)
+    is_plain: bool = field(init=False)
 
-    @property
-    def is_packed(self) -> bool:
-        """Whether its name is that of a compressed file."""
-        return self.path.suffix.lower() in COMPRESSIONS
+    def __post_init__(self) -> None:
+        packed = self.path.suffix.lower() in COMPRESSIONS
+        object.__setattr__(self, "is_packed", packed)
+        object.__setattr__(self, "is_plain", self.kind == "text" and bool(self.size) and not packed)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is one text as it lies on the disk, so that one may begin to read anywhere in it."""
-        return self.kind == "text" and bool(self.size) and not self.is_packed
+
+def corpus_paths(files: CorpusPaths) -> list[Path]:
+    """Return the files that a path, a glob string, a folder, or a sequence of these stands for.
+
+    A name that exists is taken literally, else as a glob (`**` for any folders between).  A folder stands
+    for all files below it.  What a glob or a folder yields comes sorted by name, hidden names (a leading
+    dot) and links to folders left out; otherwise the order is the one given.  A file that comes up twice,
+    by whatever name, is kept where it comes up first.
+
+    Raises `FileNotFoundError` naming a file that is not there, `CorpusError` when a glob matches no file, a
+    folder holds none, a text is given in place of a name, or nothing at all, `TypeError` when `files` is none of these.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "b.txt").write_text("b"), Path(folder, "a.txt").write_text("a")
+    ...     [path.name for path in corpus_paths(folder)]
+    ['a.txt', 'b.txt']
+    """
+    found: dict[str, Path] = {}
+    for name in _names(files):
+        for path in _expand(name):
+            found.setdefault(os.path.realpath(path), path)
+    if not found:
+        raise CorpusError("no files given; expected a path, a glob, a folder, or a sequence of these")
+    return list(found.values())
+
+
+def _names(files: CorpusPaths) -> Iterator[str]:
+    # the order of a set differs from run to run, and with it the merges
+    if isinstance(files, str | os.PathLike):
+        files = (files,)
+    elif isinstance(files, bytes | bytearray | memoryview | Mapping | Set) or not isinstance(files, Iterable):
+        raise TypeError(f"files must be a path, a glob, a folder or a sequence of these, not {type(files).__name__}")
+    for file in files:
+        name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
+        if not isinstance(name, str):
+            raise TypeError(f"a file must be named by a str or a path, not {type(file).__name__}")
+        if len(name) > _LONGEST_NAME:
+            raise CorpusError(
+                f"{name[:40]!r}... is no name of a file but {len(name)} characters; texts themselves are given to "
+                "`count_from_iterator` or `train_from_iterator`"
+            )
+        yield name
+
+
+def _expand(name: str) -> list[Path]:
+    if os.path.isdir(name):  # noqa: PTH112 - Path("") would be the current folder
+        files = _files_below(name)
+        if not files:
+            raise CorpusError(f"folder {name!r} holds no files; expected at least one that is not hidden")
+        return files
+    if os.path.exists(name):  # noqa: PTH110
+        return [Path(name)]
+    if not glob.has_magic(name):
+        is_text = any(char.isspace() for char in name)
+        hint = "; if this is text, give it to train_from_iterator or count_from_iterator" if is_text else ""
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
+    files = sorted(path for path in map(Path, glob.iglob(name, recursive=True)) if not path.is_dir())  # noqa: PTH207
+    if not files:
+        raise CorpusError(f"pattern {name!r} matches no file")
+    return files
+
+
+def _files_below(folder: str) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        raise error
+
+    files = []
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(parent, name) for name in names if not name.startswith(".")]
+    return sorted(files)
+
+
+def corpus_files(files: CorpusPaths, asked: Format | None = None) -> list[File]:
+    """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
+    return [file_of(path, asked) for path in corpus_paths(files)]
 
 
 def file_of(path: Path, asked: Format | None = None) -> File:

@@ -1,0 +1,208 @@
+"""How to read and count a corpus: `Counting`, checked before anything is read."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence, Set
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TypeAlias, TypedDict
+
+import numpy as np
+
+from ..budget import Budget, parse_bytes
+from ..corpus.chunks import ChunkOptions
+from ..corpus.files import FORMATS, Format
+from ..corpus.opened import BLOCK
+from ..corpus.sources import Reading
+from ..progress import Progress, ProgressBar
+from ..splitting.patterns import Pattern, get_pattern
+from ..threads import MOST_THREADS
+from .counts import CountingSpec, Document
+
+Report: TypeAlias = Callable[[Progress], None]
+
+#: Bytes of text that a worker counts at once.
+_BLOCK = BLOCK
+#: Blocks that reading and one thread take.
+_BUFFERS = 16
+#: Reports nothing: a deque without room forgets what it is given.
+silent: Report = deque[Progress](maxlen=0).append
+
+
+class TextOptions(TypedDict, total=False):
+    """Fields of `Counting` that texts have too, as keywords of `count_from_iterator`."""
+
+    max_memory: int | str | None
+    checkpoint: str | os.PathLike[str] | None
+    executor: Executor | None
+    threads: int | None
+    sample: float
+    document: Document
+    max_pretoken_bytes: int | None
+    progress: bool | Report | None
+
+
+class FileOptions(TextOptions, total=False):
+    """All fields of `Counting`, as keywords of `count`."""
+
+    text_field: str
+    format: Format | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    r"""How to read a corpus and count its pretokens.
+
+    `document`, `max_pretoken_bytes` and `sample` change what is counted, and `text_field` and `format` what is read.
+    The other options change time and memory alone: the counts are the same to the last bit.
+
+    Attributes:
+        max_memory: The memory that the whole process may take, in bytes or as text such as "4GB"; no limit by default.
+            Counts that do not fit are kept in Parquet files meanwhile.  A lower limit that the system sets for the
+            process holds too.
+        checkpoint: A folder that remembers how far a count is, so that a count that was killed goes on when it is
+            called again with the same arguments.  It must be new, empty or an earlier count's, and not in the corpus.
+        executor: Any executor of `concurrent.futures`, which counts in place of threads.
+        threads: How many threads count; by default one for each core, and fewer where memory is short.
+        sample: The share of texts to count, more than 0 and at most 1; a hash of each text chooses.
+        document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
+        text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text.  For files.
+        format: What files are, "text", "jsonl" or "parquet"; by default their names decide.  For files.
+        max_pretoken_bytes: The longest pretoken; longer ones are counted in pieces.  No limit by default.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field has a wrong value.  Both name class, field, value, and what was expected.
+
+    Example:
+        >>> import bbpe
+        >>> by_line = bbpe.Counting(document="line", threads=1)
+        >>> bbpe.train_from_iterator(["low\nlower"], 258, counting=by_line).merges
+        [(b'l', b'o'), (b'lo', b'w')]
+
+    """
+
+    max_memory: int | str | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    executor: Executor | None = None
+    threads: int | None = None
+    sample: float = 1.0
+    document: Document = "file"
+    text_field: str = "text"
+    format: Format | None = None
+    max_pretoken_bytes: int | None = None
+    progress: bool | Report | None = None
+
+    def __post_init__(self) -> None:
+        if self.document not in ("file", "line"):
+            raise ValueError(f"Counting.document is {self.document!r}; expected 'file' or 'line'")
+        check_share("Counting.sample", self.sample)
+        if self.max_pretoken_bytes is not None:
+            check_int("Counting.max_pretoken_bytes", self.max_pretoken_bytes, 1)
+        if self.threads is not None:
+            check_int("Counting.threads", self.threads, 1, MOST_THREADS)
+        for name, value, kinds, expected in (
+            ("executor", self.executor, Executor, "a concurrent.futures.Executor"),
+            ("checkpoint", self.checkpoint, str | os.PathLike, "a str, a path or None"),
+            ("progress", self.progress, bool | Callable, "a bool, a callable or None"),
+        ):
+            if value is not None and not isinstance(value, kinds):
+                raise TypeError(f"Counting.{name} must be {expected}, not {type(value).__name__}")
+        if not isinstance(self.text_field, str):
+            raise TypeError(f"Counting.text_field must be a str, not {type(self.text_field).__name__}")
+        if self.format is not None and self.format not in FORMATS:
+            raise ValueError(f"Counting.format is {self.format!r}; expected {', '.join(map(repr, FORMATS))} or None")
+        if self.max_memory is not None:
+            try:
+                parse_bytes(self.max_memory)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Counting.max_memory: {error}") from None
+
+    @property
+    def most(self) -> int:
+        """Bytes that one text may take before it is cut, within what memory is left for; 0: any number."""
+        if self.max_memory is None:
+            return 0
+        try:
+            tables = Budget.of(self.max_memory, buffers=_BUFFERS * _BLOCK).tables
+        except ValueError:  # too little for counting at all, which says so itself
+            tables = 0
+        return max(2 * _BLOCK, tables // 4)
+
+    def task(self, pattern: str | Sequence[str] | Pattern, special_tokens: Sequence[str] = ()) -> CountingTask:
+        """Return all that decides which pretokens a corpus has, and how they are counted."""
+        specials = checked_specials(special_tokens)
+        coded = tuple([token.encode("utf-8", "surrogatepass") for token in specials])
+        reading = Reading(self.text_field, _BLOCK, self.format, self.most)
+        chosen = get_pattern(pattern)
+        spec = CountingSpec(chosen, specials, self.document, self.max_pretoken_bytes, chosen.unicode_version)
+        by_line, longest = self.document == "line", self.max_pretoken_bytes or 0
+        return CountingTask(self, spec, ChunkOptions(chosen, coded, by_line, longest, self.sample, reading))
+
+    def reporting(self) -> AbstractContextManager[Report]:
+        """Return a context in which there is a function to report progress to."""
+        return ProgressBar() if self.progress is True else nullcontext(self.progress or silent)
+
+
+@dataclass(frozen=True)
+class CountingTask:
+    """One count, less its corpus: the options, the spec of the counts, and how texts are cut and split."""
+
+    options: Counting
+    spec: CountingSpec
+    chunks: ChunkOptions
+
+
+def counting_of(counting: Counting | None) -> Counting:
+    """Return the argument `counting`, or the defaults.  Raises `TypeError` on what is no `Counting`."""
+    if counting is None:
+        return Counting()
+    if not isinstance(counting, Counting):
+        raise TypeError(f"counting must be a Counting or None, not {type(counting).__name__}")
+    return counting
+
+
+def check_int(name: str, value: object, lowest: int, highest: int | None = None, *, detail: str = "") -> None:
+    """Check an option that is a whole number.  Raises `TypeError` or `ValueError`, naming it."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if value < lowest or (highest is not None and value > highest):
+        expected = f"at least {lowest}" if highest is None else f"{lowest} to {highest}"
+        raise ValueError(f"{name} is {value}; expected {expected}{detail}")
+
+
+def check_share(name: str, value: object) -> None:
+    """Check an option that is a share of a whole.  Raises `TypeError` or `ValueError`, naming it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} is {value}; expected more than 0 and at most 1")
+
+
+def checked_specials(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return special tokens in their order; `TypeError` when they have none, `ValueError` naming a wrong one."""
+    if isinstance(tokens, Mapping):
+        raise TypeError(
+            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}: new tokens get ids in the "
+            "order of the sequence; give list(special_tokens), and read the ids from the tokenizer's special_tokens"
+        )
+    if isinstance(tokens, Set):
+        raise TypeError(
+            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}, whose order, which their ids "
+            "have, is another one in each run; give sorted(special_tokens), or a list"
+        )
+    if isinstance(tokens, str) or not isinstance(tokens, Sequence):
+        raise TypeError(f"special_tokens must be a sequence of strings, such as a list, not {type(tokens).__name__}")
+    for number, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(f"special_tokens[{number}] must be a str, not {type(token).__name__}")
+        if not token:
+            raise ValueError(f"special_tokens[{number}] is empty; expected at least one character")
+    twice = next((token for token, often in Counter(tokens).items() if often > 1), None)
+    if twice is not None:
+        raise ValueError(f"special_tokens: {twice!r} is given twice; expected each token once")
+    return tuple(tokens)

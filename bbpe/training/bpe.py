@@ -1,0 +1,257 @@
+"""BPE: its options, and learning merges of bytes from counted pretokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, TypeAlias
+
+from ..budget import limit_of, resident_bytes, shown
+from ..core.train import TIE_RULES, Trainer, merge_memory
+from ..counting.counts import PretokenCounts
+from ..counting.options import Counting, Report, check_int, checked_specials
+from ..errors import CorpusError, MemoryLimitError
+from ..progress import Progress
+from ..spec.rules import BLANK, BYTE_KEYS
+from ..spec.spec import MAX_ID, TokenizerSpec
+from ..spec.vocab import Vocab
+from ..splitting.patterns import Pattern, get_pattern
+from ..text import BYTE_ORDER, alphabet_to_bytes
+from .words import WordPlan
+
+#: Which of several pairs of equal count is merged; "strings" is for BPE of characters.
+TieBreak: TypeAlias = Literal["ids", "bytes", "first", "strings"]
+
+#: Positions that the merge loop visits between two looks at progress and signals; about 0.1 s.
+VISITS = 1 << 20
+NO_LIMIT = 2**32 - 1
+#: How unique pretokens grow with text, at the slowest: as this power of it.
+_SLOWEST = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class BPE:
+    """Byte pair encoding: the most frequent pair of neighbours is merged, again and again.
+
+    With `alphabet="bytes"` the 256 bytes are the first tokens, then come merges and special tokens.  With "chars" the
+    merges are of characters in words: ids begin with `unk_token` and the special tokens, then come characters and
+    merges.  Without `end_of_word`, words of characters begin with `word_start`, as SentencePiece's do.
+
+    Attributes:
+        alphabet: "bytes" (the default) or "chars".
+        end_of_word: With "chars", the mark after the last character of a word, such as "</w>".  Words are then those
+            between white space, or those of `pattern`.
+        word_start: With "chars", the mark that words begin with.  U+2581 is the only one, and the default without
+            `end_of_word`.  The mark stands for a blank, and for the begin of a text; decoding gives blanks back.
+        lowercase: With "chars", lowercase texts first.
+        unk_token: With "chars", the token of characters that are not in the vocabulary; "<unk>" by default.
+        max_alphabet: With "chars", how many characters to keep, the most frequent ones; all by default.
+        tie_break: Which of several pairs of equal count is merged: "ids" the lowest pair of ids, as HF tokenizers;
+            "bytes" the greatest pair of byte strings, and "first" the pair that occurs first in the text, both for
+            bytes alone; "strings" the greatest pair of strings of characters, as subword-nmt, for characters alone.
+            The default is "strings" with `end_of_word`, else "ids".
+        min_frequency: The least count of a pair that is merged.
+        max_token_length: With "bytes", the longest token, in bytes; no limit by default.
+        pad_vocab_to: With "bytes", reserved special tokens fill the vocabulary up to a multiple of this number.
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field has a wrong value, or belongs to the other alphabet.
+
+    Example:
+        >>> import bbpe
+        >>> words = bbpe.BPE(alphabet="chars", end_of_word="</w>")
+        >>> bbpe.train_from_iterator(["at on"], 100, model=words).merges
+        [(b'o', b'n</w>'), (b'a', b't</w>')]
+
+    """
+
+    alphabet: Literal["bytes", "chars"] = "bytes"
+    end_of_word: str | None = None
+    word_start: str | None = None
+    lowercase: bool = False
+    unk_token: str | None = None
+    max_alphabet: int | None = None
+    tie_break: TieBreak | None = None
+    min_frequency: int = 1
+    max_token_length: int | None = None
+    pad_vocab_to: int = 1
+
+    def __post_init__(self) -> None:
+        if self.alphabet not in ("bytes", "chars"):
+            raise ValueError(f"BPE.alphabet is {self.alphabet!r}; expected 'bytes' or 'chars'")
+        for name in ("end_of_word", "word_start", "unk_token"):
+            if not isinstance(value := getattr(self, name), str | None):
+                raise TypeError(f"BPE.{name} must be a str or None, not {type(value).__name__}")
+        if not isinstance(self.lowercase, bool):
+            raise TypeError(f"BPE.lowercase must be a bool, not {type(self.lowercase).__name__}")
+        for name, lowest in (("max_alphabet", 1), ("min_frequency", 0), ("max_token_length", 1), ("pad_vocab_to", 1)):
+            value = getattr(self, name)
+            if value is not None or name in ("min_frequency", "pad_vocab_to"):
+                check_int(f"BPE.{name}", value, lowest)
+        if self.alphabet == "bytes":
+            self._check_bytes()
+        else:
+            self._check_chars()
+
+    def _check_bytes(self) -> None:
+        for name in ("end_of_word", "word_start", "lowercase", "unk_token", "max_alphabet"):
+            if (value := getattr(self, name)) not in (None, False):
+                raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='chars' alone")
+        if self.tie_break not in (None, *TIE_RULES):
+            hint = " ('strings' is for alphabet='chars')" if self.tie_break == "strings" else ""
+            rules = ", ".join(map(repr, TIE_RULES))
+            raise ValueError(f"BPE.tie_break is {self.tie_break!r}; expected one of {rules}{hint}")
+
+    def _check_chars(self) -> None:
+        if self.max_token_length is not None or self.pad_vocab_to != 1:
+            name = "pad_vocab_to" if self.max_token_length is None else "max_token_length"
+            raise ValueError(f"BPE.{name} is {getattr(self, name)}; expected it with alphabet='bytes' alone")
+        start, end = self.word_start, self.end_of_word
+        if start not in (None, BLANK):
+            raise ValueError(
+                f"BPE.word_start is {start!r}; expected {BLANK!r} (U+2581), the mark that files have for a blank"
+            )
+        if end and start is not None:
+            raise ValueError(f"BPE.end_of_word is {end!r} and word_start is {start!r}; expected one of them")
+        if self.tie_break not in (None, "ids", "strings"):
+            raise ValueError(f"BPE.tie_break is {self.tie_break!r}; expected 'strings' or 'ids' with alphabet='chars'")
+        self._check_texts("BPE.unk_token", () if self.unk_token is None else (self.unk_token,))
+
+    def _check_texts(self, name: str, texts: Sequence[str]) -> None:
+        """Refuse special tokens that files could not tell from symbols of words."""
+        for text in texts:
+            if not text:
+                problem = "is empty; expected a text, such as '<|a|>'"
+            elif 1 in (len(text), len(text.removesuffix(self.end_of_word or ""))):
+                problem = "is one symbol of words in files; expected a longer text, such as '<|a|>'"
+            elif not self.end_of_word and (BLANK in text or text in BYTE_KEYS):
+                problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
+            else:
+                continue
+            raise ValueError(f"{name}: {text!r} {problem}")
+
+    def plan(
+        self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None
+    ) -> BytePlan | WordPlan:
+        """Return what is done to train such a model, checked against the other arguments of `train`."""
+        if self.alphabet == "bytes":
+            specials = check_vocabulary(vocab_size, special_tokens, least=256)
+            if specials:
+                _check_bytes_of(specials)
+            return BytePlan(int(vocab_size) - 256 - len(specials), specials, pattern or "gpt2", self)
+        specials = check_vocabulary(vocab_size, special_tokens)
+        if pattern is not None and not self.end_of_word:
+            problem = "words begin at blanks, with word_start; expected no pattern, or an end_of_word such as '</w>'"
+            raise ValueError(f"pattern is {pattern!r}, and {problem}")
+        self._check_texts("special_tokens", specials)
+        ties = self.tie_break or ("strings" if self.end_of_word else "ids")
+        return WordPlan(
+            "bpe",
+            int(vocab_size),
+            specials,
+            "<unk>" if self.unk_token is None else self.unk_token,
+            None if pattern is None else get_pattern(pattern),
+            min_frequency=int(self.min_frequency),
+            end_of_word=self.end_of_word or "",
+            word_start="" if self.end_of_word else BLANK,
+            lowercase=self.lowercase,
+            max_alphabet=self.max_alphabet,
+            tie_break="strings" if ties == "strings" else "ids",
+        )
+
+
+@dataclass(frozen=True)
+class BytePlan:
+    """Learning merges of bytes, of checked arguments: `merge_limit` merges at most, by `options`.
+
+    `counted` is the pattern of what is counted; `separators`, the special tokens, separate texts.
+    """
+
+    merge_limit: int
+    separators: tuple[str, ...]
+    counted: str | Sequence[str] | Pattern
+    options: BPE
+
+    def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
+        """Learn merges of counted pretokens, and return what they make."""
+        trainer = self.trained(counts, counting, report)
+        vocab = Vocab.of_rows(*trainer.tokens())
+        left, right = trainer.merges().T.tolist()
+        merges = tuple(zip(left, right, range(256, len(vocab)), strict=True))
+        size = len(vocab) + len(self.separators)
+        texts = [*self.separators, *reserved(self.separators, size, self.options.pad_vocab_to)]
+        specials = {text: len(vocab) + i for i, text in enumerate(texts)}
+        return TokenizerSpec(vocab, merges, counts.spec.pattern, specials)
+
+    def trained(self, counts: PretokenCounts, counting: Counting, report: Report, **begun: Any) -> Trainer:
+        """Return a trainer that has learned all merges; `begun`: what it begins with, as `Trainer` takes it."""
+        if len(counts) == 0:
+            raise CorpusError("there is no text to train on: no pretoken was found")
+        if counting.max_memory is not None:
+            self.check_memory(counting, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
+        options, limit, done = self.options, self.merge_limit, False
+        longest = NO_LIMIT if options.max_token_length is None else min(int(options.max_token_length), NO_LIMIT)
+        trainer = Trainer(
+            counts.table(), BYTE_ORDER, merge_limit=limit, tie_break=options.tie_break or "ids",
+            min_frequency=int(options.min_frequency), max_token_length=longest, **begun,
+        )  # fmt: skip
+        while not done:
+            done = trainer.step(VISITS)
+            report(Progress("merge", trainer.merge_count, trainer.merge_count if done else limit, "merges"))
+        return trainer
+
+    def check_memory(self, counting: Counting, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
+        """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
+        if counting.max_memory is None:
+            return
+        # the table itself stays, at up to 56 bytes a pretoken besides its own
+        need = merge_memory(pretoken_bytes, pretokens, self.merge_limit) + pretoken_bytes + 56 * pretokens
+        base, limit = resident_bytes() - held, limit_of(counting.max_memory)
+        if base + need <= limit.size:
+            return
+        share = counting.sample * max((limit.size - base) / need, 0.0) ** (1 / _SLOWEST)
+        fits = f"sample={float(f'{share:.1g}') if share < 1 else 1} should fit, or " if share > 1e-6 else ""
+        enough = shown(1.05 * (base + need)).replace(" ", "")
+        way_out = f"max_memory='{enough}'" if limit.name == "max_memory" else f"a limit of {enough}"
+        raise MemoryLimitError(
+            f"merging {pretokens:,} unique pretokens of {shown(pretoken_bytes)} needs about {shown(base + need)}, and "
+            f"{limit}; {fits}{way_out}"
+        )
+
+
+def check_vocabulary(vocab_size: int, special_tokens: Sequence[str], *, least: int = 1) -> tuple[str, ...]:
+    """Check what all models are asked, and return the special tokens; `least`: tokens that a model has besides.
+
+    Raises `TypeError` or `ValueError` naming the argument.
+    """
+    specials = checked_specials(special_tokens)
+    detail = f", the 256 bytes and {len(specials)} special tokens" if least == 256 else ""
+    check_int("vocab_size", vocab_size, least + len(specials), detail=detail)
+    if vocab_size > MAX_ID + 1:
+        raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
+    for text in specials:
+        if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
+            raise ValueError(f"special_tokens: {text!r} holds half a surrogate pair; expected Unicode text")
+    return specials
+
+
+def reserved(special_tokens: Sequence[str], size: int, multiple: int) -> list[str]:
+    """Return special tokens that make a vocabulary of `size` tokens a multiple of what was asked for."""
+    taken = set(special_tokens)
+    names = (f"<|reserved_{number}|>" for number in range(multiple + len(taken)))
+    return list(islice((name for name in names if name not in taken), -size % multiple))
+
+
+def _check_bytes_of(special_tokens: Sequence[str]) -> None:
+    """Refuse special tokens that files write as bytes that may become a token."""
+    for text in special_tokens:
+        try:
+            data = alphabet_to_bytes(text)
+            is_token = len(data) == 1 or (not text.isascii() and bool(data.decode("utf-8")))
+        except ValueError:
+            continue
+        if is_token:
+            problem = f"is how files write {data!r}; expected a longer text, such as '<|a|>'"
+            raise ValueError(f"special_tokens: {text!r} {problem}")
