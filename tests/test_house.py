@@ -2,6 +2,7 @@
 
 import ast
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -47,28 +48,9 @@ LAYERS = [
     {"views"},
     {"cli", "__main__", "__init__"},
 ]
-C_LAYERS = [
-    {"common"},
-    {"cpu", "pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"}
-    | {"ends", "places", "vector_avx2", "vector_avx512", "vector_neon"},
-    {"memory"},
-    {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
-    | {"offsets", "bert", "monitor"}
-    | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
-    {"count_sum", "steps", "tasks"}
-    | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
-    {"parts", "split_token", "split", "cut_units", "transcode_loop", "token_text", "train_find", "train_merge"}
-    | {"bpe_merge", "bpe_lanes", "bpe_match", "bpe_settle"}
-    | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
-    | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
-    {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut"}
-    | {"encode", "encode_stage", "word_bpe"},
-    {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"}
-    | {"encode_stage_avx2", "encode_stage_avx512", "cut_units_blocks"},
-    {"encode_batch", "encode_parts", "encode_pending", "bpe_lanes_avx2", "bpe_lanes_avx512"}
-    | {"cut_units_avx2", "cut_units_avx512"},
-    {"transcode_scalar", "transcode_sse2", "transcode_avx2", "transcode_avx512"},
-]
+# Folders of csrc from the ground up; a file includes its own folder and those before it.
+C_FOLDERS = """base simd memory tables threads text split models/bpe models/vocab models models/normalise models/unigram
+    models/wordpiece models/word_bpe pipeline train count decode encode""".split()
 
 
 def level(name: str, layers: list[set[str]]) -> int:
@@ -79,7 +61,7 @@ def sources(*suffixes: str) -> list[Path]:
     found = [path for folder in ("bbpe", "csrc", "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
     generated = {PACKAGE / "core" / f"{pyx.stem}.c" for pyx in (PACKAGE / "core").glob("*.pyx")}
     generated.add(PACKAGE / "core" / "_cyutility.c")
-    generated |= {ROOT / "csrc" / "uclass_table.h", ROOT / "csrc" / "bert_table.h"}
+    generated |= {ROOT / "csrc/text/uclass_table.h", ROOT / "csrc/models/normalise/bert_table.h"}
     return [path for path in found if path.suffix in suffixes and path not in generated]
 
 
@@ -107,10 +89,30 @@ def test_imports_point_down(path):
         assert level(other, LAYERS) <= level(room, LAYERS), f"{path}: {room} imports {other}, which is above it"
 
 
-@pytest.mark.parametrize("path", [path for path in sources(".c", ".h") if "csrc" in path.parts], ids=str)
+def c_includes(path: Path) -> list[Path]:
+    """The files of csrc that a C file includes, as paths within csrc."""
+    return [Path(name) for name in re.findall(r'#include "([\w/]+\.h)"', path.read_text("utf-8"))]
+
+
+C_FILES = [path.relative_to(ROOT / "csrc") for path in sources(".c", ".h") if "csrc" in path.parts]
+
+
+@pytest.mark.parametrize("path", C_FILES, ids=str)
 def test_includes_point_down(path):
-    for other in re.findall(r'#include "(\w+)\.h"', path.read_text("utf-8")):
-        assert level(other, C_LAYERS) <= level(path.stem, C_LAYERS), f"{path} includes {other}, which is above it"
+    for other in c_includes(ROOT / "csrc" / path):
+        own, its = str(path.parent), str(other.parent)
+        assert C_FOLDERS.index(its) <= C_FOLDERS.index(own), f"{path} includes {other}, which is above it"
+
+
+def test_headers_of_a_folder_include_each_other_in_no_circle():
+    includes = {path: c_includes(ROOT / "csrc" / path) for path in C_FILES}
+    graph = {path: {other for other in includes[path] if other.parent == path.parent} for path in C_FILES}
+    TopologicalSorter(graph).prepare()  # raises CycleError with the files of a circle
+
+
+def test_csrc_has_folders_with_a_readme_each():
+    assert [path.name for path in (ROOT / "csrc").iterdir() if path.is_file()] == ["README.md"]
+    assert all((ROOT / "csrc" / folder / "README.md").exists() for folder in C_FOLDERS)
 
 
 def test_only_memory_allocates():

@@ -1,4 +1,4 @@
-"""The BPE model in C (csrc/bpe.h), made of a vocabulary and merges."""
+"""The BPE model in C (csrc/models/bpe/bpe.h), made of a vocabulary and merges."""
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
 
-cdef extern from "bpe.h" nogil:
+cdef extern from "models/bpe/bpe.h" nogil:
     const uint64_t BBPE_BPE_MADE
     enum:
         BBPE_BPE_SHORT
@@ -40,7 +40,7 @@ cdef extern from "bpe.h" nogil:
         const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n, size_t enough, uint32_t *ids,
         size_t *count)
 
-cdef extern from "bpe_match.h" nogil:
+cdef extern from "models/bpe/match.h" nogil:
     ctypedef struct bbpe_bpe_match:
         bint is_exact
 

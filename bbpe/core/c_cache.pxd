@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-cdef extern from "cache.h" nogil:
+cdef extern from "encode/cache.h" nogil:
     ctypedef struct bbpe_cache_budget:
         uint64_t limit, used
 
@@ -18,7 +18,7 @@ cdef extern from "cache.h" nogil:
     bint bbpe_shared_cache_drop(bbpe_shared_cache *self)
     size_t bbpe_shared_cache_bytes(size_t slots)
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     uint64_t BBPE_ATOMIC_LOAD(uint64_t *place)
     uint64_t BBPE_ATOMIC_ADD(uint64_t *place, uint64_t value)
     void *BBPE_ATOMIC_ACQUIRE(void **place)

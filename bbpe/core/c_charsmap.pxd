@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from bbpe.core.c_common cimport bbpe_status
 
-cdef extern from "charsmap.h" nogil:
+cdef extern from "pipeline/charsmap.h" nogil:
     ctypedef bint _Bool
 
     enum:

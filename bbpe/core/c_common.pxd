@@ -1,4 +1,4 @@
-cdef extern from "common.h" nogil:
+cdef extern from "base/common.h" nogil:
     ctypedef enum bbpe_status:
         BBPE_OK
         BBPE_NO_MEMORY

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_count_table cimport bbpe_count_table
 
-cdef extern from "count_sum.h" nogil:
+cdef extern from "count/sum.h" nogil:
     enum:
         BBPE_COUNT_PARTS
 

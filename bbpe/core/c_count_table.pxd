@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 
-cdef extern from "count_table.h" nogil:
+cdef extern from "count/table.h" nogil:
     ctypedef struct bbpe_count_table:
         size_t count, bytes
         uint64_t total, total_high

@@ -1,4 +1,4 @@
-cdef extern from "cpu.h" nogil:
+cdef extern from "threads/cpu.h" nogil:
     ctypedef struct bbpe_cpu_place:
         int cpu
     bbpe_cpu_place bbpe_cpu_here()

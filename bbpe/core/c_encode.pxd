@@ -7,7 +7,7 @@ from bbpe.core.c_model cimport bbpe_model
 from bbpe.core.c_room cimport bbpe_room
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 
-cdef extern from "encode.h" nogil:
+cdef extern from "encode/encode.h" nogil:
     enum:
         BBPE_ENCODE_SLACK
 

@@ -4,7 +4,7 @@ from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encode_text, bbpe_encoder
 from bbpe.core.c_parts cimport bbpe_parts
 
-cdef extern from "encode_parts.h" nogil:
+cdef extern from "encode/parts.h" nogil:
     ctypedef struct bbpe_encode_cut_text:
         bbpe_encode_text text
         bbpe_encode_text head

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint32_t
 
-cdef extern from "id_array.h" nogil:
+cdef extern from "decode/id_array.h" nogil:
     const uint32_t BBPE_ID_NONE
 
     ctypedef enum bbpe_id_type:

@@ -4,7 +4,7 @@ from bbpe.core.c_bpe cimport bbpe_bpe
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
 
-cdef extern from "model.h" nogil:
+cdef extern from "models/model.h" nogil:
     ctypedef struct bbpe_model_scratch:
         void *memory
         size_t capacity

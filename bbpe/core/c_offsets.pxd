@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-cdef extern from "offsets.h" nogil:
+cdef extern from "text/offsets.h" nogil:
     ctypedef enum bbpe_offsets_unit:
         BBPE_OFFSETS_CHAR
         BBPE_OFFSETS_UTF16

@@ -1,2 +1,2 @@
-cdef extern from "pages.h" nogil:
+cdef extern from "memory/pages.h" nogil:
     void bbpe_pages_collapse(void *memory, size_t size)

@@ -4,7 +4,7 @@ from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_room cimport bbpe_room
 from bbpe.core.c_tasks cimport bbpe_span, bbpe_tasks
 
-cdef extern from "parts.h" nogil:
+cdef extern from "threads/ordered_output.h" nogil:
     ctypedef struct bbpe_parts:
         bbpe_tasks *tasks
         const size_t *bounds

@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 
-cdef extern from "pretoken_table.h" nogil:
+cdef extern from "tables/pretoken_table.h" nogil:
     ctypedef struct bbpe_pretoken_entry:
         uint64_t start
         uint64_t value

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_vocab cimport bbpe_vocab
 
-cdef extern from "rank_file.h" nogil:
+cdef extern from "models/vocab/rank_file.h" nogil:
     ctypedef enum bbpe_rank_file_kind:
         BBPE_RANK_FILE_UNUSUAL
         BBPE_RANK_FILE_CANONICAL

@@ -1,4 +1,4 @@
-cdef extern from "room.h" nogil:
+cdef extern from "memory/reusable_buffer.h" nogil:
     ctypedef struct bbpe_room:
         void *start
         size_t size

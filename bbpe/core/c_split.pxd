@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-cdef extern from "split.h" nogil:
+cdef extern from "split/split.h" nogil:
     ctypedef bint c_bool "bool"
     ctypedef struct bbpe_scheme:
         uint32_t contraction, han_run, prefix, word, cased, number_max, number_space

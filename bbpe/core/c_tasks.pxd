@@ -1,6 +1,6 @@
 from bbpe.core.c_common cimport bbpe_status
 
-cdef extern from "tasks.h" nogil:
+cdef extern from "threads/work_queue.h" nogil:
     enum:
         BBPE_TASKS_ROUND
 

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_id_array cimport bbpe_id_array
 
-cdef extern from "token_bytes.h" nogil:
+cdef extern from "decode/token_bytes.h" nogil:
     ctypedef struct bbpe_token_bytes:
         size_t id_count
 

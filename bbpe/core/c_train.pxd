@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 
-cdef extern from "train.h" nogil:
+cdef extern from "train/train.h" nogil:
     ctypedef bint c_bool "bool"
 
     ctypedef enum bbpe_train_ties:

@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_common cimport bbpe_status
 
-cdef extern from "train_words.h" nogil:
+cdef extern from "train/words.h" nogil:
     ctypedef struct bbpe_train_words_pair:
         uint64_t count
         uint32_t left, right

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t
 
-cdef extern from "transcode.h" nogil:
+cdef extern from "text/transcode.h" nogil:
     ctypedef size_t (*bbpe_transcode)(
         const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out, size_t room
     ) noexcept nogil

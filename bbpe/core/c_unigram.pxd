@@ -4,7 +4,7 @@ from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_model cimport bbpe_model
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
 
-cdef extern from "unigram.h" nogil:
+cdef extern from "models/unigram/unigram.h" nogil:
     ctypedef struct bbpe_unigram:
         double unknown_score
         uint32_t unknown
@@ -17,7 +17,7 @@ cdef extern from "unigram.h" nogil:
     void bbpe_unigram_free(bbpe_unigram *self)
     bbpe_model bbpe_unigram_view(const bbpe_unigram *self)
 
-cdef extern from "unigram_ways.h" nogil:
+cdef extern from "models/unigram/nbest.h" nogil:
     ctypedef struct bbpe_unigram_ways:
         uint32_t *ids
         size_t *ends

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_unigram cimport bbpe_unigram
 
-cdef extern from "unigram_train.h" nogil:
+cdef extern from "train/unigram.h" nogil:
     ctypedef struct bbpe_unigram_corpus:
         const uint8_t *data
         const int64_t *offsets
@@ -17,7 +17,7 @@ cdef extern from "unigram_train.h" nogil:
     bbpe_status bbpe_unigram_train_losses(
         const bbpe_unigram *model, const double *times, double total, size_t first, size_t end, double *losses)
 
-cdef extern from "substrings.h" nogil:
+cdef extern from "train/substrings.h" nogil:
     ctypedef struct bbpe_substring:
         uint64_t weight
         uint32_t start, length

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry, bbpe_pretoken_table
 
-cdef extern from "vocab.h" nogil:
+cdef extern from "models/vocab/vocab.h" nogil:
     const uint32_t BBPE_VOCAB_MAX_ID
 
     ctypedef struct bbpe_vocab:

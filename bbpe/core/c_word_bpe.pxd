@@ -4,7 +4,7 @@ from bbpe.core.c_bpe cimport bbpe_bpe
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_model cimport bbpe_model, bbpe_model_scratch
 
-cdef extern from "word_bpe.h" nogil:
+cdef extern from "models/word_bpe/word_bpe.h" nogil:
     ctypedef struct bbpe_word_bpe:
         uint8_t *symbols
         bint begins, ends, fuses, has_rules, is_clip

@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from bbpe.core.c_common cimport bbpe_status
 from bbpe.core.c_model cimport bbpe_model, bbpe_model_scratch
 
-cdef extern from "bert.h" nogil:
+cdef extern from "models/normalise/bert.h" nogil:
     enum:
         BBPE_BERT_CLEAN
         BBPE_BERT_APART
@@ -19,7 +19,7 @@ cdef extern from "bert.h" nogil:
 
     void bbpe_bert_split(unsigned rules, const uint8_t *text, size_t n, bbpe_bert_words *words)
 
-cdef extern from "wordpiece.h" nogil:
+cdef extern from "models/wordpiece/wordpiece.h" nogil:
     enum:
         BBPE_WORDPIECE_BEGIN
         BBPE_WORDPIECE_CONTINUE

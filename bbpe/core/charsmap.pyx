@@ -1,4 +1,4 @@
-"""SentencePiece's normaliser in C (csrc/charsmap.h), for one text and for many."""
+"""SentencePiece's normaliser in C (csrc/pipeline/charsmap.h), for one text and for many."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 from libc.string cimport memset

@@ -1,4 +1,4 @@
-"""Where threads run (csrc/cpu.h)."""
+"""Where threads run (csrc/threads/cpu.h)."""
 from bbpe.core.c_cpu cimport bbpe_cpu_beside, bbpe_cpu_here, bbpe_cpu_place, bbpe_cpu_yield
 
 

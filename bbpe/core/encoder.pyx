@@ -1,4 +1,4 @@
-"""Text -> ids (csrc/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
+"""Text -> ids (csrc/encode/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t

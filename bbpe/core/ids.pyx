@@ -22,7 +22,7 @@ import numpy as np
 from bbpe.core.id_source import as_int
 from bbpe.errors import TokenIdError
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     uint32_t BBPE_ATOMIC_LOAD(const uint32_t *place)
 
 cdef extern from *:

@@ -12,7 +12,7 @@ cdef extern from "Python.h":
     void PyObject_GC_Track(void *object)
     void PyObject_GC_UnTrack(void *object)
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     void *BBPE_ATOMIC_LOAD(void **place)
     void *BBPE_ATOMIC_ACQUIRE(void **place)
 

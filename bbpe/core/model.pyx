@@ -1,4 +1,4 @@
-"""What all models have in common: a view of them for the encoder (csrc/model.h)."""
+"""What all models have in common: a view of them for the encoder (csrc/models/model.h)."""
 
 
 cdef class Model:

@@ -1,4 +1,4 @@
-"""Spans of bytes of a text as spans of characters or UTF-16 units (csrc/offsets.h)."""
+"""Spans of bytes of a text as spans of characters or UTF-16 units (csrc/text/offsets.h)."""
 from libc.stdint cimport int64_t
 
 from bbpe.core.c_offsets cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_map, bbpe_offsets_unit

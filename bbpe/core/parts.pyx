@@ -1,4 +1,4 @@
-"""The ids of parts of texts, which threads encode, one behind another (csrc/parts.h)."""
+"""The ids of parts of texts, which threads encode, one behind another (csrc/threads/ordered_output.h)."""
 cimport cython
 from libc.stdint cimport int64_t
 

@@ -21,7 +21,7 @@ from bbpe.core.c_pretoken_table cimport (
 from bbpe.core.ends cimport bbpe_ends_next, bbpe_ends_part
 from bbpe.core.status cimport check
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     int64_t BBPE_ATOMIC_LOAD(const int64_t *place)
     Py_ssize_t BBPE_ATOMIC_ADD(Py_ssize_t *place, Py_ssize_t value)
 
@@ -30,7 +30,7 @@ cdef extern from "Python.h" nogil:
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
 
-cdef extern from "hash.h" nogil:
+cdef extern from "base/hash.h" nogil:
     uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n, uint64_t salt)
 
 

@@ -1,4 +1,4 @@
-"""Work in tasks that threads take (csrc/tasks.h)."""
+"""Work in tasks that threads take (csrc/threads/work_queue.h)."""
 from cpython.exc cimport PyErr_CheckSignals
 
 from bbpe.core.c_tasks cimport (

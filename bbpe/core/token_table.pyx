@@ -1,4 +1,4 @@
-"""Ids to bytes in a few arrays (csrc/vocab.h): what a vocabulary keeps, and models are made of."""
+"""Ids to bytes in a few arrays (csrc/models/vocab/vocab.h): what a vocabulary keeps, and models are made of."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyIndex_Check

@@ -1,4 +1,4 @@
-"""Learning merges from counted pretokens; how, csrc/train.h says."""
+"""Learning merges from counted pretokens; how, csrc/train/train.h says."""
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy

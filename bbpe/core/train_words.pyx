@@ -1,4 +1,4 @@
-"""Learning merges of words of symbols: by any score (csrc/train_words.h), by frequency as of bytes (csrc/train.h)."""
+"""Learning merges of words of symbols: by any score (csrc/train/words.h), by frequency as of bytes (csrc/train/train.h)."""
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np

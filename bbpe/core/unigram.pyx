@@ -1,4 +1,4 @@
-"""The Unigram model in C (csrc/unigram.h), made of tokens and scores."""
+"""The Unigram model in C (csrc/models/unigram/unigram.h), made of tokens and scores."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 

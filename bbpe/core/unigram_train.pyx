@@ -1,4 +1,4 @@
-"""Learning Unigram models in C: seeds (csrc/substrings.h), expectation and losses (csrc/unigram_train.h)."""
+"""Learning Unigram models in C: seeds (csrc/train/substrings.h), expectation and losses (csrc/train/unigram.h)."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 

@@ -1,4 +1,4 @@
-"""BPE of characters in words in C (csrc/word_bpe.h), over a model of bytes."""
+"""BPE of characters in words in C (csrc/models/word_bpe/word_bpe.h), over a model of bytes."""
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 

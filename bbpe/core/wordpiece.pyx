@@ -1,4 +1,4 @@
-"""The WordPiece model in C (csrc/wordpiece.h), made of a vocabulary."""
+"""The WordPiece model in C (csrc/models/wordpiece/wordpiece.h), made of a vocabulary."""
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
