@@ -45,9 +45,10 @@ lint: $(VENV)/linted
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-# the stubs of the compiled modules against what these really have; not every version of mypy looks at private modules,
-# which one line of the allowlist is for
+# the stubs of the compiled modules against their sources, and against what the modules really have; not every version of
+# mypy looks at private modules, which one line of the allowlist is for
 stubs: $(VENV)/linted
+	$(BIN)/python tests/support/core_stubs.py --check
 	$(BIN)/python -m mypy.stubtest bbpe.core --mypy-config-file pyproject.toml --ignore-disjoint-bases \
 		--ignore-unused-allowlist \
 		--allowlist tests/stubtest.txt
@@ -63,7 +64,7 @@ strict: $(VENV)/made
 	touch $(VENV)/built
 
 # the tests over a build that stops at undefined behaviour and memory errors; CPython itself leaks by design
-SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DBBPE_CHECKED
 sanitize: $(VENV)/tested
 	CFLAGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined" $(BIN)/python setup.py -q build \
 		--build-base build/sanitize --build-lib build/sanitize/lib
@@ -103,11 +104,11 @@ build/asan/%.o: csrc/%.c $(C_HEADERS)
 	$(CC) $(SANITIZE) -fsanitize-coverage=trace-pc $(LEAF) -c $< -o $@
 build/tsan/%.o: csrc/%.c $(C_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -fsanitize=thread -g -O1 $(LEAF) -c $< -o $@
+	$(CC) -fsanitize=thread -g -O1 -DBBPE_CHECKED $(LEAF) -c $< -o $@
 build/asan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(ASAN_CORE)
 	$(CC) $(SANITIZE) $(LEAF) $< tests/c/untraced.c $(ASAN_CORE) -lm -pthread -o $@
 build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
-	$(CC) -fsanitize=thread -g -O1 $(LEAF) $< $(TSAN_CORE) -lm -pthread -o $@
+	$(CC) -fsanitize=thread -g -O1 -DBBPE_CHECKED $(LEAF) $< $(TSAN_CORE) -lm -pthread -o $@
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10

@@ -66,12 +66,14 @@ class BuildLeaves(build_clib):
                 objects = list(executor.map(lambda source: compile_in_order([source], **options), sources))
             return [name for names in objects for name in names]
 
-        def archive_by_path(objects, *names, **options):
+        def archive_by_path(objects, name, output_dir, **options):
             # an archive knows its members by their names alone, and `scalar.o` of one folder would replace the other
-            flat = [Path(self.build_temp, "_".join(Path(name).relative_to(self.build_temp).parts)) for name in objects]
-            for name, copy in zip(objects, flat, strict=True):
-                shutil.copyfile(name, copy)
-            archive(list(map(str, flat)), *names, **options)
+            flat = [Path(self.build_temp, "_".join(Path(path).relative_to(self.build_temp).parts)) for path in objects]
+            for path, copy in zip(objects, flat, strict=True):
+                shutil.copyfile(path, copy)
+            # it would keep the members of an earlier build, whose files may be gone
+            Path(self.compiler.library_filename(name, output_dir=output_dir)).unlink(missing_ok=True)
+            archive(list(map(str, flat)), name, output_dir=output_dir, **options)
 
         self.compiler.compile = compile_side_by_side
         self.compiler.create_static_lib = archive_by_path
@@ -126,6 +128,8 @@ if __name__ == "__main__":
             force=COVERAGE or None,
             compiler_directives={
                 "language_level": 3,
+                # annotations are for the stubs alone (tests/support/core_stubs.py)
+                "annotation_typing": False,
                 "freethreading_compatible": True,
                 "boundscheck": False,
                 "wraparound": False,

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import shutil
+import subprocess
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -91,7 +93,7 @@ def test_imports_point_down(path):
 
 def c_includes(path: Path) -> list[Path]:
     """The files of csrc that a C file includes, as paths within csrc."""
-    return [Path(name) for name in re.findall(r'#include "([\w/]+\.h)"', path.read_text("utf-8"))]
+    return [Path(name) for name in re.findall(r'^#include "([\w/]+\.h)"', path.read_text("utf-8"), re.M)]
 
 
 C_FILES = [path.relative_to(ROOT / "csrc") for path in sources(".c", ".h") if "csrc" in path.parts]
@@ -115,10 +117,65 @@ def test_csrc_has_folders_with_a_readme_each():
     assert all((ROOT / "csrc" / folder / "README.md").exists() for folder in C_FOLDERS)
 
 
+def test_a_folder_is_entered_by_its_own_header():
+    """From outside `encode/` only `encode/encode.h` is included; a folder without such a header is a collection."""
+    csrc, core = ROOT / "csrc", PACKAGE / "core"
+    users = {path: c_includes(csrc / path) for path in C_FILES}
+    for path in [*core.glob("*.pyx"), *core.glob("*.pxd")]:
+        users[path] = [Path(name) for name in re.findall(r'extern from "([\w/]+/\w+\.h)"', path.read_text("utf-8"))]
+    for path, others in users.items():
+        for other in others:
+            door = other.parent / f"{other.parent.name}.h"
+            if path.parent != other.parent and (csrc / door).exists():
+                assert other == door, f"{path} includes {other}; from outside its folder include {door}"
+
+
+#: What is written in only a few places of csrc, and these: folders, or files without their suffix.
+ONLY_IN = {
+    r"__builtin_|__atomic_": {"base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor"},
+    r"#\s*(?:el)?if.*\b(?:_WIN32|__(?:linux|APPLE|x86_64|i386|aarch64|GLIBC|GNUC|clang)_?_?)\b": {
+        "base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor", "threads/cpu"
+    },
+    r"\b(?:malloc|calloc|realloc|free|mmap)\(": {"memory"},
+    r"BBPE_ATOMIC_": {"base/atomic", "threads", "encode/shared_cache"},
+}
+
+
+@pytest.mark.parametrize("pattern", ONLY_IN)
+def test_it_is_in_few_places(pattern):
+    for path in C_FILES:
+        found = re.findall(pattern, (ROOT / "csrc" / path).read_text("utf-8"))
+        is_allowed = {str(path.with_suffix("")), str(path.parent)} & ONLY_IN[pattern]
+        assert is_allowed or not found, f"{path}: {found}"
+
+
 def test_only_memory_allocates():
     for path in sources(".c", ".h", ".pyx", ".pxd"):
         calls = re.findall(r"\b(?:malloc|calloc|realloc|free)\(", path.read_text("utf-8"))
-        assert path.name == "memory.h" or not calls, f"{path}: {calls}"
+        assert path.parent == ROOT / "csrc" / "memory" or not calls, f"{path}: {calls}"
+
+
+def calls_of(objects: dict[Path, Path]) -> dict[Path, set[Path]]:
+    """Of the objects of C files the files whose functions each calls, of its own folder and not itself."""
+    tables = {}
+    for path, built in objects.items():
+        rows = subprocess.run(["nm", str(built)], check=True, capture_output=True, text=True).stdout.splitlines()
+        tables[path] = [row.split()[-2:] for row in rows]
+    home = {name: path for path, rows in tables.items() for kind, name in rows if kind == "T"}
+    called = {path: {home.get(name) for kind, name in rows if kind == "U"} for path, rows in tables.items()}
+    return {path: {other for other in called[path] - {None} if other.parent == path.parent} for path in objects}
+
+
+def test_files_of_a_folder_call_each_other_in_no_circle():
+    builds = [root for root in ROOT.glob("build/temp*/csrc") if shutil.which("nm")]
+    objects = {path: root / path.with_suffix(".o") for root in builds for path in C_FILES if path.suffix == ".c"}
+    if not objects or not all(built.exists() for built in objects.values()):
+        pytest.skip("there is no nm, or no build of all C files")
+    TopologicalSorter(calls_of(objects)).prepare()  # raises CycleError with the files of a circle
+
+
+def test_the_header_for_callers_of_encoding_stays_short():
+    assert len((ROOT / "csrc/encode/encode.h").read_text("utf-8").splitlines()) <= 90
 
 
 @pytest.mark.parametrize("path", sources(".py", ".pyx", ".pxd", ".c", ".h"), ids=str)

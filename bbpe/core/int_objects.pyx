@@ -3,8 +3,7 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uint32_t
 
-from bbpe.core.c_cache cimport BBPE_ATOMIC_SWAP
-from bbpe.core.c_common cimport BBPE_PREFETCH
+from bbpe.core.c_base cimport BBPE_ATOMIC_SWAP, BBPE_PREFETCH
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 
 

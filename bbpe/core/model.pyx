@@ -8,6 +8,6 @@ cdef class Model:
     """
 
     @property
-    def longest(self):
+    def longest(self) -> int | None:
         """The most bytes that one id stands for; None where that has no bound, as with unknown words."""
         return None

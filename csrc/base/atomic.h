@@ -1,4 +1,4 @@
-/* What threads share without a lock: words that are read and written whole.
+/* Words that threads share without a lock, read and written whole.
  *
  * `acquire` sees everything that was written before the `release` whose value it reads; `relaxed` promises only
  * that a word is never torn. */

@@ -1,6 +1,6 @@
-/* What every C file here agrees on: status codes, inlining, branch hints.
+/* The conventions of every C file here: status codes, contracts, the machines that this is for.
  *
- * Naming: bbpe_<file>_<verb>(self, ...).  A function that can fail returns a bbpe_status; one that
+ * Naming: bbpe_<concept>_<verb>(self, ...).  A function that can fail returns a bbpe_status; one that
  * cannot returns its value.  Nothing here touches Python, and nothing is global and mutable. */
 #ifndef BBPE_BASE_COMMON_H
 #define BBPE_BASE_COMMON_H
@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Words hold byte strings and sizes hold flags in their highest bits: caches, cut points, tables of merges and counts. */
+#include "base/bits.h"
+
+/* Words hold byte strings, and sizes hold flags in their highest bits: caches, cut points, tables of merges and counts. */
 _Static_assert(sizeof(size_t) == 8 && sizeof(void *) == 8, "this needs a machine of 64 bits");
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "this needs a little-endian machine"
-#endif
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "this needs a little-endian machine");
 
 typedef enum {
     BBPE_OK = 0,
@@ -23,29 +23,17 @@ typedef enum {
     BBPE_CHANGED = 3,   /* another thread wrote to what the caller lent, so that it no longer fits together */
 } bbpe_status;
 
-/* Memory of which more is read than was written, where what comes of the rest is thrown away.  A checked build fills it, so
- * that a tool that follows values which were never set reports the others. */
+/* A checked build, as those for sanitizers are, ends where a contract is broken: BBPE_ASSERT.  It also fills memory of which
+ * more is read than was written, where the rest does not matter, so that a tool which follows values that were never
+ * set reports the others: BBPE_DEFINE. */
 #ifdef BBPE_CHECKED
+#undef NDEBUG
+#include <assert.h>
+#define BBPE_ASSERT(condition) assert(condition)
 #define BBPE_DEFINE(object) ((void)memset(&(object), 0, sizeof(object)))
 #else
+#define BBPE_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
 #define BBPE_DEFINE(object) ((void)0)
-#endif
-
-#if defined(__GNUC__) || defined(__clang__)
-#define BBPE_INLINE static inline __attribute__((always_inline, unused))
-#define BBPE_LIKELY(x) __builtin_expect(!!(x), 1)
-#define BBPE_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define BBPE_PREFETCH(p) __builtin_prefetch(p)
-#define BBPE_NOINLINE __attribute__((noinline))
-/* of a table that other files read: its address is known without a load, which is 2 % of encoding English */
-#define BBPE_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define BBPE_INLINE static inline
-#define BBPE_LIKELY(x) (x)
-#define BBPE_UNLIKELY(x) (x)
-#define BBPE_PREFETCH(p) ((void)(p))
-#define BBPE_NOINLINE
-#define BBPE_HIDDEN
 #endif
 
 #endif

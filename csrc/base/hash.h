@@ -6,6 +6,11 @@
 
 #include "base/common.h"
 
+/* One multiplication by 2^64 / golden ratio (Fibonacci hashing): the upper bits are good, if the lower bits of keys differ. */
+BBPE_INLINE uint64_t bbpe_hash_fibonacci(uint64_t x) {
+    return x * 0x9E3779B97F4A7C15u;
+}
+
 BBPE_INLINE uint64_t bbpe_hash_u64(uint64_t x) {
     x ^= x >> 32;
     x *= 0xD6E8FEB86659FD93u;
@@ -15,7 +20,7 @@ BBPE_INLINE uint64_t bbpe_hash_u64(uint64_t x) {
     return x;
 }
 
-/* What two words that are hashed together are changed by first. */
+/* Two words that are hashed together are changed by these first. */
 #define BBPE_HASH_SALT_LO 0xA0761D6478BD642Fu
 #define BBPE_HASH_SALT_HI 0xE7037ED1A0B428DBu
 
@@ -34,7 +39,7 @@ BBPE_INLINE uint64_t bbpe_hash_two(uint64_t a, uint64_t b) {
 }
 
 BBPE_INLINE uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n, uint64_t salt) {
-    uint64_t h = 0x9E3779B97F4A7C15u ^ (uint64_t)n ^ salt, word;
+    uint64_t h = bbpe_hash_fibonacci(1) ^ (uint64_t)n ^ salt, word;
     for (; n >= 8; bytes += 8, n -= 8) {
         memcpy(&word, bytes, 8);
         h = bbpe_hash_u64(h ^ word);

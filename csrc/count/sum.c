@@ -1,6 +1,6 @@
 #include "count/sum.h"
 
-#include "base/atomic.h"
+#include "threads/threads.h"
 #include "memory/memory.h"
 
 enum {
@@ -15,13 +15,13 @@ typedef struct {
     size_t first, end, at;
 } range;
 
-/* What the tables behind the first have in one part: codes + 1 by hash, 0 where there is none. */
+/* The pretokens of one part in all tables but the first: codes + 1 by hash, 0 where there is none. */
 typedef struct {
     uint64_t *codes;
     size_t mask;
 } codes_table;
 
-/* What a part has found: the ranks of pretokens that are kept elsewhere, and how many bytes these have. */
+/* The result of a part: the ranks of pretokens that are kept elsewhere, and how many bytes these have. */
 typedef struct {
     uint32_t *ranks;
     size_t count, capacity, bytes;
@@ -62,7 +62,7 @@ static size_t next_slots(range *self, staged *slots) {
 }
 
 static bbpe_status make_hints(bbpe_count_sum *self, size_t lane) {
-    const bbpe_count_lane *given = self->lanes + lane;
+    const bbpe_count_shard *given = self->lanes + lane;
     const size_t count = given->starts[given->count];
     uint32_t *hints = self->hints[lane] = bbpe_memory_new((count >> HINT_BITS) + 1, sizeof *hints);
     if (hints == NULL) return BBPE_NO_MEMORY;
@@ -74,7 +74,7 @@ static bbpe_status make_hints(bbpe_count_sum *self, size_t lane) {
     return BBPE_OK;
 }
 
-bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_lane *lanes, size_t count) {
+bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *lanes, size_t count) {
     memset(self, 0, sizeof *self);
     self->lanes = lanes;
     self->lane_count = count;
@@ -101,7 +101,7 @@ void bbpe_count_sum_free(bbpe_count_sum *self) {
 }
 
 BBPE_INLINE uint32_t rank_of(const bbpe_count_sum *self, size_t lane, const bbpe_count_slot *slot) {
-    const bbpe_count_lane *given = self->lanes + lane;
+    const bbpe_count_shard *given = self->lanes + lane;
     const uint32_t number = slot->number - 1;
     size_t stretch = self->hints[lane][number >> HINT_BITS];
     while (given->starts[stretch + 1] <= number) stretch++;
@@ -237,6 +237,7 @@ static bbpe_status add_lane(bbpe_count_sum *self, const codes_table *known, foun
 }
 
 bbpe_status bbpe_count_sum_do_part(bbpe_count_sum *self, size_t part, size_t parts) {
+    BBPE_ASSERT(part < parts && parts <= BBPE_COUNT_PARTS && (parts & (parts - 1)) == 0);
     codes_table known = {NULL, 0};
     found_out found = {NULL, 0, 0, 0};
     /* with more than two, what the first table does not have may yet be in another one */
@@ -245,8 +246,8 @@ bbpe_status bbpe_count_sum_do_part(bbpe_count_sum *self, size_t part, size_t par
         status = add_lane(self, &known, &found, lane, part, parts);
     /* all at once: among the slots, each would wait until those before it are written */
     for (size_t i = 0; i < found.count; i++)
-        (void)BBPE_ATOMIC_OR(self->out + found.ranks[i] / 64, (uint64_t)1 << found.ranks[i] % 64);
-    (void)BBPE_ATOMIC_ADD(&self->bytes_out, found.bytes);
+        bbpe_shared_bits_set(self->out, found.ranks[i]);
+    bbpe_shared_sum_add(&self->bytes_out, found.bytes);
     bbpe_memory_free(found.ranks);
     bbpe_memory_free(known.codes);
     return status;

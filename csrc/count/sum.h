@@ -23,10 +23,10 @@ typedef struct {
     bbpe_count_table *table;
     const uint32_t *starts, *ranks;
     size_t count;
-} bbpe_count_lane;
+} bbpe_count_shard;
 
 typedef struct {
-    const bbpe_count_lane *lanes;
+    const bbpe_count_shard *lanes;
     size_t lane_count;
     uint32_t **hints;  /* by lane: the stretch of every 256th pretoken */
     uint64_t *out;     /* a bit for each rank: the pretoken is kept elsewhere */
@@ -37,7 +37,7 @@ typedef struct {
 
 /* `lanes`, at least one of them, stay where they are.  BBPE_TOO_LARGE from 2^32 - 1 pretokens on, counting each in each
  * table. */
-bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_lane *lanes, size_t count);
+bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *lanes, size_t count);
 void bbpe_count_sum_free(bbpe_count_sum *self);
 
 /* Add up one of so many parts, a power of two up to BBPE_COUNT_PARTS.  BBPE_TOO_LARGE on a count of 2^64. */

@@ -1,12 +1,10 @@
 #include "count/table.h"
 
-#include "threads/ends.h"
+#include "threads/threads.h"
 #include "memory/memory.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
 /* a vector made of two words just stored waits for both to reach the cache */
-#pragma GCC optimize("no-tree-slp-vectorize")
-#endif
+BBPE_GCC_OPTIMIZE("no-tree-slp-vectorize")
 
 enum {
     STAGED = 128, /* pretokens at a time */
@@ -25,26 +23,6 @@ typedef struct {
     staged items[STAGED];
     uint64_t times[STAGED]; /* unless each occurs once */
 } block;
-
-/* The bytes of a key that are a pretoken's, by its length. */
-static const uint64_t MASKS[BBPE_COUNT_INLINE + 1][2] = {
-    {0, 0},
-    {0xFF, 0},
-    {0xFFFF, 0},
-    {0xFFFFFF, 0},
-    {0xFFFFFFFF, 0},
-    {0xFFFFFFFFFF, 0},
-    {0xFFFFFFFFFFFF, 0},
-    {0xFFFFFFFFFFFFFF, 0},
-    {UINT64_MAX, 0},
-    {UINT64_MAX, 0xFF},
-    {UINT64_MAX, 0xFFFF},
-    {UINT64_MAX, 0xFFFFFF},
-    {UINT64_MAX, 0xFFFFFFFF},
-    {UINT64_MAX, 0xFFFFFFFFFF},
-    {UINT64_MAX, 0xFFFFFFFFFFFF},
-    {UINT64_MAX, 0xFFFFFFFFFFFFFF},
-};
 
 static bbpe_status make(bbpe_count_table *self, size_t capacity) {
     self->slots = bbpe_memory_dense_table(capacity, sizeof *self->slots);
@@ -82,19 +60,17 @@ static uint64_t hash_long(const bbpe_count_table *self, const uint8_t *bytes, si
 }
 
 /* The key of up to 15 bytes; `room` is how many may be read.  That of none is not zero, as that of an empty slot is. */
-BBPE_INLINE void short_key(const uint8_t *bytes, size_t n, size_t room, uint64_t *lo, uint64_t *hi) {
-    uint64_t a, b;
+BBPE_INLINE bbpe_short_key short_key(const uint8_t *bytes, size_t n, size_t room) {
+    bbpe_short_key key;
     if (BBPE_LIKELY(room >= 16)) {
-        memcpy(&a, bytes, 8);
-        memcpy(&b, bytes + 8, 8);
+        uint64_t words[2];
+        memcpy(words, bytes, 16);
+        key = bbpe_short_key_cut(words[0], words[1], n);
     } else {
-        uint64_t words[2] = {0, 0};
-        if (n) memcpy(words, bytes, n);
-        a = words[0];
-        b = words[1];
+        key = bbpe_short_key_of(bytes, n);
     }
-    *lo = (a & MASKS[n][0]) | (n == 0);
-    *hi = (b & MASKS[n][1]) | (uint64_t)n << 56;
+    key.lo |= n == 0;
+    return key;
 }
 
 static size_t arena_size(size_t n) {
@@ -192,17 +168,18 @@ BBPE_INLINE bbpe_status flush(bbpe_count_table *self, block *stage, const bool h
 /* Put a pretoken on the stage, of which `room` bytes may be read. */
 BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *bytes, size_t n, size_t room) {
     staged *item = stage->items + stage->count++;
-    uint64_t lo, hi, hash;
-    if (BBPE_LIKELY(n <= BBPE_COUNT_INLINE)) {
-        short_key(bytes, n, room, &lo, &hi);
-        hash = bbpe_hash_salted(lo ^ self->salt_lo, hi ^ self->salt_hi);
+    bbpe_short_key key;
+    uint64_t hash;
+    if (BBPE_LIKELY(n <= BBPE_SHORT_KEY)) {
+        key = short_key(bytes, n, room);
+        hash = bbpe_hash_salted(key.lo ^ self->salt_lo, key.hi ^ self->salt_hi);
     } else {
-        lo = hash = hash_long(self, bytes, n);
-        hi = BBPE_COUNT_LONG | n;
+        hash = hash_long(self, bytes, n);
+        key = (bbpe_short_key){hash, BBPE_COUNT_LONG | n};
         stage->long_bytes += arena_size(n);
     }
     BBPE_PREFETCH(self->slots + bbpe_count_table_home(self, hash));
-    *item = (staged){lo, hi, hash, bytes};
+    *item = (staged){key.lo, key.hi, hash, bytes};
 }
 
 /* Put pretokens of 1 to 15 bytes on the stage, of each of which 16 can be read, as far as there is room and no other one
@@ -215,13 +192,14 @@ BBPE_INLINE size_t put_short(const bbpe_count_table *self, block *stage, const u
     size_t i = 0;
     for (; i < most; i++, item++) {
         const size_t length = ends[i] - start;
-        if (BBPE_UNLIKELY(length - 1 >= BBPE_COUNT_INLINE || size - start < 16)) break;
+        if (BBPE_UNLIKELY(length - 1 >= BBPE_SHORT_KEY || size - start < 16)) break;
         uint64_t lo, hi;
         memcpy(&lo, text + start, 8);
         memcpy(&hi, text + start + 8, 8);
-        item->lo = lo &= MASKS[length][0];
-        item->hi = hi = (hi & MASKS[length][1]) | (uint64_t)length << 56;
-        item->hash = bbpe_hash_salted(lo ^ salt_lo, hi ^ salt_hi);
+        const bbpe_short_key key = bbpe_short_key_cut(lo, hi, length);
+        item->lo = key.lo;
+        item->hi = key.hi;
+        item->hash = bbpe_hash_salted(key.lo ^ salt_lo, key.hi ^ salt_hi);
         BBPE_PREFETCH(self->slots + bbpe_count_table_home(self, item->hash));
         start = ends[i];
     }
@@ -250,7 +228,7 @@ BBPE_INLINE bbpe_status add_all(bbpe_count_table *self, const uint8_t *text, siz
     stage.count = stage.long_bytes = 0;
     const size_t most = longest ? longest : BBPE_COUNT_LONGEST;
     for (size_t i = 0; i < n; i++) {
-        if (times == NULL && most >= BBPE_COUNT_INLINE) {
+        if (times == NULL && most >= BBPE_SHORT_KEY) {
             const size_t put_here = put_short(self, &stage, text, size, start, ends + i, n - i);
             i += put_here;
             if (put_here > 0) start = ends[i - 1];

@@ -10,12 +10,10 @@
 #ifndef BBPE_COUNT_TABLE_H
 #define BBPE_COUNT_TABLE_H
 
-#include "base/hash.h"
-
-enum { BBPE_COUNT_INLINE = 15 };
+#include "tables/short_key.h"
 
 typedef struct {
-    uint64_t lo, hi; /* the bytes, zero-padded, their number on top; or hash, and length with BBPE_COUNT_LONG; or 0 */
+    uint64_t lo, hi; /* a short key; or hash, and length with BBPE_COUNT_LONG; or 0 */
     uint64_t count;
     uint32_t number; /* by first appearance, from 1; 0 where the slot is empty */
     uint32_t place;  /* of a long one in the arena, in steps of BBPE_COUNT_STEP bytes */
@@ -36,7 +34,7 @@ typedef struct {
     uint64_t salt_lo, salt_hi;  /* what words are changed by before they are hashed */
 } bbpe_count_table;
 
-/* `salt`: any number that who made the corpus does not know, or its words could all have one hash.  No answer depends on it,
+/* `salt`: a number that the author of the corpus cannot know; otherwise its words could all have one hash.  No answer depends on it,
  * and tables that are added up have the same. */
 bbpe_status bbpe_count_table_init(bbpe_count_table *self, uint64_t salt);
 void bbpe_count_table_free(bbpe_count_table *self);
@@ -50,7 +48,8 @@ size_t bbpe_count_table_memory(const bbpe_count_table *self);
 bbpe_status bbpe_count_table_add(bbpe_count_table *self, const uint8_t *text, size_t size, size_t start,
                                  const size_t *ends, const uint64_t *times, size_t n, size_t longest, uint64_t *cut);
 
-/* The same where another thread may write to the ends: BBPE_CHANGED when one is before the last one or behind the text. */
+/* Count pretokens by ends that another thread may write to: BBPE_CHANGED when one is before the last one or after the
+ * text; all else as bbpe_count_table_add. */
 bbpe_status bbpe_count_table_add_given(bbpe_count_table *self, const uint8_t *text, size_t size, size_t start,
                                        const int64_t *ends, const uint64_t *times, size_t n, size_t longest,
                                        uint64_t *cut);

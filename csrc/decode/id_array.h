@@ -8,7 +8,7 @@
 
 #include "base/common.h"
 
-/* What a value that no id can have is read as: a negative one, or one of 2^32 - 1 and more. */
+/* Stands for a value that no id can have: a negative one, or one of 2^32 - 1 and more. */
 #define BBPE_ID_NONE UINT32_MAX
 /* Ids that are worth copying out at a time: 8 KiB, which stay in the L1 cache beside what they decode to. */
 #define BBPE_ID_BLOCK 2048

@@ -32,7 +32,7 @@ typedef struct {
     size_t length, chars;
 } bbpe_long_token;
 
-/* What ids decode to, in numbers.  `chars` counts the bytes that are no continuation bytes, so it is the
+/* The size of what ids decode to.  `chars` counts the bytes that are no continuation bytes, so it is the
  * number of characters whenever the bytes are UTF-8, wherever tokens tear one. */
 typedef struct {
     size_t bytes, chars;

@@ -6,7 +6,7 @@
 #define NOT_ASCII 0x8080808080808080u
 #define NOT_UTF8 SIZE_MAX
 
-/* What is done with bytes so far. */
+/* Bytes that wait to become code units, and where those go. */
 typedef struct {
     uint8_t bytes[SCRATCH + 16];
     size_t used;
@@ -65,7 +65,7 @@ BBPE_INLINE size_t three_byte_run(
     for (; done < limit; done++, text += 3) {
         const uint32_t s = text[0] | (uint32_t)text[1] << 8 | (uint32_t)text[2] << 16 | (uint32_t)text[3] << 24;
         const uint32_t c = (s & 0x0F) << 12 | (s >> 2 & 0xFC0) | (s >> 16 & 0x3F);
-        if ((s & 0xC0C0F0) != 0x8080E0 || c < 0x800 || (c & 0xF800) == 0xD800) break;
+        if (!bbpe_utf8_begins_3byte(s) || c < 0x800 || (c & 0xF800) == 0xD800) break;
         put(out, done, c, unit);
         *seen |= c;
     }

@@ -1,22 +1,22 @@
 /* Many texts: those that are short are encoded as one, a window of them at a time.
  *
- * At the end of each text a stage would wait for the entries that it has asked for, and the last 15 bytes would be copied
- * to where more may be read.  So pretokens of no bytes mark the ends of texts, and the stage goes on: 8 MB of English in
+ * At the end of each text a lookup batch would wait for the entries that it has asked for, and the last 15 bytes would be copied
+ * to where more may be read.  So pretokens of no bytes mark the ends of texts, and the batch goes on: 8 MB of English in
  * texts of 200 bytes take 14.7 instead of 27 ms, of 2,000 bytes 12.6 instead of 14. */
-#include "encode/lookup_batch.h"
-#include "text/transcode.h"
+#include "encode/internal.h"
+#include "text/text.h"
 
 enum {
     WINDOW = 1 << 16, /* bytes of texts: they stay in the L2 cache beside the tables; half as many take 1 % longer */
-    BEHIND = 16,      /* what may be read behind the last text, or overwritten by transcoding */
+    AFTER = 16,       /* bytes after the last text that may be read, or overwritten by transcoding */
     LEAST_ENDS = 256, /* for which splitting takes two stretches in turn */
 };
 
 static bool has_room(const bbpe_joined_texts *self, size_t bytes) {
-    return self->count < BBPE_JOINED_TEXTS && self->used + bytes + BEHIND <= WINDOW;
+    return self->count < BBPE_JOINED_TEXTS && self->used + bytes + AFTER <= WINDOW;
 }
 
-/* Put a text behind the others.  If it begins with tails of a character that those seem to begin, it may be cut before
+/* Put a text after the others.  If it begins with tails of a character that those seem to begin, it may be cut before
  * that: no token crosses the border then (models/cut_points.h). */
 static void join(bbpe_joined_texts *self, bbpe_encode_text text, size_t length, uint8_t *window) {
     uint8_t *const to = window + self->used;
@@ -34,7 +34,7 @@ static uint32_t *encode_block(const bbpe_encoder *self, bbpe_encode_state *state
     ids = bbpe_encode_pretokens(self, state, block, ids);
     if (block->count > 0) block->start = block->ends[block->count - 1];
     block->count = 0;
-    block->wide = false;
+    block->has_3byte = false;
     return ids;
 }
 
@@ -43,21 +43,21 @@ static uint32_t *encode_joined(const bbpe_encoder *self, bbpe_encode_state *stat
     bbpe_joined_texts *const texts = &state->desk.joined;
     uint32_t **const text_ends = state->desk.text_ends, *begin = ids;
     size_t *const ends = state->desk.ends, start = 0;
-    bbpe_pretokens block = {state->window, texts->used + BEHIND, 0, ends, 0, false};
+    bbpe_pretokens block = {state->window, texts->used + AFTER, 0, ends, 0, false};
     state->text_ends = text_ends;
-    memset(state->window + texts->used, 0, BEHIND); /* no answer depends on these, but they are read */
+    memset(state->window + texts->used, 0, AFTER); /* no answer depends on these, but they are read */
     for (size_t i = 0; i < texts->count && state->status == BBPE_OK; i++) {
         while (start < texts->ends[i]) {
-            if (BBPE_STAGE - block.count < LEAST_ENDS) ids = encode_block(self, state, &block, ids);
+            if (BBPE_LOOKUP_BATCH - block.count < LEAST_ENDS) ids = encode_block(self, state, &block, ids);
             block.count += self->fill(&self->scheme, state->window, start, texts->ends[i], ends + block.count,
-                                      BBPE_STAGE - block.count, &block.wide);
+                                      BBPE_LOOKUP_BATCH - block.count, &block.has_3byte);
             start = ends[block.count - 1];
         }
-        if (block.count == BBPE_STAGE) ids = encode_block(self, state, &block, ids);
+        if (block.count == BBPE_LOOKUP_BATCH) ids = encode_block(self, state, &block, ids);
         ends[block.count++] = start;
     }
     ids = encode_block(self, state, &block, ids);
-    ids = bbpe_encode_pending(self, state, ids);
+    ids = bbpe_miss_queue_flush(self, state, ids);
     for (size_t i = 0; i < texts->count && state->status == BBPE_OK; i++) {
         counts[i] = (size_t)(text_ends[i] - begin);
         begin = text_ends[i];
@@ -77,11 +77,11 @@ static uint32_t *encode_alone(const bbpe_encoder *self, bbpe_encode_state *state
     return ids + *count;
 }
 
-/* Those that are joined; ids that nobody wants are written where the next ones will be, too. */
+/* The joined texts; ids that nobody wants are written where the next ones will be, too. */
 static uint32_t *encode_some(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *ids, size_t *counts) {
     if (ids != NULL) return encode_joined(self, state, ids, counts);
     state->status = bbpe_encode_state_reserve(state, WINDOW);
-    if (state->status == BBPE_OK) encode_joined(self, state, state->ids, counts);
+    if (state->status == BBPE_OK) encode_joined(self, state, state->loan.ids, counts);
     return NULL;
 }
 

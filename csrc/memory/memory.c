@@ -2,13 +2,9 @@
 
 #include "memory/pages.h"
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 enum { LINE = 64 };
 
-/* What stands before a table: the memory that holds it, and its size if it is pages of its own. */
+/* Before each table: the memory that holds it, and its size if it is pages of its own. */
 typedef struct {
     void *memory;
     size_t pages;
@@ -32,12 +28,6 @@ void *bbpe_memory_dense_table(size_t count, size_t size) {
     void *table = bbpe_memory_table(count, size);
     if (table != NULL) bbpe_pages_touch(table, count * size);
     return table;
-}
-
-void bbpe_memory_trim(void) {
-#if defined(__GLIBC__)
-    (void)malloc_trim(0);
-#endif
 }
 
 void bbpe_memory_table_free(void *table) {

@@ -1,11 +1,12 @@
 /* The only place that allocates.  Sizes are count * size with the product checked, so a caller never
- * computes a byte size itself.  What is handed out is freed with bbpe_memory_free and nothing else. */
+ * computes a byte size itself.  Memory from here is freed with bbpe_memory_free and nothing else. */
 #ifndef BBPE_MEMORY_H
 #define BBPE_MEMORY_H
 
 #include <stdlib.h>
 
-#include "base/common.h"
+#include "memory/pages.h"
+#include "memory/reusable_buffer.h"
 
 /* New uninitialised memory for `count` items; NULL when it cannot be had.  A count of 0 is legal. */
 BBPE_INLINE void *bbpe_memory_new(size_t count, size_t size) {
@@ -13,15 +14,15 @@ BBPE_INLINE void *bbpe_memory_new(size_t count, size_t size) {
     return malloc(count ? count * size : 1);
 }
 
-/* The same, zeroed. */
+/* New zeroed memory for `count` items; NULL when it cannot be had. */
 BBPE_INLINE void *bbpe_memory_zeroed(size_t count, size_t size) {
     return calloc(count ? count : 1, size);
 }
 
-/* The same for a table that is read at random: entries do not straddle cache lines if `size` divides 64, and large
- * ones lie on huge pages where the system has them.  Freed with bbpe_memory_table_free. */
+/* New zeroed memory for a table that is read at random: entries do not straddle cache lines if `size` divides 64, and large
+ * ones are on huge pages where the system has them.  Freed with bbpe_memory_table_free. */
 void *bbpe_memory_table(size_t count, size_t size);
-/* The same for a table that is going to be filled all over: its pages are there at once.  A page that is read before it
+/* A table, as above, that is going to be filled all over: its pages are there at once.  A page that is read before it
  * is written to faults twice, and the second time it interrupts other threads, wherever they run: 10 us instead of 1. */
 void *bbpe_memory_dense_table(size_t count, size_t size);
 void bbpe_memory_table_free(void *table);
@@ -47,8 +48,5 @@ BBPE_INLINE void *bbpe_memory_reserve(void *memory, size_t *capacity, size_t nee
 BBPE_INLINE void bbpe_memory_free(void *memory) {
     free(memory);
 }
-
-/* Give back to the system what the allocator keeps of memory that was freed, where it can. */
-void bbpe_memory_trim(void);
 
 #endif

@@ -4,6 +4,11 @@
 #include <unistd.h>
 #endif
 
+#include <stdlib.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "memory/pages.h"
 
 #if defined(__linux__)
@@ -109,4 +114,10 @@ void bbpe_pages_touch(void *memory, size_t size) {
     const size_t page = bbpe_pages_size();
     volatile uint8_t *bytes = memory;
     for (size_t i = 0; i < size; i += page) bytes[i] = 0;
+}
+
+void bbpe_pages_trim(void) {
+#if defined(__GLIBC__)
+    (void)malloc_trim(0);
+#endif
 }

@@ -36,4 +36,7 @@ void bbpe_pages_collapse(void *memory, size_t size);
 /* Write to each page of memory that is zeroed, so that it takes memory now. */
 void bbpe_pages_touch(void *memory, size_t size);
 
+/* Return to the system the freed memory that the allocator keeps, where it can. */
+void bbpe_pages_trim(void);
+
 #endif

@@ -13,7 +13,7 @@
 
 #include "base/common.h"
 
-#define BBPE_ROOM_STEP ((size_t)256 << 20)
+#define BBPE_REUSABLE_BUFFER_STEP ((size_t)256 << 20)
 
 typedef struct {
     void *start;
@@ -21,15 +21,15 @@ typedef struct {
     size_t ready; /* of these the first ones, which may be written to */
     size_t kept;  /* bytes that take memory between two uses */
     bool is_pages;
-} bbpe_room;
+} bbpe_reusable_buffer;
 
 /* Have room for so many bytes, whose content is undefined; without memory false, and the room is closed.  Of them
- * BBPE_ROOM_STEP, or all, may be written to. */
-bool bbpe_room_open(bbpe_room *self, size_t size);
+ * BBPE_REUSABLE_BUFFER_STEP, or all, may be written to. */
+bool bbpe_reusable_buffer_open(bbpe_reusable_buffer *self, size_t size);
 /* Have so many bytes of the room that may be written to; false without memory. */
-bool bbpe_room_extend(bbpe_room *self, size_t bytes);
+bool bbpe_reusable_buffer_extend(bbpe_reusable_buffer *self, size_t bytes);
 /* Have memory for the first bytes alone, the only ones that were used. */
-void bbpe_room_trim(bbpe_room *self, size_t size);
-void bbpe_room_close(bbpe_room *self);
+void bbpe_reusable_buffer_trim(bbpe_reusable_buffer *self, size_t size);
+void bbpe_reusable_buffer_close(bbpe_reusable_buffer *self);
 
 #endif

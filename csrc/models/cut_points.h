@@ -6,12 +6,12 @@
  * there is no such token, which costs time and never an id:
  *
  *   whole    pairs of neighbouring characters that some token holds in full
- *   partial  (last byte before, first two bytes behind) of borders where a token begins within the left character or
+ *   partial  (last byte before, first two bytes after) of borders where a token begins within the left character or
  *            ends within the right one
- * A sieve tells many borders that no token lies across without a look at either.
+ * A sieve knows many borders that no token crosses without a look at either.
  *
  * Only borders with a character beyond ASCII are known; nearly every pair of ASCII letters is a token.  With cl100k
- * the units of Japanese shrink from 24.8 bytes to 3.2, and 2 % instead of 68 % of them are new.  Immutable; the struct
+ * the pieces of Japanese shrink from 24.8 bytes to 3.2, and 2 % instead of 68 % of them are new.  Immutable; the struct
  * owns the bits. */
 #ifndef BBPE_MODELS_CUT_POINTS_H
 #define BBPE_MODELS_CUT_POINTS_H
@@ -44,8 +44,8 @@ BBPE_INLINE unsigned bbpe_character_length(uint8_t lead) {
     return lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
 }
 
-/* What tells a pair but for the lowest six bits of its last byte; of two characters of three bytes the first five.  What
- * does not fit is folded in: a pair that shares its key with another one may be held for bridged. */
+/* The key of a pair: all of it but the lowest six bits of its last byte; of two characters of three bytes the first five.
+ * Bits that do not fit are folded in: a pair that shares its key with another one may be taken for bridged. */
 BBPE_INLINE uint64_t bbpe_cut_points_key(bbpe_character left, bbpe_character right) {
     const unsigned bits = 8 * (right.length - 1);
     const uint32_t last = right.bytes >> bits, first = right.bytes ^ last << bits;
@@ -54,7 +54,7 @@ BBPE_INLINE uint64_t bbpe_cut_points_key(bbpe_character left, bbpe_character rig
 
 /* The row of `whole` of such a key, whose other bytes may be any. */
 BBPE_INLINE size_t bbpe_cut_points_whole_row(const bbpe_cut_points *self, uint64_t key) {
-    return (size_t)((key << 24) * 0x9E3779B97F4A7C15u >> self->shift);
+    return (size_t)(bbpe_hash_fibonacci(key << 24) >> self->shift);
 }
 
 /* The row of `partial` of a character by its first two bytes, the second of which is 0 where there is none. */
@@ -76,8 +76,8 @@ BBPE_INLINE bool bbpe_cut_points_between(const bbpe_cut_points *self, bbpe_chara
     return !(bridged & 1);
 }
 
-/* The same of two characters of three bytes each, the first of the eight in `pair` as they stand in the text,
- * which need not be taken apart. */
+/* bbpe_cut_points_between of two characters of three bytes each: the first six of the eight bytes in `pair`, as they are
+ * in the text. */
 BBPE_INLINE bool bbpe_cut_points_between_wide(const bbpe_cut_points *self, uint64_t pair) {
     const size_t whole = bbpe_cut_points_whole_row(self, pair);
     /* bytes 3 and 4, six bits of each, side by side at the top */

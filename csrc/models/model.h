@@ -1,14 +1,14 @@
 /* A model as the encoder sees it: what gives the ids of a pretoken that no cache has.
  *
- * BPE is known to the encoder itself, which cuts its pretokens into units and chooses between ways of merging.  Any
+ * BPE is known to the encoder itself, which cuts its pretokens into pieces and chooses between ways of merging.  Any
  * other model is one function over data of its own.  Either way a pretoken of n bytes, n >= 1, has at most n ids,
  * and they depend on its bytes alone; else caches, parts and threads would tell.
  *
  * With `tokens` a pretoken may be cut into parts wherever no token lies across (cut_points.h): the model vouches that
- * the ids of the parts are those of the whole.  So the units of Chinese and Japanese become short and are found again.
+ * the ids of the parts are those of the whole.  So the pieces of Chinese and Japanese become short and are found again.
  *
- * A view: it owns nothing, and what it points to outlives it and is read by any number of threads.  What a call
- * mutates is in a bbpe_model_scratch. */
+ * A view: it owns nothing, and what it points to outlives it and is read by any number of threads.  Memory
+ * that a call writes to is in a bbpe_model_scratch. */
 #ifndef BBPE_MODELS_MODEL_H
 #define BBPE_MODELS_MODEL_H
 
@@ -39,7 +39,7 @@ BBPE_INLINE bbpe_model bbpe_model_of_bpe(const bbpe_bpe *bpe) {
 }
 
 /* Room for `count` items, undefined at first; NULL without memory. */
-BBPE_INLINE void *bbpe_model_scratch_room(bbpe_model_scratch *self, size_t count, size_t size) {
+BBPE_INLINE void *bbpe_model_scratch_reserve(bbpe_model_scratch *self, size_t count, size_t size) {
     if (count > SIZE_MAX / size) return NULL;
     void *memory = bbpe_memory_reserve(self->memory, &self->capacity, count * size, 1);
     if (memory != NULL) self->memory = memory;

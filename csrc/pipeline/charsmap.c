@@ -64,7 +64,7 @@ static bool has_blank_key(const bbpe_charsmap *self) {
     return unit >> 31 == 0 && (unit & 0xFF) == ' ';
 }
 
-bbpe_status bbpe_charsmap_settle(bbpe_charsmap *self) {
+bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self) {
     self->skips = self->kept_strings.count == 0 && !has_blank_key(self);
     if (self->kept_strings.count == 0) return BBPE_OK;
     return bbpe_trie_init(&self->kept, &self->kept_strings, (uint64_t)1 << 32, self->kept_strings.count);

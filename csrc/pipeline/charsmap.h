@@ -5,7 +5,7 @@
  * The table is a double-array trie (Aoe, 1989) in the layout of darts-clone, and the texts behind it, each ended by a
  * zero byte.  Every step and every value is checked against its end, so no table makes this read elsewhere; one with a
  * cycle ends with the text.  A key begins at no other place than where a character is marked, or at the one before it:
- * characters that are keys, and second characters of keys, are marked.  What lies between is copied as it is.
+ * characters that are keys, and second characters of keys, are marked.  Text between such characters is copied as it is.
  *
  * Bytes that are not UTF-8 stay.  The struct owns the marks and the kept strings and borrows the table; immutable after
  * the last call of keep, and then any number of threads may apply it. */
@@ -35,7 +35,7 @@ typedef struct {
     bbpe_trie kept;
 } bbpe_charsmap;
 
-/* What texts became: `used` bytes, of the caller's memory, which grows. */
+/* The normalized texts: `used` bytes, of the caller's memory, which grows. */
 typedef struct {
     uint8_t *bytes;
     size_t used, capacity;
@@ -57,9 +57,9 @@ bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t
 void bbpe_charsmap_free(bbpe_charsmap *self);
 /* Keys are looked for where this character stands, and at the one before it. */
 void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character);
-/* Keep one more string, at least one byte; bbpe_charsmap_settle is called once behind the last. */
+/* Keep one more string, at least one byte; bbpe_charsmap_finalize is called once behind the last. */
 bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n);
-bbpe_status bbpe_charsmap_settle(bbpe_charsmap *self);
+bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self);
 /* Mark what all keys of the table need; `*is_broken` tells that one of them, or its value, is no UTF-8 or stands elsewhere,
  * or that they do not end: 5 ms for 225,000 keys. */
 bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);

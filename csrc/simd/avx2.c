@@ -1,9 +1,7 @@
 /* Each byte 32 times. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "simd/target.h"
+#ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
-#include <immintrin.h>
-
 #include "simd/avx2.h"
 
 #define FOUR(x) x, x, x, x

@@ -10,7 +10,7 @@ typedef struct {
     __m256i low, high;
 } bbpe_vector;
 
-typedef bbpe_vector bbpe_lanes;
+typedef bbpe_vector bbpe_byte_mask;
 
 /* Each byte 32 times.  As operands in memory they take no instructions, of which GCC makes three wherever a constant does not
  * stay in a register: Japanese is split in 7.0 instead of 8.1 ms, English as before. */
@@ -29,40 +29,40 @@ BBPE_INLINE bbpe_vector vector_with(bbpe_vector v, uint8_t bits) {
     return (bbpe_vector){_mm256_or_si256(v.low, all), _mm256_or_si256(v.high, all)};
 }
 
-BBPE_INLINE bbpe_lanes vector_eq(bbpe_vector v, uint8_t byte) {
+BBPE_INLINE bbpe_byte_mask vector_eq(bbpe_vector v, uint8_t byte) {
     const __m256i same = each_byte(byte);
     return (bbpe_vector){_mm256_cmpeq_epi8(v.low, same), _mm256_cmpeq_epi8(v.high, same)};
 }
 
 /* Numbers have signs here: what is in the range becomes the largest ones. */
-BBPE_INLINE bbpe_lanes vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
-    if (first == 0x80 && last == 0xFF) return v; /* the sign is all that lanes_bits looks at */
+BBPE_INLINE bbpe_byte_mask vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
+    if (first == 0x80 && last == 0xFF) return v; /* the sign is all that mask_bits looks at */
     const __m256i up = each_byte((uint8_t)(0x7F - last)), below = each_byte((uint8_t)(0x7E - (last - first)));
     return (bbpe_vector){_mm256_cmpgt_epi8(_mm256_add_epi8(v.low, up), below),
                          _mm256_cmpgt_epi8(_mm256_add_epi8(v.high, up), below)};
 }
 
-BBPE_INLINE bbpe_lanes lanes_and(bbpe_vector a, bbpe_vector b) {
+BBPE_INLINE bbpe_byte_mask mask_and(bbpe_vector a, bbpe_vector b) {
     return (bbpe_vector){_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)};
 }
 
-BBPE_INLINE bbpe_lanes lanes_or(bbpe_vector a, bbpe_vector b) {
+BBPE_INLINE bbpe_byte_mask mask_or(bbpe_vector a, bbpe_vector b) {
     return (bbpe_vector){_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)};
 }
 
-BBPE_INLINE bbpe_lanes lanes_but(bbpe_vector a, bbpe_vector b) {
+BBPE_INLINE bbpe_byte_mask mask_but(bbpe_vector a, bbpe_vector b) {
     return (bbpe_vector){_mm256_andnot_si256(b.low, a.low), _mm256_andnot_si256(b.high, a.high)};
 }
 
-BBPE_INLINE uint64_t lanes_bits(bbpe_vector a) {
+BBPE_INLINE uint64_t mask_bits(bbpe_vector a) {
     return (uint32_t)_mm256_movemask_epi8(a.low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(a.high) << 32;
 }
 
 BBPE_INLINE bbpe_vector vector_and(bbpe_vector a, bbpe_vector b) {
-    return lanes_and(a, b);
+    return mask_and(a, b);
 }
 
-BBPE_INLINE bbpe_vector vector_merge(bbpe_vector a, bbpe_lanes lanes, bbpe_vector b) {
+BBPE_INLINE bbpe_vector vector_merge(bbpe_vector a, bbpe_byte_mask lanes, bbpe_vector b) {
     return (bbpe_vector){_mm256_blendv_epi8(a.low, b.low, lanes.low), _mm256_blendv_epi8(a.high, b.high, lanes.high)};
 }
 
@@ -81,7 +81,7 @@ BBPE_INLINE bbpe_vector vector_look_up(const uint8_t page[64], bbpe_vector v) {
     return (bbpe_vector){page_half(quarters, v.low), page_half(quarters, v.high)};
 }
 
-BBPE_INLINE bbpe_vector vector_of_page(bbpe_vector a, bbpe_lanes lanes, const uint8_t page[64], bbpe_vector v) {
+BBPE_INLINE bbpe_vector vector_of_page(bbpe_vector a, bbpe_byte_mask lanes, const uint8_t page[64], bbpe_vector v) {
     return vector_merge(a, lanes, vector_look_up(page, v));
 }
 

@@ -12,13 +12,13 @@ BBPE_INLINE bbpe_vector vector_load(const uint8_t *p) {
     return _mm512_loadu_si512((const void *)p);
 }
 
-typedef __mmask64 bbpe_lanes;
+typedef __mmask64 bbpe_byte_mask;
 
-BBPE_INLINE bbpe_lanes vector_eq(bbpe_vector v, uint8_t byte) {
+BBPE_INLINE bbpe_byte_mask vector_eq(bbpe_vector v, uint8_t byte) {
     return _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)byte));
 }
 
-BBPE_INLINE bbpe_lanes vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
+BBPE_INLINE bbpe_byte_mask vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
     if (first == 0x80 && last == 0xFF) return _mm512_movepi8_mask(v);
     if (first == 0x80) return _mm512_cmple_epi8_mask(v, _mm512_set1_epi8((char)last)); /* with sign */
     if (last == 0xFF) return _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)first));
@@ -27,19 +27,19 @@ BBPE_INLINE bbpe_lanes vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
                                   _mm512_set1_epi8((char)(last - first)));
 }
 
-BBPE_INLINE bbpe_lanes lanes_and(bbpe_lanes a, bbpe_lanes b) {
+BBPE_INLINE bbpe_byte_mask mask_and(bbpe_byte_mask a, bbpe_byte_mask b) {
     return a & b;
 }
 
-BBPE_INLINE bbpe_lanes lanes_or(bbpe_lanes a, bbpe_lanes b) {
+BBPE_INLINE bbpe_byte_mask mask_or(bbpe_byte_mask a, bbpe_byte_mask b) {
     return a | b;
 }
 
-BBPE_INLINE bbpe_lanes lanes_but(bbpe_lanes a, bbpe_lanes b) {
+BBPE_INLINE bbpe_byte_mask mask_but(bbpe_byte_mask a, bbpe_byte_mask b) {
     return a & ~b;
 }
 
-BBPE_INLINE uint64_t lanes_bits(bbpe_lanes a) {
+BBPE_INLINE uint64_t mask_bits(bbpe_byte_mask a) {
     uint64_t bits = a;
     /* out of the mask registers, whose shifts and logic take four cycles where these take one */
     __asm__("" : "+r"(bits));
@@ -50,17 +50,17 @@ BBPE_INLINE bbpe_vector vector_table(const uint8_t table[128], bbpe_vector v) {
     return _mm512_permutex2var_epi8(vector_load(table), v, vector_load(table + 64));
 }
 
-BBPE_INLINE bbpe_lanes vector_has(bbpe_vector v, uint8_t bit) {
+BBPE_INLINE bbpe_byte_mask vector_has(bbpe_vector v, uint8_t bit) {
     return _mm512_test_epi8_mask(v, _mm512_set1_epi8((char)bit));
 }
 
 #define vector_lookup vector_table
 
-BBPE_INLINE bbpe_vector vector_merge(bbpe_vector a, bbpe_lanes lanes, bbpe_vector b) {
+BBPE_INLINE bbpe_vector vector_merge(bbpe_vector a, bbpe_byte_mask lanes, bbpe_vector b) {
     return _mm512_mask_mov_epi8(a, lanes, b);
 }
 
-BBPE_INLINE bbpe_vector vector_of_page(bbpe_vector a, bbpe_lanes lanes, const uint8_t page[64], bbpe_vector v) {
+BBPE_INLINE bbpe_vector vector_of_page(bbpe_vector a, bbpe_byte_mask lanes, const uint8_t page[64], bbpe_vector v) {
     return _mm512_mask_permutexvar_epi8(a, lanes, v, vector_load(page));
 }
 
@@ -82,7 +82,7 @@ BBPE_INLINE size_t places_of_vector(uint64_t bits, size_t start, size_t *places)
                                          21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i packed = _mm512_maskz_compress_epi8(bits, iota), base = _mm512_set1_epi64((long long)start);
     const __m128i first = _mm512_castsi512_si128(packed), second = _mm512_extracti32x4_epi32(packed, 1);
-    const size_t count = (size_t)__builtin_popcountll(bits);
+    const size_t count = bbpe_bits_count(bits);
     _mm512_storeu_si512(places, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(first)));
     _mm512_storeu_si512(places + 8, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(_mm_srli_si128(first, 8))));
     _mm512_storeu_si512(places + 16, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(second)));

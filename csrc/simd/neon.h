@@ -12,10 +12,10 @@ BBPE_INLINE bbpe_vector vector_load(const uint8_t *p) {
     return vld1q_u8_x4(p);
 }
 
-typedef bbpe_vector bbpe_lanes;
+typedef bbpe_vector bbpe_byte_mask;
 
 #define BBPE_EACH(expression)                                                                            \
-    bbpe_lanes r;                                                                                        \
+    bbpe_byte_mask r;                                                                                        \
     for (int k = 0; k < 4; k++) r.val[k] = (expression);                                                 \
     return r
 
@@ -24,30 +24,30 @@ BBPE_INLINE bbpe_vector vector_with(bbpe_vector v, uint8_t bits) {
     BBPE_EACH(vorrq_u8(v.val[k], all));
 }
 
-BBPE_INLINE bbpe_lanes vector_eq(bbpe_vector v, uint8_t byte) {
+BBPE_INLINE bbpe_byte_mask vector_eq(bbpe_vector v, uint8_t byte) {
     const uint8x16_t same = vdupq_n_u8(byte);
     BBPE_EACH(vceqq_u8(v.val[k], same));
 }
 
-BBPE_INLINE bbpe_lanes vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
+BBPE_INLINE bbpe_byte_mask vector_in(bbpe_vector v, uint8_t first, uint8_t last) {
     const uint8x16_t base = vdupq_n_u8(first), span = vdupq_n_u8((uint8_t)(last - first));
     BBPE_EACH(vcleq_u8(vsubq_u8(v.val[k], base), span));
 }
 
-BBPE_INLINE bbpe_lanes lanes_and(bbpe_lanes a, bbpe_lanes b) {
+BBPE_INLINE bbpe_byte_mask mask_and(bbpe_byte_mask a, bbpe_byte_mask b) {
     BBPE_EACH(vandq_u8(a.val[k], b.val[k]));
 }
 
-BBPE_INLINE bbpe_lanes lanes_or(bbpe_lanes a, bbpe_lanes b) {
+BBPE_INLINE bbpe_byte_mask mask_or(bbpe_byte_mask a, bbpe_byte_mask b) {
     BBPE_EACH(vorrq_u8(a.val[k], b.val[k]));
 }
 
-BBPE_INLINE bbpe_lanes lanes_but(bbpe_lanes a, bbpe_lanes b) {
+BBPE_INLINE bbpe_byte_mask mask_but(bbpe_byte_mask a, bbpe_byte_mask b) {
     BBPE_EACH(vbicq_u8(a.val[k], b.val[k]));
 }
 
 /* From bytes that are all ones or all zeros: weights, then three rounds of pairwise sums. */
-BBPE_INLINE uint64_t lanes_bits(bbpe_lanes a) {
+BBPE_INLINE uint64_t mask_bits(bbpe_byte_mask a) {
     static const uint8_t weights[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
     const uint8x16_t weight = vld1q_u8(weights);
     const uint8x16_t low = vpaddq_u8(vandq_u8(a.val[0], weight), vandq_u8(a.val[1], weight));

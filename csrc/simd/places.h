@@ -11,12 +11,12 @@
 #define places_write vector_places
 #else
 #ifndef vector_place
-#define vector_place(bits) (unsigned)__builtin_ctzll((bits) | (uint64_t)1 << 63)
+#define vector_place(bits) bbpe_bits_lowest((bits) | (uint64_t)1 << 63)
 #endif
 
 /* Write start + i for each bit i, and return how many there are: eight at a time, as the branches are then foreseeable. */
 BBPE_INLINE size_t places_write(uint64_t bits, size_t start, size_t *places) {
-    const unsigned count = (unsigned)__builtin_popcountll(bits);
+    const unsigned count = bbpe_bits_count(bits);
     for (unsigned k = 0; k < count; k += 8)
         for (unsigned j = 0; j < 8; j++) {
             *places++ = start + vector_place(bits);

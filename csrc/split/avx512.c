@@ -1,9 +1,7 @@
 /* By AVX-512. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "simd/target.h"
+#ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
-#include <immintrin.h>
-
 #include "simd/avx512.h"
 
 #include "split/masks.h"

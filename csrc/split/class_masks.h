@@ -6,10 +6,9 @@
 
 #include "split/token.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
 /* a vector load of masks just stored one by one waits for all of them to reach the cache */
-#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
-#endif
+BBPE_GCC_OPTIMIZE("no-tree-vectorize")
+BBPE_GCC_OPTIMIZE("no-tree-slp-vectorize")
 
 enum { BBPE_MASKS_READ = 66 }; /* bytes that must be there: a block, and two more for the tails of characters */
 
@@ -74,18 +73,18 @@ static const uint8_t masks_kinds[128] = {
 BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *high) {
     (void)cased;
     const bbpe_vector v = vector_load(text), kinds = vector_lookup(masks_kinds, v);
-    const uint64_t letters = lanes_bits(vector_has(kinds, BBPE_KIND_LETTER)), lower = lanes_bits(vector_has(v, 'a' ^ 'A'));
-    bbpe_masks m = {{0}, 0, 0, lanes_bits(vector_eq(v, '\n')), 0, 0, 64};
-    m.quote = lanes_bits(vector_has(kinds, BBPE_KIND_QUOTE));
-    m.slash = lanes_bits(vector_has(kinds, BBPE_KIND_SLASH));
+    const uint64_t letters = mask_bits(vector_has(kinds, BBPE_KIND_LETTER)), lower = mask_bits(vector_has(v, 'a' ^ 'A'));
+    bbpe_masks m = {{0}, 0, 0, mask_bits(vector_eq(v, '\n')), 0, 0, 64};
+    m.quote = mask_bits(vector_has(kinds, BBPE_KIND_QUOTE));
+    m.slash = mask_bits(vector_has(kinds, BBPE_KIND_SLASH));
     m.by[BBPE_CLASS_UPPER] = letters & ~lower;
     m.by[BBPE_CLASS_LOWER] = letters & lower;
-    m.by[BBPE_CLASS_NUMBER] = lanes_bits(vector_has(kinds, BBPE_KIND_NUMBER));
-    m.by[BBPE_CLASS_SPACE] = lanes_bits(vector_has(kinds, BBPE_KIND_SPACE));
-    m.by[BBPE_CLASS_NEWLINE] = lanes_bits(vector_has(kinds, BBPE_KIND_NEWLINE));
-    m.by[BBPE_CLASS_BLANK] = lanes_bits(vector_has(kinds, BBPE_KIND_BLANK));
-    m.by[BBPE_CLASS_PUNCT] = lanes_bits(vector_has(kinds, BBPE_KIND_PUNCT));
-    *high = lanes_bits(vector_in(v, 0x80, 0xFF));
+    m.by[BBPE_CLASS_NUMBER] = mask_bits(vector_has(kinds, BBPE_KIND_NUMBER));
+    m.by[BBPE_CLASS_SPACE] = mask_bits(vector_has(kinds, BBPE_KIND_SPACE));
+    m.by[BBPE_CLASS_NEWLINE] = mask_bits(vector_has(kinds, BBPE_KIND_NEWLINE));
+    m.by[BBPE_CLASS_BLANK] = mask_bits(vector_has(kinds, BBPE_KIND_BLANK));
+    m.by[BBPE_CLASS_PUNCT] = mask_bits(vector_has(kinds, BBPE_KIND_PUNCT));
+    *high = mask_bits(vector_in(v, 0x80, 0xFF));
     if (*high) { /* they were looked up as ASCII */
         m.quote &= ~*high;
         m.slash &= ~*high;
@@ -98,17 +97,17 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *hi
 /* The classes of ASCII; `high` are the other bytes.  All letters are held for small ones if not `cased`. */
 BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *high) {
     const bbpe_vector v = vector_load(text);
-    const bbpe_lanes line_end = vector_eq(v, '\n'), newline = lanes_or(line_end, vector_eq(v, '\r'));
-    bbpe_masks m = {{0}, 0, 0, lanes_bits(line_end), 0, 0, 64};
-    m.quote = lanes_bits(vector_eq(v, '\''));
-    m.slash = lanes_bits(vector_eq(v, '/'));
-    if (cased) m.by[BBPE_CLASS_UPPER] = lanes_bits(vector_in(v, 'A', 'Z'));
-    m.by[BBPE_CLASS_LOWER] = lanes_bits(vector_in(cased ? v : vector_with(v, 'a' ^ 'A'), 'a', 'z'));
-    m.by[BBPE_CLASS_NUMBER] = lanes_bits(vector_in(v, '0', '9'));
-    m.by[BBPE_CLASS_SPACE] = lanes_bits(vector_eq(v, ' '));
-    m.by[BBPE_CLASS_NEWLINE] = lanes_bits(newline);
-    m.by[BBPE_CLASS_BLANK] = lanes_bits(lanes_but(vector_in(v, '\t', '\r'), newline));
-    *high = lanes_bits(vector_in(v, 0x80, 0xFF));
+    const bbpe_byte_mask line_end = vector_eq(v, '\n'), newline = mask_or(line_end, vector_eq(v, '\r'));
+    bbpe_masks m = {{0}, 0, 0, mask_bits(line_end), 0, 0, 64};
+    m.quote = mask_bits(vector_eq(v, '\''));
+    m.slash = mask_bits(vector_eq(v, '/'));
+    if (cased) m.by[BBPE_CLASS_UPPER] = mask_bits(vector_in(v, 'A', 'Z'));
+    m.by[BBPE_CLASS_LOWER] = mask_bits(vector_in(cased ? v : vector_with(v, 'a' ^ 'A'), 'a', 'z'));
+    m.by[BBPE_CLASS_NUMBER] = mask_bits(vector_in(v, '0', '9'));
+    m.by[BBPE_CLASS_SPACE] = mask_bits(vector_eq(v, ' '));
+    m.by[BBPE_CLASS_NEWLINE] = mask_bits(newline);
+    m.by[BBPE_CLASS_BLANK] = mask_bits(mask_but(vector_in(v, '\t', '\r'), newline));
+    *high = mask_bits(vector_in(v, 0x80, 0xFF));
     m.by[BBPE_CLASS_PUNCT] = ~(*high | masks_of(&m, BBPE_SET_ALL & ~BBPE_SET(PUNCT)));
     return m;
 }
@@ -116,14 +115,14 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *hi
 
 /* Whether a block has characters of three bytes or more. */
 BBPE_INLINE bool masks_has_wide(const uint8_t *text) {
-    return lanes_bits(vector_in(vector_load(text), 0xE0, 0xFF)) != 0;
+    return mask_bits(vector_in(vector_load(text), 0xE0, 0xFF)) != 0;
 }
 
 /* A step of the scalar truth: where the pretoken ends that begins at `start`. */
 BBPE_INLINE size_t masks_step(const uint8_t *text, size_t start, size_t n, bool *wide, const bbpe_scheme scheme) {
     const size_t end = bbpe_split_token(text, start, n, scheme);
     for (; end - start >= 64; start += 64) *wide |= masks_has_wide(text + start);
-    *wide |= bbpe_utf8_has_wide(text + start, end - start);
+    *wide |= bbpe_utf8_has_3byte(text + start, end - start);
     return end;
 }
 
@@ -136,40 +135,40 @@ BBPE_INLINE uint64_t masks_add(bbpe_masks *m, int class_index, uint64_t first, u
 /* Three-byte letters and punctuation of Chinese, Japanese and Korean text.  `three`: what begins three
  * bytes of which the last two are tails. */
 BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, bbpe_vector v2, uint64_t three) {
-    const bbpe_lanes e3 = vector_eq(v, 0xE3);
+    const bbpe_byte_mask e3 = vector_eq(v, 0xE3);
     /* U+4DC0-4DFF are symbols */
-    const bbpe_lanes han =
-        lanes_or(vector_in(v, 0xE5, 0xE9), lanes_but(vector_eq(v, 0xE4), vector_eq(v1, 0xB7)));
-    const bbpe_lanes hiragana = lanes_but(vector_eq(v1, 0x81), vector_eq(v2, 0x80));
-    const bbpe_lanes middle = lanes_but(vector_eq(v1, 0x82), lanes_or(vector_in(v2, 0x97, 0x9C), vector_eq(v2, 0xA0)));
-    const bbpe_lanes katakana = lanes_but(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
-    const bbpe_lanes kana = lanes_and(e3, lanes_or(hiragana, lanes_or(middle, katakana)));
-    const bbpe_lanes hangul = lanes_or(
-        lanes_and(vector_eq(v, 0xEA), vector_in(v1, 0xB0, 0xFF)),
-        lanes_or(vector_in(v, 0xEB, 0xEC), lanes_but(vector_eq(v, 0xED), vector_in(v1, 0x9E, 0xFF))));
+    const bbpe_byte_mask han =
+        mask_or(vector_in(v, 0xE5, 0xE9), mask_but(vector_eq(v, 0xE4), vector_eq(v1, 0xB7)));
+    const bbpe_byte_mask hiragana = mask_but(vector_eq(v1, 0x81), vector_eq(v2, 0x80));
+    const bbpe_byte_mask middle = mask_but(vector_eq(v1, 0x82), mask_or(vector_in(v2, 0x97, 0x9C), vector_eq(v2, 0xA0)));
+    const bbpe_byte_mask katakana = mask_but(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
+    const bbpe_byte_mask kana = mask_and(e3, mask_or(hiragana, mask_or(middle, katakana)));
+    const bbpe_byte_mask hangul = mask_or(
+        mask_and(vector_eq(v, 0xEA), vector_in(v1, 0xB0, 0xFF)),
+        mask_or(vector_in(v, 0xEB, 0xEC), mask_but(vector_eq(v, 0xED), vector_in(v1, 0x9E, 0xFF))));
     /* U+3001-3003, 3008-3011, 3014-301F; U+FF01-FF0F, FF1A-FF20; U+30FB */
-    const bbpe_lanes marks = lanes_and(
+    const bbpe_byte_mask marks = mask_and(
         vector_eq(v1, 0x80),
-        lanes_or(vector_in(v2, 0x81, 0x83), lanes_or(vector_in(v2, 0x88, 0x91), vector_in(v2, 0x94, 0x9F))));
-    const bbpe_lanes dot = lanes_and(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
-    const bbpe_lanes wide = lanes_and(
-        lanes_and(vector_eq(v, 0xEF), vector_eq(v1, 0xBC)),
-        lanes_or(vector_in(v2, 0x81, 0x8F), vector_in(v2, 0x9A, 0xA0)));
-    return masks_add(m, BBPE_CLASS_HAN_LETTER, lanes_bits(han) & three, 3)
-           | masks_add(m, BBPE_CLASS_KANA_LETTER, lanes_bits(lanes_or(kana, hangul)) & three, 3)
-           | masks_add(m, BBPE_CLASS_PUNCT, lanes_bits(lanes_or(wide, lanes_and(e3, lanes_or(marks, dot)))) & three, 3);
+        mask_or(vector_in(v2, 0x81, 0x83), mask_or(vector_in(v2, 0x88, 0x91), vector_in(v2, 0x94, 0x9F))));
+    const bbpe_byte_mask dot = mask_and(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
+    const bbpe_byte_mask wide = mask_and(
+        mask_and(vector_eq(v, 0xEF), vector_eq(v1, 0xBC)),
+        mask_or(vector_in(v2, 0x81, 0x8F), vector_in(v2, 0x9A, 0xA0)));
+    return masks_add(m, BBPE_CLASS_HAN_LETTER, mask_bits(han) & three, 3)
+           | masks_add(m, BBPE_CLASS_KANA_LETTER, mask_bits(mask_or(kana, hangul)) & three, 3)
+           | masks_add(m, BBPE_CLASS_PUNCT, mask_bits(mask_or(wide, mask_and(e3, mask_or(marks, dot)))) & three, 3);
 }
 
 /* Two-byte letters whose neighbourhood is regular: U+00C0-00FF and U+0400-045F. */
 BBPE_INLINE uint64_t masks_add_european(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, uint64_t two) {
-    const bbpe_lanes latin =
-        lanes_but(vector_eq(v, 0xC3), lanes_or(vector_eq(v1, 0x97), vector_eq(v1, 0xB7)));
-    const bbpe_lanes d0 = vector_eq(v, 0xD0), d1 = lanes_and(vector_eq(v, 0xD1), vector_in(v1, 0x80, 0x9F));
-    const bbpe_lanes upper =
-        lanes_or(lanes_and(latin, vector_in(v1, 0x80, 0x9E)), lanes_and(d0, vector_in(v1, 0x80, 0xAF)));
-    const bbpe_lanes lower = lanes_but(lanes_or(latin, lanes_or(d0, d1)), upper);
-    return masks_add(m, BBPE_CLASS_UPPER, lanes_bits(upper) & two, 2)
-           | masks_add(m, BBPE_CLASS_LOWER, lanes_bits(lower) & two, 2);
+    const bbpe_byte_mask latin =
+        mask_but(vector_eq(v, 0xC3), mask_or(vector_eq(v1, 0x97), vector_eq(v1, 0xB7)));
+    const bbpe_byte_mask d0 = vector_eq(v, 0xD0), d1 = mask_and(vector_eq(v, 0xD1), vector_in(v1, 0x80, 0x9F));
+    const bbpe_byte_mask upper =
+        mask_or(mask_and(latin, vector_in(v1, 0x80, 0x9E)), mask_and(d0, vector_in(v1, 0x80, 0xAF)));
+    const bbpe_byte_mask lower = mask_but(mask_or(latin, mask_or(d0, d1)), upper);
+    return masks_add(m, BBPE_CLASS_UPPER, mask_bits(upper) & two, 2)
+           | masks_add(m, BBPE_CLASS_LOWER, mask_bits(lower) & two, 2);
 }
 
 /* The class of a well-formed character of two or three bytes; no branch, since scripts alternate. */
@@ -184,15 +183,15 @@ BBPE_INLINE unsigned masks_class_of(const uint8_t *s, unsigned is_three) {
 BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard, uint64_t three, bbpe_masks_block block) {
     uint64_t by[BBPE_UCLASS_COUNT] = {0};
     for (; easy; easy &= easy - 1) {
-        const unsigned b = (unsigned)__builtin_ctzll(easy), is_three = (unsigned)(three >> b & 1);
+        const unsigned b = bbpe_bits_lowest(easy), is_three = (unsigned)(three >> b & 1);
         by[masks_class_of(block.bytes + b, is_three)] |= (uint64_t)(is_three ? 7 : 3) << b;
     }
     while (hard) {
-        const unsigned b = (unsigned)__builtin_ctzll(hard);
+        const unsigned b = bbpe_bits_lowest(hard);
         size_t next;
         const uint32_t set = bbpe_uclass_at(block.text, block.start + b, block.n, &next);
         const uint64_t bytes = masks_below((unsigned)(next - block.start - b)) << b;
-        by[__builtin_ctz(set)] |= bytes;
+        by[bbpe_bits_lowest(set)] |= bytes;
         m->tails |= bytes & (bytes - 1);
         hard &= ~bytes;
     }
@@ -215,8 +214,8 @@ BBPE_INLINE bool masks_alike(int a, int b, const bbpe_scheme scheme) {
     return (differ & 1) == 0;
 }
 
-/* What stands in a block as pages are looked up: the last bytes of characters of two and three bytes, and the second
- * ones of those of three, at the places of the first ones; and the classes so far. */
+/* A block while pages are looked up, at the position of each first byte: that byte, the second one of characters of three,
+ * the last one of characters of two and three, and the classes so far. */
 typedef struct {
     bbpe_vector first, second, last, classes;
 } bbpe_masks_pages;
@@ -226,9 +225,9 @@ BBPE_INLINE uint64_t masks_look_up_page(bbpe_masks_pages *p, unsigned b, uint64_
     const uint8_t first = bytes[b], second = three >> b & 1 ? bytes[b + 1] : 0;
     const unsigned page = second ? (first & 0xFu) << 6 | (second & 0x3Fu) : first & 0x1Fu;
     const uint8_t *values = bbpe_uclass_value + (size_t)bbpe_uclass_block[page / 2] * BBPE_UCLASS_BLOCK + page % 2 * 64;
-    const bbpe_lanes same = lanes_and(vector_eq(p->first, first), vector_eq(p->second, second));
+    const bbpe_byte_mask same = mask_and(vector_eq(p->first, first), vector_eq(p->second, second));
     p->classes = vector_page(p->classes, same, values, p->last);
-    return lanes_bits(same);
+    return mask_bits(same);
 }
 
 _Static_assert(BBPE_UCLASS_BLOCK == 128, "a block of the table is two pages");
@@ -238,18 +237,18 @@ _Static_assert(BBPE_UCLASS_BLOCK == 128, "a block of the table is two pages");
 BBPE_INLINE void masks_add_by_page(bbpe_masks *m, uint64_t easy, uint64_t three, bbpe_masks_block block,
                                    const bbpe_scheme scheme) {
     const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1), none = vector_load(masks_no_bytes);
-    const bbpe_lanes is_three = vector_in(v, 0xE0, 0xFF); /* among the easy ones */
+    const bbpe_byte_mask is_three = vector_in(v, 0xE0, 0xFF); /* among the easy ones */
     bbpe_masks_pages p = {v, vector_merge(none, is_three, v1), vector_merge(v1, is_three, vector_load(block.bytes + 2)), none};
-    uint64_t left = easy & ~masks_look_up_page(&p, (unsigned)__builtin_ctzll(easy), three, block.bytes);
-    left &= ~masks_look_up_page(&p, 63 - (unsigned)__builtin_clzll(easy), three, block.bytes);
-    while (left) left &= ~masks_look_up_page(&p, (unsigned)__builtin_ctzll(left), three, block.bytes);
+    uint64_t left = easy & ~masks_look_up_page(&p, bbpe_bits_lowest(easy), three, block.bytes);
+    left &= ~masks_look_up_page(&p, bbpe_bits_highest(easy), three, block.bytes);
+    while (left) left &= ~masks_look_up_page(&p, bbpe_bits_lowest(left), three, block.bytes);
     three &= easy;
     int begin = 0; /* of the classes that are alike, all of which become the first one */
 #pragma GCC unroll 19
     for (int k = 1; k <= BBPE_UCLASS_COUNT; k++) {
-        if (k < BBPE_UCLASS_COUNT && __builtin_constant_p(scheme.word) && masks_alike(k - 1, k, scheme)) continue;
+        if (k < BBPE_UCLASS_COUNT && BBPE_IS_CONSTANT(scheme.word) && masks_alike(k - 1, k, scheme)) continue;
         if (begin != BBPE_CLASS_SPACE && begin != BBPE_CLASS_NEWLINE) { /* they are ASCII */
-            const uint64_t by = lanes_bits(vector_in(p.classes, (uint8_t)begin, (uint8_t)(k - 1))) & easy;
+            const uint64_t by = mask_bits(vector_in(p.classes, (uint8_t)begin, (uint8_t)(k - 1))) & easy;
             m->by[begin] |= by | by << 1 | (by & three) << 2;
         }
         begin = k;
@@ -261,16 +260,16 @@ BBPE_INLINE void masks_add_by_page(bbpe_masks *m, uint64_t easy, uint64_t three,
 BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block block, const bbpe_scheme scheme) {
     const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1);
     const bbpe_vector v2 = vector_load(block.bytes + 2);
-    const uint64_t four = lanes_bits(vector_in(v, 0xF0, 0xFF)), from_three = lanes_bits(vector_in(v, 0xE0, 0xFF));
-    const uint64_t from_two = lanes_bits(vector_in(v, 0xC2, 0xFF)), tail = high & ~lanes_bits(vector_in(v, 0xC0, 0xFF));
+    const uint64_t four = mask_bits(vector_in(v, 0xF0, 0xFF)), from_three = mask_bits(vector_in(v, 0xE0, 0xFF));
+    const uint64_t from_two = mask_bits(vector_in(v, 0xC2, 0xFF)), tail = high & ~mask_bits(vector_in(v, 0xC0, 0xFF));
     /* not overlong, no surrogate */
-    const bbpe_lanes odd = lanes_or(lanes_but(vector_eq(v, 0xE0), vector_in(v1, 0xA0, 0xFF)),
-                                    lanes_and(vector_eq(v, 0xED), vector_in(v1, 0xA0, 0xFF)));
+    const bbpe_byte_mask odd = mask_or(mask_but(vector_eq(v, 0xE0), vector_in(v1, 0xA0, 0xFF)),
+                                    mask_and(vector_eq(v, 0xED), vector_in(v1, 0xA0, 0xFF)));
     const uint64_t two = from_two & ~from_three & tail >> 1;
-    const uint64_t three = from_three & ~four & ~lanes_bits(odd) & tail >> 1 & tail >> 2;
+    const uint64_t three = from_three & ~four & ~mask_bits(odd) & tail >> 1 & tail >> 2;
     uint64_t known = 0;
     /* asking first gains 10 % where scripts of other leads are many, and telling what is likely 3 % of Chinese */
-    if (BBPE_LIKELY((three & lanes_bits(vector_in(v, 0xE3, 0xFF))) != 0)) known |= masks_add_cjk(m, v, v1, v2, three);
+    if (BBPE_LIKELY((three & mask_bits(vector_in(v, 0xE3, 0xFF))) != 0)) known |= masks_add_cjk(m, v, v1, v2, three);
     if (two) known |= masks_add_european(m, v, v1, two);
     m->tails = (two | three) << 1 | three << 2;
     /* where a character begins that goes on behind the block */
@@ -278,13 +277,13 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
     const uint64_t beyond = (from_two & last) | (from_three & (last | last >> 1)) | (four & last >> 2);
     uint64_t easy = (two | three) & ~known, hard = high & ~(two | three | m->tails);
     if (beyond) {
-        const unsigned first = (unsigned)__builtin_ctzll(beyond);
+        const unsigned first = bbpe_bits_lowest(beyond);
         hard &= masks_below(first);
         if (first < m->limit) m->limit = first;
     }
     m->wide = three | hard;
 #ifdef vector_page
-    if (__builtin_popcountll(easy) > 2) { /* fewer are found sooner one by one */
+    if (bbpe_bits_count(easy) > 2) { /* fewer are found sooner one by one */
         masks_add_by_page(m, easy, three, block, scheme);
         easy = 0;
     }

@@ -38,14 +38,14 @@ static size_t character_before(const uint8_t *text, size_t i, size_t n) {
     return i;
 }
 
-/* The same where a vocabulary says it. */
+/* A safe cut where the pairs of bytes that a vocabulary joins decide. */
 static size_t cut_joined(const uint64_t *joins, const uint8_t *text, size_t start, size_t stop) {
     for (size_t i = start ? start : 1; i < stop; i++)
         if (!bbpe_scheme_joins(joins, text[i - 1], text[i])) return i;
     return BBPE_SPLIT_NO_CUT;
 }
 
-/* The same of BERT's words: what decides stands within three bytes. */
+/* A safe cut between BERT's words, which three bytes decide. */
 static size_t cut_words(uint32_t words, const uint8_t *text, size_t start, size_t stop) {
     for (size_t i = start ? start : 1; i < stop; i++)
         if (bbpe_words_part(text, i < 3 ? 0 : i - 3, i, words)) return i;

@@ -11,6 +11,7 @@
                              size_t limit, bool *wide) {                                                 \
         static const bbpe_scheme scheme = BBPE_SCHEME(__VA_ARGS__);                                      \
         (void)self;                                                                                      \
+        BBPE_ASSERT(limit >= 64 && start <= n);                                                          \
         return BBPE_FILL_BODY(text, start, n, ends, limit, wide, scheme);                                \
     }
 /* clang-format on */
@@ -19,6 +20,7 @@ BBPE_SCHEMES(BBPE_FILL)
 static size_t fill_any(const bbpe_scheme *self, const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                        bool *wide) {
     const bbpe_scheme scheme = *self;
+    BBPE_ASSERT(limit >= 64 && start <= n);
     return BBPE_FILL_BODY(text, start, n, ends, limit, wide, scheme);
 }
 

@@ -2,13 +2,13 @@
  *
  * A block begins at the start of a pretoken, so nothing before it matters and there are no carries; or within a
  * word, of which nothing matters but that it is one.  Each class is a mask of the bytes of its characters; shifts and
- * one addition per flood give the starts.  The last start found, or the word behind it, begins the next block.  What
- * the algebra does not know lowers `limit`, below which the starts are trusted; when none is left, token.h takes
+ * one addition per flood give the starts.  The last start found, or the word after it, begins the next block.  Where
+ * the algebra is unsure it lowers `limit`, below which the starts are trusted; when none is left, token.h takes
  * one step.  So a mask can refuse, never err.
  *
  * Includer: defines bbpe_vector, vector_load (64 bytes, unaligned), vector_eq and vector_in (inclusive range)
- * giving bbpe_lanes, a truth value a byte; lanes_and, lanes_or, lanes_but (a and not b) of these, and
- * lanes_bits, a bit a byte; and vector_with, a vector whose bytes have some bits besides.  It may define what simd/places.h
+ * giving bbpe_byte_mask, a truth value a byte; mask_and, mask_or, mask_but (a and not b) of these, and
+ * mask_bits, a bit a byte; and vector_with, a vector whose bytes have some bits besides.  It may define what simd/places.h
  * asks for; vector_lookup, giving of 128 bytes those that the low seven bits of a vector's
  * bytes are the numbers of, in place of vector_with, and vector_has, whether a byte has a bit; and vector_page, giving in some lanes of a
  * vector, of 64 bytes, those that the low six bits are the numbers of, and with it vector_merge, one vector in some lanes of
@@ -39,7 +39,7 @@ BBPE_INLINE uint64_t masks_case_starts(bbpe_masks *m, uint64_t words, const bbpe
         const uint64_t mixed = (caseless & masks_flood(upper, words)) | (upper & masks_flood(caseless, words));
         if (mixed) {
             const uint64_t below = (mixed & (0 - mixed)) - 1, gap = below & ~words;
-            const unsigned run = gap ? 64 - (unsigned)__builtin_clzll(gap) : 0;
+            const unsigned run = gap ? bbpe_bits_highest(gap) + 1 : 0;
             if (run + 1 < m->limit) m->limit = run + 1;
         }
     }
@@ -53,7 +53,7 @@ BBPE_INLINE uint64_t masks_number_starts(bbpe_masks *m, uint64_t numbers, uint64
     if (scheme.number_max == 0) return starts & ~led;
     if (numbers & m->tails) {
         /* bytes are not characters here */
-        const unsigned first = (unsigned)__builtin_ctzll(numbers & m->tails) - 1;
+        const unsigned first = bbpe_bits_lowest(numbers & m->tails) - 1;
         if (first < m->limit) m->limit = first;
     }
     uint64_t hop = numbers & numbers >> 1; /* where the next number_max bytes are numbers too */
@@ -79,7 +79,7 @@ BBPE_INLINE uint64_t masks_blank_starts(const bbpe_masks *m, uint64_t white, uin
     uint64_t behind = blank & newline << 1;
     const uint64_t ends = (behind + blank) & ~blank;
     for (uint64_t bad = ends & newline; bad; bad &= bad - 1) /* another line end follows */
-        behind &= ~((uint64_t)1 << (63 - __builtin_clzll(behind & ((bad & (0 - bad)) - 1))));
+        behind &= ~((uint64_t)1 << (bbpe_bits_highest(behind & ((bad & (0 - bad)) - 1))));
     return starts | (last & ~newline) | behind;
 }
 
@@ -95,7 +95,7 @@ BBPE_INLINE uint64_t masks_contract(bbpe_masks *m, uint64_t starts, uint64_t wor
     if (!suffix && scheme.prefix != BBPE_SET(SPACE)) before_word &= words >> 2 | (in & ~(in >> 2));
     uint64_t quotes = m->quote & before_word & (suffix ? words << 1 : starts | 1) & in;
     for (unsigned done = 0; quotes; quotes &= quotes - 1) {
-        const unsigned b = (unsigned)__builtin_ctzll(quotes);
+        const unsigned b = bbpe_bits_lowest(quotes);
         if (suffix && b == done) continue; /* behind a contraction, not behind a word */
         if (b + 3 > m->limit) {
             m->limit = suffix ? b : b + 1;
@@ -119,11 +119,11 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
     uint64_t rest = masks_of(m, scheme.rest & ~scheme.word) & in, white = masks_of(m, BBPE_SET_S) & in;
     if (scheme.han_run) {
         const uint64_t han = masks_of(m, BBPE_SET_HAN) & in;
-        if (han) m->limit = (unsigned)__builtin_ctzll(han);
+        if (han) m->limit = bbpe_bits_lowest(han);
     }
     if (scheme.rest & scheme.word) { /* a mark belongs to a word, but not behind a run of rest */
         const uint64_t unclear = masks_of(m, scheme.rest & scheme.word) & rest << 1 & in;
-        if (unclear && (unsigned)__builtin_ctzll(unclear) < m->limit) m->limit = (unsigned)__builtin_ctzll(unclear);
+        if (unclear && bbpe_bits_lowest(unclear) < m->limit) m->limit = bbpe_bits_lowest(unclear);
     }
     if (scheme.tail != BBPE_TAIL_NONE) {
         const uint64_t newline = m->by[BBPE_CLASS_NEWLINE] & in;
@@ -148,7 +148,7 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
     if (m->limit == 0) return 0;
     /* a run of white space that reaches the limit is not over yet; a branch would be guessed wrong in one block of four */
     const uint64_t before = ~white & masks_below(m->limit);
-    const unsigned over = before ? 65 - (unsigned)__builtin_clzll(before) : 1;
+    const unsigned over = before ? bbpe_bits_highest(before) + 2 : 1;
     if (over < m->limit) m->limit = over;
     return starts & masks_below(m->limit);
 }
@@ -166,7 +166,7 @@ BBPE_INLINE bool masks_know(const bbpe_scheme scheme) {
  * such a word. */
 BBPE_INLINE unsigned masks_reach(const bbpe_masks *m, uint64_t starts, bool within, const bbpe_scheme scheme) {
     const uint32_t begins = (scheme.word | scheme.prefix) & ~(scheme.han_run ? BBPE_SET_HAN : 0);
-    const uint64_t behind = starts ? ~(uint64_t)0 << (63 - __builtin_clzll(starts)) : ~(uint64_t)0;
+    const uint64_t behind = starts ? ~(uint64_t)0 << (bbpe_bits_highest(starts)) : ~(uint64_t)0;
     uint64_t letters = masks_below(m->limit) & behind;
     if (m->limit < 64 && (m->tails >> m->limit & 1)) return 0; /* trusted no further than into a character */
     if (scheme.cased && (m->by[BBPE_CLASS_UPPER] & letters)) return 0;
@@ -191,7 +191,7 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
         }
         if (starts) {
             count += places_write(starts, start, ends + count);
-            start += 63 - (unsigned)__builtin_clzll(starts);
+            start += bbpe_bits_highest(starts);
         } else {
             ends[count++] = start = masks_step(text, start, n, wide, scheme);
         }
@@ -212,7 +212,7 @@ BBPE_INLINE uint64_t masks_starts_from(bbpe_masks *m, bbpe_masks_block block, bo
     return starts | (~words & 1);
 }
 
-/* The same; in `*reach` where the next block begins if that is within a word, or 0; `*wide` as in split.h.
+/* The starts of a block, as above; in `*reach` where the next block begins if that is within a word, or 0; `*wide` as in split.h.
  *
  * A block of Chinese or Japanese goes on there instead of at its last start: fewer blocks, none of which waits for the
  * starts of the one before, 7.7 instead of 9.9 ms for 8 MB of Japanese.  Elsewhere nothing foretells how a block ends. */
@@ -243,7 +243,7 @@ BBPE_INLINE unsigned masks_blank_before_word(const uint8_t *text) {
     const bbpe_masks m = masks_ascii(text, false, &high);
     const uint64_t letters = m.by[BBPE_CLASS_UPPER] | m.by[BBPE_CLASS_LOWER];
     const uint64_t blanks = m.by[BBPE_CLASS_SPACE] & letters >> 1 & ~(uint64_t)1;
-    return blanks && !high ? (unsigned)__builtin_ctzll(blanks) : 0;
+    return blanks && !high ? bbpe_bits_lowest(blanks) : 0;
 }
 
 /* The starts in a whole block behind its first byte, or 0 if it is not ASCII. */
@@ -271,8 +271,8 @@ BBPE_INLINE size_t masks_fill_both(const uint8_t *text, size_t start, size_t n, 
         if (first == 0 || second == 0) return count;
         count += places_write(first, start, ends + count);
         more += places_write(second, next, behind + more);
-        start += 63 - (unsigned)__builtin_clzll(first);
-        next += 63 - (unsigned)__builtin_clzll(second);
+        start += bbpe_bits_highest(first);
+        next += bbpe_bits_highest(second);
     }
     while (ends[count - 1] > middle) count--;
     if (more > limit - count) more = limit - count;
@@ -306,7 +306,7 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
             const uint64_t starts = masks_block_starts(block, open < start, &reach, wide, scheme);
             if (BBPE_LIKELY(starts)) {
                 count += places_write(starts, start, ends + count);
-                open = start + 63 - (unsigned)__builtin_clzll(starts);
+                open = start + bbpe_bits_highest(starts);
             }
             if (starts || reach) {
                 start = reach ? start + reach : open;

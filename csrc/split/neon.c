@@ -1,5 +1,6 @@
 /* By NEON. */
-#if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
+#include "simd/cpu_level.h"
+#ifdef BBPE_HAS_NEON
 #include "simd/neon.h"
 
 #include "split/masks.h"

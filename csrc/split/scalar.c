@@ -6,7 +6,7 @@ BBPE_INLINE size_t scalar_fill(const uint8_t *text, size_t start, size_t n, size
     const size_t first = start;
     size_t count = 0;
     while (start < n && count < limit) ends[count++] = start = bbpe_split_token(text, start, n, scheme);
-    *wide |= bbpe_utf8_has_wide(text + first, start - first);
+    *wide |= bbpe_utf8_has_3byte(text + first, start - first);
     return count;
 }
 

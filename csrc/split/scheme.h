@@ -2,7 +2,7 @@
 #ifndef BBPE_SPLIT_SCHEME_H
 #define BBPE_SPLIT_SCHEME_H
 
-#include "text/uclass.h"
+#include "text/text.h"
 
 typedef enum {
     BBPE_CONTRACTION_NONE,

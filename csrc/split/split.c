@@ -1,10 +1,6 @@
 /* The scheme table, and the choice of an instruction set. */
 #include "split/split.h"
 
-#ifdef BBPE_HAS_X86
-#include "simd/target.h"
-#endif
-
 const bbpe_scheme *bbpe_split_row(size_t index, const char **name) {
 #define BBPE_ROW(row, ...) BBPE_SCHEME(__VA_ARGS__),
 #define BBPE_ROW_NAME(row, ...) #row,
@@ -27,7 +23,7 @@ static size_t find_row(const bbpe_scheme *scheme) {
 static size_t fill_whole(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n, size_t *ends,
                          size_t limit, bool *wide) {
     (void)scheme, (void)limit;
-    *wide |= bbpe_utf8_has_wide(text + start, n - start);
+    *wide |= bbpe_utf8_has_3byte(text + start, n - start);
     ends[0] = n;
     return start < n;
 }
@@ -39,24 +35,19 @@ static bool joins_all(const bbpe_scheme *scheme) {
     return true;
 }
 
-#ifdef BBPE_HAS_X86
-bool bbpe_split_has_avx512(void) {
-    return bbpe_target_has_avx2() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-           && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
-}
-#endif
-
 bbpe_split_fill bbpe_split_select(const bbpe_scheme *scheme, bbpe_isa isa) {
     const size_t row = find_row(scheme);
-    if (isa == BBPE_ISA_AUTO && joins_all(scheme)) return fill_whole;
+    const bool is_auto = isa == BBPE_ISA_AUTO;
+    if (is_auto && joins_all(scheme)) return fill_whole;
 #ifdef BBPE_HAS_X86
-    if (bbpe_split_has_avx512() && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX512)) return bbpe_split_avx512(row);
-    if (bbpe_target_has_avx2() && (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_AVX2)) return bbpe_split_avx2(row);
+    const bbpe_cpu_level level = bbpe_cpu_level_get();
+    if (level >= BBPE_CPU_AVX512 && (is_auto || isa == BBPE_ISA_AVX512)) return bbpe_split_avx512(row);
+    if (level >= BBPE_CPU_AVX2 && (is_auto || isa == BBPE_ISA_AVX2)) return bbpe_split_avx2(row);
 #endif
 #ifdef BBPE_HAS_NEON
-    if (isa == BBPE_ISA_AUTO || isa == BBPE_ISA_NEON) return bbpe_split_neon(row);
+    if (is_auto || isa == BBPE_ISA_NEON) return bbpe_split_neon(row);
 #endif
-    return isa == BBPE_ISA_AUTO || isa == BBPE_ISA_SCALAR ? bbpe_split_scalar(row) : NULL;
+    return is_auto || isa == BBPE_ISA_SCALAR ? bbpe_split_scalar(row) : NULL;
 }
 
 const char *bbpe_split_unicode_version(void) {

@@ -6,14 +6,14 @@
 #ifndef BBPE_SPLIT_H
 #define BBPE_SPLIT_H
 
-#include "split/scheme.h"
+#include "split/token.h"
 
 typedef enum { BBPE_ISA_AUTO, BBPE_ISA_SCALAR, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON } bbpe_isa;
 
 /* Write the ends of the next pretokens of text[start..n) to ends[0..limit), limit >= 64; return how many:
  * at least one unless start == n.  Fewer than 256 places may be left unused; those behind the last end may be
  * overwritten.  A pretoken never depends on anything before `start`.  `*wide` is set if they have characters of three
- * bytes or more (bbpe_utf8_has_wide), and may be if they have malformed bytes or the pretoken behind them has. */
+ * bytes or more (bbpe_utf8_has_3byte), and may be if they have malformed bytes or the pretoken behind them has. */
 typedef size_t (*bbpe_split_fill)(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n,
                                   size_t *ends, size_t limit, bool *wide);
 
@@ -34,17 +34,13 @@ size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t sta
 /* The version of Unicode that the classes come from, "16.0.0". */
 const char *bbpe_split_unicode_version(void);
 
-/* Those of one instruction set; a row behind the last one means: read it at run time. */
+/* The loops of one instruction set; a row after the last one means: read the scheme at run time. */
 bbpe_split_fill bbpe_split_scalar(size_t row);
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define BBPE_HAS_X86 1
-/* Whether this machine has what avx512.c asks for. */
-bool bbpe_split_has_avx512(void);
+#ifdef BBPE_HAS_X86
 bbpe_split_fill bbpe_split_avx2(size_t row);
 bbpe_split_fill bbpe_split_avx512(size_t row);
 #endif
-#if defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
-#define BBPE_HAS_NEON 1
+#ifdef BBPE_HAS_NEON
 bbpe_split_fill bbpe_split_neon(size_t row);
 #endif
 

@@ -115,7 +115,7 @@ BBPE_INLINE size_t bbpe_split_ascii_word(const uint8_t *text, size_t i, size_t n
     return end > i + 1 ? end : i;
 }
 
-/* What is visible from a character on: all that no earlier step cuts off from it. */
+/* The classes that are visible from a character of class `set`: no earlier step cuts them off from it. */
 BBPE_INLINE uint32_t bbpe_split_visible(uint32_t set, const bbpe_scheme scheme) {
     const uint32_t run = scheme.apart & ~BBPE_SET_N;
     return set & run ? run : set & scheme.apart ? BBPE_SET_N : ~scheme.apart;

@@ -36,6 +36,7 @@ BBPE_INLINE bbpe_status bbpe_heap_reserve(bbpe_heap *self, size_t more) {
 }
 
 BBPE_INLINE void bbpe_heap_push(bbpe_heap *self, bbpe_heap_item item, bbpe_heap_less less, const void *context) {
+    BBPE_ASSERT(self->count < self->capacity);
     size_t i = self->count++;
     while (i > 0) {
         const size_t parent = (i - 1) / 2;
@@ -59,6 +60,7 @@ BBPE_INLINE void bbpe_heap_replace(bbpe_heap *self, bbpe_heap_item item, bbpe_he
 }
 
 BBPE_INLINE bbpe_heap_item bbpe_heap_pop(bbpe_heap *self, bbpe_heap_less less, const void *context) {
+    BBPE_ASSERT(self->count > 0);
     const bbpe_heap_item top = self->items[0], last = self->items[--self->count];
     if (self->count) bbpe_heap_replace(self, last, less, context);
     return top;

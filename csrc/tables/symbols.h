@@ -15,6 +15,7 @@
 
 /* Make the neighbours [left, right) and [right, end) one symbol. */
 BBPE_INLINE void bbpe_symbols_splice(uint32_t *slots, size_t left, size_t right, size_t end, uint32_t merged) {
+    BBPE_ASSERT(left < right && right < end);
     slots[right] = BBPE_SYMBOLS_INSIDE;
     slots[left] = merged;
     slots[end - 1] = merged;

@@ -72,7 +72,7 @@ static size_t base_in_block(const maker *self, size_t block, const uint8_t *labe
             set &= slots == 0 ? 0 : flipped(slots, labels[i] % 64);
         }
         if (set == 0) continue;
-        return block * BLOCK + word * 64 + (size_t)__builtin_ctzll(set);
+        return block * BLOCK + word * 64 + bbpe_bits_lowest(set);
     }
     return 0;
 }
@@ -84,7 +84,7 @@ static size_t base_of_only(maker *self, uint8_t label) {
     for (size_t word = self->first_word; word < self->first_word + TRIED_WORDS && word < words; word++) {
         const uint64_t bases = self->free_bases[word ^ label / 64];
         const uint64_t set = self->free_slots[word] & (bases == 0 ? 0 : flipped(bases, label % 64));
-        if (set != 0) return (word * 64 + (size_t)__builtin_ctzll(set)) ^ label;
+        if (set != 0) return (word * 64 + bbpe_bits_lowest(set)) ^ label;
     }
     self->first_word += self->first_word < words;
     return 0;
@@ -124,7 +124,8 @@ static uint64_t key_at(const token *self, size_t depth) {
     return key;
 }
 
-/* What orders tokens, the least first: up to where their bytes of these levels reach, and bytes of the key from the last. */
+/* A digit of the sort key of a token, the least significant first: how many of its bytes these levels reach, then the bytes
+ * of the key from the last one. */
 static unsigned digit_of(const token *self, unsigned digit, size_t depth) {
     if (digit > 0) return (unsigned)(self->key >> (8 * (digit - 1))) & 0xFF;
     return self->length - depth > KEY_BYTES ? KEY_BYTES + 1 : (unsigned)(self->length - depth);

@@ -1,5 +1,5 @@
 /* Base64 (RFC 4648), four characters to three bytes, strictly: the standard alphabet, padded to whole groups, no
- * bits left over.  What is not so is refused, never guessed at. */
+ * bits left over.  Anything else is refused, never guessed at. */
 #ifndef BBPE_TEXT_BASE64_H
 #define BBPE_TEXT_BASE64_H
 

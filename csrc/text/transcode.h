@@ -10,11 +10,11 @@
 #ifndef BBPE_TEXT_TRANSCODE_H
 #define BBPE_TEXT_TRANSCODE_H
 
-#include "base/common.h"
+#include "simd/cpu_level.h"
 
 /* Write the UTF-8 of text[start..n), units of `kind` = 1 (Latin-1), 2 or 4 bytes, to out[0..room), room >= 16;
- * return the number of bytes.  `*next` is the first unit that is not taken, n when all are.  What is behind the
- * bytes returned, up to out[room), may be overwritten.  Room for all: 2, 3 or 4 bytes a unit for kind 1, 2 or 4. */
+ * return the number of bytes.  `*next` is the first unit that is not taken, n when all are.  The bytes after
+ * those returned, up to out[room), may be overwritten.  Room for all: 2, 3 or 4 bytes a unit for kind 1, 2 or 4. */
 size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                            size_t room);
 
@@ -27,8 +27,7 @@ bbpe_transcode bbpe_transcode_variant(size_t index, const char **name);
 
 size_t bbpe_transcode_scalar(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                              size_t room);
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define BBPE_TRANSCODE_X86 1
+#ifdef BBPE_HAS_X86
 size_t bbpe_transcode_sse2(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                            size_t room);
 size_t bbpe_transcode_avx2(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,

@@ -1,9 +1,7 @@
 /* AVX2: 32 units of ASCII, or sixteen of up to three bytes, whatever their mixture, without a branch. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "simd/target.h"
+#ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx2,bmi,popcnt")
-
-#include "base/common.h"
 
 /* Units at once, bytes that they may write, and how often they are taken before ASCII is looked for again. */
 enum { UNITS = 16, BLOCK_ROOM = 64, BLOCKS = 2 };

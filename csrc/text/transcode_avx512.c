@@ -1,9 +1,7 @@
 /* AVX-512 VBMI2: sixty-four units of ASCII, or sixteen of any mixture, up to the end of the text and of the room. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "simd/target.h"
+#ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")
-
-#include "base/common.h"
 
 /* The last byte of each lane of four. */
 #define LANE_ENDS 0x8888888888888888u

@@ -7,6 +7,7 @@
  *
  * which takes the first of the `left` units at text[i], writes their UTF-8 to out[0..room) and returns how many it
  * took: 0 when it leaves the first one to the code here, as it does with every surrogate. */
+#include "base/utf8.h"
 #include "text/transcode.h"
 
 #define BBPE_TRANSCODE_REPLACEMENT 0xFFFDu
@@ -29,41 +30,16 @@ BBPE_INLINE uint32_t transcode_character(const void *text, unsigned kind, size_t
     return 0x10000 + ((c & 0x3FF) << 10 | (low & 0x3FF));
 }
 
-BBPE_INLINE uint8_t transcode_tail(uint32_t c) {
-    return (uint8_t)(0x80 | (c & 0x3F));
-}
-
-/* The number of bytes of c, written to out[0..room), or 0 when they do not fit. */
-BBPE_INLINE size_t transcode_write(uint32_t c, uint8_t *out, size_t room) {
-    const size_t size = 1 + (size_t)(c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
-    if (size > room) return 0;
-    if (c < 0x80) {
-        out[0] = (uint8_t)c;
-    } else if (c < 0x800) {
-        out[0] = (uint8_t)(0xC0 | c >> 6);
-        out[1] = transcode_tail(c);
-    } else if (c < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | c >> 12);
-        out[1] = transcode_tail(c >> 6);
-        out[2] = transcode_tail(c);
-    } else {
-        out[0] = (uint8_t)(0xF0 | c >> 18);
-        out[1] = transcode_tail(c >> 12);
-        out[2] = transcode_tail(c >> 6);
-        out[3] = transcode_tail(c);
-    }
-    return size;
-}
-
 BBPE_INLINE size_t transcode_loop(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                                   size_t room) {
     size_t i = start, used = 0;
+    BBPE_ASSERT(start <= n && room >= 16);
     while (i < n) {
         size_t size, taken = BBPE_TRANSCODE_BLOCK(text, kind, i, n - i, out + used, room - used, &size);
         if (BBPE_UNLIKELY(taken == 0)) {
             const uint32_t c = transcode_character(text, kind, i, n, &taken);
-            size = transcode_write(c, out + used, room - used);
-            if (size == 0) break;
+            if (bbpe_utf8_size(c) > room - used) break;
+            size = bbpe_utf8_write(out + used, c);
         }
         i += taken;
         used += size;

@@ -1,10 +1,8 @@
 /* SSE2: sixteen units of ASCII, or eight of up to three bytes, whatever their mixture, without a branch. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#include <emmintrin.h>
+#include "simd/target.h"
+#ifdef BBPE_HAS_X86
 
-#include "base/common.h"
-
-/* What eight units may write: 24 bytes, the last three of them by a store of four. */
+/* Bytes that eight code units may write: 24, the last three of them by a store of four. */
 #define BLOCK_ROOM 25
 
 BBPE_INLINE __m128i load(const void *text, size_t bytes) {
@@ -93,7 +91,7 @@ BBPE_INLINE size_t sse2_block(const void *text, unsigned kind, size_t i, size_t 
     const uint64_t before = sums << 8;
     store_lanes(_mm_unpacklo_epi16(first_two, third), (uint32_t)before, out);
     store_lanes(_mm_unpackhi_epi16(first_two, third), (uint32_t)(before >> 32), out);
-    const size_t taken = refused ? (size_t)__builtin_ctz(refused) / 2 : 8;
+    const size_t taken = refused ? bbpe_bits_lowest(refused) / 2 : 8;
     *written = sums >> (8 * (taken - 1)) & 0xFF;
     return taken;
 }

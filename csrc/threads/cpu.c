@@ -8,10 +8,10 @@
 #if defined(__linux__)
 #include <string.h>
 
-_Static_assert(sizeof(cpu_set_t) <= sizeof((bbpe_cpu_place){0}.allowed), "a set of processors fits");
+_Static_assert(sizeof(cpu_set_t) <= sizeof((bbpe_cpu_position){0}.allowed), "a set of processors fits");
 
-bbpe_cpu_place bbpe_cpu_here(void) {
-    bbpe_cpu_place place = {-1, {0}};
+bbpe_cpu_position bbpe_cpu_here(void) {
+    bbpe_cpu_position place = {-1, {0}};
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return place;
     memcpy(place.allowed, &allowed, sizeof allowed);
@@ -23,7 +23,7 @@ void bbpe_cpu_yield(void) {
     (void)sched_yield();
 }
 
-void bbpe_cpu_beside(const bbpe_cpu_place *place) {
+void bbpe_cpu_run_off(const bbpe_cpu_position *place) {
     cpu_set_t allowed, others;
     if (place->cpu < 0) return;
     memcpy(&allowed, place->allowed, sizeof allowed);
@@ -34,13 +34,13 @@ void bbpe_cpu_beside(const bbpe_cpu_place *place) {
     (void)sched_setaffinity(0, sizeof allowed, &allowed);
 }
 #else
-bbpe_cpu_place bbpe_cpu_here(void) {
-    return (bbpe_cpu_place){-1, {0}};
+bbpe_cpu_position bbpe_cpu_here(void) {
+    return (bbpe_cpu_position){-1, {0}};
 }
 
 void bbpe_cpu_yield(void) {}
 
-void bbpe_cpu_beside(const bbpe_cpu_place *place) {
+void bbpe_cpu_run_off(const bbpe_cpu_position *place) {
     (void)place;
 }
 #endif

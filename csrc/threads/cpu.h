@@ -11,12 +11,12 @@
 typedef struct {
     int cpu;
     uint8_t allowed[128];
-} bbpe_cpu_place;
+} bbpe_cpu_position;
 
-bbpe_cpu_place bbpe_cpu_here(void);
+bbpe_cpu_position bbpe_cpu_here(void);
 /* Let those run first that wait for this thread's processor. */
 void bbpe_cpu_yield(void);
 /* Have this thread run where the one at that place may, but on another processor if there is one. */
-void bbpe_cpu_beside(const bbpe_cpu_place *place);
+void bbpe_cpu_run_off(const bbpe_cpu_position *place);
 
 #endif

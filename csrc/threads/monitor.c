@@ -10,7 +10,7 @@
 #define PAUSE() ((void)0)
 #endif
 
-enum { LOOKS = 2000 }; /* each with a pause of 10 to 50 ns */
+enum { LOOKS = 2000 }; /* each with a pause of 10 to 50 ns: as long as to be woken takes, 30 to 100 us */
 
 #if defined(_WIN32)
 bool bbpe_monitor_init(bbpe_monitor *self) {

@@ -7,7 +7,7 @@
 
 enum { PIECE = 1 << 16 }; /* ids that are copied at once: while others wait for the last of them, they copy too */
 
-bbpe_status bbpe_parts_init(bbpe_parts *self, const int64_t *bounds) {
+bbpe_status bbpe_ordered_output_init(bbpe_ordered_output *self, const int64_t *bounds) {
     const size_t count = self->tasks->count, threads = self->tasks->threads;
     const size_t a_run = (self->tasks->round + threads - 1) / threads, most = SIZE_MAX / 2 / (self->a_unit + 1);
     size_t end = 0;
@@ -24,7 +24,7 @@ bbpe_status bbpe_parts_init(bbpe_parts *self, const int64_t *bounds) {
     return BBPE_OK;
 }
 
-void bbpe_parts_free(bbpe_parts *self) {
+void bbpe_ordered_output_free(bbpe_ordered_output *self) {
     bbpe_memory_free(self->bounds);
     bbpe_memory_free(self->parts);
     bbpe_memory_free(self->memories);
@@ -33,17 +33,17 @@ void bbpe_parts_free(bbpe_parts *self) {
     self->memories = NULL;
 }
 
-void bbpe_parts_join(bbpe_parts *self, size_t thread, bbpe_room *room) {
-    self->memories[thread] = (bbpe_part_memory){room, NONE};
+void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *room) {
+    self->memories[thread] = (bbpe_output_memory){room, NONE};
 }
 
 /* Have so many of all ids that may be written, under the lock: nobody else does it meanwhile. */
-static bool extend(bbpe_parts *self, size_t count) {
-    return self->room == NULL || bbpe_room_extend(self->room, count * sizeof *self->ids);
+static bool extend(bbpe_ordered_output *self, size_t count) {
+    return self->room == NULL || bbpe_reusable_buffer_extend(self->room, count * sizeof *self->ids);
 }
 
 /* Where in a thread's memory so many ids may be written, NONE if nowhere; 0 if nothing waits there, so that it may move. */
-static size_t find_gap(const bbpe_parts *self, const bbpe_part_memory *memory, size_t needed) {
+static size_t find_gap(const bbpe_ordered_output *self, const bbpe_output_memory *memory, size_t needed) {
     size_t at = 0;
     for (size_t i = memory->first; i != NONE; i = self->parts[i].next_waiting) {
         if (at + needed <= self->parts[i].start) return at;
@@ -52,22 +52,22 @@ static size_t find_gap(const bbpe_parts *self, const bbpe_part_memory *memory, s
     return at == 0 || at + needed <= memory->room->size / sizeof(uint32_t) ? at : NONE;
 }
 
-static void put_in_memory(bbpe_parts *self, size_t first) {
-    bbpe_part *part = &self->parts[first];
+static void put_in_memory(bbpe_ordered_output *self, size_t first) {
+    bbpe_output_part *part = &self->parts[first];
     size_t *link = &self->memories[part->thread].first;
     while (*link != NONE && self->parts[*link].start < part->start) link = &self->parts[*link].next_waiting;
     part->next_waiting = *link;
     *link = first;
 }
 
-static void take_from_memory(bbpe_parts *self, size_t first) {
+static void take_from_memory(bbpe_ordered_output *self, size_t first) {
     size_t *link = &self->memories[self->parts[first].thread].first;
     while (*link != first) link = &self->parts[*link].next_waiting;
     *link = self->parts[first].next_waiting;
 }
 
 /* The place of parts is known, where others may copy their ids to. */
-static void put_in_line(bbpe_parts *self, size_t first) {
+static void put_in_line(bbpe_ordered_output *self, size_t first) {
     self->parts[first].to = self->end;
     self->parts[first].next_copy = NONE;
     if (self->first_copy == NONE) self->first_copy = first;
@@ -76,10 +76,10 @@ static void put_in_line(bbpe_parts *self, size_t first) {
 }
 
 /* Copy ids that wait and have a place, of any thread, with the lock given up meanwhile; false if there are none. */
-static bool copy_piece(bbpe_parts *self) {
+static bool copy_piece(bbpe_ordered_output *self) {
     const size_t first = self->first_copy;
     if (first == NONE) return false;
-    bbpe_part *part = &self->parts[first];
+    bbpe_output_part *part = &self->parts[first];
     const size_t at = part->handed_out, count = part->count - at < PIECE ? part->count - at : PIECE;
     const uint32_t *from = (const uint32_t *)self->memories[part->thread].room->start + part->start + at;
     part->handed_out += count;
@@ -96,8 +96,8 @@ static bool copy_piece(bbpe_parts *self) {
 }
 
 /* Copy until all parts have their place. */
-static void finish(bbpe_parts *self) {
-    bbpe_tasks *tasks = self->tasks;
+static void finish(bbpe_ordered_output *self) {
+    bbpe_work_queue *tasks = self->tasks;
     bbpe_monitor_lock(&tasks->monitor);
     while (!tasks->is_stopped) {
         if (copy_piece(self)) continue;
@@ -107,8 +107,8 @@ static void finish(bbpe_parts *self) {
     bbpe_monitor_unlock(&tasks->monitor);
 }
 
-bool bbpe_parts_take(bbpe_parts *self, size_t thread, bbpe_part_job *job) {
-    if (!bbpe_tasks_take(self->tasks, thread, &job->parts)) {
+bool bbpe_ordered_output_take(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job) {
+    if (!bbpe_work_queue_take(self->tasks, thread, &job->parts)) {
         finish(self);
         return false;
     }
@@ -117,7 +117,7 @@ bool bbpe_parts_take(bbpe_parts *self, size_t thread, bbpe_part_job *job) {
 }
 
 /* Have a place for their ids, or room in the thread's memory; not `found` when stopped. */
-static bbpe_status find_place(bbpe_parts *self, const bbpe_part_memory *memory, bbpe_part_job *job, bool *found) {
+static bbpe_status find_place(bbpe_ordered_output *self, const bbpe_output_memory *memory, bbpe_output_job *job, bool *found) {
     const size_t needed = job->most + self->slack;
     bool fits = true;
     *found = false;
@@ -133,8 +133,8 @@ static bbpe_status find_place(bbpe_parts *self, const bbpe_part_memory *memory, 
     return fits ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
-bbpe_status bbpe_parts_begin(bbpe_parts *self, size_t thread, bbpe_part_job *job, uint32_t **ids) {
-    const bbpe_part_memory *memory = &self->memories[thread];
+bbpe_status bbpe_ordered_output_begin(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job, uint32_t **ids) {
+    const bbpe_output_memory *memory = &self->memories[thread];
     bool found;
     *ids = NULL;
     const bbpe_status status = find_place(self, memory, job, &found);
@@ -146,18 +146,19 @@ bbpe_status bbpe_parts_begin(bbpe_parts *self, size_t thread, bbpe_part_job *job
     const size_t needed = job->most + self->slack;
     if ((job->start + needed) * sizeof **ids > memory->room->size) {
         const size_t count = needed > self->roomy ? needed : self->roomy;
-        if (!bbpe_room_open(memory->room, count * sizeof **ids)) return BBPE_NO_MEMORY;
+        if (!bbpe_reusable_buffer_open(memory->room, count * sizeof **ids)) return BBPE_NO_MEMORY;
     }
-    if (!bbpe_room_extend(memory->room, (job->start + needed) * sizeof **ids)) return BBPE_NO_MEMORY;
+    if (!bbpe_reusable_buffer_extend(memory->room, (job->start + needed) * sizeof **ids)) return BBPE_NO_MEMORY;
     *ids = (uint32_t *)memory->room->start + job->start;
     return BBPE_OK;
 }
 
-bbpe_status bbpe_parts_add(bbpe_parts *self, size_t thread, const bbpe_part_job *job, size_t count) {
-    bbpe_part *part = &self->parts[job->parts.start];
+bbpe_status bbpe_ordered_output_add(bbpe_ordered_output *self, size_t thread, const bbpe_output_job *job, size_t count) {
+    bbpe_output_part *part = &self->parts[job->parts.start];
     bool fits = true;
+    BBPE_ASSERT(count <= job->most);
     bbpe_monitor_lock(&self->tasks->monitor);
-    *part = (bbpe_part){.stop = job->parts.stop, .count = count, .thread = thread, .start = job->start};
+    *part = (bbpe_output_part){.stop = job->parts.stop, .count = count, .thread = thread, .start = job->start};
     /* what has no ids waits for nothing */
     part->copied = job->is_placed ? count : 0;
     if (part->copied < count) put_in_memory(self, job->parts.start);

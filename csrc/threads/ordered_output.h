@@ -5,7 +5,7 @@
 #ifndef BBPE_THREADS_ORDERED_OUTPUT_H
 #define BBPE_THREADS_ORDERED_OUTPUT_H
 
-#include "memory/reusable_buffer.h"
+#include "memory/memory.h"
 #include "threads/work_queue.h"
 
 /* Parts that were taken together, at the number of the first one. */
@@ -16,47 +16,47 @@ typedef struct {
     size_t to;            /* their place */
     size_t handed_out, copied;
     size_t next_waiting, next_copy;
-} bbpe_part;
+} bbpe_output_part;
 
 /* Where ids of a thread wait, and the first of the parts whose ids do, in the order of their places there. */
 typedef struct {
-    bbpe_room *room;
+    bbpe_reusable_buffer *room;
     size_t first;
-} bbpe_part_memory;
+} bbpe_output_memory;
 
 typedef struct {
-    bbpe_tasks *tasks; /* one for each part; borrowed */
+    bbpe_work_queue *tasks; /* one for each part; borrowed */
     size_t *bounds;    /* where each part begins, and the last one ends, in units */
     size_t a_unit;     /* ids that a unit has at most */
     uint32_t *ids;     /* room for all of them, and `slack` more, as wherever parts are encoded to; borrowed, */
-    bbpe_room *room;   /* and what has it, if not all of it may be written to yet */
+    bbpe_reusable_buffer *room;   /* and what has it, if not all of it may be written to yet */
     size_t slack;
     size_t roomy;          /* for how many ids a thread has memory at least */
-    bbpe_part *parts;
-    bbpe_part_memory *memories;
+    bbpe_output_part *parts;
+    bbpe_output_memory *memories;
     size_t turn, end;      /* the first part without a place, and where that will be */
     size_t first_copy, last_copy;
-} bbpe_parts;
+} bbpe_ordered_output;
 
 /* Parts that a thread encodes. */
 typedef struct {
-    bbpe_span parts;
+    bbpe_task_span parts;
     size_t most;    /* ids */
     size_t start;   /* where the first one goes: in the room of all or in the thread's memory */
     bool is_placed; /* in that of all */
-} bbpe_part_job;
+} bbpe_output_job;
 
 /* `self` is zeroed but for `tasks`, `slack` and `a_unit`; `ids` and `room` may come later.  `bounds` has one more than there
  * are tasks, and is copied; BBPE_CHANGED when it falls. */
-bbpe_status bbpe_parts_init(bbpe_parts *self, const int64_t *bounds);
-void bbpe_parts_free(bbpe_parts *self);
+bbpe_status bbpe_ordered_output_init(bbpe_ordered_output *self, const int64_t *bounds);
+void bbpe_ordered_output_free(bbpe_ordered_output *self);
 /* Before it takes any: a thread has this room, which only `begin` opens, for ids that wait. */
-void bbpe_parts_join(bbpe_parts *self, size_t thread, bbpe_room *room);
+void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *room);
 /* The next parts for a thread; false, once all parts have their places, when there are none, or they have been stopped. */
-bool bbpe_parts_take(bbpe_parts *self, size_t thread, bbpe_part_job *job);
+bool bbpe_ordered_output_take(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job);
 /* Where their ids are to be written; NULL when the tasks have been stopped. */
-bbpe_status bbpe_parts_begin(bbpe_parts *self, size_t thread, bbpe_part_job *job, uint32_t **ids);
+bbpe_status bbpe_ordered_output_begin(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job, uint32_t **ids);
 /* They have been encoded to so many ids. */
-bbpe_status bbpe_parts_add(bbpe_parts *self, size_t thread, const bbpe_part_job *job, size_t count);
+bbpe_status bbpe_ordered_output_add(bbpe_ordered_output *self, size_t thread, const bbpe_output_job *job, size_t count);
 
 #endif

@@ -2,13 +2,13 @@
  * bytes and a pair is an index, and whenever the threshold is lowered.  Then most pairs are rare, and nobody wants them
  * all in a table: counts by hash, which are never too low, tell which pairs are worth an exact one. */
 #include "memory/memory.h"
-#include "train/train.h"
+#include "train/internal.h"
 
 enum {
     BYTE_PAIRS = 1 << 16,
-    BATCH = 64,             /* windows whose table lines are fetched before they are looked at */
-    SKETCH_BITS_LEAST = 12,
-    SKETCH_BITS_MOST = 24,
+    BATCH = 64,               /* windows whose table lines are fetched before they are looked at */
+    COUNT_MIN_BITS_LEAST = 12,
+    COUNT_MIN_BITS_MOST = 24, /* 64 MiB of counts */
 };
 
 /* Two neighbours. */
@@ -47,7 +47,7 @@ static size_t next_windows(const bbpe_train *self, walk *at, window *windows) {
 
 /* A list for a pair that is in the table, and its item, once its positions stand there. */
 static bbpe_status give_list(bbpe_train *self, size_t slot, size_t born) {
-    uint32_t *positions = bbpe_positions_new(&self->pairs.arena, born);
+    uint32_t *positions = bbpe_position_arena_new(&self->pairs.arena, born);
     if (positions == NULL) return BBPE_NO_MEMORY;
     self->pairs.lists[slot] = (bbpe_pair_list){positions, (uint32_t)born, 0};
     return BBPE_OK;
@@ -89,7 +89,7 @@ static bbpe_status add_bytes(bbpe_train *self, bbpe_neighbour *by_pair) {
     }
     bbpe_status status = bbpe_pair_counts_reserve(&self->pairs, pairs, self->threshold);
     /* the sizes are rounded up, by an eighth on average, and a few more lists will come */
-    if (status == BBPE_OK) status = bbpe_positions_reserve(&self->pairs.arena, positions + positions / 4);
+    if (status == BBPE_OK) status = bbpe_position_arena_reserve(&self->pairs.arena, positions + positions / 4);
     for (size_t i = 0; i < BYTE_PAIRS && status == BBPE_OK; i++) {
         if (by_pair[i].count == 0) {
             by_pair[i].at.next = NULL;
@@ -125,34 +125,34 @@ static bbpe_status find_bytes(bbpe_train *self) {
     return status;
 }
 
-static size_t sketch_slot(uint64_t key, unsigned bits) {
-    return (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15u >> (64 - bits));
+static size_t count_min_slot(uint64_t key, unsigned bits) {
+    return (size_t)(bbpe_hash_fibonacci(key ^ key >> 29) >> (64 - bits));
 }
 
-/* Weights by a hash of the pair, which stop at the highest number. */
-static void fill_sketch(const bbpe_train *self, uint32_t *sketch, unsigned bits) {
+/* Add the weights of all pairs to a count-min sketch of one row, whose sums stop at the highest number: never too low. */
+static void fill_count_min(const bbpe_train *self, uint32_t *count_min, unsigned bits) {
     window windows[BATCH];
     walk at = {1, 0};
     for (size_t n; (n = next_windows(self, &at, windows)) > 0;) {
-        for (size_t i = 0; i < n; i++) BBPE_PREFETCH(sketch + sketch_slot(windows[i].key, bits));
+        for (size_t i = 0; i < n; i++) BBPE_PREFETCH(count_min + count_min_slot(windows[i].key, bits));
         for (size_t i = 0; i < n; i++) {
-            uint32_t *sum = sketch + sketch_slot(windows[i].key, bits);
+            uint32_t *sum = count_min + count_min_slot(windows[i].key, bits);
             *sum = windows[i].weight < UINT32_MAX - (int64_t)*sum ? *sum + (uint32_t)windows[i].weight : UINT32_MAX;
         }
     }
 }
 
-/* Count exactly what the sketch says may reach the threshold. */
-static bbpe_status count_likely(bbpe_train *self, const uint32_t *sketch, unsigned bits) {
+/* Count exactly the pairs that by the sketch may reach the threshold. */
+static bbpe_status count_likely(bbpe_train *self, const uint32_t *count_min, unsigned bits) {
     const int64_t worth = self->threshold < UINT32_MAX ? self->threshold : UINT32_MAX;
     window windows[BATCH];
     walk at = {1, 0};
     for (size_t n; (n = next_windows(self, &at, windows)) > 0;) {
         const bbpe_status status = bbpe_pair_counts_reserve(&self->pairs, n, 0);
         if (status != BBPE_OK) return status;
-        for (size_t i = 0; i < n; i++) BBPE_PREFETCH(sketch + sketch_slot(windows[i].key, bits));
+        for (size_t i = 0; i < n; i++) BBPE_PREFETCH(count_min + count_min_slot(windows[i].key, bits));
         for (size_t i = 0; i < n; i++) {
-            if (sketch[sketch_slot(windows[i].key, bits)] < worth) continue;
+            if (count_min[count_min_slot(windows[i].key, bits)] < worth) continue;
             const size_t slot = bbpe_pair_counts_add(&self->pairs, windows[i].key);
             self->pairs.slots[slot].count += windows[i].weight;
             self->pairs.lists[slot].born++;
@@ -185,13 +185,13 @@ static bbpe_status place_likely(bbpe_train *self) {
 }
 
 static bbpe_status find_later(bbpe_train *self) {
-    unsigned bits = SKETCH_BITS_LEAST;
-    while (bits < SKETCH_BITS_MOST && (size_t)1 << bits < self->slot_count) bits++;
-    uint32_t *sketch = bbpe_memory_table((size_t)1 << bits, sizeof *sketch);
-    if (sketch == NULL) return BBPE_NO_MEMORY;
-    fill_sketch(self, sketch, bits);
-    bbpe_status status = count_likely(self, sketch, bits);
-    bbpe_memory_table_free(sketch);
+    unsigned bits = COUNT_MIN_BITS_LEAST;
+    while (bits < COUNT_MIN_BITS_MOST && (size_t)1 << bits < self->slot_count) bits++;
+    uint32_t *count_min = bbpe_memory_table((size_t)1 << bits, sizeof *count_min);
+    if (count_min == NULL) return BBPE_NO_MEMORY;
+    fill_count_min(self, count_min, bits);
+    bbpe_status status = count_likely(self, count_min, bits);
+    bbpe_memory_table_free(count_min);
     if (status == BBPE_OK) status = place_likely(self);
     return status;
 }

@@ -1,6 +1,6 @@
 /* One merge: splice at every position, gather what that does, take away the old pairs and make the new ones. */
 #include "memory/memory.h"
-#include "train/train.h"
+#include "train/internal.h"
 
 enum {
     AHEAD = 16,      /* positions that are fetched before they are looked at */
@@ -74,7 +74,7 @@ static bbpe_status add_pair(bbpe_train *self, bbpe_neighbour *made, uint32_t lef
     const uint64_t born = made->at.born;
     made->at.next = NULL;
     if (made->count < self->threshold || length > self->options.max_length) return BBPE_OK;
-    uint32_t *positions = bbpe_positions_new(&self->pairs.arena, born);
+    uint32_t *positions = bbpe_position_arena_new(&self->pairs.arena, born);
     if (positions == NULL) return BBPE_NO_MEMORY;
     const size_t slot = bbpe_pair_counts_add(&self->pairs, bbpe_pair_key(left, right));
     self->pairs.slots[slot].count = made->count;

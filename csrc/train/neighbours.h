@@ -1,4 +1,4 @@
-/* What one merge does to the pairs with its neighbours, gathered by neighbour id.
+/* The changes that one merge makes to the pairs with its neighbours, gathered by neighbour id.
  *
  * Hashing and heap work then happen once a distinct neighbour and not once an occurrence.  First occurrences are
  * noted; then every neighbour may be given a list, as long as it was noted often, and the positions are placed in it.

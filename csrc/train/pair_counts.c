@@ -34,7 +34,7 @@ bbpe_status bbpe_pair_counts_init(bbpe_pair_counts *self, size_t expected) {
 
 void bbpe_pair_counts_free(bbpe_pair_counts *self) {
     free_tables(self);
-    bbpe_positions_free(&self->arena);
+    bbpe_position_arena_free(&self->arena);
 }
 
 /* Move the pairs that still matter to new arrays, where they leave room for `more`. */
@@ -56,7 +56,7 @@ static bbpe_status move(bbpe_pair_counts *self, size_t more, int64_t least) {
             moved.slots[slot].count = self->slots[i].count;
             moved.lists[slot] = self->lists[i];
         } else if (self->lists[i].positions != NULL) {
-            bbpe_positions_return(&moved.arena, self->lists[i].positions, self->lists[i].born);
+            bbpe_position_arena_return(&moved.arena, self->lists[i].positions, self->lists[i].born);
         }
     }
     free_tables(self);

@@ -28,7 +28,7 @@ typedef struct {
     bbpe_pair_list *lists;
     size_t mask, count;
     unsigned shift;
-    bbpe_positions arena;
+    bbpe_position_arena arena;
 } bbpe_pair_counts;
 
 /* An empty table, whatever it held, with room for `expected` pairs. */
@@ -43,7 +43,7 @@ bbpe_status bbpe_pair_counts_compact(bbpe_pair_counts *self, int64_t least);
 
 /* The slot where the search for a key begins: one multiplication, of which the upper bits are good. */
 BBPE_INLINE size_t bbpe_pair_counts_home(const bbpe_pair_counts *self, uint64_t key) {
-    return (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15u >> self->shift);
+    return (size_t)(bbpe_hash_fibonacci(key ^ key >> 29) >> self->shift);
 }
 
 BBPE_INLINE void bbpe_pair_counts_prefetch(const bbpe_pair_counts *self, uint64_t key) {
@@ -63,6 +63,7 @@ BBPE_INLINE size_t bbpe_pair_counts_add(bbpe_pair_counts *self, uint64_t key) {
     size_t i = bbpe_pair_counts_home(self, key);
     while (self->slots[i].key != key) {
         if (self->slots[i].key == BBPE_PAIR_NONE) {
+            BBPE_ASSERT(self->count <= self->mask / 2); /* at most half of the slots are taken */
             self->slots[i] = (bbpe_pair_count){key, 0};
             self->lists[i] = (bbpe_pair_list){NULL, 0, 0};
             self->count++;
@@ -76,7 +77,7 @@ BBPE_INLINE size_t bbpe_pair_counts_add(bbpe_pair_counts *self, uint64_t key) {
 /* Give back the list of a pair, and forget its count. */
 BBPE_INLINE void bbpe_pair_counts_drop(bbpe_pair_counts *self, size_t slot) {
     bbpe_pair_list *list = self->lists + slot;
-    if (list->positions != NULL) bbpe_positions_return(&self->arena, list->positions, list->born);
+    if (list->positions != NULL) bbpe_position_arena_return(&self->arena, list->positions, list->born);
     *list = (bbpe_pair_list){NULL, 0, 0};
     self->slots[slot].count = 0;
 }

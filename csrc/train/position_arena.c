@@ -33,13 +33,13 @@ static size_t class_of(size_t n, size_t *size) {
     return 2 + (bits - 2) * 4 + quarter - 4;
 }
 
-void bbpe_positions_free(bbpe_positions *self) {
+void bbpe_position_arena_free(bbpe_position_arena *self) {
     for (size_t i = 0; i < self->chunk_count; i++) bbpe_memory_table_free(self->chunks[i]);
     bbpe_memory_free(self->chunks);
     memset(self, 0, sizeof *self);
 }
 
-static uint32_t *new_chunk(bbpe_positions *self, size_t n) {
+static uint32_t *new_chunk(bbpe_position_arena *self, size_t n) {
     void *chunks = bbpe_memory_reserve(self->chunks, &self->chunk_capacity, self->chunk_count + 1, sizeof *self->chunks);
     if (chunks == NULL) return NULL;
     self->chunks = chunks;
@@ -50,14 +50,14 @@ static uint32_t *new_chunk(bbpe_positions *self, size_t n) {
     return chunk;
 }
 
-static void keep_spare(bbpe_positions *self, uint32_t *list, size_t room) {
+static void keep_spare(bbpe_position_arena *self, uint32_t *list, size_t room) {
     const block kept = {self->spare, room};
     memcpy(list, &kept, sizeof kept);
     self->spare = list;
 }
 
 /* Go on in `room` positions; what is left of the old place is kept if it is large. */
-static void go_on_in(bbpe_positions *self, uint32_t *place, size_t room) {
+static void go_on_in(bbpe_position_arena *self, uint32_t *place, size_t room) {
     uint32_t *left = self->next;
     const size_t left_room = (size_t)(self->end - self->next);
     self->next = place;
@@ -65,7 +65,7 @@ static void go_on_in(bbpe_positions *self, uint32_t *place, size_t room) {
     if (left_room >= LARGE) keep_spare(self, left, left_room);
 }
 
-bbpe_status bbpe_positions_reserve(bbpe_positions *self, size_t n) {
+bbpe_status bbpe_position_arena_reserve(bbpe_position_arena *self, size_t n) {
     uint32_t *chunk = new_chunk(self, n);
     if (chunk == NULL) return BBPE_NO_MEMORY;
     go_on_in(self, chunk, n);
@@ -73,7 +73,7 @@ bbpe_status bbpe_positions_reserve(bbpe_positions *self, size_t n) {
 }
 
 /* The first spare place with enough room, taken out of the list of them. */
-static uint32_t *take_spare(bbpe_positions *self, size_t n, size_t *room) {
+static uint32_t *take_spare(bbpe_position_arena *self, size_t n, size_t *room) {
     uint32_t *before = NULL;
     for (uint32_t *list = self->spare; list != NULL;) {
         const block found = read_block(list);
@@ -91,7 +91,7 @@ static uint32_t *take_spare(bbpe_positions *self, size_t n, size_t *room) {
     return NULL;
 }
 
-static bbpe_status make_room(bbpe_positions *self, size_t n) {
+static bbpe_status make_room(bbpe_position_arena *self, size_t n) {
     size_t room = 0;
     uint32_t *spare = take_spare(self, n, &room);
     if (spare != NULL) {
@@ -101,10 +101,11 @@ static bbpe_status make_room(bbpe_positions *self, size_t n) {
     size_t chunk = self->total / 4;
     if (chunk > CHUNK_MOST) chunk = CHUNK_MOST;
     if (chunk < CHUNK_LEAST) chunk = CHUNK_LEAST;
-    return bbpe_positions_reserve(self, chunk < n ? n : chunk);
+    return bbpe_position_arena_reserve(self, chunk < n ? n : chunk);
 }
 
-uint32_t *bbpe_positions_new(bbpe_positions *self, size_t n) {
+uint32_t *bbpe_position_arena_new(bbpe_position_arena *self, size_t n) {
+    BBPE_ASSERT(n > 0);
     size_t size;
     const size_t class = class_of(n, &size);
     if (size < LARGE && self->returned[class] != NULL) {
@@ -118,7 +119,7 @@ uint32_t *bbpe_positions_new(bbpe_positions *self, size_t n) {
     return list;
 }
 
-void bbpe_positions_return(bbpe_positions *self, uint32_t *list, size_t n) {
+void bbpe_position_arena_return(bbpe_position_arena *self, uint32_t *list, size_t n) {
     size_t size;
     const size_t class = class_of(n, &size);
     if (size >= LARGE) {

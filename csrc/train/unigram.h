@@ -32,8 +32,8 @@ bbpe_status bbpe_unigram_train_expect(const bbpe_unigram *model, const bbpe_unig
 bbpe_status bbpe_unigram_train_count(const bbpe_unigram *model, const bbpe_unigram_corpus *corpus, size_t first,
                                      size_t end, double *times);
 
-/* What the logarithm of the corpus's probability loses without a token, for tokens [first, end), by what they are made
- * of otherwise: `times` as counted, `total` their sum.  INFINITY: it is made of nothing else; -INFINITY: it is never
+/* How much the logarithm of the corpus's probability loses without a token, for tokens [first, end), if the best other
+ * tokens make it up: `times` as counted, `total` their sum.  INFINITY: it is made of nothing else; -INFINITY: it is never
  * used, as others score higher or it stands on no best path. */
 bbpe_status bbpe_unigram_train_losses(const bbpe_unigram *model, const double *times, double total, size_t first,
                                       size_t end, double *losses);

@@ -9,7 +9,7 @@
  * above, as for frequencies alone, would miss those, so each symbol has a list of its pairs, and all of these are keyed
  * anew.  The heap knows the place of each pair.
  *
- * What a merge is called the caller says, for two merges may make the same token.  A pair comes into being at a place
+ * The caller names the token that a merge makes, for two merges may make one token.  A pair comes into being at a place
  * once, as symbols only grow; so where it may be is a list that is only added to, and looked through when it merges.
  * The struct owns its arrays; not for several threads at once. */
 #ifndef BBPE_TRAIN_WORDS_H

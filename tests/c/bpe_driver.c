@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "text/base64.h"
-#include "models/bpe/merge_batch.h"
+#include "text/text.h"
+#include "models/bpe/bpe.h"
 #include "split/split.h"
-#include "models/bpe/match.h"
 
 #ifdef BBPE_HAS_X86
 #include "simd/target.h"
@@ -28,11 +27,11 @@ typedef struct {
     bbpe_bpe_work work;
     uint64_t random, texts, failed, unmade, out_of_order;
     /* texts that wait to be merged together, and their ids */
-    bbpe_lanes_merge merge_lanes[2];
+    bbpe_merge_batch merge_lanes[2];
     size_t merge_lanes_count;
-    bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t unit_ids[BBPE_LANES][BBPE_LANES_BYTES];
-    size_t unit_counts[BBPE_LANES], unit_count;
+    bbpe_merge_batch_piece units[BBPE_MERGE_BATCH];
+    uint32_t unit_ids[BBPE_MERGE_BATCH][BBPE_MERGE_BATCH_BYTES];
+    size_t unit_counts[BBPE_MERGE_BATCH], unit_count;
 } driver;
 
 static void must(bbpe_status status) {
@@ -62,10 +61,10 @@ static void check_dropout(driver *self, const uint8_t *text, size_t n, const uin
     }
 }
 
-static void check_lanes_by(driver *self, bbpe_lanes_merge merge_lanes) {
-    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES], *rows[BBPE_LANES];
-    size_t counts[BBPE_LANES];
-    for (size_t i = 0; i < BBPE_LANES; i++) rows[i] = ids[i];
+static void check_lanes_by(driver *self, bbpe_merge_batch merge_lanes) {
+    uint32_t ids[BBPE_MERGE_BATCH][BBPE_MERGE_BATCH_BYTES], *rows[BBPE_MERGE_BATCH];
+    size_t counts[BBPE_MERGE_BATCH];
+    for (size_t i = 0; i < BBPE_MERGE_BATCH; i++) rows[i] = ids[i];
     merge_lanes(&self->model, self->units, self->unit_count, rows, counts);
     for (size_t i = 0; i < self->unit_count; i++) {
         const size_t count = self->unit_counts[i];
@@ -82,14 +81,14 @@ static void check_lanes(driver *self) {
 
 /* Have a text wait, of which some number are merged together, most often sixteen. */
 static void put_lane(driver *self, const uint8_t *text, size_t n, const uint32_t *ids, size_t count) {
-    if (self->merge_lanes_count == 0 || n == 0 || n > BBPE_LANES_BYTES) return;
-    bbpe_lanes_unit *unit = self->units + self->unit_count;
+    if (self->merge_lanes_count == 0 || n == 0 || n > BBPE_MERGE_BATCH_BYTES) return;
+    bbpe_merge_batch_piece *unit = self->units + self->unit_count;
     memset(unit->bytes, (int)next_random(self, 256), sizeof unit->bytes); /* what is behind it may be anything */
     memcpy(unit->bytes, text, n);
     unit->n = (uint8_t)n;
     memcpy(self->unit_ids[self->unit_count], ids, count * sizeof *ids);
     self->unit_counts[self->unit_count++] = count;
-    if (self->unit_count == BBPE_LANES || next_random(self, 64) == 0) check_lanes(self);
+    if (self->unit_count == BBPE_MERGE_BATCH || next_random(self, 64) == 0) check_lanes(self);
 }
 
 /* All ways on one text; the bytes stand in memory of their size, so that reading past the end is caught. */
@@ -186,7 +185,7 @@ static void make_small_model(driver *self, size_t letters) {
     for (size_t i = 0; i < count; i++)
         must(bbpe_bpe_add_token(&self->model, ids[i], tokens[i].bytes, tokens[i].length));
     if (!by_rank) list_merges(self, tokens, ids, count, in_order);
-    must(bbpe_bpe_settle(&self->model));
+    must(bbpe_bpe_finalize(&self->model));
 }
 
 /* By rank: each token that the heap merges to two symbols is made of them, and no other is made. */
@@ -281,7 +280,7 @@ static void load(driver *self, const char *path) {
         if (pass == 0) must(bbpe_bpe_init(&self->model, most, true, false));
     }
     bbpe_memory_free(file);
-    must(bbpe_bpe_settle(&self->model));
+    must(bbpe_bpe_finalize(&self->model));
 }
 
 static double now(void) {
@@ -317,7 +316,7 @@ static void compare(driver *self, const char *path, size_t bytes) {
     for (int k = 0; k < 3000; k++) {
         const size_t at = (size_t)next_random(self, size - 400);
         check(self, text + at, 1 + (size_t)next_random(self, 400));
-        for (size_t i = 0; i < 300; i++) check(self, text + at + i, 1 + (size_t)next_random(self, BBPE_LANES_BYTES));
+        for (size_t i = 0; i < 300; i++) check(self, text + at + i, 1 + (size_t)next_random(self, BBPE_MERGE_BATCH_BYTES));
         const size_t n = 1 + (size_t)next_random(self, 400);
         for (size_t i = 0; i < n;) { /* a mixture of the cases, in pieces */
             size_t piece = 1 + (size_t)next_random(self, 60);
@@ -365,8 +364,8 @@ int main(int argc, char **argv) {
     static driver self = {.random = 0x9E3779B97F4A7C15u};
     const char *what = argc > 1 ? argv[1] : "";
 #ifdef BBPE_HAS_X86
-    if (bbpe_target_has_avx2()) self.merge_lanes[self.merge_lanes_count++] = bbpe_lanes_avx2;
-    if (bbpe_split_has_avx512()) self.merge_lanes[self.merge_lanes_count++] = bbpe_lanes_avx512;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx2;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx512;
 #endif
     printf("%zu of 2 ways to merge units together: the others this processor lacks\n", self.merge_lanes_count);
     if (strcmp(what, "fuzz") == 0 && argc == 3) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/atomic.h"
 #include "encode/cache.h"
 
 enum { MOST_THREADS = 16, KEYS = 24, KEY_TURNS = 40000, BUDGET_TURNS = 1000, LIMIT = 100 };
@@ -81,9 +82,9 @@ static void read_written(driver *self) {
     uint32_t ids[BBPE_CACHE_LONG_IDS];
     bbpe_shared_cache_add(self->shared, &key, hash, ids, ids_of(1, 7, ids));
     bbpe_cache_slot *slots = self->shared->slots;
-    for (int i = 0; i < 2; i++) slots[i].sequence++;
+    for (int i = 0; i < 2; i++) slots[i].seqlock++;
     if (bbpe_shared_cache_find(self->shared, &key, hash, ids) != 0) self->failed++;
-    for (int i = 0; i < 2; i++) slots[i].sequence++;
+    for (int i = 0; i < 2; i++) slots[i].seqlock++;
     if (bbpe_shared_cache_find(self->shared, &key, hash, ids) == 0) self->failed++;
     if (self->failed) fprintf(stderr, "a slot that is being written to was read\n");
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pipeline/charsmap.h"
+#include "pipeline/pipeline.h"
 #include "memory/memory.h"
 
 enum { UNITS = 1024, TABLE = 4 + 4 * UNITS + 64, TEXT = 96 };
@@ -67,7 +67,7 @@ static int run(const uint8_t *made, size_t n, bool is_plain) {
         if (below(4) == 0) bbpe_charsmap_mark(&map, 0x1F600);
         if (below(3) == 0) failures += bbpe_charsmap_keep(&map, (const uint8_t *)"ab", 2) != BBPE_OK;
     }
-    failures += bbpe_charsmap_settle(&map) != BBPE_OK;
+    failures += bbpe_charsmap_finalize(&map) != BBPE_OK;
     for (int i = 0; i < 20; i++) {
         const size_t length = make_text(text), start = output.used;
         uint8_t *exact = bbpe_memory_new(length, 1);

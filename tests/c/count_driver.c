@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "count/sum.h"
+#include "count/count.h"
 #include "memory/memory.h"
 #include "random_below.h"
 
@@ -76,7 +76,7 @@ static void compare(const bbpe_count_table *whole, const bbpe_count_sum *sum) {
 
 static void round_of(size_t threads) {
     bbpe_count_table whole, tables[LANES];
-    bbpe_count_lane lanes[LANES] = {{0}};
+    bbpe_count_shard lanes[LANES] = {{0}};
     uint32_t starts[LANES][CHUNKS + 1] = {{0}}, ranks[LANES][CHUNKS], rank = 0;
     const size_t count = 1 + (size_t)next(LANES), chunks = (size_t)next(CHUNKS + 1);
     const uint64_t letters = next(4) ? 1 + next(4) : 256;
@@ -85,7 +85,7 @@ static void round_of(size_t threads) {
     must(!bbpe_count_table_init(&whole, salt), "init");
     for (size_t i = 0; i < count; i++) {
         must(!bbpe_count_table_init(tables + i, salt), "init");
-        lanes[i] = (bbpe_count_lane){tables + i, starts[i], ranks[i], 0};
+        lanes[i] = (bbpe_count_shard){tables + i, starts[i], ranks[i], 0};
     }
     for (size_t chunk = 0; chunk < chunks; chunk++) {
         const size_t i = (size_t)next(count), before = tables[i].count;

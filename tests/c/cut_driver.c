@@ -8,10 +8,9 @@
 #include <stdlib.h>
 
 #include "models/bpe/bpe.h"
-#include "encode/cut_units.h"
+#include "encode/cut_pieces.h"
 #include "split/split.h"
 #include "memory/memory.h"
-#include "split/split.h"
 
 #ifdef BBPE_HAS_X86
 #include "simd/target.h"
@@ -73,7 +72,7 @@ static void make_model(driver *self) {
         if (bbpe_pretoken_table_find(&self->model.tokens, bytes + start, length) != NULL) continue;
         must(bbpe_bpe_add_token(&self->model, (uint32_t)id, bytes + start, length));
     }
-    must(bbpe_bpe_settle(&self->model));
+    must(bbpe_bpe_finalize(&self->model));
 }
 
 static void make_text(driver *self) {
@@ -128,7 +127,7 @@ static void check_pretoken(driver *self, size_t start, size_t end, const size_t 
     if (bbpe_pretoken_table_find(&self->model.tokens, self->text + start, end - start) != NULL) fail(self, "a token is cut", start);
 }
 
-static void check(driver *self, bbpe_cut_units cut_units, const bbpe_cut_points *cuts) {
+static void check(driver *self, bbpe_cut_pieces cut_units, const bbpe_cut_points *cuts) {
     size_t units[LONGEST_TEXT + MOST_ENDS + BBPE_CUT_ROOM + 4], count = 0, found;
     bbpe_cutting cutting = bbpe_cutting_of(self->text, self->n, 0, self->ends, self->count);
     const size_t limit = LEAST_LIMIT + next_random(self, 2) * next_random(self, 300);
@@ -150,19 +149,19 @@ static void check(driver *self, bbpe_cut_units cut_units, const bbpe_cut_points 
 }
 
 /* The ways to cut that this processor runs. */
-static size_t all_ways(bbpe_cut_units ways[3]) {
+static size_t all_ways(bbpe_cut_pieces ways[3]) {
     size_t count = 0;
-    ways[count++] = bbpe_cut_units_scalar;
+    ways[count++] = bbpe_cut_pieces_scalar;
 #ifdef BBPE_HAS_X86
-    if (bbpe_target_has_avx2()) ways[count++] = bbpe_cut_units_avx2;
-    if (bbpe_split_has_avx512()) ways[count++] = bbpe_cut_units_avx512;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) ways[count++] = bbpe_cut_pieces_avx2;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) ways[count++] = bbpe_cut_pieces_avx512;
 #endif
     return count;
 }
 
 int main(int argc, char **argv) {
     static driver self = {.random = 0x9E3779B97F4A7C15u};
-    bbpe_cut_units ways[3];
+    bbpe_cut_pieces ways[3];
     const size_t count = all_ways(ways);
     if (argc != 2) {
         fputs("usage: cut_driver ROUNDS\n", stderr);

@@ -11,18 +11,15 @@
 
 #include "allocation_faults.h"
 #include "models/normalise/bert.h"
-#include "count/table.h"
-#include "encode/encode.h"
+#include "count/count.h"
+#include "encode/internal.h"
 #include "memory/memory.h"
 #include "memory_samples.h"
-#include "memory/pages.h"
-#include "threads/ordered_output.h"
-#include "models/vocab/rank_file.h"
-#include "memory/reusable_buffer.h"
-#include "train/substrings.h"
-#include "table_sum.h"
-#include "decode/token_text.h"
+#include "threads/threads.h"
+#include "models/vocab/vocab.h"
 #include "train/train.h"
+#include "table_sum.h"
+#include "decode/decode.h"
 #include "models/unigram/unigram.h"
 #include "models/word_bpe/word_bpe.h"
 #include "models/wordpiece/wordpiece.h"
@@ -67,7 +64,7 @@ static bbpe_status encode_text(const bbpe_encoder *encoder, bbpe_encode_state *s
         mix(hash, ids, count * sizeof *ids);
         const bbpe_status status = bbpe_encode_count(encoder, state, view, 0, size, SIZE_MAX, true, &counted);
         if (status) return status;
-        if (counted != count || memcmp(ids, state->ids, count * sizeof *ids) != 0) wrong("counted ids differ");
+        if (counted != count || memcmp(ids, state->loan.ids, count * sizeof *ids) != 0) wrong("counted ids differ");
         const size_t cut = bbpe_encode_cut(encoder, state, view, size / 3, size, 500);
         if (state->status == BBPE_OK) mix(hash, &cut, sizeof cut);
     }
@@ -104,7 +101,7 @@ static bbpe_status encode_with(const bbpe_model *model, const bbpe_scheme *schem
         bbpe_encode_state_init(&state);
         bbpe_encode_state_grow(&state, 64, 16);
         bbpe_encode_state_grow(&state, 64, 32);
-        state.shared = bbpe_shared_cache_new(16);
+        state.loan.shared = bbpe_shared_cache_new(16);
         status = encode_text(&encoder, &state, hash);
         if (!status) status = encode_batch(&encoder, &state, hash);
         bbpe_encode_state_free(&state);
@@ -191,7 +188,7 @@ static bbpe_status encode_wordpiece(uint64_t *hash) {
         const uint8_t *bytes = i / 2 < 256 ? &byte : (const uint8_t *)WORDS[i / 2 - 256];
         status = bbpe_wordpiece_add(&model, root, bytes, i / 2 < 256 ? 1 : strlen(WORDS[i / 2 - 256]), (uint32_t)i);
     }
-    if (!status) status = bbpe_wordpiece_settle(&model);
+    if (!status) status = bbpe_wordpiece_finalize(&model);
     if (!status) {
         const char *name;
         const bbpe_model view = bbpe_model_of_wordpiece(&model);
@@ -321,35 +318,35 @@ static bbpe_status find_substrings(uint64_t *hash) {
 }
 
 /* A step after the other of a large room, and less again. */
-static bbpe_status extend_room(bbpe_room *self, uint64_t *hash) {
-    const size_t step = BBPE_ROOM_STEP;
-    if (!bbpe_room_open(self, 3 * step)) return BBPE_NO_MEMORY;
+static bbpe_status extend_room(bbpe_reusable_buffer *self, uint64_t *hash) {
+    const size_t step = BBPE_REUSABLE_BUFFER_STEP;
+    if (!bbpe_reusable_buffer_open(self, 3 * step)) return BBPE_NO_MEMORY;
     if (self->is_pages && self->ready != step) wrong("more than a step was asked for");
-    if (!bbpe_room_extend(self, step + 5)) return BBPE_NO_MEMORY;
+    if (!bbpe_reusable_buffer_extend(self, step + 5)) return BBPE_NO_MEMORY;
     ((uint8_t *)self->start)[0] = ((uint8_t *)self->start)[step + 4] = 7;
     mix(hash, self->start, 1);
-    if (bbpe_room_extend(self, self->size + 1)) wrong("a room is larger than it is");
-    bbpe_room_trim(self, 1);
+    if (bbpe_reusable_buffer_extend(self, self->size + 1)) wrong("a room is larger than it is");
+    bbpe_reusable_buffer_trim(self, 1);
     if (self->is_pages && self->ready > step + BBPE_PAGES_HUGE) wrong("too much is kept");
-    return bbpe_room_open(self, 3 * step) && bbpe_room_extend(self, 3 * step) ? BBPE_OK : BBPE_NO_MEMORY;
+    return bbpe_reusable_buffer_open(self, 3 * step) && bbpe_reusable_buffer_extend(self, 3 * step) ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
 /* Sizes that grow and shrink; what is kept of one is where it was, and all of the next can be written. */
 static bbpe_status fill_rooms(uint64_t *hash) {
     static const size_t sizes[] = {5000, 100, 9 << 20, 4096, 3 << 20, 1};
-    bbpe_room self = {NULL, 0, 0, 0, false};
+    bbpe_reusable_buffer self = {NULL, 0, 0, 0, false};
     bbpe_status status = BBPE_OK;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
-        if (!bbpe_room_open(&self, sizes[i])) status = BBPE_NO_MEMORY;
+        if (!bbpe_reusable_buffer_open(&self, sizes[i])) status = BBPE_NO_MEMORY;
         if (status) break;
         uint8_t *bytes = self.start;
         for (size_t k = 0; k < sizes[i]; k++) bytes[k] = (uint8_t)(k * (i + 1));
-        bbpe_room_trim(&self, sizes[i] / 2);
+        bbpe_reusable_buffer_trim(&self, sizes[i] / 2);
         if (self.start != bytes) wrong("what is kept has moved");
         mix(hash, self.start, sizes[i] / 2);
     }
     if (!status) status = extend_room(&self, hash);
-    bbpe_room_close(&self);
+    bbpe_reusable_buffer_close(&self);
     return status;
 }
 
@@ -358,23 +355,23 @@ static bbpe_status place_parts(uint64_t *hash) {
     static const int64_t bounds[] = {0, 2, 4, 6};
     static const size_t order[] = {0, 2, 1};
     uint32_t ids[10], *to;
-    bbpe_room room = {NULL, 0, 0, 0, false};
-    bbpe_tasks tasks = {0};
-    bbpe_parts self = {.tasks = &tasks, .a_unit = 1, .ids = ids, .slack = 4};
-    bbpe_status status = bbpe_tasks_init(&tasks, 3, 3, 1);
-    if (!status) status = bbpe_parts_init(&self, bounds);
-    if (!status) bbpe_parts_join(&self, 0, &room);
+    bbpe_reusable_buffer room = {NULL, 0, 0, 0, false};
+    bbpe_work_queue tasks = {0};
+    bbpe_ordered_output self = {.tasks = &tasks, .a_unit = 1, .ids = ids, .slack = 4};
+    bbpe_status status = bbpe_work_queue_init(&tasks, 3, 3, 1);
+    if (!status) status = bbpe_ordered_output_init(&self, bounds);
+    if (!status) bbpe_ordered_output_join(&self, 0, &room);
     for (size_t i = 0; i < 3 && !status; i++) {
-        bbpe_part_job job = {.parts = {order[i], order[i] + 1}, .most = 2};
-        status = bbpe_parts_begin(&self, 0, &job, &to);
+        bbpe_output_job job = {.parts = {order[i], order[i] + 1}, .most = 2};
+        status = bbpe_ordered_output_begin(&self, 0, &job, &to);
         if (status) break;
         to[0] = to[1] = (uint32_t)order[i];
-        status = bbpe_parts_add(&self, 0, &job, 2);
+        status = bbpe_ordered_output_add(&self, 0, &job, 2);
     }
     if (!status) mix(hash, ids, 6 * sizeof *ids);
-    bbpe_parts_free(&self);
-    bbpe_tasks_free(&tasks);
-    bbpe_room_close(&room);
+    bbpe_ordered_output_free(&self);
+    bbpe_work_queue_free(&tasks);
+    bbpe_reusable_buffer_close(&room);
     return status;
 }
 

@@ -40,7 +40,7 @@ static bbpe_status make_model(bbpe_bpe *model, bool by_rank) {
             left = id;
         }
     }
-    return status ? status : bbpe_bpe_settle(model);
+    return status ? status : bbpe_bpe_finalize(model);
 }
 
 #endif

@@ -11,16 +11,16 @@
 #include <time.h>
 
 #include "memory/memory.h"
-#include "threads/ordered_output.h"
+#include "threads/threads.h"
 #include "random_below.h"
 
 enum { MOST_THREADS = 16, MOST_PARTS = 150, MOST_IDS = 70000, SLACK = 4, NOBODY = MOST_PARTS };
 
 typedef struct {
-    bbpe_tasks tasks;
-    bbpe_parts parts;
+    bbpe_work_queue tasks;
+    bbpe_ordered_output parts;
     int64_t bounds[MOST_PARTS + 1];
-    bbpe_room ids;
+    bbpe_reusable_buffer ids;
     size_t counts[MOST_PARTS];
     bool is_slow[MOST_PARTS];
     size_t failing; /* at which part a thread fails */
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     driver *all;
     size_t number;
-    bbpe_room room;
+    bbpe_reusable_buffer room;
 } worker;
 
 static void must(bool is_true, const char *what) {
@@ -52,16 +52,16 @@ static size_t write_ids(const driver *self, size_t part, uint32_t *ids) {
 static void *work(void *argument) {
     worker *self = argument;
     driver *all = self->all;
-    bbpe_part_job job;
-    bbpe_parts_join(&all->parts, self->number, &self->room);
-    while (bbpe_parts_take(&all->parts, self->number, &job)) {
+    bbpe_output_job job;
+    bbpe_ordered_output_join(&all->parts, self->number, &self->room);
+    while (bbpe_ordered_output_take(&all->parts, self->number, &job)) {
         uint32_t *ids;
         size_t count = 0;
-        must(bbpe_parts_begin(&all->parts, self->number, &job, &ids) == BBPE_OK, "memory");
+        must(bbpe_ordered_output_begin(&all->parts, self->number, &job, &ids) == BBPE_OK, "memory");
         if (ids == NULL) break;
         for (size_t part = job.parts.start; part < job.parts.stop; part++) {
             if (part == all->failing) {
-                bbpe_tasks_stop(&all->tasks);
+                bbpe_work_queue_stop(&all->tasks);
                 return NULL;
             }
             if (all->is_slow[part]) nanosleep(&(struct timespec){0, 300000}, NULL);
@@ -69,7 +69,7 @@ static void *work(void *argument) {
             count += write_ids(all, part, ids + count);
         }
         must(count <= job.most, "bounds");
-        must(bbpe_parts_add(&all->parts, self->number, &job, count) == BBPE_OK, "memory");
+        must(bbpe_ordered_output_add(&all->parts, self->number, &job, count) == BBPE_OK, "memory");
     }
     return NULL;
 }
@@ -94,10 +94,10 @@ static void plan(driver *self, size_t threads) {
         self->is_slow[part] = next(12) == 0;
     }
     self->failing = next(8) ? NOBODY : (size_t)next(MOST_PARTS);
-    must(!bbpe_tasks_init(&self->tasks, count, next(2) ? 32 : 3, threads), "init");
-    self->parts = (bbpe_parts){.tasks = &self->tasks, .a_unit = 1, .slack = SLACK};
-    must(!bbpe_parts_init(&self->parts, self->bounds), "init");
-    must(bbpe_room_open(&self->ids, ((size_t)self->bounds[count] + SLACK) * sizeof *self->parts.ids), "init");
+    must(!bbpe_work_queue_init(&self->tasks, count, next(2) ? 32 : 3, threads), "init");
+    self->parts = (bbpe_ordered_output){.tasks = &self->tasks, .a_unit = 1, .slack = SLACK};
+    must(!bbpe_ordered_output_init(&self->parts, self->bounds), "init");
+    must(bbpe_reusable_buffer_open(&self->ids, ((size_t)self->bounds[count] + SLACK) * sizeof *self->parts.ids), "init");
     self->parts.ids = self->ids.start;
     self->parts.room = &self->ids;
 }
@@ -114,10 +114,10 @@ static void round_of(size_t threads) {
     work(&workers[0]);
     for (size_t i = 1; i < self.tasks.threads; i++) pthread_join(others[i], NULL);
     if (self.failing >= self.tasks.count) compare(&self);
-    for (size_t i = 0; i < self.tasks.threads; i++) bbpe_room_close(&workers[i].room);
-    bbpe_room_close(&self.ids);
-    bbpe_parts_free(&self.parts);
-    bbpe_tasks_free(&self.tasks);
+    for (size_t i = 0; i < self.tasks.threads; i++) bbpe_reusable_buffer_close(&workers[i].room);
+    bbpe_reusable_buffer_close(&self.ids);
+    bbpe_ordered_output_free(&self.parts);
+    bbpe_work_queue_free(&self.tasks);
 }
 
 int main(int argc, char **argv) {

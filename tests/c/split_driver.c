@@ -80,7 +80,7 @@ static void compare(way *w, const uint8_t *text, size_t n, const size_t *truth, 
         wide = false;
         const size_t from = start, count = w->fill(&w->scheme, text, start, n, ends, limit, &wide);
         const bool good = count > 0 && count <= limit;
-        if (!good || (!wide && bbpe_utf8_has_wide(text + start, ends[count - 1] - start)))
+        if (!good || (!wide && bbpe_utf8_has_3byte(text + start, ends[count - 1] - start)))
             fail(w, text, n, from, count, limit);
         for (size_t k = 0; k < count && !w->failed; k++, done++) {
             if (ends[k] != truth[done]) fail(w, text, n, from, ends[k], truth[done]);

@@ -40,10 +40,10 @@ static size_t random_length(void) {
 /* -- keys and homes ------------------------------------------------------------------------------------------ */
 
 /* A block at the end of memory of the text's size, so that reading beyond is caught. */
-static void check_fill(const struct bbpe_stage_loops *fast, const bbpe_hot_cache *hot, bool has_parts) {
-    static bbpe_stage slow_stage, fast_stage;
-    size_t ends[BBPE_STAGE], count = 0, n = next(200);
-    const size_t most = next(BBPE_STAGE + 1), flag = has_parts && next(2) ? BBPE_CUT_PART : 0, start = n | flag;
+static void check_fill(const struct bbpe_lookup_batch_loops *fast, const bbpe_hot_cache *hot, bool has_parts) {
+    static bbpe_lookup_batch slow_stage, fast_stage;
+    size_t ends[BBPE_LOOKUP_BATCH], count = 0, n = next(200);
+    const size_t most = next(BBPE_LOOKUP_BATCH + 1), flag = has_parts && next(2) ? BBPE_CUT_PART : 0, start = n | flag;
     while (count < most) {
         n += random_length();
         ends[count++] = n | (has_parts && next(3) == 0 ? BBPE_CUT_PART : 0);
@@ -53,12 +53,12 @@ static void check_fill(const struct bbpe_stage_loops *fast, const bbpe_hot_cache
     if (text == NULL) must(BBPE_NO_MEMORY);
     for (size_t i = 0; i < n; i++) text[i] = (uint8_t)next(256);
     const bbpe_pretokens block = {text, n, start, ends, count, true};
-    bbpe_stage_scalar.fill(&slow_stage, hot, &block, has_parts);
+    bbpe_lookup_batch_scalar.fill(&slow_stage, hot, &block, has_parts);
     fast->fill(&fast_stage, hot, &block, has_parts);
     for (size_t i = 0; i < count; i++) {
         const bbpe_cache_key a = slow_stage.keys[i], b = fast_stage.keys[i];
         if (a.lo != b.lo || a.hi != b.hi) fail("another key", i);
-        if (slow_stage.homes[i] != fast_stage.homes[i]) fail("another home", i);
+        if (slow_stage.primary[i] != fast_stage.primary[i]) fail("another home", i);
     }
     units += count;
     bbpe_memory_free(text);
@@ -107,13 +107,13 @@ static void check_text(const bbpe_encoder *encoder, bbpe_encode_state *used, con
     memcpy(text, given, n);
     for (size_t i = 0; i < count; start = (size_t)ends[i++], all += more)
         must(model_encode(NULL, NULL, text + start, (size_t)ends[i] - start, expected + all, &more));
-    must(bbpe_encode_given(encoder, used, text, n, ends, count, ids, &found));
+    must(bbpe_encode_given(encoder, used, text, n, ends, count, NULL, ids, &found));
     if (found != all || memcmp(ids, expected, all * sizeof *ids)) fail("other ids of a text", n);
     ids_seen += all;
     bbpe_memory_free(text);
 }
 
-static void check_ids(const struct bbpe_stage_loops *loops, const pooled *pool) {
+static void check_ids(const struct bbpe_lookup_batch_loops *loops, const pooled *pool) {
     static uint8_t text[MOST_BYTES];
     static int64_t ends[PRETOKENS];
     const bbpe_model model = {.encode = model_encode};
@@ -135,19 +135,19 @@ static void check_ids(const struct bbpe_stage_loops *loops, const pooled *pool) 
 }
 
 /* The loops of more than one key at once that this processor runs. */
-static size_t fast_loops(const struct bbpe_stage_loops *fast[2]) {
+static size_t fast_loops(const struct bbpe_lookup_batch_loops *fast[2]) {
     size_t count = 0;
     (void)fast;
 #ifdef BBPE_HAS_X86
-    if (bbpe_target_has_avx2()) fast[count++] = &bbpe_stage_avx2;
-    if (bbpe_split_has_avx512()) fast[count++] = &bbpe_stage_avx512;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) fast[count++] = &bbpe_lookup_batch_avx2;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) fast[count++] = &bbpe_lookup_batch_avx512;
 #endif
     return count;
 }
 
 int main(int argc, char **argv) {
     static pooled pool[POOL];
-    const struct bbpe_stage_loops *fast[2];
+    const struct bbpe_lookup_batch_loops *fast[2];
     const size_t ways = fast_loops(fast);
     bbpe_hot_cache hot;
     if (argc != 2) {
@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
             for (size_t k = 0; k < pool[i].n; k++) pool[i].bytes[k] = (uint8_t)next(256);
             if (i % 2) memcpy(pool[i].bytes, pool[i - 1].bytes, 8); /* keys that differ in their second half */
         }
-        check_ids(&bbpe_stage_scalar, pool);
+        check_ids(&bbpe_lookup_batch_scalar, pool);
         for (size_t way = 0; way < ways; way++) check_ids(fast[way], pool);
     }
     bbpe_hot_cache_free(&hot);

@@ -3,7 +3,7 @@
 #ifndef BBPE_TESTS_TABLE_SUM_H
 #define BBPE_TESTS_TABLE_SUM_H
 
-#include "count/sum.h"
+#include "count/count.h"
 #include "memory/memory.h"
 
 /* The pretokens of a sum into one table, in order. */
@@ -25,7 +25,7 @@ static inline bbpe_status table_sum(bbpe_count_table *table, bbpe_count_table *f
                                     size_t parts) {
     const uint32_t starts[2][2] = {{0, (uint32_t)first->count}, {0, (uint32_t)second->count}};
     const uint32_t ranks[2] = {0, (uint32_t)first->count};
-    const bbpe_count_lane lanes[2] = {{first, starts[0], ranks, 1}, {second, starts[1], ranks + 1, 1}};
+    const bbpe_count_shard lanes[2] = {{first, starts[0], ranks, 1}, {second, starts[1], ranks + 1, 1}};
     bbpe_count_sum sum;
     bbpe_status status = bbpe_count_sum_init(&sum, lanes, 2);
     for (size_t part = 0; part < parts && status == BBPE_OK; part++)

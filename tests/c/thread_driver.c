@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "encode/encode.h"
+#include "encode/internal.h"
 #include "memory/memory.h"
-#include "text/offsets.h"
+#include "text/text.h"
 
 enum {
     MOST_THREADS = 16,
@@ -110,7 +110,7 @@ static void make_model(driver *self) {
         const size_t first = n < 2 || below(&self->random, 3) == 0 ? n : 2;
         for (size_t end = first; end <= n && n > 1; end++) add(self, ids, token, end);
     }
-    must(bbpe_bpe_settle(&self->model));
+    must(bbpe_bpe_finalize(&self->model));
 }
 
 /* The code points of a text, or NULL when it is not UTF-8. */
@@ -159,7 +159,7 @@ static void check_count(driver *self, bbpe_encode_state *state, bbpe_encode_text
     int64_t *spans = room(2 * count + 2, sizeof *spans), last = 0;
     must(bbpe_encode_count(&self->encoder, state, view, 0, n, SIZE_MAX, false, &all));
     must(bbpe_encode_count(&self->encoder, state, view, 0, n, limit, true, &some));
-    bool is_right = all == count && (some == count || some > limit) && memcmp(state->ids, ids, some * sizeof *ids) == 0;
+    bool is_right = all == count && (some == count || some > limit) && memcmp(state->loan.ids, ids, some * sizeof *ids) == 0;
     for (size_t i = 0; i < count; i++) {
         spans[2 * i] = (int64_t)place;
         spans[2 * i + 1] = (int64_t)(place += self->model.lengths[ids[i]]);
@@ -228,7 +228,7 @@ static void *encode(void *argument) {
     if (below(&self->random, 4)) bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS);
     if (below(&self->random, 8)) {
         bbpe_shared_cache_hold(all->shared);
-        state->shared = all->shared;
+        state->loan.shared = all->shared;
     }
     for (int turn = 0; turn < TURNS; turn++) {
         const sample *text = all->samples + below(&self->random, TEXTS);
@@ -262,7 +262,7 @@ static void encode_round(driver *self, size_t threads) {
     make_model(self);
     const bbpe_model model = bbpe_model_of_bpe(&self->model);
     must(bbpe_encoder_init(&self->encoder, &model, scheme, fill));
-    if (below(&self->random, 3) == 0) self->encoder.merge_lanes = NULL;
+    if (below(&self->random, 3) == 0) self->encoder.merge_batch = NULL;
     for (int i = 0; i < TEXTS; i++) make_sample(self, self->samples + i, scheme, fill);
     self->shared = bbpe_shared_cache_new(SHARED_SLOTS);
     if (self->shared == NULL) must(BBPE_NO_MEMORY);

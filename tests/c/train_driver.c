@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "count/table.h"
+#include "count/count.h"
 #include "memory/memory.h"
 #include "train/train.h"
 #include "random_below.h"

@@ -5,10 +5,8 @@
 #include <stdio.h>
 
 #include "memory/memory.h"
-#include "train/substrings.h"
+#include "train/train.h"
 #include "models/unigram/unigram.h"
-#include "train/unigram.h"
-#include "models/unigram/nbest.h"
 
 static uint64_t state = 1;
 
@@ -85,14 +83,14 @@ static int check_ids(const bbpe_unigram *model, const bbpe_unigram *slow, bbpe_m
 }
 
 static int check_ways(const bbpe_unigram *model, const uint8_t *text, size_t n) {
-    bbpe_unigram_ways ways = {NULL, NULL, NULL, 0};
-    if (bbpe_unigram_ways_best(&ways, model, text, n, 1 + draw(5)) != BBPE_OK) return fail("no memory");
+    bbpe_unigram_nbest ways = {NULL, NULL, NULL, 0};
+    if (bbpe_unigram_nbest_best(&ways, model, text, n, 1 + draw(5)) != BBPE_OK) return fail("no memory");
     for (size_t i = 0, first = 0; i < ways.count; first = ways.ends[i++])
         if (!spells(model, ways.ids + first, ways.ends[i] - first, text, n)) return fail("a way lost bytes");
-    bbpe_unigram_ways_free(&ways);
-    if (bbpe_unigram_ways_draw(&ways, model, text, n, 0.3, &state) != BBPE_OK) return fail("no memory");
+    bbpe_unigram_nbest_free(&ways);
+    if (bbpe_unigram_nbest_draw(&ways, model, text, n, 0.3, &state) != BBPE_OK) return fail("no memory");
     if (!spells(model, ways.ids, ways.ends[0], text, n)) return fail("a drawn way lost bytes");
-    bbpe_unigram_ways_free(&ways);
+    bbpe_unigram_nbest_free(&ways);
     return 0;
 }
 

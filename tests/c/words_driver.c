@@ -9,7 +9,7 @@
 
 #include "memory/memory.h"
 #include "random_below.h"
-#include "train/words.h"
+#include "train/train.h"
 #include "models/word_bpe/word_bpe.h"
 #include "models/wordpiece/wordpiece.h"
 
@@ -75,7 +75,7 @@ static void check_words(void) {
         tokens[i].root = (uint32_t)next(2);
         must(bbpe_wordpiece_add(&model, tokens[i].root, tokens[i].bytes, tokens[i].n, i));
     }
-    must(bbpe_wordpiece_settle(&model));
+    must(bbpe_wordpiece_finalize(&model));
     for (int turn = 0; turn < 50; turn++) {
         uint8_t text[TEXT];
         uint32_t expected[TEXT];
@@ -153,7 +153,7 @@ static void make_merges(maker *self) {
             continue;
         self->parts[self->part_count < FORMS ? self->part_count++ : next(FORMS)] = join(self, left, right);
     }
-    must(bbpe_bpe_settle(&self->model));
+    must(bbpe_bpe_finalize(&self->model));
     for (uint32_t i = 0; i <= FORMS; i++) starts[i] = i;
     for (uint32_t i = 0; i < FORMS; i++) outputs[i] = i;
     must(bbpe_bpe_set_outputs(&self->model, starts, outputs));
@@ -162,7 +162,7 @@ static void make_merges(maker *self) {
 /* The ids of the words of a pretoken, each merged whole. */
 static size_t merge_whole(const bbpe_word_bpe *words, bbpe_model_scratch *scratch, const uint8_t *text, size_t n,
                           uint32_t *ids) {
-    uint8_t *marked = bbpe_memory_new(bbpe_word_bpe_room(n), 1);
+    uint8_t *marked = bbpe_memory_new(bbpe_word_bpe_bound(n), 1);
     size_t *ends = bbpe_memory_new(n, sizeof *ends), word_count = 0, start = 0, count = 0, made;
     must(bbpe_word_bpe_mark(words, scratch, text, n, marked, ends, &word_count));
     for (size_t i = 0; i < word_count; start = ends[i++], count += made)

@@ -1,5 +1,5 @@
 /* Making a model: tokens and merges. */
-#include "models/bpe/bpe.h"
+#include "models/bpe/model.h"
 
 void bbpe_bpe_forget_numbers(bbpe_bpe *self) {
     bbpe_merge_table_free(&self->table);

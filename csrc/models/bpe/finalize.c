@@ -25,7 +25,7 @@ static void note_part(bbpe_bpe *self, uint32_t part, uint32_t made) {
     if (self->lengths[part] == 2 && made < self->numbers[part]) self->byte_pairs[self->ends[part]] |= (uint64_t)1 << 63;
 }
 
-/* What makes the numbers of two symbols into that of a third. */
+/* Add a merge by the numbers of its symbols. */
 static void add_numbered(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t id) {
     const uint32_t a = self->numbers[left], b = self->numbers[right], made = self->numbers[id];
     const unsigned last = self->ends[left] & 0xFF, first = self->ends[right] >> 8;
@@ -115,7 +115,7 @@ static bbpe_status number_live(bbpe_bpe *self) {
     return status;
 }
 
-/* What a token is made of, if it is two symbols that merge, or else that nothing makes it. */
+/* Note the two symbols that a token is made of, or that no merge makes it. */
 static bbpe_status settle_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, const uint32_t *ids, size_t count) {
     const uint32_t id = (uint32_t)entry->value;
     if (count != 2 || (!self->by_rank && (uint32_t)bbpe_bpe_value(self, ids[0], ids[1]) != id)) {
@@ -144,20 +144,20 @@ static bbpe_status settle_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretok
     return settle_token(self, entry, ids, count);
 }
 
-/* The same for tokens of one length at once: none is part of another, and by rank no pair makes one before it is settled.
+/* Tokens of one length at once: none is part of another, and by rank no pair makes one before it is finalized.
  * 100,000 tokens take 12 ms less. */
-static bbpe_status settle_together(bbpe_bpe *self, bbpe_lanes_merge merge, const uint32_t *order, size_t count) {
-    bbpe_lanes_unit units[BBPE_LANES];
-    uint32_t ids[BBPE_LANES][BBPE_LANES_BYTES], *rows[BBPE_LANES] = {NULL};
-    size_t counts[BBPE_LANES];
-    memset(units, 0, sizeof units);
+static bbpe_status settle_together(bbpe_bpe *self, bbpe_merge_batch merge, const uint32_t *order, size_t count) {
+    bbpe_merge_batch_piece pieces[BBPE_MERGE_BATCH];
+    uint32_t ids[BBPE_MERGE_BATCH][BBPE_MERGE_BATCH_BYTES], *rows[BBPE_MERGE_BATCH] = {NULL};
+    size_t counts[BBPE_MERGE_BATCH];
+    memset(pieces, 0, sizeof pieces);
     for (size_t i = 0; i < count; i++) {
         const bbpe_pretoken_entry *entry = self->tokens.entries + order[i];
-        memcpy(units[i].bytes, self->tokens.arena + entry->start, entry->length);
-        units[i].n = (uint8_t)entry->length;
+        memcpy(pieces[i].bytes, self->tokens.arena + entry->start, entry->length);
+        pieces[i].n = (uint8_t)entry->length;
         rows[i] = ids[i];
     }
-    merge(self, units, count, rows, counts);
+    merge(self, pieces, count, rows, counts);
     for (size_t i = 0; i < count; i++) {
         bbpe_pair_table_prefetch(&self->merges, bbpe_pair_key(ids[i][0], ids[i][1]));
         bbpe_merge_table_prefetch(&self->table, self->numbers[ids[i][0]], self->numbers[ids[i][1]]);
@@ -172,14 +172,14 @@ static bbpe_status settle_together(bbpe_bpe *self, bbpe_lanes_merge merge, const
 static size_t group_length(const bbpe_bpe *self, const uint32_t *order, size_t n) {
     const uint32_t length = self->tokens.entries[order[0]].length;
     size_t count = 0;
-    if (length < 2 || length > BBPE_LANES_BYTES) return 0;
-    while (count < n && count < BBPE_LANES && self->tokens.entries[order[count]].length == length) count++;
+    if (length < 2 || length > BBPE_MERGE_BATCH_BYTES) return 0;
+    while (count < n && count < BBPE_MERGE_BATCH && self->tokens.entries[order[count]].length == length) count++;
     return count;
 }
 
 /* Settle all tokens, in order of length. */
 static bbpe_status settle_all(bbpe_bpe *self, const uint32_t *order, bool is_numbered, uint32_t *ids) {
-    const bbpe_lanes_merge merge = self->by_rank ? bbpe_lanes_select() : NULL;
+    const bbpe_merge_batch merge = self->by_rank ? bbpe_merge_batch_select() : NULL;
     bbpe_bpe_work work = {0};
     bbpe_status status = BBPE_OK;
     for (size_t i = 0, count; i < self->tokens.count && status == BBPE_OK; i += count > 0 ? count : 1) {
@@ -193,7 +193,7 @@ static bbpe_status settle_all(bbpe_bpe *self, const uint32_t *order, bool is_num
     return status;
 }
 
-bbpe_status bbpe_bpe_settle(bbpe_bpe *self) {
+bbpe_status bbpe_bpe_finalize(bbpe_bpe *self) {
     uint32_t *order = bbpe_bpe_by_length(self), *ids = bbpe_memory_new(self->longest, sizeof *ids);
     bool is_numbered = true;
     bbpe_status status = order != NULL && ids != NULL ? BBPE_OK : BBPE_NO_MEMORY;

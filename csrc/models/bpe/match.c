@@ -2,7 +2,7 @@
 #include "models/bpe/match.h"
 
 BBPE_INLINE size_t pair_bit(const bbpe_bpe_match *self, uint64_t key) {
-    return (size_t)((key * 0x9E3779B97F4A7C15u) >> self->pairs_shift);
+    return (size_t)(bbpe_hash_fibonacci(key) >> self->pairs_shift);
 }
 
 /* Note which pairs merge; needs eight bits a pair, so that about one of ten is set. */

@@ -1,4 +1,4 @@
-/* Merging a long unit of text in linear time: the longest token that is compatible with the one before it.
+/* Merging a long piece of text in linear time: the longest token that is compatible with the one before it.
  *
  * Tokens a b are *compatible* if merging the bytes of both ends in just these two.
  * 1. Merging a text ends in t1 .. tk if and only if every token is made (bpe.h) and every two neighbours are
@@ -24,7 +24,7 @@
 #ifndef BBPE_MODELS_BPE_MATCH_H
 #define BBPE_MODELS_BPE_MATCH_H
 
-#include "models/bpe/bpe.h"
+#include "models/bpe/model.h"
 #include "tables/trie.h"
 
 /* One end of a token.  Ranks are kept + 1, so that 0 is that of a byte; UINT32_MAX is none. */

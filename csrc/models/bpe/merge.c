@@ -1,5 +1,5 @@
-/* How a unit of text is merged. */
-#include "models/bpe/bpe.h"
+/* How a piece of text is merged. */
+#include "models/bpe/model.h"
 #include "tables/symbols.h"
 
 void bbpe_bpe_work_free(bbpe_bpe_work *self) {
@@ -10,7 +10,7 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* The bytes of a unit as symbols, and as one those two that surely merge: about half of what merges. */
+/* The bytes of a piece as symbols, and as one those two that surely merge: about half of what merges. */
 static size_t put_symbols_of(const bbpe_bpe *self, uint32_t *symbols, const uint8_t *text, size_t n) {
     uint64_t before = UINT64_MAX, pair = bbpe_bpe_byte_pair(self, text[0], text[1]);
     bool was_sure = false;
@@ -28,7 +28,7 @@ static size_t put_symbols_of(const bbpe_bpe *self, uint32_t *symbols, const uint
     return count + !was_sure;
 }
 
-/* Symbols of a unit, each below the number that it makes with its right neighbour: the least cell is the next merge. */
+/* Symbols of a piece, each below the number that it makes with its right neighbour: the least cell is the next merge. */
 static size_t put_cells(const bbpe_bpe *self, uint64_t *cells, const uint8_t *text, size_t n, size_t enough) {
     uint32_t symbols[BBPE_BPE_SHORT];
     if (n > enough) {
@@ -65,6 +65,7 @@ BBPE_INLINE void merge_cells(const bbpe_merge_table *table, uint64_t *cells, siz
 
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids) {
     uint64_t cells[BBPE_BPE_SHORT];
+    BBPE_ASSERT(n <= BBPE_BPE_SHORT);
     if (n > 0) n = put_cells(self, cells, text, n, enough);
     for (; n > enough; n--) {
         size_t at = 0;

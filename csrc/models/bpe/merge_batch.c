@@ -1,15 +1,11 @@
 #include "models/bpe/merge_batch.h"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#include "simd/target.h"
-#endif
+#include "simd/cpu_level.h"
 
-bbpe_lanes_merge bbpe_lanes_select(void) {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd")
-        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("popcnt"))
-        return bbpe_lanes_avx512;
-    if (bbpe_target_has_avx2()) return bbpe_lanes_avx2;
+bbpe_merge_batch bbpe_merge_batch_select(void) {
+#ifdef BBPE_HAS_X86
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return bbpe_merge_batch_avx512;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_merge_batch_avx2;
 #endif
     return NULL;
 }

@@ -1,9 +1,9 @@
-/* Sixteen units by AVX2, which lacks what the other way needs: gathers that gain time, and packing by a mask.  All symbols
- * stand in one row of cells, with a border before and behind each unit's.  Pairs are hashed four at once and asked for
- * together; what a unit merges next is the least of a vector or three.  The rest is scalar code that no symbol makes
- * branch: the loops are over all units of a group. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+/* Sixteen pieces by AVX2, which lacks what the other way needs: gathers that gain time, and packing by a mask.  All symbols
+ * stand in one row of cells, with a border before and behind each piece's.  Pairs are hashed four at once and asked for
+ * together; what a piece merges next is the least of a vector or three.  The rest is scalar code that no symbol makes
+ * branch: the loops are over all pieces of a group. */
 #include "simd/target.h"
+#ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 #include "models/bpe/merge_batch.h"
 
@@ -16,7 +16,7 @@ enum {
     PLACE = 9,  /* bits of a cell's number */
     WIDTH = 8,  /* cells of a vector */
     BEHIND = 4 * WIDTH, /* cells behind the last one that are read or written */
-    BYTES = BBPE_LANES * (BBPE_LANES_BYTES + 1), /* with one for the border behind each unit */
+    BYTES = BBPE_MERGE_BATCH * (BBPE_MERGE_BATCH_BYTES + 1), /* with one for the border behind each piece */
     CELLS = 1 + BYTES + BEHIND,
     AHEAD = 12,  /* pairs whose slots are fetched before they are compared: 1 to 4 % of merging */
     BORDER = (1 << BBPE_MERGE_TABLE_BITS) - 1, /* no symbol */
@@ -25,19 +25,19 @@ enum {
 typedef struct {
     uint32_t symbols[CELLS];
     uint32_t pairs[CELLS];       /* what a symbol makes with the next one << PLACE | its cell; or NONE */
-    uint32_t starts[BBPE_LANES]; /* by unit, the cell of the border before it */
-    uint32_t live[BBPE_LANES];   /* bits: which cells from there on have a symbol, or are one of the two borders */
-    int32_t last[BBPE_LANES];    /* its last pair; -1 where there is none */
+    uint32_t starts[BBPE_MERGE_BATCH]; /* by piece, the cell of the border before it */
+    uint32_t live[BBPE_MERGE_BATCH];   /* bits: which cells from there on have a symbol, or are one of the two borders */
+    int32_t last[BBPE_MERGE_BATCH];    /* its last pair; -1 where there is none */
 } cells;
 
-/* Pairs to look up that the set of bits does not refuse, side by side: the pair << 22 | its first slot, and the cell. */
+/* Pairs to look up that the Bloom filter does not refuse, side by side: the pair << 22 | its first slot, and the cell. */
 typedef struct {
     uint64_t pairs[CELLS], cells[CELLS];
 } lookups;
 
-/* Pairs that merging makes, two a unit. */
+/* Pairs that merging makes, two a piece. */
 typedef struct {
-    uint32_t left[2 * BBPE_LANES + 2], right[2 * BBPE_LANES + 2], cells[2 * BBPE_LANES + 2];
+    uint32_t left[2 * BBPE_MERGE_BATCH + 2], right[2 * BBPE_MERGE_BATCH + 2], cells[2 * BBPE_MERGE_BATCH + 2];
 } questions;
 
 BBPE_INLINE lanes number(uint64_t x) {
@@ -61,7 +61,7 @@ BBPE_INLINE unsigned signs_of(lanes x) {
     return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(x));
 }
 
-/* Those of four lanes that a mask has, side by side. */
+/* The lanes of four that are set in a mask, moved to the front. */
 BBPE_INLINE lanes pack(lanes x, unsigned mask) {
     static const uint64_t halves[16] = {
         0x0000000000000000, 0x0000000000000100, 0x0000000000000302, 0x0000000003020100,
@@ -92,11 +92,11 @@ BBPE_INLINE size_t note(lookups *to, size_t count, const bbpe_merge_table *table
                         const uint32_t *right, __m128i at) {
     const lanes first = _mm256_cvtepu32_epi64(load_four(left)), second = _mm256_cvtepu32_epi64(load_four(right));
     const lanes pair = _mm256_or_si256(_mm256_slli_epi64(first, BBPE_MERGE_TABLE_BITS), second), hash = hash_of(pair);
-    const lanes bit = _mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift)), place = number(63);
-    const lanes next = _mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift - 6));
-    /* borders would wait for memory as others do: 7 ns a unit */
+    const lanes bit = _mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bloom_shift)), place = number(63);
+    const lanes next = _mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bloom_shift - 6));
+    /* borders would wait for memory as others do: 7 ns a piece */
     const lanes is_border = _mm256_cmpeq_epi64(_mm256_max_epu32(first, second), number(BORDER));
-    const lanes words = words_at(table->bits, _mm256_andnot_si256(is_border, _mm256_srli_epi64(bit, 6)));
+    const lanes words = words_at(table->bloom, _mm256_andnot_si256(is_border, _mm256_srli_epi64(bit, 6)));
     const lanes both = _mm256_and_si256(_mm256_srlv_epi64(words, _mm256_and_si256(bit, place)),
                                         _mm256_srlv_epi64(words, _mm256_and_si256(next, place)));
     const unsigned may = signs_of(_mm256_slli_epi64(_mm256_andnot_si256(is_border, both), 63));
@@ -107,7 +107,7 @@ BBPE_INLINE size_t note(lookups *to, size_t count, const bbpe_merge_table *table
     return count + (size_t)_mm_popcnt_u32(may);
 }
 
-/* What the pairs make. */
+/* Write the numbers that pairs make. */
 BBPE_INLINE void look_up(const lookups *self, size_t count, const bbpe_merge_table *table, uint32_t *pairs) {
     const uint64_t below = ((uint64_t)2 << BBPE_MERGE_TABLE_BITS) - 1; /* slots are no more */
     for (size_t i = 0; i < count; i++) {
@@ -119,20 +119,20 @@ BBPE_INLINE void look_up(const lookups *self, size_t count, const bbpe_merge_tab
     }
 }
 
-/* The units while they are bytes: those of one behind the other's, with a byte for the border. */
+/* The pieces while they are bytes: those of one behind the other's, with a byte for the border. */
 typedef struct {
     uint8_t bytes[BYTES + 32];
     uint64_t pairs[1 + BYTES + WIDTH]; /* by the first of two bytes, from the second place on: bbpe_bpe_byte_pair */
-    uint16_t ends[BBPE_LANES];         /* by unit, the byte behind its border */
+    uint16_t ends[BBPE_MERGE_BATCH];         /* by piece, the byte behind its border */
     uint16_t counts[BYTES / 4 + 1];    /* by four bytes, how many symbols there are before, */
     uint8_t live[BYTES / 4 + 1];       /* and which of the four begin one */
 } byte_row;
 
-BBPE_INLINE size_t read_bytes(byte_row *self, const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count) {
+BBPE_INLINE size_t read_bytes(byte_row *self, const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        store(self->bytes + n, load(units + i));
-        n += units[i].n + (size_t)1;
+        store(self->bytes + n, load(pieces + i));
+        n += pieces[i].n + (size_t)1;
         self->ends[i] = (uint16_t)n;
     }
     self->pairs[0] = UINT64_MAX;
@@ -166,11 +166,11 @@ BBPE_INLINE void merge_sure(byte_row *self, size_t n, uint32_t *symbols) {
     }
 }
 
-/* The cells of the units, of which no pair is looked up yet; returns the cell behind the last one. */
-BBPE_INLINE size_t read_units(const bbpe_bpe *model, cells *to, const bbpe_lanes_unit *units, size_t count) {
+/* The cells of the pieces, of which no pair is looked up yet; returns the cell behind the last one. */
+BBPE_INLINE size_t read_pieces(const bbpe_bpe *model, cells *to, const bbpe_merge_batch_piece *pieces, size_t count) {
     byte_row row;
     BBPE_DEFINE(row);
-    merge_sure(&row, read_bytes(&row, model, units, count), to->symbols + 1);
+    merge_sure(&row, read_bytes(&row, model, pieces, count), to->symbols + 1);
     size_t start = 0;
     to->symbols[0] = BORDER;
     for (size_t i = 0; i < count; i++) {
@@ -187,7 +187,7 @@ BBPE_INLINE size_t read_units(const bbpe_bpe *model, cells *to, const bbpe_lanes
     return start + 1;
 }
 
-/* What neighbours make. */
+/* Look up all pairs of neighbours. */
 BBPE_INLINE void look_up_neighbours(const bbpe_merge_table *table, cells *self, lookups *found, size_t end) {
     __m128i at = _mm_set_epi32(4, 3, 2, 1);
     size_t count = 0;
@@ -198,10 +198,10 @@ BBPE_INLINE void look_up_neighbours(const bbpe_merge_table *table, cells *self, 
     look_up(found, count, table, self->pairs);
 }
 
-/* The first pair of a unit, of those that so many vectors hold; or NONE. */
-BBPE_INLINE uint32_t first_pair(const cells *self, size_t unit, const int vectors) {
-    const uint32_t *pairs = self->pairs + self->starts[unit] + 1;
-    const lanes last = _mm256_set1_epi32(self->last[unit]);
+/* The first pair of a piece, of those that so many vectors hold; or NONE. */
+BBPE_INLINE uint32_t first_pair(const cells *self, size_t piece, const int vectors) {
+    const uint32_t *pairs = self->pairs + self->starts[piece] + 1;
+    const lanes last = _mm256_set1_epi32(self->last[piece]);
     lanes numbers = LANE_NUMBERS, least = _mm256_set1_epi32(-1);
     for (int i = 0; i < vectors; i++) {
         const lanes mine = _mm256_or_si256(load(pairs + WIDTH * i), _mm256_cmpgt_epi32(numbers, last));
@@ -213,14 +213,14 @@ BBPE_INLINE uint32_t first_pair(const cells *self, size_t unit, const int vector
     return (uint32_t)_mm_cvtsi128_si32(_mm_min_epu32(four, _mm_shuffle_epi32(four, 0xB1)));
 }
 
-/* Make one symbol of a unit's first pair; what it makes with its neighbours is asked from number `i` on. */
-BBPE_INLINE void merge_first(cells *self, size_t unit, uint32_t pair, questions *to, size_t i) {
-    const uint32_t at = pair & ((1u << PLACE) - 1), made = pair >> PLACE, start = self->starts[unit];
-    const uint32_t live = self->live[unit], before = _bzhi_u32(live, at - start);
+/* Make one symbol of a piece's first pair; what it makes with its neighbours is asked from number `i` on. */
+BBPE_INLINE void merge_first(cells *self, size_t piece, uint32_t pair, questions *to, size_t i) {
+    const uint32_t at = pair & ((1u << PLACE) - 1), made = pair >> PLACE, start = self->starts[piece];
+    const uint32_t live = self->live[piece], before = _bzhi_u32(live, at - start);
     const uint32_t behind = live & (UINT32_MAX - 1) << (at - start), beyond = behind & (behind - 1);
     const uint32_t left = start + 31 - _lzcnt_u32(before), gone = start + _tzcnt_u32(behind);
     const uint32_t right = start + _tzcnt_u32(beyond);
-    self->live[unit] = live ^ behind ^ beyond;
+    self->live[piece] = live ^ behind ^ beyond;
     self->symbols[at] = made;
     self->pairs[left] = self->pairs[gone] = self->pairs[at] = NONE;
     to->left[i] = self->symbols[left];
@@ -230,22 +230,22 @@ BBPE_INLINE void merge_first(cells *self, size_t unit, uint32_t pair, questions 
     to->cells[i + 1] = at;
 }
 
-/* Merge the first pair of each unit until none has any. */
+/* Merge the first pair of each piece until none has any. */
 BBPE_INLINE void merge_all(const bbpe_merge_table *table, cells *self, lookups *found, size_t count, const int vectors) {
-    uint32_t units[BBPE_LANES], pairs[BBPE_LANES];
-    for (size_t i = 0; i < count; i++) units[i] = (uint32_t)i;
+    uint32_t pieces[BBPE_MERGE_BATCH], pairs[BBPE_MERGE_BATCH];
+    for (size_t i = 0; i < count; i++) pieces[i] = (uint32_t)i;
     for (;;) {
         questions asked;
         size_t merging = 0, may = 0;
         for (size_t i = 0; i < count; i++) {
-            const uint32_t unit = units[i], pair = first_pair(self, unit, vectors);
-            units[merging] = unit;
+            const uint32_t piece = pieces[i], pair = first_pair(self, piece, vectors);
+            pieces[merging] = piece;
             pairs[merging] = pair;
             merging += pair != NONE;
         }
         count = merging;
         if (count == 0) return;
-        for (size_t i = 0; i < count; i++) merge_first(self, units[i], pairs[i], &asked, 2 * i);
+        for (size_t i = 0; i < count; i++) merge_first(self, pieces[i], pairs[i], &asked, 2 * i);
         for (size_t i = 2 * count; i < 2 * count + 2; i++) asked.left[i] = asked.right[i] = asked.cells[i] = BORDER;
         for (size_t i = 0; i < 2 * count; i += 4)
             may = note(found, may, table, asked.left + i, asked.right + i, load_four(asked.cells + i));
@@ -253,11 +253,11 @@ BBPE_INLINE void merge_all(const bbpe_merge_table *table, cells *self, lookups *
     }
 }
 
-/* Write the ids of a unit's symbols, four at once, as most units have no more; returns how many there are. */
-BBPE_INLINE size_t write_ids(const bbpe_bpe *model, const cells *self, size_t unit, uint32_t *ids) {
-    const uint32_t *symbols = self->symbols + self->starts[unit], *others = model->ids;
+/* Write the ids of a piece's symbols, four at once, as most pieces have no more; returns how many there are. */
+BBPE_INLINE size_t write_ids(const bbpe_bpe *model, const cells *self, size_t piece, uint32_t *ids) {
+    const uint32_t *symbols = self->symbols + self->starts[piece], *others = model->ids;
     const uint32_t plain_start = model->plain_start, distance = model->plain_distance;
-    uint32_t live = self->live[unit] & (self->live[unit] - 1); /* without the border before, and at last the one behind */
+    uint32_t live = self->live[piece] & (self->live[piece] - 1); /* without the border before, and at last the one behind */
     const size_t count = (size_t)_mm_popcnt_u32(live) - 1;
     for (size_t i = 0; i < count; i += 4)
         for (size_t k = i; k < i + 4; k++) {
@@ -269,14 +269,15 @@ BBPE_INLINE size_t write_ids(const bbpe_bpe *model, const cells *self, size_t un
     return count;
 }
 
-void bbpe_lanes_avx2(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
+void bbpe_merge_batch_avx2(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
                      size_t *counts) {
+    BBPE_ASSERT(count <= BBPE_MERGE_BATCH);
     cells self;
     lookups found;
     int32_t last = 0;
     BBPE_DEFINE(self);
     BBPE_DEFINE(found);
-    look_up_neighbours(&model->table, &self, &found, read_units(model, &self, units, count));
+    look_up_neighbours(&model->table, &self, &found, read_pieces(model, &self, pieces, count));
     for (size_t i = 0; i < count; i++) last = self.last[i] > last ? self.last[i] : last;
     if (last < WIDTH) merge_all(&model->table, &self, &found, count, 1);
     else if (last < 2 * WIDTH) merge_all(&model->table, &self, &found, count, 2);
@@ -285,5 +286,5 @@ void bbpe_lanes_avx2(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t
 }
 BBPE_TARGET_END
 #else
-typedef int bbpe_lanes_avx2_is_for_x86;
+typedef int bbpe_merge_batch_avx2_is_for_x86;
 #endif

@@ -1,7 +1,7 @@
-/* Sixteen units by AVX-512.  A vector has what stands at one position of each unit: its symbol, and the number of what
+/* Sixteen pieces by AVX-512.  A vector has what stands at one position of each piece: its symbol, and the number of what
  * this makes with the next one.  A symbol stands where its bytes begin; which positions have one is a word of bits. */
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include "simd/target.h"
+#ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,popcnt")
 #include "models/bpe/merge_batch.h"
 
@@ -12,24 +12,24 @@ typedef __m512i lanes;
 #define ALL_OF _Pragma("GCC unroll 24") for
 
 typedef struct {
-    lanes symbols[BBPE_LANES_BYTES];
-    lanes pairs[BBPE_LANES_BYTES]; /* what a symbol makes with the next one << PLACE | its position; or NONE */
+    lanes symbols[BBPE_MERGE_BATCH_BYTES];
+    lanes pairs[BBPE_MERGE_BATCH_BYTES]; /* what a symbol makes with the next one << PLACE | its position; or NONE */
     lanes live;                    /* bits: positions that have a symbol */
 } cells;
 
 enum {
     PLACE = 5, /* bits of a position */
-    ROOM = (BBPE_LANES_BYTES + 1) * BBPE_LANES, /* vectors may be stored and loaded behind the last pair */
+    ROOM = (BBPE_MERGE_BATCH_BYTES + 1) * BBPE_MERGE_BATCH, /* vectors may be stored and loaded behind the last pair */
     MADE_AT = 2 * BBPE_MERGE_TABLE_BITS, /* where a word of two bytes has what they make */
 };
 
-/* Pairs of symbols, and which pair of the cells each is: 16 * position + unit. */
+/* Pairs of symbols, and which pair of the cells each is: 16 * position + piece. */
 typedef struct {
     uint32_t left[ROOM], right[ROOM], cells[ROOM];
     size_t count;
 } neighbours;
 
-/* Pairs to look up that the set of bits does not refuse, side by side. */
+/* Pairs to look up that the Bloom filter does not refuse, side by side. */
 typedef struct {
     uint64_t keys[ROOM], homes[ROOM];
     uint32_t cells[ROOM], made[ROOM];
@@ -50,15 +50,15 @@ BBPE_INLINE lanes one_of(lanes bit) {
     return _mm512_rolv_epi64(_mm512_set1_epi64(1), bit);
 }
 
-/* Note eight pairs of those in `asked`; returns which of them the set of bits has. */
+/* Note eight pairs of those in `asked`; returns which of them the Bloom filter has. */
 BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, __m256i left, __m256i right, __mmask8 asked) {
     const lanes pair = _mm512_or_si512(_mm512_slli_epi64(_mm512_cvtepu32_epi64(left), BBPE_MERGE_TABLE_BITS),
                                        _mm512_cvtepu32_epi64(right));
     const lanes hash = _mm512_mullo_epi64(pair, _mm512_set1_epi64((long long)bbpe_merge_table_hash(1)));
-    const lanes bit = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift));
+    const lanes bit = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bloom_shift));
     const lanes words = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), asked, _mm512_srli_epi64(bit, 6),
-                                                    (const long long *)table->bits, 8);
-    const lanes next = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bits_shift - 6));
+                                                    (const long long *)table->bloom, 8);
+    const lanes next = _mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bloom_shift - 6));
     const lanes both = _mm512_or_si512(one_of(bit), one_of(next));
     const __mmask8 may = _mm512_mask_cmpeq_epi64_mask(asked, _mm512_and_si512(words, both), both);
     const lanes home = _mm512_and_si512(_mm512_srl_epi64(hash, _mm_cvtsi32_si128((int)table->shift)),
@@ -66,7 +66,7 @@ BBPE_INLINE __mmask8 note(lookups *to, const bbpe_merge_table *table, __m256i le
     const lanes key = _mm512_slli_epi64(pair, BBPE_MERGE_TABLE_BITS + 1);
     _mm512_storeu_si512(to->keys + to->count, _mm512_maskz_compress_epi64(may, key));
     _mm512_storeu_si512(to->homes + to->count, _mm512_maskz_compress_epi64(may, home));
-    to->count += (size_t)__builtin_popcount(may);
+    to->count += bbpe_bits_count(may);
     return may;
 }
 
@@ -77,30 +77,30 @@ BBPE_INLINE __mmask16 note_all(lookups *to, const bbpe_merge_table *table, lanes
     return (__mmask16)(low | high << 8);
 }
 
-/* What the pairs make: one slot of four after the other, which wait for memory together. */
+/* Read the numbers that pairs make: one set of four slots after another, which wait for memory together. */
 BBPE_INLINE void look_up(lookups *self, const bbpe_merge_table *table) {
     for (size_t i = 0; i < self->count; i++)
         self->made[i] = bbpe_merge_table_find_at(table, self->keys[i], (size_t)self->homes[i]);
 }
 
-/* Four bytes of each unit, of sixteen or fewer, from `at` on. */
-BBPE_INLINE lanes four_bytes(const bbpe_lanes_unit *units, size_t count, int at) {
+/* Four bytes of each piece, of sixteen or fewer, from `at` on. */
+BBPE_INLINE lanes four_bytes(const bbpe_merge_batch_piece *pieces, size_t count, int at) {
     const __mmask16 have = (__mmask16)(((uint32_t)1 << count) - 1);
-    const lanes rows = _mm512_mullo_epi32(LANE_NUMBERS, number(sizeof *units));
-    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, rows, (const uint8_t *)units + at, 1);
+    const lanes rows = _mm512_mullo_epi32(LANE_NUMBERS, number(sizeof *pieces));
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), have, rows, (const uint8_t *)pieces + at, 1);
 }
 
-/* The bytes of the units as symbols; returns how many each has. */
-BBPE_INLINE lanes read_bytes(cells *self, const bbpe_lanes_unit *units, size_t count, const int width) {
+/* The bytes of the pieces as symbols; returns how many each has. */
+BBPE_INLINE lanes read_bytes(cells *self, const bbpe_merge_batch_piece *pieces, size_t count, const int width) {
     lanes four = _mm512_setzero_si512();
     ALL_OF(int i = 0; i < width; i++) {
-        if (i % 4 == 0) four = four_bytes(units, count, i);
+        if (i % 4 == 0) four = four_bytes(pieces, count, i);
         self->symbols[i] = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)(i % 4)), number(255));
     }
-    return _mm512_srli_epi32(four_bytes(units, count, (int)offsetof(bbpe_lanes_unit, n) - 3), 24);
+    return _mm512_srli_epi32(four_bytes(pieces, count, (int)offsetof(bbpe_merge_batch_piece, n) - 3), 24);
 }
 
-/* The words of pairs of bytes: eight units', and those of the other eight. */
+/* The words of pairs of bytes: eight pieces', and those of the other eight. */
 typedef struct {
     lanes low, high;
 } byte_pairs;
@@ -121,14 +121,14 @@ BBPE_INLINE __mmask8 are_sure(lanes before, lanes pair, lanes behind) {
     return _mm512_mask_cmple_epu64_mask(_mm512_cmplt_epu64_mask(made, first), made, _mm512_and_si512(behind, field));
 }
 
-/* What pairs of bytes make. */
+/* Look up all pairs of bytes. */
 BBPE_INLINE lanes made_of(byte_pairs pair) {
     const __m256i low = _mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.low, MADE_AT));
     const __m256i high = _mm512_cvtepi64_epi32(_mm512_srli_epi64(pair.high, MADE_AT));
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/* The units of more than so many bytes. */
+/* The pieces of more than so many bytes. */
 BBPE_INLINE __mmask16 longer(lanes length, int than) {
     return _mm512_cmpgt_epi32_mask(length, number((uint32_t)than));
 }
@@ -163,11 +163,11 @@ BBPE_INLINE void list_neighbours(const cells *self, lanes length, const __mmask1
         _mm512_storeu_si512(to->left + to->count, _mm512_maskz_compress_epi32(have, self->symbols[i]));
         _mm512_storeu_si512(to->right + to->count, _mm512_maskz_compress_epi32(have, next));
         _mm512_storeu_si512(to->cells + to->count, _mm512_maskz_compress_epi32(have, at));
-        to->count += (size_t)__builtin_popcount(have);
+        to->count += bbpe_bits_count(have);
     }
 }
 
-/* What neighbours make. */
+/* Look up all pairs of neighbours. */
 static BBPE_NOINLINE void look_up_neighbours(const bbpe_bpe *model, const neighbours *of, uint32_t *pairs) {
     lookups found;
     BBPE_DEFINE(found);
@@ -187,15 +187,15 @@ static BBPE_NOINLINE void look_up_neighbours(const bbpe_bpe *model, const neighb
     }
 }
 
-/* The bytes of the units as symbols, what surely merges, and what the rest makes. */
-BBPE_INLINE cells cells_of(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, const int width) {
-    _Alignas(64) uint32_t pairs[BBPE_LANES_BYTES][BBPE_LANES];
-    __mmask16 sure[BBPE_LANES_BYTES];
+/* The bytes of the pieces as symbols, what surely merges, and what the rest makes. */
+BBPE_INLINE cells cells_of(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, const int width) {
+    _Alignas(64) uint32_t pairs[BBPE_MERGE_BATCH_BYTES][BBPE_MERGE_BATCH];
+    __mmask16 sure[BBPE_MERGE_BATCH_BYTES];
     neighbours all;
     cells self;
     BBPE_DEFINE(all);
     BBPE_DEFINE(self);
-    const lanes length = read_bytes(&self, units, count, width);
+    const lanes length = read_bytes(&self, pieces, count, width);
     self.live = _mm512_sub_epi32(_mm512_sllv_epi32(number(1), length), number(1));
     merge_sure(model, &self, length, sure, width);
     list_neighbours(&self, length, sure, &all, width);
@@ -205,7 +205,7 @@ BBPE_INLINE cells cells_of(const bbpe_bpe *model, const bbpe_lanes_unit *units, 
     return self;
 }
 
-/* The symbols at positions that differ by unit, from `first` on. */
+/* The symbols at positions that differ by piece, from `first` on. */
 BBPE_INLINE lanes symbols_at(const cells *self, lanes positions, int first, int end) {
     lanes found = _mm512_setzero_si512();
     ALL_OF(int i = first; i < end; i++)
@@ -213,13 +213,13 @@ BBPE_INLINE lanes symbols_at(const cells *self, lanes positions, int first, int 
     return found;
 }
 
-/* Of pairs that were noted for the units of `may`, from the one with number `first` on: cells at `positions`. */
+/* Of pairs that were noted for the pieces of `may`, from the one with number `first` on: cells at `positions`. */
 BBPE_INLINE lanes pairs_of(const lookups *self, size_t first, __mmask16 may, lanes positions) {
     const lanes made = _mm512_mask_expand_epi32(NONE, may, _mm512_loadu_si512(self->made + first));
     return _mm512_mask_or_epi32(NONE, _mm512_cmpneq_epi32_mask(made, NONE), _mm512_slli_epi32(made, PLACE), positions);
 }
 
-/* What merging the first pair of each unit concerns: positions by unit, and the bits of those that end. */
+/* The first pair of each piece, which merges: positions by piece, and the bits of symbols that end. */
 typedef struct {
     __mmask16 merging, has_left, has_right;
     lanes at, made, left_at, gone, gone_at, right_at;
@@ -262,7 +262,7 @@ BBPE_INLINE void replace(cells *self, const merges *all, lanes left_pairs, lanes
     }
 }
 
-/* Merge the first pair of each unit; false when none has any. */
+/* Merge the first pair of each piece; false when none has any. */
 BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width) {
     const merges all = merges_of(self, width);
     lookups found;
@@ -278,18 +278,18 @@ BBPE_INLINE bool merge_step(const bbpe_bpe *model, cells *self, const int width)
     return true;
 }
 
-/* What a unit has from position `at` on, sixteen at most. */
-BBPE_INLINE lanes row_of(uint32_t (*columns)[BBPE_LANES], size_t unit, int at, const int width) {
-    const int held = width - at < BBPE_LANES ? width - at : BBPE_LANES;
+/* The symbols of a piece from position `at` on, sixteen at most. */
+BBPE_INLINE lanes row_of(uint32_t (*columns)[BBPE_MERGE_BATCH], size_t piece, int at, const int width) {
+    const int held = width - at < BBPE_MERGE_BATCH ? width - at : BBPE_MERGE_BATCH;
     const __mmask16 any = (__mmask16)(((uint32_t)1 << held) - 1);
-    const lanes rows = _mm512_mullo_epi32(LANE_NUMBERS, number(BBPE_LANES));
-    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), any, rows, &columns[at][unit], 4);
+    const lanes rows = _mm512_mullo_epi32(LANE_NUMBERS, number(BBPE_MERGE_BATCH));
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), any, rows, &columns[at][piece], 4);
 }
 
-/* Write the ids of each unit's symbols, side by side. */
+/* Write the ids of each piece's symbols, side by side. */
 BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t count, uint32_t *const *ids,
                            size_t *counts, const int width) {
-    _Alignas(64) uint32_t columns[BBPE_LANES_BYTES][BBPE_LANES], live[BBPE_LANES];
+    _Alignas(64) uint32_t columns[BBPE_MERGE_BATCH_BYTES][BBPE_MERGE_BATCH], live[BBPE_MERGE_BATCH];
     ALL_OF(int i = 0; i < width; i++) {
         const lanes symbols = self->symbols[i];
         const lanes plain = _mm512_add_epi32(symbols, number(model->plain_distance));
@@ -297,44 +297,45 @@ BBPE_INLINE void write_ids(const bbpe_bpe *model, const cells *self, size_t coun
         _mm512_store_si512(columns[i], _mm512_mask_i32gather_epi32(plain, is_other, symbols, model->ids, 4));
     }
     _mm512_store_si512(live, self->live);
-    for (size_t unit = 0; unit < count; unit++) {
-        const __mmask16 first = (__mmask16)live[unit], last = (__mmask16)(live[unit] >> BBPE_LANES);
-        _mm512_storeu_si512(ids[unit], _mm512_maskz_compress_epi32(first, row_of(columns, unit, 0, width)));
-        counts[unit] = (size_t)__builtin_popcount(first);
-        if (width <= BBPE_LANES || last == 0) continue;
-        const size_t more = (size_t)__builtin_popcount(last);
-        const lanes rest = _mm512_maskz_compress_epi32(last, row_of(columns, unit, BBPE_LANES, width));
-        _mm512_mask_storeu_epi32(ids[unit] + counts[unit], (__mmask16)(((uint32_t)1 << more) - 1), rest);
-        counts[unit] += more;
+    for (size_t piece = 0; piece < count; piece++) {
+        const __mmask16 first = (__mmask16)live[piece], last = (__mmask16)(live[piece] >> BBPE_MERGE_BATCH);
+        _mm512_storeu_si512(ids[piece], _mm512_maskz_compress_epi32(first, row_of(columns, piece, 0, width)));
+        counts[piece] = bbpe_bits_count(first);
+        if (width <= BBPE_MERGE_BATCH || last == 0) continue;
+        const size_t more = bbpe_bits_count(last);
+        const lanes rest = _mm512_maskz_compress_epi32(last, row_of(columns, piece, BBPE_MERGE_BATCH, width));
+        _mm512_mask_storeu_epi32(ids[piece] + counts[piece], (__mmask16)(((uint32_t)1 << more) - 1), rest);
+        counts[piece] += more;
     }
 }
 
-BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
+BBPE_INLINE void merge(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
                        size_t *counts, const int width) {
-    cells self = cells_of(model, units, count, width);
+    cells self = cells_of(model, pieces, count, width);
     while (merge_step(model, &self, width)) continue;
     write_ids(model, &self, count, ids, counts, width);
 }
 
 /* By width, each a function of its own, so that positions are registers; six widths instead of three gain nothing. */
 #define MERGE_OF(width)                                                                                         \
-    static BBPE_NOINLINE void merge_##width(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count,  \
+    static BBPE_NOINLINE void merge_##width(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count,  \
                                             uint32_t *const *ids, size_t *counts) {                             \
-        merge(model, units, count, ids, counts, width);                                                         \
+        merge(model, pieces, count, ids, counts, width);                                                         \
     }
 MERGE_OF(8)
 MERGE_OF(15)
 MERGE_OF(24)
 
-void bbpe_lanes_avx512(const bbpe_bpe *model, const bbpe_lanes_unit *units, size_t count, uint32_t *const *ids,
+void bbpe_merge_batch_avx512(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
                        size_t *counts) {
+    BBPE_ASSERT(count <= BBPE_MERGE_BATCH);
     unsigned longest = 0;
-    for (size_t i = 0; i < count; i++) longest = units[i].n > longest ? units[i].n : longest;
-    if (longest <= 8) merge_8(model, units, count, ids, counts);
-    else if (longest <= 15) merge_15(model, units, count, ids, counts);
-    else merge_24(model, units, count, ids, counts);
+    for (size_t i = 0; i < count; i++) longest = pieces[i].n > longest ? pieces[i].n : longest;
+    if (longest <= 8) merge_8(model, pieces, count, ids, counts);
+    else if (longest <= 15) merge_15(model, pieces, count, ids, counts);
+    else merge_24(model, pieces, count, ids, counts);
 }
 BBPE_TARGET_END
 #else
-typedef int bbpe_lanes_avx512_is_for_x86;
+typedef int bbpe_merge_batch_avx512_is_for_x86;
 #endif

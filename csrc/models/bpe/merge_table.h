@@ -1,14 +1,14 @@
 /* The merges that are looked up millions of times: a pair of symbols -> the symbol they make, in eight bytes.
  *
  * Symbols are numbers below 2^21 - 1: a byte is its own number, and a merge makes a number that is the higher, the later
- * its turn; so the number is the priority too.  Of pairs that do not merge, nearly all are refused by a set of bits that
+ * its turn; so the number is the priority too.  Of pairs that do not merge, nearly all are refused by a Bloom filter that
  * stays in the cache, two bits of one word each: 128 KiB, and 1 MiB of slots, for 100,000 merges.  Four slots are a group
  * and compared at once, as a search that stops at one of them is a branch that nothing foretells.  The struct owns both
  * arrays; read by any number of threads. */
 #ifndef BBPE_MODELS_BPE_MERGE_TABLE_H
 #define BBPE_MODELS_BPE_MERGE_TABLE_H
 
-#include "base/common.h"
+#include "base/hash.h"
 
 enum { BBPE_MERGE_TABLE_BITS = 21, BBPE_MERGE_TABLE_WAYS = 4 };
 #define BBPE_MERGE_TABLE_NONE UINT32_MAX
@@ -16,9 +16,9 @@ enum { BBPE_MERGE_TABLE_BITS = 21, BBPE_MERGE_TABLE_WAYS = 4 };
 
 typedef struct {
     uint64_t *slots; /* left << 43 | right << 22 | made; or BBPE_MERGE_TABLE_EMPTY, and then so are the rest of the group */
-    uint64_t *bits;
+    uint64_t *bloom;
     size_t mask;                /* of the number of a group's first slot */
-    unsigned shift, bits_shift; /* a hash >> these is a place in either */
+    unsigned shift, bloom_shift; /* a hash >> these is a place in either */
 } bbpe_merge_table;
 
 /* Room for so many merges. */
@@ -28,12 +28,12 @@ void bbpe_merge_table_free(bbpe_merge_table *self);
 void bbpe_merge_table_add(bbpe_merge_table *self, uint32_t left, uint32_t right, uint32_t made);
 
 BBPE_INLINE uint64_t bbpe_merge_table_hash(uint64_t pair) {
-    return pair * 0x9E3779B97F4A7C15u;
+    return bbpe_hash_fibonacci(pair);
 }
 
-/* The two bits of a pair, which stand in one word: its number is hash >> bits_shift >> 6. */
-BBPE_INLINE uint64_t bbpe_merge_table_both(const bbpe_merge_table *self, uint64_t hash) {
-    return (uint64_t)1 << (hash >> self->bits_shift & 63) | (uint64_t)1 << (hash >> (self->bits_shift - 6) & 63);
+/* The two bits of a pair, which stand in one word: its number is hash >> bloom_shift >> 6. */
+BBPE_INLINE uint64_t bbpe_merge_table_bloom_bits(const bbpe_merge_table *self, uint64_t hash) {
+    return (uint64_t)1 << (hash >> self->bloom_shift & 63) | (uint64_t)1 << (hash >> (self->bloom_shift - 6) & 63);
 }
 
 /* The first slot of the group where a pair is looked for first. */
@@ -66,8 +66,8 @@ BBPE_INLINE uint32_t bbpe_merge_table_find_at(const bbpe_merge_table *self, uint
 /* What two symbols make, or BBPE_MERGE_TABLE_NONE. */
 BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
     const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
-    const uint64_t both = bbpe_merge_table_both(self, hash);
-    if ((self->bits[hash >> self->bits_shift >> 6] & both) != both) return BBPE_MERGE_TABLE_NONE;
+    const uint64_t both = bbpe_merge_table_bloom_bits(self, hash);
+    if ((self->bloom[hash >> self->bloom_shift >> 6] & both) != both) return BBPE_MERGE_TABLE_NONE;
     return bbpe_merge_table_find_at(self, pair << (BBPE_MERGE_TABLE_BITS + 1), bbpe_merge_table_home(self, hash));
 }
 

@@ -17,29 +17,6 @@ static const bbpe_bert_row *row_of(uint32_t c) {
     return bbpe_bert_rows + bbpe_bert_value[block * BBPE_BERT_BLOCK + c % BBPE_BERT_BLOCK];
 }
 
-static size_t put(uint8_t *out, uint32_t c) {
-    if (c < 0x80) {
-        out[0] = (uint8_t)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (uint8_t)(0xC0 | c >> 6);
-        out[1] = (uint8_t)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | c >> 12);
-        out[1] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (uint8_t)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xF0 | c >> 18);
-    out[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (uint8_t)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 static void end_word(writer *self) {
     bbpe_bert_words *words = self->words;
     if (words->used > self->start) words->ends[words->count++] = words->used;
@@ -63,7 +40,7 @@ static void put_sorted(writer *self, uint32_t c) {
     bbpe_bert_words *words = self->words;
     uint8_t mark[4];
     size_t at = words->used, next;
-    const size_t length = put(mark, c);
+    const size_t length = bbpe_utf8_write(mark, c);
     while (at > self->run) {
         size_t before = at - 1;
         while (bbpe_utf8_is_tail(words->bytes[before])) before--;
@@ -79,10 +56,10 @@ static void put_lowered(writer *self, uint32_t c) {
     bbpe_bert_words *words = self->words;
     const uint32_t *text = bbpe_bert_texts + row_of(c)->lowered;
     if (!(self->rules & BBPE_BERT_LOWER) || *text == 0) {
-        words->used += put(words->bytes + words->used, c);
+        words->used += bbpe_utf8_write(words->bytes + words->used, c);
         return;
     }
-    for (uint32_t i = 1; i <= *text; i++) words->used += put(words->bytes + words->used, text[i]);
+    for (uint32_t i = 1; i <= *text; i++) words->used += bbpe_utf8_write(words->bytes + words->used, text[i]);
 }
 
 /* A character that is decomposed, if it is to be. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/random.h"
 #include "memory/memory.h"
 #include "base/utf8.h"
 
@@ -65,7 +66,7 @@ static uint32_t *settle(const bbpe_unigram *model, uint32_t *first, uint32_t *en
     return out;
 }
 
-static bool make_room(bbpe_unigram_ways *self, size_t n, size_t most) {
+static bool make_room(bbpe_unigram_nbest *self, size_t n, size_t most) {
     if (n > 0 && most > SIZE_MAX / n) return false;
     self->ids = bbpe_memory_new(n * most, sizeof *self->ids);
     self->ends = bbpe_memory_new(most, sizeof *self->ends);
@@ -111,7 +112,7 @@ static void fill_beam(beam *self, const bbpe_unigram *model, const lattice *path
     }
 }
 
-bbpe_status bbpe_unigram_ways_best(bbpe_unigram_ways *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
+bbpe_status bbpe_unigram_nbest_best(bbpe_unigram_nbest *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
                                    size_t most) {
     lattice paths = {NULL, 0, 0};
     bbpe_status status = BBPE_NO_MEMORY;
@@ -141,12 +142,9 @@ bbpe_status bbpe_unigram_ways_best(bbpe_unigram_ways *self, const bbpe_unigram *
     return status;
 }
 
-/* A number from 0 to less than 1 (Steele, Lea and Flood, 2014, "Fast Splittable Pseudorandom Number Generators"). */
+/* A number from 0 to less than 1, a multiple of 2^-53. */
 static double draw(uint64_t *state) {
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
+    return (double)(bbpe_random_next(state) >> 11) / 9007199254740992.0;
 }
 
 /* Forward: the logarithm of the sum over all ways to each node, and the edges that end there as a list. */
@@ -166,7 +164,7 @@ static void sum_up(const lattice *paths, const bbpe_unigram *model, size_t n, do
     }
 }
 
-bbpe_status bbpe_unigram_ways_draw(bbpe_unigram_ways *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
+bbpe_status bbpe_unigram_nbest_draw(bbpe_unigram_nbest *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
                                    double alpha, uint64_t *state) {
     lattice paths = {NULL, 0, 0};
     if (!fill(&paths, model, text, n) || !make_room(self, n, 1)) {
@@ -201,7 +199,7 @@ bbpe_status bbpe_unigram_ways_draw(bbpe_unigram_ways *self, const bbpe_unigram *
     return has_room ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
-void bbpe_unigram_ways_free(bbpe_unigram_ways *self) {
+void bbpe_unigram_nbest_free(bbpe_unigram_nbest *self) {
     bbpe_memory_free(self->ids);
     bbpe_memory_free(self->ends);
     bbpe_memory_free(self->sums);

@@ -8,22 +8,22 @@
 #ifndef BBPE_MODELS_UNIGRAM_NBEST_H
 #define BBPE_MODELS_UNIGRAM_NBEST_H
 
-#include "models/unigram/unigram.h"
+#include "models/unigram/model.h"
 
-/* What is written: way i has ids[ends[i - 1]..ends[i]) and the sum sums[i], the best way first. */
+/* The result: way i has ids[ends[i - 1]..ends[i]) and the sum sums[i], the best way first. */
 typedef struct {
     uint32_t *ids;
     size_t *ends;
     double *sums;
     size_t count;
-} bbpe_unigram_ways;
+} bbpe_unigram_nbest;
 
 /* Up to `most` ways; `self` is zeroed before and freed by the caller. */
-bbpe_status bbpe_unigram_ways_best(bbpe_unigram_ways *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
+bbpe_status bbpe_unigram_nbest_best(bbpe_unigram_nbest *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
                                    size_t most);
 /* One way; `*state` is that of the random numbers, and moves on. */
-bbpe_status bbpe_unigram_ways_draw(bbpe_unigram_ways *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
+bbpe_status bbpe_unigram_nbest_draw(bbpe_unigram_nbest *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
                                    double alpha, uint64_t *state);
-void bbpe_unigram_ways_free(bbpe_unigram_ways *self);
+void bbpe_unigram_nbest_free(bbpe_unigram_nbest *self);
 
 #endif

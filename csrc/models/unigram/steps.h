@@ -11,6 +11,8 @@
 #ifndef BBPE_MODELS_UNIGRAM_STEPS_H
 #define BBPE_MODELS_UNIGRAM_STEPS_H
 
+#include "base/hash.h"
+#include "base/utf8.h"
 #include "tables/pretoken_table.h"
 
 /* A key is character | place of the prefix before, plus one | number of a token | whether other tokens go on. */
@@ -39,7 +41,7 @@ void bbpe_steps_free(bbpe_steps *self);
 /* Whether these bytes of a text, the first one lowest, begin with a character of three; not an overlong form nor a
  * surrogate. */
 BBPE_INLINE bool bbpe_steps_is_character(uint32_t bytes) {
-    if ((bytes & 0xC0C0F0) != 0x8080E0) return false;
+    if (!bbpe_utf8_begins_3byte(bytes)) return false;
     const uint32_t lead = bytes & 0xF, second = bytes >> 8 & 0x20;
     return BBPE_LIKELY(lead != 0 && lead != 0xD) || (lead == 0 ? second != 0 : second == 0);
 }
@@ -51,7 +53,7 @@ BBPE_INLINE uint32_t bbpe_steps_character(uint32_t bytes) {
 
 /* From the hash of a prefix, at first 0, to that with one character more. */
 BBPE_INLINE uint64_t bbpe_steps_hash(uint64_t hash, uint32_t character) {
-    return (hash + character) * 0x9E3779B97F4A7C15u;
+    return bbpe_hash_fibonacci(hash + character);
 }
 
 BBPE_INLINE uint32_t bbpe_steps_class(uint32_t character) {

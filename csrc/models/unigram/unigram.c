@@ -1,5 +1,5 @@
 /* Viterbi over the trie: nodes filled from left to right, written and used again where no token lies across. */
-#include "models/unigram/unigram.h"
+#include "models/unigram/model.h"
 
 #include <math.h>
 
@@ -81,7 +81,7 @@ BBPE_INLINE uint32_t first_bytes(const uint8_t *text, size_t n) {
  * memory and read again as words, which takes half as long again on Japanese. */
 BBPE_INLINE size_t character_length(uint32_t bytes, const uint8_t *text, size_t n) {
     if ((bytes & 0x80) == 0) return 1;
-    if (BBPE_LIKELY((bytes & 0xC0C0F0) == 0x8080E0 && (bytes & 0xF) != 0 && (bytes & 0xF) != 0xD)) return 3;
+    if (BBPE_LIKELY(bbpe_utf8_begins_3byte(bytes) && (bytes & 0xF) != 0 && (bytes & 0xF) != 0xD)) return 3;
     if (BBPE_LIKELY((bytes & 0xC0E0) == 0x80C0 && (bytes & 0x1E) != 0)) return 2;
     return rare_length(text, n);
 }
@@ -184,7 +184,8 @@ BBPE_INLINE size_t leave_by_bytes(const bbpe_unigram *self, void *nodes, const u
     return offer(nodes, character, self->unknown_score, BBPE_UNIGRAM_UNKNOWN, reach, character, is_float);
 }
 
-/* The same for tokens that go on with anything but a character of three bytes behind the first `i`, which are such. */
+/* Edges of tokens that continue with anything but a character of three bytes after the first `i` bytes, which are such
+ * characters. */
 static BBPE_NOINLINE size_t leave_from(const bbpe_unigram *self, void *nodes, const uint8_t *text, size_t n, size_t i,
                                        size_t reach, bool has_single, bool is_float) {
     uint64_t slot = self->trie.slots[0];
@@ -231,7 +232,7 @@ BBPE_INLINE size_t leave_by_steps(const bbpe_unigram *self, void *nodes, const u
     return offer(nodes, 3, self->unknown_score, BBPE_UNIGRAM_UNKNOWN, reach, 3, is_float);
 }
 
-/* What a thread keeps between texts: this, a table of words once it is worth it, and nodes behind it. */
+/* The memory of a thread between texts: this, then a table of words once it is worth it, then nodes. */
 typedef struct {
     uint64_t seen; /* bytes of text */
     bool has_words;
@@ -251,7 +252,7 @@ static bool make_room(walker *self, size_t nodes) {
     const size_t before = self->scratch->capacity;
     const size_t words = self->has_words ? BBPE_UNIGRAM_WORDS * sizeof *self->words : 0;
     if (nodes > (SIZE_MAX - HEAD - words) / self->node_size) return false;
-    uint8_t *memory = bbpe_model_scratch_room(self->scratch, HEAD + words + nodes * self->node_size, 1);
+    uint8_t *memory = bbpe_model_scratch_reserve(self->scratch, HEAD + words + nodes * self->node_size, 1);
     if (memory == NULL) return false;
     /* a token that ends within a character is compared with whatever ends there */
     if (before < self->scratch->capacity) memset(memory + before, 0, self->scratch->capacity - before);

@@ -14,10 +14,11 @@
 
 #include <math.h>
 
-#include "models/unigram/unigram.h"
+#include "models/unigram/model.h"
+#include "tables/short_key.h"
 
 enum {
-    BBPE_UNIGRAM_WORD = 15,       /* bytes of a word */
+    BBPE_UNIGRAM_WORD = BBPE_SHORT_KEY, /* bytes of a word */
     BBPE_UNIGRAM_WORD_TOKENS = 5,
     BBPE_UNIGRAM_WORDS = 1 << 15, /* entries: 2 MiB */
     BBPE_UNIGRAM_WORD_KEPT = 4,   /* other words that an entry outlasts since it was last of use */
@@ -25,7 +26,7 @@ enum {
 };
 
 typedef struct {
-    uint64_t lo, hi; /* bytes, and their number in the highest one; zero: empty */
+    uint64_t lo, hi; /* a short key; zero: empty */
     float scores[BBPE_UNIGRAM_WORD_TOKENS];
     uint32_t ids[BBPE_UNIGRAM_WORD_TOKENS];
     float below;     /* what the sum before it must stay below, either way; 0: never known */
@@ -50,12 +51,7 @@ BBPE_INLINE size_t bbpe_unigram_words_before_blank(const uint64_t words[2]) {
     const uint64_t blanks = ~(((a & low) + low) | a | low) & ~(uint64_t)0xFF, more = ~(((b & low) + low) | b | low);
     const uint64_t set = blanks != 0 ? blanks : more;
     if (set == 0) return 16;
-#if defined(__GNUC__) || defined(__clang__)
-    const size_t length = (size_t)__builtin_ctzll(set) / 8;
-#else
-    size_t length = 0;
-    while (!(set >> (8 * length) & 0x80)) length++;
-#endif
+    const size_t length = bbpe_bits_lowest(set) / 8;
     return blanks != 0 ? length : length + 8;
 }
 
@@ -66,11 +62,9 @@ BBPE_INLINE bbpe_unigram_word_key bbpe_unigram_words_find(const uint8_t *text, s
     else memcpy(words, text, n);
     const size_t length = bbpe_unigram_words_before_blank(words);
     if (length > BBPE_UNIGRAM_WORD) return (bbpe_unigram_word_key){text, 0, 0, length, 0};
-    if (length < 8) words[1] = 0;
-    words[length >= 8] &= ((uint64_t)1 << (8 * (length & 7))) - 1;
-    words[1] |= (uint64_t)length << 56;
-    const size_t place = bbpe_hash_two(words[0], words[1]) & (BBPE_UNIGRAM_WORDS - 1);
-    return (bbpe_unigram_word_key){text, words[0], words[1], length, place};
+    const bbpe_short_key key = bbpe_short_key_cut(words[0], words[1], length);
+    const size_t place = bbpe_hash_two(key.lo, key.hi) & (BBPE_UNIGRAM_WORDS - 1);
+    return (bbpe_unigram_word_key){text, key.lo, key.hi, length, place};
 }
 
 /* Write the tokens of the word at text[0..n), a blank, behind a closed node with this sum, and return its length; 0 if

@@ -1,6 +1,6 @@
-#include "models/vocab/rank_file.h"
+#include "models/vocab/vocab.h"
 
-#include "text/base64.h"
+#include "text/text.h"
 
 typedef struct {
     const uint8_t *at, *end;

@@ -2,7 +2,7 @@
 
 #include "models/normalise/bert.h"
 #include "memory/memory.h"
-#include "split/token.h"
+#include "split/split.h"
 
 enum { POINTS = 0x110000 };
 
@@ -33,7 +33,7 @@ typedef struct {
     bool after_unknown;
 } reader;
 
-/* What stands at `at`, and where that ends. */
+/* The character at `at`, and where it ends. */
 typedef struct {
     size_t next;
     bool is_first, is_last, is_known;
@@ -132,7 +132,7 @@ static bbpe_status open_pretoken(const bbpe_word_bpe *self, bbpe_model_scratch *
     const size_t rows = self->has_rules ? n : 1, size = self->has_rules ? BBPE_BERT_GROWTH * n : 0;
     memset(text, 0, sizeof *text);
     if (n > SIZE_MAX / 64) return BBPE_TOO_LARGE;
-    text->words.ends = bbpe_model_scratch_room(scratch, rows * sizeof *text->words.ends + more + size, 1);
+    text->words.ends = bbpe_model_scratch_reserve(scratch, rows * sizeof *text->words.ends + more + size, 1);
     if (text->words.ends == NULL) return BBPE_NO_MEMORY;
     *memory = text->words.ends + rows;
     text->words.bytes = (uint8_t *)*memory + more;
@@ -163,7 +163,7 @@ static bool next_word(const bbpe_word_bpe *self, pretoken *text, const uint8_t *
 bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                  uint32_t *ids, size_t *count) {
     const bbpe_word_bpe *self = model;
-    const size_t room = bbpe_word_bpe_room(n);
+    const size_t room = bbpe_word_bpe_bound(n);
     pretoken text;
     reader word;
     void *memory;

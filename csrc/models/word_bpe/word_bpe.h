@@ -39,12 +39,12 @@ void bbpe_word_bpe_free(bbpe_word_bpe *self);
 /* The ids of a pretoken: a bbpe_model_encode.  BBPE_TOO_LARGE if rules made more symbols of it than it has bytes. */
 bbpe_status bbpe_word_bpe_encode(const void *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                  uint32_t *ids, size_t *count);
-/* The words of a pretoken as the model of bytes is given them: `out` has room for bbpe_word_bpe_room(n), the ends in it
+/* The words of a pretoken as the model of bytes is given them: `out` has room for bbpe_word_bpe_bound(n), the ends in it
  * for n. */
 bbpe_status bbpe_word_bpe_mark(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                uint8_t *out, size_t *ends, size_t *count);
 
-BBPE_INLINE size_t bbpe_word_bpe_room(size_t n) {
+BBPE_INLINE size_t bbpe_word_bpe_bound(size_t n) {
     return 5 * n; /* a word of one byte has two marks; rules make three bytes of one at most */
 }
 

@@ -97,7 +97,7 @@ static bbpe_status pop_all(bbpe_wordpiece *self, bbpe_wordpiece_node *node, cons
     return BBPE_OK;
 }
 
-/* What a node pops and where it fails to, when all nodes of less depth have theirs. */
+/* Find the tokens that a node pops and the node that it fails to, once all nodes of less depth have theirs. */
 static bbpe_status settle_node(bbpe_wordpiece *self, bbpe_wordpiece_node *node) {
     if (node->token != NONE) {
         node->failure = BBPE_WORDPIECE_CONTINUE;
@@ -126,7 +126,7 @@ static bbpe_status make_tries(bbpe_wordpiece *self) {
     return status == BBPE_TOO_LARGE ? BBPE_OK : status;
 }
 
-bbpe_status bbpe_wordpiece_settle(bbpe_wordpiece *self) {
+bbpe_status bbpe_wordpiece_finalize(bbpe_wordpiece *self) {
     const size_t n = self->node_count;
     size_t deepest = 0;
     for (size_t i = 0; i < n; i++)
@@ -181,7 +181,7 @@ static size_t match(const bbpe_wordpiece *self, const uint8_t *word, size_t n, u
     return count;
 }
 
-/* The same of a short word. */
+/* The tokens of a short word. */
 static size_t match_short(const bbpe_wordpiece *self, const uint8_t *word, size_t n, uint32_t *ids) {
     size_t count = 0, length;
     for (size_t start = 0; start < n; start += length) {
@@ -205,7 +205,7 @@ static bbpe_status encode_text(const bbpe_wordpiece *self, bbpe_model_scratch *s
                                uint32_t *ids, size_t *count) {
     bbpe_bert_words words;
     if (n > SIZE_MAX / 4 / sizeof *words.ends) return BBPE_TOO_LARGE;
-    words.ends = bbpe_model_scratch_room(scratch, n * sizeof *words.ends + BBPE_BERT_GROWTH * n, 1);
+    words.ends = bbpe_model_scratch_reserve(scratch, n * sizeof *words.ends + BBPE_BERT_GROWTH * n, 1);
     if (words.ends == NULL) return BBPE_NO_MEMORY;
     words.bytes = (uint8_t *)(words.ends + n);
     bbpe_bert_split(self->rules, text, n, &words);

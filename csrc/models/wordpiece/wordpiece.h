@@ -65,7 +65,7 @@ void bbpe_wordpiece_free(bbpe_wordpiece *self);
  * prefix.  Of two with the same bytes the last counts. */
 bbpe_status bbpe_wordpiece_add(bbpe_wordpiece *self, uint32_t root, const uint8_t *bytes, size_t n, uint32_t id);
 /* Find failures and pops; after it the model may be used. */
-bbpe_status bbpe_wordpiece_settle(bbpe_wordpiece *self);
+bbpe_status bbpe_wordpiece_finalize(bbpe_wordpiece *self);
 
 /* A bbpe_model_encode; `self` is a bbpe_wordpiece. */
 bbpe_status bbpe_wordpiece_encode(const void *self, bbpe_model_scratch *scratch, const uint8_t *word, size_t n,

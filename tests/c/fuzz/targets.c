@@ -1,12 +1,12 @@
 /* The targets: each compares two ways to the same answer, on whatever the bytes stand for. */
 #include "targets.h"
 
-#include "count/table.h"
-#include "encode/encode.h"
+#include "count/count.h"
+#include "encode/internal.h"
 #include "memory/memory.h"
-#include "models/vocab/rank_file.h"
+#include "models/vocab/vocab.h"
 #include "../table_sum.h"
-#include "decode/token_text.h"
+#include "decode/decode.h"
 
 static const bbpe_scheme *row_of(uint8_t byte) {
     const char *name;
@@ -89,7 +89,7 @@ static size_t make_model(bbpe_bpe *model, const uint8_t *data, size_t n, uint8_t
         }
         at += length;
     }
-    fuzz_must(bbpe_bpe_settle(model));
+    fuzz_must(bbpe_bpe_finalize(model));
     return at < n ? at : n;
 }
 
