@@ -139,9 +139,9 @@ sanitize-threads: $(patsubst %,build/tsan/%_driver,thread cache count parts)
 
 # every allocation fails, one after another
 sanitize-memory: $(ASAN_CORE)
-	$(CC) $(SANITIZE) $(LEAF) tests/c/memory_driver.c tests/c/untraced.c $(ASAN_CORE) -lm -o build/asan/memory \
+	$(CC) $(SANITIZE) $(LEAF) tests/c/memory_driver.c tests/c/untraced.c $(ASAN_CORE) -lm -o build/asan/memory_driver \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap,--wrap=mprotect
-	build/asan/memory
+	build/asan/memory_driver
 
 # mutated inputs for the leaves and for every file loader, so many seconds each, from a saved corpus
 FUZZ_SECONDS = 60
