@@ -9,7 +9,7 @@ enum {
     AHEAD = 96,  /* slots: without fetching them, reading a table from end to end took a sixth longer */
 };
 
-/* The slots of one part in one table, [first, end), and what they pushed behind their end. */
+/* The slots of one part in one table, [first, end), and what they pushed after their end. */
 typedef struct {
     const bbpe_count_table *table;
     size_t first, end, at;
@@ -49,7 +49,7 @@ static size_t next_slots(range *self, staged *slots) {
         const size_t home = bbpe_count_table_home(table, slots[n].hash);
         n += (size_t)(!bbpe_count_slot_is_empty(slot) & (home >= self->first) & (home < self->end));
     }
-    /* behind the end, up to the first slot that is empty: once around is enough */
+    /* after the end, up to the first slot that is empty: once around is enough */
     for (; n < STAGED; self->at++) {
         const size_t at = self->at & table->mask;
         bbpe_count_slot *slot = table->slots + at;
@@ -185,7 +185,7 @@ static bbpe_status unite(bbpe_count_sum *self, found_out *found, size_t other, s
     return BBPE_OK;
 }
 
-/* Room for what the tables behind the first have in this part. */
+/* Room for what the tables after the first have in this part. */
 static bbpe_status make_known(const bbpe_count_sum *self, codes_table *known, size_t part, size_t parts) {
     size_t count = 0, capacity = 16;
     staged slots[STAGED];

@@ -2,9 +2,9 @@
  *
  * Open addressing with linear probing in 32-byte slots, at most 11/16 full.  A pretoken of up to 15 bytes is its own key,
  * with its length in the top byte, so a hit touches one cache line; of a longer one the slot holds hash and length, and
- * the bytes stand in an arena, where they are compared.  Pretokens are staged in blocks: keys are made and their lines
+ * the bytes are in an arena, where they are compared.  Pretokens are staged in blocks: keys are made and their lines
  * fetched before the first is looked up, 2.5 times as fast on English as one by one.  A search begins where the highest
- * bits of the hash say, so slots lie in the order of hashes, nearly, and tables can be added up in parts (sum.h).
+ * bits of the hash say, so slots are in the order of hashes, nearly, and tables can be added up in parts (sum.h).
  * Slots move when the table grows; each has the number of its pretoken by first appearance.  Counts are 64 bits wide,
  * and one that would not fit is refused.  The struct owns both arrays; one thread at a time may use it. */
 #ifndef BBPE_COUNT_TABLE_H

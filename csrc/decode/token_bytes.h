@@ -18,12 +18,12 @@
 #define BBPE_ARENA_SLACK 16
 
 typedef struct {
-    uint8_t bytes[16]; /* a long token: where in the arena it stands, as a size_t */
+    uint8_t bytes[16]; /* a long token: where in the arena it is, as a size_t */
 } bbpe_token_slot;
 
 typedef struct {
     bbpe_token_slot *slots; /* by id */
-    uint32_t *sizes;        /* by id, and 0 behind the last; token_bytes.c says how */
+    uint32_t *sizes;        /* by id, and 0 after the last; token_bytes.c says how */
     uint8_t *arena;         /* a bbpe_long_token, then its bytes; room for BBPE_ARENA_SLACK bytes at the end */
     size_t id_count, arena_used;
 } bbpe_token_bytes;

@@ -67,7 +67,7 @@ size_t bbpe_cache_copy_packed_ids(const bbpe_cache_entry *entry, uint32_t *ids) 
     return bbpe_cache_count(entry) & ~(unsigned)BBPE_CACHE_PACKED;
 }
 
-/* The top byte of the key of an entry that has the last ids of its neighbour, which no length gives it; below it stands
+/* The top byte of the key of an entry that has the last ids of its neighbour, which no length gives it; below it is
  * their number. */
 #define REST_KEY ((BBPE_HASH_SALT_HI >> 56 ^ 0x40) << 56)
 
@@ -88,7 +88,7 @@ size_t bbpe_hot_cache_copy_ids_of_two(const bbpe_hot_cache *self, const bbpe_cac
     bbpe_cache_copy_packed_ids(entry, ids);
     memcpy(words, rest->ids, sizeof words);
     unpack(rest->key.lo, ids + 6);
-    if (count > 9) unpack(words[0], ids + 9); /* no further than two ids behind the last */
+    if (count > 9) unpack(words[0], ids + 9); /* no further than two ids after the last */
     if (count > 12) unpack(words[1], ids + 12);
     return count;
 }

@@ -18,7 +18,7 @@
 enum {
     BBPE_CACHE_SHORT = BBPE_SHORT_KEY,    /* bytes of a piece in an entry */
     BBPE_CACHE_LONG = 47,      /* bytes of a piece in a slot */
-    BBPE_CACHE_FEW_IDS = 4,    /* ids that stand in an entry as they are, below 2^28 */
+    BBPE_CACHE_FEW_IDS = 4,    /* ids that are in an entry as they are, below 2^28 */
     BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
     BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
     BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the piece would be */
@@ -145,7 +145,7 @@ BBPE_INLINE bbpe_cache_long_key bbpe_cache_long_key_of_short(bbpe_cache_key key)
 /* Two words that are handled as one. */
 typedef uint64_t bbpe_cache_words __attribute__((vector_size(16)));
 
-/* The number of ids of an entry, with BBPE_CACHE_PACKED, or what stands in place of it. */
+/* The number of ids of an entry, with BBPE_CACHE_PACKED, or what is in place of it. */
 BBPE_INLINE unsigned bbpe_cache_count(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> BBPE_CACHE_ID_BITS;
 }
@@ -161,7 +161,7 @@ BBPE_INLINE size_t bbpe_cache_copy_ids(const bbpe_cache_entry *entry, uint32_t *
     return count;
 }
 
-/* Whether an entry's ids stand in it as they are. */
+/* Whether an entry's ids are in it as they are. */
 BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> 31 == 0;
 }

@@ -37,7 +37,7 @@ BBPE_INLINE bool is_three(const bbpe_cutting *self, size_t at) {
 }
 
 /* Cut characters of three bytes over many pretokens, from `at` on, where one is, as long as others follow; the pieces go
- * behind `count` others.  Whether one ends is a bit that nothing foretells, so its end is written at every border, and stays
+ * after `count` others.  Whether one ends is a bit that cannot be predicted, so its end is written at every border, and stays
  * there if it does. */
 static size_t cut_threes(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t at, size_t part, size_t *ends, size_t count,
                          size_t limit) {
@@ -52,7 +52,7 @@ static size_t cut_threes(const bbpe_cut_points *cuts, bbpe_cutting *cutting, siz
         memcpy(&pair, self.text + at, sizeof pair);
         goes_on = bbpe_utf8_begins_3byte(pair >> 24);
         if (!is_end && !goes_on) break; /* what follows has another length */
-        const bool is_cut = is_end | bbpe_cut_points_between_wide(cuts, pair);
+        const bool is_cut = is_end | bbpe_cut_points_between_3byte(cuts, pair);
         ends[count] = next | (is_end ? 0 : part);
         count += is_cut;
         self.start = is_cut ? next : self.start;
@@ -66,8 +66,8 @@ static size_t cut_threes(const bbpe_cut_points *cuts, bbpe_cutting *cutting, siz
 }
 
 /* Where one of the first two bytes of a pretoken begins a character of three bytes or more it is cut; where one comes later,
- * behind letters of another kind, it is one piece. */
-static bool starts_wide(const uint8_t *bytes, size_t n) {
+ * after letters of another kind, it is one piece. */
+static bool starts_3byte(const uint8_t *bytes, size_t n) {
     return n > 0 && (bytes[0] >= 0xE0 || (n > 1 && bytes[1] >= 0xE0));
 }
 
@@ -80,7 +80,7 @@ size_t bbpe_cut_pieces_scalar(const bbpe_cut_points *cuts, bbpe_cutting *cutting
         const bool is_led = end - start > 1 && self.text[start] < 0x80;
         if (is_three(&self, start + is_led)) count = cut_threes(cuts, &self, start + is_led, part, ends, count, limit);
         if (self.start > start) continue;
-        const bool is_cut = starts_wide(self.text + start, end - start);
+        const bool is_cut = starts_3byte(self.text + start, end - start);
         self.start = is_cut ? bbpe_cut_piece(cuts, self.text, start, end) : end;
         self.end += self.start == end;
         ends[count++] = self.start | (self.start == end ? 0 : part);

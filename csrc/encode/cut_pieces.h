@@ -10,7 +10,7 @@
 /* Set in the end of a piece that is not the end of its pretoken. */
 #define BBPE_CUT_PART (SIZE_MAX - (SIZE_MAX >> 1))
 
-enum { BBPE_CUT_ROOM = 64 }; /* ends behind the last one that may be overwritten */
+enum { BBPE_CUT_ROOM = 64 }; /* ends after the last one that may be overwritten */
 
 /* Where characters of one, three and four bytes begin in 64 bytes. */
 typedef struct {
@@ -36,7 +36,7 @@ BBPE_INLINE bbpe_cutting bbpe_cutting_of(const uint8_t *text, size_t n, size_t s
 typedef size_t (*bbpe_cut_pieces)(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends,
                                  size_t limit);
 
-/* The end of the piece that begins at text[at..end): the first border behind it, of any two characters not both ASCII, where
+/* The end of the piece that begins at text[at..end): the first border after it, of any two characters not both ASCII, where
  * it may be parted; or `end`. */
 size_t bbpe_cut_piece(const bbpe_cut_points *cuts, const uint8_t *text, size_t at, size_t end);
 

@@ -5,7 +5,7 @@ BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 #include "encode/cut_pieces.h"
 #include "simd/avx2.h"
 
-/* A bit for each of four ends in the block behind `base`, a lane each: a shift by 64 and more gives none. */
+/* A bit for each of four ends in the block after `base`, a lane each: a shift by 64 and more gives none. */
 static inline __m256i bits_of(const size_t *ends, __m256i base) {
     const __m256i places = _mm256_sub_epi64(_mm256_loadu_si256((const void *)ends), base);
     return _mm256_sllv_epi64(_mm256_set1_epi64x(1), places);
@@ -23,8 +23,8 @@ static inline size_t inside(__m256i first, __m256i second) {
     return 8 - (size_t)_mm_popcnt_u32((uint32_t)_mm256_movemask_epi8(out)) / 4;
 }
 
-/* Ends of pretokens in the block behind `at`, as bits; how many they are goes to `*count`.  Eight at a time, as most blocks
- * have no more, so that the branch is foreseeable. */
+/* Ends of pretokens in the block after `at`, as bits; how many they are goes to `*count`.  Eight at a time, as most blocks
+ * have no more, so that the branch is predictable. */
 static inline uint64_t ends_of(const bbpe_cutting *self, size_t *count) {
     const __m256i base = _mm256_set1_epi64x((long long)self->at);
     const size_t left = (size_t)(self->last - self->end);

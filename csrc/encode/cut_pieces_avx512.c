@@ -5,7 +5,7 @@ BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,p
 #include "encode/cut_pieces.h"
 #include "simd/avx512.h"
 
-/* Ends of pretokens in the block behind `at`, as bits; how many they are goes to `*count`. */
+/* Ends of pretokens in the block after `at`, as bits; how many they are goes to `*count`. */
 static inline uint64_t ends_of(const bbpe_cutting *self, size_t *count) {
     const __m512i base = _mm512_set1_epi64((long long)self->at), one = _mm512_set1_epi64(1), most = _mm512_set1_epi64(64);
     const size_t left = (size_t)(self->last - self->end);

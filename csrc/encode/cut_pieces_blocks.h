@@ -3,7 +3,7 @@
  * Includer: defines what split/masks.h asks for, vector_and, and vector_look_up, giving of 64 bytes those that the low six
  * bits of a vector's bytes are the numbers of; and
  *
- *     ends_of(const bbpe_cutting *self, size_t *count)    ends of pretokens in the block behind self->at, as bits; how many
+ *     ends_of(const bbpe_cutting *self, size_t *count)    ends of pretokens in the block after self->at, as bits; how many
  *                                                         they are goes to `*count`
  *     mark_parts(ends, pieces, borders, flag)              sets `flag` in the ends of pieces that are borders */
 #ifndef BBPE_ENCODE_CUT_PIECES_BLOCKS_H
@@ -12,14 +12,14 @@
 #include "encode/cut_pieces.h"
 #include "simd/places.h"
 
-enum { BLOCK = 64, BESIDE = 8 }; /* bytes, and how many of those before and behind them are read */
+enum { BLOCK = 64, BESIDE = 8 }; /* bytes, and how many of those before and after them are read */
 
 typedef struct {
     const uint8_t *bytes;
     bbpe_cut_characters left, right; /* those that end where a byte begins, and those that begin there */
     uint64_t whole;                  /* ends of pretokens */
     size_t pretokens;                /* so many */
-    bool is_last;                    /* what is behind the last of them is not looked at */
+    bool is_last;                    /* what is after the last of them is not looked at */
 } cut_block;
 
 /* Bytes that are not the first of their character. */
@@ -51,7 +51,7 @@ BBPE_INLINE const uint8_t *bytes_of(const bbpe_cutting *self, uint8_t copy[BESID
     return copy + BESIDE;
 }
 
-/* The block at self->at, whose next pretoken ends behind that. */
+/* The block at self->at, whose next pretoken ends after that. */
 BBPE_INLINE cut_block block_of(const bbpe_cutting *self, uint8_t copy[BESIDE + BLOCK + BESIDE]) {
     cut_block block = {.bytes = bytes_of(self, copy)};
     const bbpe_cut_characters *const before = &self->before;
@@ -66,7 +66,7 @@ BBPE_INLINE cut_block block_of(const bbpe_cutting *self, uint8_t copy[BESIDE + B
     return block;
 }
 
-/* Borders between characters of three bytes that a token may lie across. */
+/* Borders between characters of three bytes that a token may cross. */
 BBPE_INLINE uint64_t sieve(const bbpe_cut_points *cuts, const uint8_t *bytes) {
     bbpe_vector bits = vector_look_up(cuts->sieve[0], vector_load(bytes - 2));
 #pragma GCC unroll 4
@@ -82,8 +82,8 @@ BBPE_INLINE bbpe_character character_of(const uint8_t *bytes, uint64_t is_three,
     return c;
 }
 
-/* Borders that are looked at: not where a piece begins, nor behind the last pretoken, nor behind a byte that one begins with.
- * That is a blank or a bracket, which a token often has with the character behind it: Chinese 24.8 instead of 26.2 ms. */
+/* Borders that are looked at: not where a piece begins, nor after the last pretoken, nor after a byte that one begins with.
+ * That is a blank or a bracket, which a token often has with the character after it: Chinese 24.8 instead of 26.2 ms. */
 BBPE_INLINE uint64_t between_of(const bbpe_cutting *self, const cut_block *block) {
     const uint64_t first = block->whole << 1 | (uint64_t)(self->start == self->at) << 1 | (self->start + 1 == self->at);
     uint64_t between = ~block->whole & ~(first & block->left.one & block->right.three);
@@ -95,14 +95,14 @@ BBPE_INLINE uint64_t between_of(const bbpe_cutting *self, const cut_block *block
 BBPE_INLINE uint64_t parted(const bbpe_cut_points *cuts, const cut_block *block, uint64_t between) {
     const bbpe_cut_characters left = block->left, right = block->right;
     const uint64_t threes = between & left.three & right.three, unsure = threes ? threes & sieve(cuts, block->bytes) : 0;
-    const uint64_t left_wide = left.three | left.four, right_wide = right.three | right.four;
-    const uint64_t others = between & ((left_wide & (right_wide | right.one)) | (left.one & right_wide)) & ~threes;
+    const uint64_t left_3byte = left.three | left.four, right_3byte = right.three | right.four;
+    const uint64_t others = between & ((left_3byte & (right_3byte | right.one)) | (left.one & right_3byte)) & ~threes;
     uint64_t bits = threes & ~unsure;
     for (uint64_t m = unsure; m; m &= m - 1) {
         const unsigned i = bbpe_bits_lowest(m);
         uint64_t pair;
         memcpy(&pair, block->bytes + i - 3, sizeof pair);
-        bits |= (uint64_t)bbpe_cut_points_between_wide(cuts, pair) << i;
+        bits |= (uint64_t)bbpe_cut_points_between_3byte(cuts, pair) << i;
     }
     for (uint64_t m = others; m; m &= m - 1) {
         const unsigned i = bbpe_bits_lowest(m);

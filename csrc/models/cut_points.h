@@ -23,7 +23,7 @@ enum { BBPE_CUT_POINTS_PARTIAL_ROWS = 1 << 12, BBPE_CUT_POINTS_SIEVE = 5 };
 
 typedef struct {
     uint64_t *whole, *partial; /* rows of 64 borders, which a byte of one character tells apart */
-    /* Of borders between characters of three bytes: those that some token may lie across have a bit in common in the rows
+    /* Of borders between characters of three bytes: those that some token may cross have a bit in common in the rows
      * of five bytes, the last two of the left character and the three of the right one, by the six lowest bits of each. */
     uint8_t sieve[BBPE_CUT_POINTS_SIEVE][64];
     unsigned shift;            /* a hash of 64 bits >> shift is a row of `whole` */
@@ -78,7 +78,7 @@ BBPE_INLINE bool bbpe_cut_points_between(const bbpe_cut_points *self, bbpe_chara
 
 /* bbpe_cut_points_between of two characters of three bytes each: the first six of the eight bytes in `pair`, as they are
  * in the text. */
-BBPE_INLINE bool bbpe_cut_points_between_wide(const bbpe_cut_points *self, uint64_t pair) {
+BBPE_INLINE bool bbpe_cut_points_between_3byte(const bbpe_cut_points *self, uint64_t pair) {
     const size_t whole = bbpe_cut_points_whole_row(self, pair);
     /* bytes 3 and 4, six bits of each, side by side at the top */
     const size_t partial = (size_t)((pair & (uint64_t)0x3F3F << 24) * ((uint64_t)1 << 34 | (uint64_t)1 << 20) >> 52);

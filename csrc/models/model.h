@@ -4,7 +4,7 @@
  * other model is one function over data of its own.  Either way a pretoken of n bytes, n >= 1, has at most n ids,
  * and they depend on its bytes alone; else caches, parts and threads would tell.
  *
- * With `tokens` a pretoken may be cut into parts wherever no token lies across (cut_points.h): the model vouches that
+ * With `tokens` a pretoken may be cut into parts wherever no token crosses (cut_points.h): the model vouches that
  * the ids of the parts are those of the whole.  So the pieces of Chinese and Japanese become short and are found again.
  *
  * A view: it owns nothing, and what it points to outlives it and is read by any number of threads.  Memory

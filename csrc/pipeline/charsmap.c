@@ -166,7 +166,7 @@ static bbpe_status replace(writer *self, size_t start, size_t *found) {
     return status;
 }
 
-/* The character at text[i], or one byte; `*size` is its length.  Bytes behind the first one are never marked. */
+/* The character at text[i], or one byte; `*size` is its length.  Bytes after the first one are never marked. */
 static bool is_marked(const bbpe_charsmap *self, const uint8_t *s, size_t n, size_t *size) {
     uint32_t c;
     *size = 1;
@@ -201,7 +201,7 @@ static bool is_too_many(const writer *self, size_t i) {
     return i > self->done ? self->text[i - 1] == ' ' : self->after_blank;
 }
 
-/* Where the next character stands that may not be copied as it is; `*marked` whether a key may be there. */
+/* Where the next character is that may not be copied as it is; `*marked` whether a key may be there. */
 static size_t next_stop(const writer *self, size_t i, bool *marked, size_t *size) {
     const bbpe_charsmap *map = self->map;
     const uint8_t *text = self->text;

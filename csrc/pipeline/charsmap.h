@@ -2,7 +2,7 @@
  * value, kept strings stay as they are; where rules say so, runs of blanks become one, and none is left at the ends;
  * U+2581 becomes a blank; one goes in front.
  *
- * The table is a double-array trie (Aoe, 1989) in the layout of darts-clone, and the texts behind it, each ended by a
+ * The table is a double-array trie (Aoe, 1989) in the layout of darts-clone, and the texts after it, each ended by a
  * zero byte.  Every step and every value is checked against its end, so no table makes this read elsewhere; one with a
  * cycle ends with the text.  A key begins at no other place than where a character is marked, or at the one before it:
  * characters that are keys, and second characters of keys, are marked.  Text between such characters is copied as it is.
@@ -55,15 +55,15 @@ BBPE_INLINE uint32_t bbpe_charsmap_offset(uint32_t unit) {
  * marked yet.  BBPE_TOO_LARGE when the table is cut off. */
 bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t n, unsigned rules);
 void bbpe_charsmap_free(bbpe_charsmap *self);
-/* Keys are looked for where this character stands, and at the one before it. */
+/* Keys are looked for where this character is, and at the one before it. */
 void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character);
-/* Keep one more string, at least one byte; bbpe_charsmap_finalize is called once behind the last. */
+/* Keep one more string, at least one byte; bbpe_charsmap_finalize is called once after the last. */
 bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n);
 bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self);
 /* Mark what all keys of the table need; `*is_broken` tells that one of them, or its value, is no UTF-8 or stands elsewhere,
  * or that they do not end: 5 ms for 225,000 keys. */
 bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);
-/* Write behind output->used what becomes of a text. */
+/* Write after output->used what becomes of a text. */
 bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n, bbpe_charsmap_output *output);
 
 #endif

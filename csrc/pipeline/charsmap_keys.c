@@ -20,7 +20,7 @@ typedef struct {
     uint32_t next;
 } level;
 
-/* A unit's label, which stands at its parent's place ^ this; 0 for one that is no child. */
+/* A unit's label, which is at its parent's place ^ this; 0 for one that is no child. */
 static uint32_t label_of(const bbpe_charsmap *self, size_t i) {
     const uint32_t unit = bbpe_charsmap_unit(self, i);
     return unit >> 31 ? 0 : unit & 0xFF;

@@ -75,7 +75,7 @@ BBPE_INLINE bbpe_vector vector_look_up(const uint8_t page[64], bbpe_vector v) {
 }
 
 /* Write start + i for each bit i, and return how many there are: eight at a time, and 24 hold the bits of most blocks, so
- * that the branch is foreseeable.  Up to 24 places are overwritten whatever their number. */
+ * that the branch is predictable.  Up to 24 places are overwritten whatever their number. */
 BBPE_INLINE size_t places_of_vector(uint64_t bits, size_t start, size_t *places) {
     const __m512i iota = _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43,
                                          42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22,

@@ -14,7 +14,7 @@
 #define vector_place(bits) bbpe_bits_lowest((bits) | (uint64_t)1 << 63)
 #endif
 
-/* Write start + i for each bit i, and return how many there are: eight at a time, as the branches are then foreseeable. */
+/* Write start + i for each bit i, and return how many there are: eight at a time, as the branches are then predictable. */
 BBPE_INLINE size_t places_write(uint64_t bits, size_t start, size_t *places) {
     const unsigned count = bbpe_bits_count(bits);
     for (unsigned k = 0; k < count; k += 8)

@@ -22,8 +22,8 @@ typedef struct {
 typedef struct {
     uint64_t by[BBPE_UCLASS_COUNT]; /* the bytes of each class; ASCII controls count as punctuation */
     uint64_t quote, slash, line_end;
-    uint64_t tails;                 /* the bytes behind the first of their character */
-    uint64_t wide;                  /* what begins characters of three bytes or more, or is malformed */
+    uint64_t tails;                 /* the bytes after the first of their character */
+    uint64_t has_3byte;                  /* what begins characters of three bytes or more, or is malformed */
     unsigned limit;
 } bbpe_masks;
 
@@ -114,15 +114,15 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *hi
 #endif
 
 /* Whether a block has characters of three bytes or more. */
-BBPE_INLINE bool masks_has_wide(const uint8_t *text) {
+BBPE_INLINE bool masks_has_3byte(const uint8_t *text) {
     return mask_bits(vector_in(vector_load(text), 0xE0, 0xFF)) != 0;
 }
 
 /* A step of the scalar truth: where the pretoken ends that begins at `start`. */
-BBPE_INLINE size_t masks_step(const uint8_t *text, size_t start, size_t n, bool *wide, const bbpe_scheme scheme) {
+BBPE_INLINE size_t masks_step(const uint8_t *text, size_t start, size_t n, bool *has_3byte, const bbpe_scheme scheme) {
     const size_t end = bbpe_split_token(text, start, n, scheme);
-    for (; end - start >= 64; start += 64) *wide |= masks_has_wide(text + start);
-    *wide |= bbpe_utf8_has_3byte(text + start, end - start);
+    for (; end - start >= 64; start += 64) *has_3byte |= masks_has_3byte(text + start);
+    *has_3byte |= bbpe_utf8_has_3byte(text + start, end - start);
     return end;
 }
 
@@ -151,12 +151,12 @@ BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1,
         vector_eq(v1, 0x80),
         mask_or(vector_in(v2, 0x81, 0x83), mask_or(vector_in(v2, 0x88, 0x91), vector_in(v2, 0x94, 0x9F))));
     const bbpe_byte_mask dot = mask_and(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
-    const bbpe_byte_mask wide = mask_and(
+    const bbpe_byte_mask has_3byte = mask_and(
         mask_and(vector_eq(v, 0xEF), vector_eq(v1, 0xBC)),
         mask_or(vector_in(v2, 0x81, 0x8F), vector_in(v2, 0x9A, 0xA0)));
     return masks_add(m, BBPE_CLASS_HAN_LETTER, mask_bits(han) & three, 3)
            | masks_add(m, BBPE_CLASS_KANA_LETTER, mask_bits(mask_or(kana, hangul)) & three, 3)
-           | masks_add(m, BBPE_CLASS_PUNCT, mask_bits(mask_or(wide, mask_and(e3, mask_or(marks, dot)))) & three, 3);
+           | masks_add(m, BBPE_CLASS_PUNCT, mask_bits(mask_or(has_3byte, mask_and(e3, mask_or(marks, dot)))) & three, 3);
 }
 
 /* Two-byte letters whose neighbourhood is regular: U+00C0-00FF and U+0400-045F. */
@@ -272,7 +272,7 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
     if (BBPE_LIKELY((three & mask_bits(vector_in(v, 0xE3, 0xFF))) != 0)) known |= masks_add_cjk(m, v, v1, v2, three);
     if (two) known |= masks_add_european(m, v, v1, two);
     m->tails = (two | three) << 1 | three << 2;
-    /* where a character begins that goes on behind the block */
+    /* where a character begins that goes on after the block */
     const uint64_t last = (uint64_t)1 << 63;
     const uint64_t beyond = (from_two & last) | (from_three & (last | last >> 1)) | (four & last >> 2);
     uint64_t easy = (two | three) & ~known, hard = high & ~(two | three | m->tails);
@@ -281,7 +281,7 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
         hard &= masks_below(first);
         if (first < m->limit) m->limit = first;
     }
-    m->wide = three | hard;
+    m->has_3byte = three | hard;
 #ifdef vector_page
     if (bbpe_bits_count(easy) > 2) { /* fewer are found sooner one by one */
         masks_add_by_page(m, easy, three, block, scheme);

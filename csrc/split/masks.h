@@ -66,7 +66,7 @@ BBPE_INLINE uint64_t masks_number_starts(bbpe_masks *m, uint64_t numbers, uint64
     return starts & ~led;
 }
 
-/* White space: a run starts, is cut behind its last line end, and leaves its last character to what follows.  Behind
+/* White space: a run starts, is cut after its last line end, and leaves its last character to what follows.  After
  * `lines` the text ends. */
 BBPE_INLINE uint64_t masks_blank_starts(const bbpe_masks *m, uint64_t white, uint64_t solid, uint64_t lines,
                                         const bbpe_scheme scheme) {
@@ -87,7 +87,7 @@ BBPE_INLINE uint64_t masks_blank_starts(const bbpe_masks *m, uint64_t white, uin
 BBPE_INLINE uint64_t masks_contract(bbpe_masks *m, uint64_t starts, uint64_t words, const uint8_t *text, size_t start,
                                     size_t n, const bbpe_scheme scheme) {
     const bool suffix = scheme.contraction == BBPE_CONTRACTION_SUFFIX_FOLD;
-    /* what stands behind the last trusted byte may be a letter */
+    /* what is after the last trusted byte may be a letter */
     const uint64_t in = masks_below(m->limit);
     uint64_t before_word = words >> 1 | (in & ~(in >> 1));
     /* where a word may begin with a quote, a contraction of one letter that ends with the word changes nothing: six of seven
@@ -96,7 +96,7 @@ BBPE_INLINE uint64_t masks_contract(bbpe_masks *m, uint64_t starts, uint64_t wor
     uint64_t quotes = m->quote & before_word & (suffix ? words << 1 : starts | 1) & in;
     for (unsigned done = 0; quotes; quotes &= quotes - 1) {
         const unsigned b = bbpe_bits_lowest(quotes);
-        if (suffix && b == done) continue; /* behind a contraction, not behind a word */
+        if (suffix && b == done) continue; /* after a contraction, not after a word */
         if (b + 3 > m->limit) {
             m->limit = suffix ? b : b + 1;
             break;
@@ -121,7 +121,7 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
         const uint64_t han = masks_of(m, BBPE_SET_HAN) & in;
         if (han) m->limit = bbpe_bits_lowest(han);
     }
-    if (scheme.rest & scheme.word) { /* a mark belongs to a word, but not behind a run of rest */
+    if (scheme.rest & scheme.word) { /* a mark belongs to a word, but not after a run of rest */
         const uint64_t unclear = masks_of(m, scheme.rest & scheme.word) & rest << 1 & in;
         if (unclear && bbpe_bits_lowest(unclear) < m->limit) m->limit = bbpe_bits_lowest(unclear);
     }
@@ -180,12 +180,12 @@ BBPE_INLINE unsigned masks_reach(const bbpe_masks *m, uint64_t starts, bool with
 
 /* The ends of pretokens that a vocabulary parts.  All pairs of a block are looked up, which no branch has to guess. */
 BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
-                                     bool *wide, const bbpe_scheme scheme) {
+                                     bool *has_3byte, const bbpe_scheme scheme) {
     size_t count = 0;
     while (start < n && limit - count >= 64) {
         uint64_t starts = 0;
         if (n - start >= 64) {
-            *wide |= masks_has_wide(text + start);
+            *has_3byte |= masks_has_3byte(text + start);
             for (unsigned k = 1; k < 64; k++)
                 starts |= (bbpe_scheme_joins(scheme.joins, text[start + k - 1], text[start + k]) ^ 1) << k;
         }
@@ -193,7 +193,7 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
             count += places_write(starts, start, ends + count);
             start += bbpe_bits_highest(starts);
         } else {
-            ends[count++] = start = masks_step(text, start, n, wide, scheme);
+            ends[count++] = start = masks_step(text, start, n, has_3byte, scheme);
         }
     }
     return count;
@@ -212,11 +212,11 @@ BBPE_INLINE uint64_t masks_starts_from(bbpe_masks *m, bbpe_masks_block block, bo
     return starts | (~words & 1);
 }
 
-/* The starts of a block, as above; in `*reach` where the next block begins if that is within a word, or 0; `*wide` as in split.h.
+/* The starts of a block, as above; in `*reach` where the next block begins if that is within a word, or 0; `*has_3byte` as in split.h.
  *
  * A block of Chinese or Japanese goes on there instead of at its last start: fewer blocks, none of which waits for the
- * starts of the one before, 7.7 instead of 9.9 ms for 8 MB of Japanese.  Elsewhere nothing foretells how a block ends. */
-BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, unsigned *reach, bool *wide,
+ * starts of the one before, 7.7 instead of 9.9 ms for 8 MB of Japanese.  Elsewhere nothing predicts how a block ends. */
+BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, unsigned *reach, bool *has_3byte,
                                         const bbpe_scheme scheme) {
     const size_t left = block.n - block.start;
     const bool is_whole = left >= BBPE_MASKS_READ;
@@ -227,7 +227,7 @@ BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, uns
         masks_add_high(&m, high, block, scheme);
         starts = masks_starts_from(&m, block, within, scheme);
         const uint64_t cjk = m.by[BBPE_CLASS_HAN_LETTER] | m.by[BBPE_CLASS_KANA_LETTER];
-        *wide |= m.wide != 0;
+        *has_3byte |= m.has_3byte != 0;
         if (is_whole && (!starts || (m.limit > 0 && cjk >> (m.limit - 1) & 1)))
             *reach = masks_reach(&m, starts, within, scheme);
     } else {
@@ -246,7 +246,7 @@ BBPE_INLINE unsigned masks_blank_before_word(const uint8_t *text) {
     return blanks && !high ? bbpe_bits_lowest(blanks) : 0;
 }
 
-/* The starts in a whole block behind its first byte, or 0 if it is not ASCII. */
+/* The starts in a whole block after its first byte, or 0 if it is not ASCII. */
 BBPE_INLINE uint64_t masks_starts_of_ascii(const uint8_t *text, size_t start, size_t n, const bbpe_scheme scheme) {
     uint64_t high;
     bbpe_masks m = masks_ascii(text + start, scheme.cased, &high);
@@ -280,12 +280,12 @@ BBPE_INLINE size_t masks_fill_both(const uint8_t *text, size_t start, size_t n, 
     return count + more;
 }
 
-BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit, bool *wide,
+BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit, bool *has_3byte,
                               const bbpe_scheme scheme) {
     size_t count = 0, least = BBPE_MASKS_LEAST, open = start; /* where the pretoken begins that `start` is in */
     uint8_t copy[BBPE_MASKS_READ];
-    if (scheme.joins != NULL) return masks_fill_joined(text, start, n, ends, limit, wide, scheme);
-    if (scheme.words != BBPE_WORDS_NONE) return masks_fill_words(text, start, n, ends, limit, wide, scheme);
+    if (scheme.joins != NULL) return masks_fill_joined(text, start, n, ends, limit, has_3byte, scheme);
+    if (scheme.words != BBPE_WORDS_NONE) return masks_fill_words(text, start, n, ends, limit, has_3byte, scheme);
     while (masks_know(scheme) && limit - count >= BBPE_MASKS_BOTH && n - start >= 2 * BBPE_MASKS_STRETCH + 128) {
         const size_t found = masks_fill_both(text, start, n, ends + count, limit - count, scheme);
         if (found == 0) break;
@@ -303,7 +303,7 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
                 least = BBPE_MASKS_READ; /* what that leaves is mostly one pretoken */
             }
             unsigned reach = 0;
-            const uint64_t starts = masks_block_starts(block, open < start, &reach, wide, scheme);
+            const uint64_t starts = masks_block_starts(block, open < start, &reach, has_3byte, scheme);
             if (BBPE_LIKELY(starts)) {
                 count += places_write(starts, start, ends + count);
                 open = start + bbpe_bits_highest(starts);
@@ -313,7 +313,7 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
                 continue;
             }
         }
-        ends[count++] = open = start = masks_step(text, open, n, wide, scheme);
+        ends[count++] = open = start = masks_step(text, open, n, has_3byte, scheme);
     }
     return count;
 }

@@ -8,7 +8,7 @@ typedef enum {
     BBPE_CONTRACTION_NONE,
     BBPE_CONTRACTION_LEAD,        /* 's in front of everything else */
     BBPE_CONTRACTION_LEAD_FOLD,   /* the same, in any case */
-    BBPE_CONTRACTION_SUFFIX_FOLD, /* behind a word, in any case */
+    BBPE_CONTRACTION_SUFFIX_FOLD, /* after a word, in any case */
 } bbpe_contraction;
 
 /* Where a text is parted before rules are applied to its parts (words.h). */
@@ -26,12 +26,12 @@ typedef struct {
     uint32_t number_max;  /* 0: no limit */
     uint32_t number_space; /* 1: " "? before numbers */
     uint32_t rest;        /* set of " "? rest+ */
-    uint32_t tail;        /* what rest swallows behind it */
+    uint32_t tail;        /* what rest swallows after it */
     uint32_t newline;     /* 1: \s*[\r\n]+ */
     uint32_t end_first;   /* 1: \s+$ */
     uint32_t apart;       /* set: cut off by earlier steps; numbers by number_max, CJK in runs */
-    uint32_t ascii_word;  /* 1: ASCII punctuation and the ASCII letters behind it */
-    uint32_t by_line;     /* 1: the text ends behind each line feed, and another one begins */
+    uint32_t ascii_word;  /* 1: ASCII punctuation and the ASCII letters after it */
+    uint32_t by_line;     /* 1: the text ends after each line feed, and another one begins */
     uint32_t words;       /* not 0: instead of all else, where words end, BBPE_WORDS_ */
     uint32_t unused;      /* 0, so that there is no padding */
     const uint64_t *joins; /* or NULL; instead of all else: 2^16 bits, [first << 8 | second], of the bytes that a

@@ -21,9 +21,9 @@ static size_t find_row(const bbpe_scheme *scheme) {
 
 /* A text that is one pretoken, as tokens join any two bytes: a twentieth of the time of a Unigram model. */
 static size_t fill_whole(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n, size_t *ends,
-                         size_t limit, bool *wide) {
+                         size_t limit, bool *has_3byte) {
     (void)scheme, (void)limit;
-    *wide |= bbpe_utf8_has_3byte(text + start, n - start);
+    *has_3byte |= bbpe_utf8_has_3byte(text + start, n - start);
     ends[0] = n;
     return start < n;
 }

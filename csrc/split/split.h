@@ -11,13 +11,13 @@
 typedef enum { BBPE_ISA_AUTO, BBPE_ISA_SCALAR, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON } bbpe_isa;
 
 /* Write the ends of the next pretokens of text[start..n) to ends[0..limit), limit >= 64; return how many:
- * at least one unless start == n.  Fewer than 256 places may be left unused; those behind the last end may be
- * overwritten.  A pretoken never depends on anything before `start`.  `*wide` is set if they have characters of three
- * bytes or more (bbpe_utf8_has_3byte), and may be if they have malformed bytes or the pretoken behind them has. */
+ * at least one unless start == n.  Fewer than 256 places may be left unused; those after the last end may be
+ * overwritten.  A pretoken never depends on anything before `start`.  `*has_3byte` is set if they have characters of three
+ * bytes or more (bbpe_utf8_has_3byte), and may be if they have malformed bytes or the pretoken after them has. */
 typedef size_t (*bbpe_split_fill)(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t n,
-                                  size_t *ends, size_t limit, bool *wide);
+                                  size_t *ends, size_t limit, bool *has_3byte);
 
-/* Row `index` of the scheme table and its name, or NULL behind the last one. */
+/* Row `index` of the scheme table and its name, or NULL after the last one. */
 const bbpe_scheme *bbpe_split_row(size_t index, const char **name);
 
 /* The function for a scheme, or NULL when this machine lacks the instruction set.  It is specialised when

@@ -5,7 +5,7 @@
  *
  * A chain of splits (starcoder, DeepSeek) needs no second pass: where an earlier step cuts, between what is
  * in `apart` and what is not, the text ends for every clause of the last step.  So a clause sees just the
- * classes that are visible from where it began.  With `by_line` it ends behind each line feed just so. */
+ * classes that are visible from where it began.  With `by_line` it ends after each line feed just so. */
 #ifndef BBPE_SPLIT_TOKEN_H
 #define BBPE_SPLIT_TOKEN_H
 
@@ -84,7 +84,7 @@ BBPE_INLINE size_t bbpe_split_rest(bbpe_view text, size_t i, const bbpe_scheme s
     return i;
 }
 
-/* The end of white space: behind its last line end, or else before its last character, which what follows
+/* The end of white space: after its last line end, or else before its last character, which what follows
  * may begin with. */
 BBPE_INLINE size_t bbpe_split_blank(bbpe_view text, size_t i, const bbpe_scheme scheme) {
     size_t end = i, last = i, newline_end = 0, next;
@@ -107,7 +107,7 @@ BBPE_INLINE size_t bbpe_split_gap(bbpe_view text, size_t i, const bbpe_scheme sc
     return i;
 }
 
-/* The end of an ASCII punctuation character or symbol and the ASCII letters behind it, or i. */
+/* The end of an ASCII punctuation character or symbol and the ASCII letters after it, or i. */
 BBPE_INLINE size_t bbpe_split_ascii_word(const uint8_t *text, size_t i, size_t n, uint32_t set) {
     size_t end = i + 1;
     if (text[i] >= 0x80 || !(set & BBPE_SET(PUNCT))) return i;

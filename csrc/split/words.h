@@ -1,9 +1,9 @@
 /* Where a text may be parted before rules are applied to its parts.  With BBPE_WORDS_SPACE that is before white space of
- * ASCII, but U+000B and U+000C, which BERT's rules drop; for BERT's rules (models/normalise/bert.h) around its punctuation too, behind some punctuation of Chinese and Japanese, and with
+ * ASCII, but U+000B and U+000C, which BERT's rules drop; for BERT's rules (models/normalise/bert.h) around its punctuation too, after some punctuation of Chinese and Japanese, and with
  * BBPE_WORDS_BERT_APART around ideographs.  A
- * blank stays with what stands behind it, so that it costs no pretoken of its own.
+ * blank stays with what is after it, so that it costs no pretoken of its own.
  *
- * A border is known by the three bytes before it and the one behind it, and never by any before the pretoken. */
+ * A border is known by the three bytes before it and the one after it, and never by any before the pretoken. */
 #ifndef BBPE_SPLIT_WORDS_H
 #define BBPE_SPLIT_WORDS_H
 
@@ -23,7 +23,7 @@ BBPE_INLINE bool bbpe_words_is_ideograph(uint8_t lead) {
     return (uint8_t)(lead - 0xE5) <= 0xE9 - 0xE5;
 }
 
-/* A character of three bytes behind which a word ends. */
+/* A character of three bytes after which a word ends. */
 BBPE_INLINE bool bbpe_words_is_end(const uint8_t *s, uint32_t words) {
     if (!bbpe_utf8_is_tail(s[1]) || !bbpe_utf8_is_tail(s[2])) return false;
     if (bbpe_words_is_ideograph(s[0])) return words == BBPE_WORDS_BERT_APART;

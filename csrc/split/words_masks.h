@@ -36,22 +36,22 @@ BBPE_INLINE uint64_t masks_words_end(const uint8_t *text, size_t n, uint32_t wor
 }
 
 BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
-                                    bool *wide, const bbpe_scheme scheme) {
+                                    bool *has_3byte, const bbpe_scheme scheme) {
     size_t count = 0;
     while (start < n && limit - count >= 64) {
         if (n - start < 64) {
             count += places_write(masks_words_end(text + start, n - start, scheme.words), start, ends + count);
-            *wide |= bbpe_utf8_has_3byte(text + start, n - start);
+            *has_3byte |= bbpe_utf8_has_3byte(text + start, n - start);
             ends[count++] = n;
             return count;
         }
         const uint64_t starts = masks_words(text + start, scheme.words);
-        *wide |= masks_has_wide(text + start);
+        *has_3byte |= masks_has_3byte(text + start);
         if (BBPE_LIKELY(starts)) {
             count += places_write(starts, start, ends + count);
             start += bbpe_bits_highest(starts);
         } else {
-            ends[count++] = start = masks_step(text, start, n, wide, scheme);
+            ends[count++] = start = masks_step(text, start, n, has_3byte, scheme);
         }
     }
     return count;

@@ -6,7 +6,7 @@
 enum { BLOCK = 256, WORDS = BLOCK / 64, TRIED_BLOCKS = 2, TRIED_WORDS = 2, FEW = 24, KEY_BYTES = 8 };
 
 typedef struct {
-    uint64_t key; /* the bytes of eight levels, the first one highest, and zeros behind the last */
+    uint64_t key; /* the bytes of eight levels, the first one highest, and zeros after the last */
     const uint8_t *bytes;
     uint32_t length, id;
 } token;

@@ -1,7 +1,7 @@
 /* Which tokens begin a text: the longest one, and per token the next shorter one.
  *
  * A trie in one array (Aoe, 1989, "An Efficient Digital Search Algorithm by Using a Double-Array Structure"): the
- * child of a node by a byte stands in slot (base of the node) ^ byte, if that slot's label is this byte.  No two
+ * child of a node by a byte is in slot (base of the node) ^ byte, if that slot's label is this byte.  No two
  * nodes share a base, so the label is check enough.  A slot is 64 bits, label | id | base from the lowest, so a byte
  * costs one load; the upper nodes come first, and a run of one byte stays in the cache: 1.4 to 2.5 ns a byte.
  *

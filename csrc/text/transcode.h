@@ -21,7 +21,7 @@ size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t
 typedef size_t (*bbpe_transcode)(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                                  size_t room);
 
-/* The instruction sets of this machine and their names, slowest first, for tests: NULL behind the last one,
+/* The instruction sets of this machine and their names, slowest first, for tests: NULL after the last one,
  * which is the one that bbpe_transcode_utf8 takes. */
 bbpe_transcode bbpe_transcode_variant(size_t index, const char **name);
 

@@ -58,7 +58,7 @@ BBPE_INLINE __m128i load_units(const void *text, unsigned kind, size_t i, unsign
     return v;
 }
 
-/* Four lanes of up to three bytes; byte k of `before` says how many bytes stand before lane k. */
+/* Four lanes of up to three bytes; byte k of `before` says how many bytes are before lane k. */
 BBPE_INLINE void store_lanes(__m128i lanes, uint32_t before, uint8_t *out) {
     const uint64_t low = (uint64_t)_mm_cvtsi128_si64(lanes);
     const uint64_t high = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(lanes, lanes));

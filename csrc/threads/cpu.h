@@ -1,13 +1,13 @@
 /* On which processor a thread runs.
  *
- * Linux may put a new thread behind the one that started it, though another processor has nothing to do, and see to it
+ * Linux may put a new thread after the one that started it, though another processor has nothing to do, and see to it
  * only milliseconds later.  Where there are no such system calls, nothing happens. */
 #ifndef BBPE_THREADS_CPU_H
 #define BBPE_THREADS_CPU_H
 
 #include "base/common.h"
 
-/* The processor that a thread runs on, -1 where nobody knows, and those that it may run on, as the system has them. */
+/* The processor that a thread runs on, -1 where it is not known, and those that it may run on, as the system has them. */
 typedef struct {
     int cpu;
     uint8_t allowed[128];

@@ -6,7 +6,7 @@
 
 #include "base/atomic.h"
 
-/* Read the next of some ends, none of which is before the last one or behind n; false if this one is. */
+/* Read the next of some ends, none of which is before the last one or after n; false if this one is. */
 BBPE_INLINE bool bbpe_ends_next(const int64_t *given, size_t n, size_t *end) {
     const size_t read = (size_t)BBPE_ATOMIC_LOAD(given);
     if (BBPE_UNLIKELY(read < *end || read > n)) return false;

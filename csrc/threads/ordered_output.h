@@ -1,4 +1,4 @@
-/* The ids of parts of texts, which threads encode, one behind another.
+/* The ids of parts of texts, which threads encode, one after another.
  *
  * The ids of parts that are taken together go to their place at once if all parts before them have theirs by then; others
  * wait in the memory of their thread, and are copied by whichever has nothing better to do. */
@@ -10,7 +10,7 @@
 
 /* Parts that were taken together, at the number of the first one. */
 typedef struct {
-    size_t stop;          /* the part behind them; 0 while they have no ids */
+    size_t stop;          /* the part after them; 0 while they have no ids */
     size_t count;         /* ids */
     size_t thread, start; /* in whose memory they wait, from where on */
     size_t to;            /* their place */

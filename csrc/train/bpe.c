@@ -14,7 +14,7 @@ bbpe_status bbpe_train_init(bbpe_train *self, size_t pretokens, size_t bytes, co
 bbpe_status bbpe_train_init_from(bbpe_train *self, size_t pretokens, size_t bytes, const uint8_t *tokens,
                                  const int64_t *offsets, size_t count, bbpe_train_options options) {
     memset(self, 0, sizeof *self);
-    /* a border before the first pretoken and behind each; positions are 32 bits wide */
+    /* a border before the first pretoken and after each; positions are 32 bits wide */
     if (pretokens >= UINT32_MAX || bytes >= UINT32_MAX - 2 - pretokens) return BBPE_TOO_LARGE;
     if (options.merge_limit > bytes) options.merge_limit = bytes; /* each merge takes at least one symbol away */
     const size_t ids = count + options.merge_limit;

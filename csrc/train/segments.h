@@ -1,6 +1,6 @@
 /* The weights of positions: runs of positions that share one count, so that a weight is a short search.
  *
- * `starts` ascends, and `starts[count]` lies behind every position.  The struct owns both arrays; zeroed, it is empty. */
+ * `starts` ascends, and `starts[count]` lies after every position.  The struct owns both arrays; zeroed, it is empty. */
 #ifndef BBPE_TRAIN_SEGMENTS_H
 #define BBPE_TRAIN_SEGMENTS_H
 
@@ -18,7 +18,7 @@ BBPE_INLINE void bbpe_segments_free(bbpe_segments *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* From position `start` on, which is behind the start of the last segment, the weight is `weight`. */
+/* From position `start` on, which is after the start of the last segment, the weight is `weight`. */
 BBPE_INLINE bbpe_status bbpe_segments_append(bbpe_segments *self, uint32_t start, int64_t weight) {
     if (self->count && self->counts[self->count - 1] == weight) return BBPE_OK;
     void *starts = bbpe_memory_reserve(self->starts, &self->starts_capacity, self->count + 2, sizeof *self->starts);

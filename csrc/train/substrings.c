@@ -5,7 +5,7 @@
 
 enum { FEW = 12 };
 
-/* A suffix, and as many of its symbols as are being compared: the first one highest, zeros behind the end. */
+/* A suffix, and as many of its symbols as are being compared: the first one highest, zeros after the end. */
 typedef struct {
     uint64_t key;
     uint32_t start;
@@ -16,7 +16,7 @@ typedef struct {
     unsigned bits, width, depth; /* of a symbol; symbols in a key; compared at all */
 } sorter;
 
-/* The key behind `depth` symbols, none of which is an end. */
+/* The key after `depth` symbols, none of which is an end. */
 static uint64_t key_at(const sorter *self, uint32_t start, unsigned depth) {
     const uint32_t *at = self->symbols + start + depth;
     uint64_t key = 0;
@@ -36,7 +36,7 @@ static uint64_t middle(uint64_t a, uint64_t b, uint64_t c) {
     return a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
 }
 
-/* Whether suffixes of this key go on behind it. */
+/* Whether suffixes of this key go on after it. */
 static bool goes_on(const sorter *self, uint64_t key, unsigned depth) {
     return depth + self->width < self->depth && (key & (((uint64_t)1 << self->bits) - 1)) != 0;
 }

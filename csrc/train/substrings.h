@@ -11,7 +11,7 @@
 
 #include "base/common.h"
 
-/* Symbols [start, start + length), and the weight of all places where they stand. */
+/* Symbols [start, start + length), and the weight of all places where they occur. */
 typedef struct {
     uint64_t weight;
     uint32_t start, length;

@@ -34,7 +34,7 @@ bbpe_status bbpe_unigram_train_count(const bbpe_unigram *model, const bbpe_unigr
 
 /* How much the logarithm of the corpus's probability loses without a token, for tokens [first, end), if the best other
  * tokens make it up: `times` as counted, `total` their sum.  INFINITY: it is made of nothing else; -INFINITY: it is never
- * used, as others score higher or it stands on no best path. */
+ * used, as others score higher or it is on no best path. */
 bbpe_status bbpe_unigram_train_losses(const bbpe_unigram *model, const double *times, double total, size_t first,
                                       size_t end, double *losses);
 

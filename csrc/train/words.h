@@ -49,7 +49,7 @@ typedef struct {
     uint64_t min_frequency;
     bbpe_pair_table index;          /* pair of ids -> number */
     bbpe_train_words_array places, weights, pairs, heap, cells, changed, found;
-    bbpe_train_words_array symbols; /* by id: how often it stands, as uint64_t */
+    bbpe_train_words_array symbols; /* by id: how often it occurs, as uint64_t */
     bbpe_train_words_array lists;   /* by id: the first cell of its pairs */
     bbpe_token_strings strings;     /* by id, where `string_limit` is not 0 */
     size_t string_count, string_limit;
@@ -57,7 +57,7 @@ typedef struct {
 
 bbpe_status bbpe_train_words_init(bbpe_train_words *self, bool by_pmi, uint64_t min_frequency);
 void bbpe_train_words_free(bbpe_train_words *self);
-/* Add a word of n symbols that stands `weight` times, before anything is merged. */
+/* Add a word of n symbols that is `weight` times, before anything is merged. */
 bbpe_status bbpe_train_words_add(bbpe_train_words *self, const uint32_t *symbols, size_t n, uint64_t weight);
 /* Have equal scores ordered by strings, when all words are there: symbol i, i < count, is
  * strings[offsets[i]..offsets[i + 1]).  Each new symbol that is merged into then has the id that follows the last, and

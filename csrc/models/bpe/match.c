@@ -126,7 +126,7 @@ static uint64_t *dead_bits(bbpe_bpe_work *work, size_t n) {
     return dead;
 }
 
-/* Whether the last two tokens are one, and it stands here once more: it fits then, and leads on unless its end is dead.  In
+/* Whether the last two tokens are one, and it is here once more: it fits then, and leads on unless its end is dead.  In
  * a run of one sign longer ones fit too, and each leads to a dead end: 100,000 "-" with o200k_base took 60 ms, not 0.4. */
 BBPE_INLINE bool is_repeated(const uint32_t *ids, size_t found, uint32_t id) {
     return found > 1 && id == ids[found - 1] && id == ids[found - 2];

@@ -2,7 +2,7 @@
  *
  * Tokens a b are *compatible* if merging the bytes of both ends in just these two.
  * 1. Merging a text ends in t1 .. tk if and only if every token is made (bpe.h) and every two neighbours are
- *    compatible.  For take the first merge that crosses a seam: until then the lowest of all pairs that lies within
+ *    compatible.  For take the first merge that crosses a seam: until then the lowest of all pairs that is within
  *    the two tokens is the lowest within them, so merging these two alone would cross there too.
  * 2. So compatible tokens that end at p are the merging of text[:p], and there are no others that end at p.  A
  *    depth-first search hence enters a position once, a dead end is a position, and what reaches the end is the answer.

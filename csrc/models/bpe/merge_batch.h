@@ -1,5 +1,5 @@
 /* Up to sixteen pieces of up to 24 bytes merged at once, with AVX-512 each in a lane of vectors.  Merging one after the other
- * waits for branches that nothing foretells, and for memory in turn; here nothing branches, and all wait together: 100
+ * waits for branches that cannot be predicted, and for memory in turn; here nothing branches, and all wait together: 100
  * instead of 177 ns a piece of multilingual text, 126 instead of 230 of English; with AVX2 (Zen 3) 107 instead of 164, and
  * 115 instead of 167.  The ids are those of bbpe_bpe_merge_short. */
 #ifndef BBPE_MODELS_BPE_MERGE_BATCH_H
@@ -9,7 +9,7 @@
 
 enum { BBPE_MERGE_BATCH = 16, BBPE_MERGE_BATCH_BYTES = 24 };
 
-/* A piece of 1 to BBPE_MERGE_BATCH_BYTES bytes; those behind its last one may be any. */
+/* A piece of 1 to BBPE_MERGE_BATCH_BYTES bytes; those after its last one may be any. */
 typedef struct {
     uint8_t bytes[31], n;
 } bbpe_merge_batch_piece;

@@ -1,5 +1,5 @@
 /* Sixteen pieces by AVX2, which lacks what the other way needs: gathers that gain time, and packing by a mask.  All symbols
- * stand in one row of cells, with a border before and behind each piece's.  Pairs are hashed four at once and asked for
+ * stand in one row of cells, with a border before and after each piece's.  Pairs are hashed four at once and asked for
  * together; what a piece merges next is the least of a vector or three.  The rest is scalar code that no symbol makes
  * branch: the loops are over all pieces of a group. */
 #include "simd/target.h"
@@ -15,8 +15,8 @@ typedef __m256i lanes;
 enum {
     PLACE = 9,  /* bits of a cell's number */
     WIDTH = 8,  /* cells of a vector */
-    BEHIND = 4 * WIDTH, /* cells behind the last one that are read or written */
-    BYTES = BBPE_MERGE_BATCH * (BBPE_MERGE_BATCH_BYTES + 1), /* with one for the border behind each piece */
+    BEHIND = 4 * WIDTH, /* cells after the last one that are read or written */
+    BYTES = BBPE_MERGE_BATCH * (BBPE_MERGE_BATCH_BYTES + 1), /* with one for the border after each piece */
     CELLS = 1 + BYTES + BEHIND,
     AHEAD = 12,  /* pairs whose slots are fetched before they are compared: 1 to 4 % of merging */
     BORDER = (1 << BBPE_MERGE_TABLE_BITS) - 1, /* no symbol */
@@ -87,7 +87,7 @@ BBPE_INLINE lanes words_at(const uint64_t *words, lanes at) {
         (long long)words[_mm_extract_epi64(low, 1)], (long long)words[_mm_cvtsi128_si64(low)]);
 }
 
-/* Note four pairs and their cells behind `count` others; returns how many there are then. */
+/* Note four pairs and their cells after `count` others; returns how many there are then. */
 BBPE_INLINE size_t note(lookups *to, size_t count, const bbpe_merge_table *table, const uint32_t *left,
                         const uint32_t *right, __m128i at) {
     const lanes first = _mm256_cvtepu32_epi64(load_four(left)), second = _mm256_cvtepu32_epi64(load_four(right));
@@ -112,18 +112,18 @@ BBPE_INLINE void look_up(const lookups *self, size_t count, const bbpe_merge_tab
     const uint64_t below = ((uint64_t)2 << BBPE_MERGE_TABLE_BITS) - 1; /* slots are no more */
     for (size_t i = 0; i < count; i++) {
         const uint64_t pair = self->pairs[i];
-        BBPE_PREFETCH(table->slots + (self->pairs[i + AHEAD] & table->mask)); /* or any of them behind the last pair */
+        BBPE_PREFETCH(table->slots + (self->pairs[i + AHEAD] & table->mask)); /* or any of them after the last pair */
         const uint32_t made = bbpe_merge_table_find_at(table, pair & ~below, (size_t)(pair & below));
         const uint32_t cell = (uint32_t)self->cells[i];
         pairs[cell] = (made << PLACE | cell) | (0u - (uint32_t)(made == BBPE_MERGE_TABLE_NONE));
     }
 }
 
-/* The pieces while they are bytes: those of one behind the other's, with a byte for the border. */
+/* The pieces while they are bytes: those of one after the other's, with a byte for the border. */
 typedef struct {
     uint8_t bytes[BYTES + 32];
     uint64_t pairs[1 + BYTES + WIDTH]; /* by the first of two bytes, from the second place on: bbpe_bpe_byte_pair */
-    uint16_t ends[BBPE_MERGE_BATCH];         /* by piece, the byte behind its border */
+    uint16_t ends[BBPE_MERGE_BATCH];         /* by piece, the byte after its border */
     uint16_t counts[BYTES / 4 + 1];    /* by four bytes, how many symbols there are before, */
     uint8_t live[BYTES / 4 + 1];       /* and which of the four begin one */
 } byte_row;
@@ -166,7 +166,7 @@ BBPE_INLINE void merge_sure(byte_row *self, size_t n, uint32_t *symbols) {
     }
 }
 
-/* The cells of the pieces, of which no pair is looked up yet; returns the cell behind the last one. */
+/* The cells of the pieces, of which no pair is looked up yet; returns the cell after the last one. */
 BBPE_INLINE size_t read_pieces(const bbpe_bpe *model, cells *to, const bbpe_merge_batch_piece *pieces, size_t count) {
     byte_row row;
     BBPE_DEFINE(row);
@@ -257,7 +257,7 @@ BBPE_INLINE void merge_all(const bbpe_merge_table *table, cells *self, lookups *
 BBPE_INLINE size_t write_ids(const bbpe_bpe *model, const cells *self, size_t piece, uint32_t *ids) {
     const uint32_t *symbols = self->symbols + self->starts[piece], *others = model->ids;
     const uint32_t plain_start = model->plain_start, distance = model->plain_distance;
-    uint32_t live = self->live[piece] & (self->live[piece] - 1); /* without the border before, and at last the one behind */
+    uint32_t live = self->live[piece] & (self->live[piece] - 1); /* without the border before, and at last the one after */
     const size_t count = (size_t)_mm_popcnt_u32(live) - 1;
     for (size_t i = 0; i < count; i += 4)
         for (size_t k = i; k < i + 4; k++) {

@@ -1,5 +1,5 @@
-/* Sixteen pieces by AVX-512.  A vector has what stands at one position of each piece: its symbol, and the number of what
- * this makes with the next one.  A symbol stands where its bytes begin; which positions have one is a word of bits. */
+/* Sixteen pieces by AVX-512.  A vector has what is at one position of each piece: its symbol, and the number of what
+ * this makes with the next one.  A symbol is where its bytes begin; which positions have one is a word of bits. */
 #include "simd/target.h"
 #ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,popcnt")
@@ -19,7 +19,7 @@ typedef struct {
 
 enum {
     PLACE = 5, /* bits of a position */
-    ROOM = (BBPE_MERGE_BATCH_BYTES + 1) * BBPE_MERGE_BATCH, /* vectors may be stored and loaded behind the last pair */
+    ROOM = (BBPE_MERGE_BATCH_BYTES + 1) * BBPE_MERGE_BATCH, /* vectors may be stored and loaded after the last pair */
     MADE_AT = 2 * BBPE_MERGE_TABLE_BITS, /* where a word of two bytes has what they make */
 };
 
@@ -150,7 +150,7 @@ BBPE_INLINE void merge_sure(const bbpe_bpe *model, cells *self, lanes length, __
     }
 }
 
-/* The symbols that are left, each with the next one, which of two is the second behind a position of `sure`. */
+/* The symbols that are left, each with the next one, which of two is the second after a position of `sure`. */
 BBPE_INLINE void list_neighbours(const cells *self, lanes length, const __mmask16 *sure, neighbours *to,
                                  const int width) {
     to->count = 0;

@@ -3,7 +3,7 @@
  * Symbols are numbers below 2^21 - 1: a byte is its own number, and a merge makes a number that is the higher, the later
  * its turn; so the number is the priority too.  Of pairs that do not merge, nearly all are refused by a Bloom filter that
  * stays in the cache, two bits of one word each: 128 KiB, and 1 MiB of slots, for 100,000 merges.  Four slots are a group
- * and compared at once, as a search that stops at one of them is a branch that nothing foretells.  The struct owns both
+ * and compared at once, as a search that stops at one of them is a branch that cannot be predicted.  The struct owns both
  * arrays; read by any number of threads. */
 #ifndef BBPE_MODELS_BPE_MERGE_TABLE_H
 #define BBPE_MODELS_BPE_MERGE_TABLE_H
@@ -31,7 +31,7 @@ BBPE_INLINE uint64_t bbpe_merge_table_hash(uint64_t pair) {
     return bbpe_hash_fibonacci(pair);
 }
 
-/* The two bits of a pair, which stand in one word: its number is hash >> bloom_shift >> 6. */
+/* The two bits of a pair, which are in one word: its number is hash >> bloom_shift >> 6. */
 BBPE_INLINE uint64_t bbpe_merge_table_bloom_bits(const bbpe_merge_table *self, uint64_t hash) {
     return (uint64_t)1 << (hash >> self->bloom_shift & 63) | (uint64_t)1 << (hash >> (self->bloom_shift - 6) & 63);
 }

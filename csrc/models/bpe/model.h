@@ -4,7 +4,7 @@
  * of Rare Words with Subword Pieces").  Merges come as a list (HF tokenizers), or any two neighbours merge whose
  * concatenation is a token, the lowest id first (tiktoken).
  *
- * Whatever surrounds a token t, no merge crosses its ends until it is made, and the lowest of all pairs that lies
+ * Whatever surrounds a token t, no merge crosses its ends until it is made, and the lowest of all pairs that is
  * inside is the lowest inside; so the steps inside are those of merging t alone.  Hence t is made by one pair or by
  * none: its *live* merge.  bbpe_bpe_finalize finds them, the shorter tokens first; by rank they are the whole table.
  *
@@ -99,7 +99,7 @@ BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_
 #define BBPE_BPE_NO_NUMBER (((uint64_t)1 << BBPE_MERGE_TABLE_BITS) - 1)
 
 /* Two bytes x y as a word of three numbers of 21 bits: of what they make; the lowest of what y alone makes with a symbol
- * before it that ends in x; the lowest of what x alone makes with a symbol behind it that begins with y.  The top bit is
+ * before it that ends in x; the lowest of what x alone makes with a symbol after it that begins with y.  The top bit is
  * set if what they make is part of a token of a lower number. */
 BBPE_INLINE uint64_t bbpe_bpe_byte_pair(const bbpe_bpe *self, uint8_t x, uint8_t y) {
     return self->byte_pairs[(size_t)x << 8 | y];

@@ -35,7 +35,7 @@ static uint32_t order_of(uint32_t c) {
     return bbpe_bert_moving[2 * low + 1];
 }
 
-/* Put a mark before those of its run that are sorted behind it. */
+/* Put a mark before those of its run that are sorted after it. */
 static void put_sorted(writer *self, uint32_t c) {
     bbpe_bert_words *words = self->words;
     uint8_t mark[4];

@@ -5,7 +5,7 @@
  * Hangul syllables, which is arithmetic, and the sorting of marks that are not dropped, which nearly no text has.
  * Bytes that are not UTF-8 are U+FFFD, each of them.
  *
- * A character never depends on what stands across white space, an ASCII punctuation character, or the beginning of an
+ * A character never depends on what is across white space, an ASCII punctuation character, or the beginning of an
  * ideograph.  So a text may be cut there first, and its parts looked up as they are: they are normalised only when they
  * are new (models/wordpiece/wordpiece.h).  Stateless. */
 #ifndef BBPE_MODELS_NORMALISE_BERT_H
@@ -23,7 +23,7 @@ enum {
 };
 
 typedef struct {
-    uint8_t *bytes; /* the words, one behind another; room for BBPE_BERT_GROWTH * n */
+    uint8_t *bytes; /* the words, one after another; room for BBPE_BERT_GROWTH * n */
     size_t *ends;   /* of each word in `bytes`; room for n: there are no more characters than there were bytes */
     size_t used, count;
 } bbpe_bert_words;

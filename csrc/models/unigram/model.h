@@ -2,8 +2,8 @@
  *
  * Viterbi's algorithm from left to right.  A *node* is the border between two characters; what ends there best is kept
  * with its sum and its last token.  From a node the trie gives all tokens that begin there, so a byte of text costs as
- * many steps as the longest token has bytes, at most.  Where no token lies across a node it is *closed*: the tokens up
- * to there are final, and at the first one behind 300 bytes, or before a blank, they are written and the nodes are used
+ * many steps as the longest token has bytes, at most.  Where no token crosses a node it is *closed*: the tokens up
+ * to there are final, and at the first one after 300 bytes, or before a blank, they are written and the nodes are used
  * again.  So memory is that of the longest stretch without a closed node, which is short in any usual text.
  *
  * A character that is no token is unknown: its score is `unknown_score`, and it is written as the tokens of its bytes,
@@ -39,7 +39,7 @@ typedef struct {
     uint32_t unknown;           /* an id; not written where there are tokens of bytes */
     bool has_byte_ids;
     bool is_float;
-    bool has_words;             /* no token holds a blank behind what is no white space of ASCII */
+    bool has_words;             /* no token holds a blank after what is no white space of ASCII */
     uint32_t byte_ids[256];     /* the tokens that an unknown character is written as */
 } bbpe_unigram;
 

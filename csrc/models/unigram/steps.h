@@ -3,7 +3,7 @@
  * A table of all prefixes of tokens that are made of such characters only.  A slot holds the number of the prefix without
  * its last character, which is the place of that one's slot, and the character; so a slot that matches, coming from one
  * that did, is the prefix.  Where a slot may be depends on nothing but the text: slots are fetched long before a walk
- * gets there, and one need not wait for another.  Most walks end behind one or two characters: a slot knows 32 classes of
+ * gets there, and one need not wait for another.  Most walks end after one or two characters: a slot knows 32 classes of
  * characters and with which of them a token goes on, and nearly all that do not are told without a load.
  *
  * A token that goes on with something else is found by the bytes from there, in the trie.  A token that ends within a
@@ -46,7 +46,7 @@ BBPE_INLINE bool bbpe_steps_is_character(uint32_t bytes) {
     return BBPE_LIKELY(lead != 0 && lead != 0xD) || (lead == 0 ? second != 0 : second == 0);
 }
 
-/* Its bits, where they stand. */
+/* Its bits, where they are. */
 BBPE_INLINE uint32_t bbpe_steps_character(uint32_t bytes) {
     return bytes & 0x3F3F0F;
 }

@@ -1,4 +1,4 @@
-/* Viterbi over the trie: nodes filled from left to right, written and used again where no token lies across. */
+/* Viterbi over the trie: nodes filled from left to right, written and used again where no token crosses. */
 #include "models/unigram/model.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static BBPE_NOINLINE size_t rare_length(const uint8_t *text, size_t n) {
     return next;
 }
 
-/* The first four bytes, the first one lowest; zeros behind the end. */
+/* The first four bytes, the first one lowest; zeros after the end. */
 BBPE_INLINE uint32_t first_bytes(const uint8_t *text, size_t n) {
     uint32_t bytes = 0;
     if (BBPE_LIKELY(n >= 4)) memcpy(&bytes, text, 4);
@@ -108,7 +108,7 @@ BBPE_INLINE size_t node_size(bool is_float) {
     return is_float ? sizeof(bbpe_unigram_float_node) : sizeof(bbpe_unigram_node);
 }
 
-/* The tokens on the best path from a closed node to one that is `end` bytes behind, the last one first. */
+/* The tokens on the best path from a closed node to one that is `end` bytes after, the last one first. */
 BBPE_INLINE uint32_t *write_path(const bbpe_unigram *self, const void *nodes, const uint8_t *text, size_t end,
                                  uint32_t *ids, bool is_float) {
     while (end > 0) {
@@ -140,7 +140,7 @@ static uint32_t *settle(const bbpe_unigram *self, uint32_t *first, uint32_t *end
     return out;
 }
 
-/* Let a path from nodes[0] end in nodes[i], if it is better than the one that does.  Behind nodes[reach] none does, which
+/* Let a path from nodes[0] end in nodes[i], if it is better than the one that does.  After nodes[reach] none does, which
  * tells beforehand how the comparison ends; of nodes that are passed over, characters of `stride` bytes apart, none does
  * yet.  Returns how far paths reach then.  The sum of two floats is the same whether it is rounded once or was a double
  * before. */
@@ -281,7 +281,7 @@ static void rebase(bbpe_unigram_float_node *nodes, size_t reach) {
     for (size_t i = 0; i <= reach; i++) nodes[i].sum -= by;
 }
 
-/* The best ways from the closed node at text[0..n), n >= 1, up to another one, `*end` bytes behind: before a blank, if
+/* The best ways from the closed node at text[0..n), n >= 1, up to another one, `*end` bytes after: before a blank, if
  * there may be words, or one that is worth it. */
 BBPE_INLINE bbpe_status walk_on(walker *self, const uint8_t *text, size_t n, size_t *end, bool is_float) {
     const size_t room = self->model->longest + ROOM, size = node_size(is_float);

@@ -65,7 +65,7 @@ static bool is_border(const bbpe_word_bpe *self, const reader *word, size_t befo
 }
 
 /* Write the next part of a word, or with `is_whole` all of it, and return its bytes: 0 at the end, and for what is
- * unknown behind what is and becomes one with it. */
+ * unknown after what is and becomes one with it. */
 static size_t put_part(const bbpe_word_bpe *self, reader *word, bool is_whole, uint8_t *out) {
     size_t n = 0, before = 0;
     for (bool has_before = false; word->at < word->n; has_before = true) {

@@ -1,15 +1,15 @@
 /* BPE of characters in words, by a model of bytes (models/bpe/bpe.h).
  *
  * Such a vocabulary tells a character within a word from the same one that begins it, or ends it: "a", "##a", "a</w>".
- * The model of bytes is given each word with BBPE_WORD_BPE_BEGIN in front and BBPE_WORD_BPE_END behind it, as far as the
- * vocabulary has such symbols, and its first merges join these bytes with the characters that they stand beside, all of
- * them: a word never has more tokens than characters.  A character that has no symbol where it stands is BBPE_WORD_BPE_UNKNOWN, which merges with nothing.  UTF-8 has none of
+ * The model of bytes is given each word with BBPE_WORD_BPE_BEGIN in front and BBPE_WORD_BPE_END after it, as far as the
+ * vocabulary has such symbols, and its first merges join these bytes with the characters that they are beside, all of
+ * them: a word never has more tokens than characters.  A character that has no symbol where it is is BBPE_WORD_BPE_UNKNOWN, which merges with nothing.  UTF-8 has none of
  * these bytes.
  *
- * A pretoken is a word; or with `rules` a stretch of text as it stands, of any number of words or none (models/normalise/bert.h), so that
+ * A pretoken is a word; or with `rules` a stretch of text as it is, of any number of words or none (models/normalise/bert.h), so that
  * what repeats is found by its bytes, and normalised only once.  With `is_clip` its words are those of CLIP's pattern.
  *
- * A word is merged in parts where no token lies across (models/cut_points.h), since those of Chinese and Japanese are long.
+ * A word is merged in parts where no token crosses (models/cut_points.h), since those of Chinese and Japanese are long.
  *
  * The struct owns its tables and refers to the model; immutable once made, read by any number of threads. */
 #ifndef BBPE_MODELS_WORD_BPE_H
@@ -19,7 +19,7 @@
 #include "models/model.h"
 
 enum { BBPE_WORD_BPE_BEGIN = 0xFD, BBPE_WORD_BPE_UNKNOWN = 0xFE, BBPE_WORD_BPE_END = 0xFF };
-/* Where a character stands; without marks of that kind the bit is never set. */
+/* Where a character is; without marks of that kind the bit is never set. */
 enum { BBPE_WORD_BPE_FIRST = 1, BBPE_WORD_BPE_LAST = 2 };
 
 typedef struct {

@@ -145,7 +145,7 @@ bbpe_status bbpe_wordpiece_finalize(bbpe_wordpiece *self) {
     return status == BBPE_OK ? make_tries(self) : status;
 }
 
-/* Write a node's pops behind the ids so far. */
+/* Write a node's pops after the ids so far. */
 static size_t put_pops(const bbpe_wordpiece *self, const bbpe_wordpiece_node *node, uint32_t *ids, size_t count) {
     uint32_t cell = node->pops;
     for (size_t i = count + node->popped; i-- > count; cell = self->cells[cell].before) ids[i] = self->cells[cell].token;

@@ -14,7 +14,7 @@
  *
  * A word that has no match, or more characters than a limit, is the one id `unknown`.
  *
- * With `is_bert` a pretoken is a stretch of text as it stands, of any number of words or none, that BERT's rules are
+ * With `is_bert` a pretoken is a stretch of text as it is, of any number of words or none, that BERT's rules are
  * still to be applied to (models/normalise/bert.h).  So what repeats is found by its bytes, and normalised only once.
  *
  * Immutable once settled; the struct owns its arrays. */
