@@ -9,7 +9,9 @@ PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the packages of an extra alone: installing the extra would build everything again
 extra = $$($(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
 	print(*project['optional-dependencies']['$(1)'])")
-SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd csrc/*.c csrc/*.h)
+C_SOURCES = $(shell find csrc -name '*.c')
+C_HEADERS = $(shell find csrc -name '*.h')
+SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd) $(C_SOURCES) $(C_HEADERS)
 EDITABLE = $(PIP) install --no-build-isolation --editable .
 CORES = $$(getconf _NPROCESSORS_ONLN)
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
@@ -43,9 +45,10 @@ lint: $(VENV)/linted
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-# the stubs of the compiled modules against what these really have; not every version of mypy looks at private modules,
-# which one line of the allowlist is for
+# the stubs of the compiled modules against their sources, and against what the modules really have; not every version of
+# mypy looks at private modules, which one line of the allowlist is for
 stubs: $(VENV)/linted
+	$(BIN)/python tests/support/core_stubs.py --check
 	$(BIN)/python -m mypy.stubtest bbpe.core --mypy-config-file pyproject.toml --ignore-disjoint-bases \
 		--ignore-unused-allowlist \
 		--allowlist tests/stubtest.txt
@@ -57,12 +60,12 @@ docs: $(VENV)/tested $(VENV)/documented
 
 # everything is built anew, in a folder of pip's own, and the tests that follow run on this build
 strict: $(VENV)/made
-	printf '%s\n' csrc/*.c | xargs -P $(CORES) -n 1 $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla
+	printf '%s\n' $(C_SOURCES) | xargs -P $(CORES) -n 1 $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla -Icsrc
 	CFLAGS="$(STRICT)" $(EDITABLE)
 	touch $(VENV)/built
 
 # the tests over a build that stops at undefined behaviour and memory errors; CPython itself leaks by design
-SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g -O1 -DBBPE_CHECKED
 sanitize: $(VENV)/tested
 	CFLAGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined" $(BIN)/python setup.py -q build \
 		--build-base build/sanitize --build-lib build/sanitize/lib
@@ -86,7 +89,7 @@ coverage: $(VENV)/tested
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
 # sanitizers, and NEON in an emulator
-SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/neon/split_driver.c $(wildcard csrc/split*.c csrc/vector*.c)
+SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/c/split_driver.c $(wildcard csrc/split/*.c csrc/simd/*.c)
 ROUNDS = 50000
 sanitize-split:
 	mkdir -p build/split
@@ -95,18 +98,18 @@ sanitize-split:
 
 # the C core under the sanitizers, compiled once for all drivers; the fuzzer also counts where they go, which the others ignore
 LEAF = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc
-ASAN_CORE = $(patsubst csrc/%.c,build/asan/%.o,$(wildcard csrc/*.c))
-TSAN_CORE = $(patsubst csrc/%.c,build/tsan/%.o,$(wildcard csrc/*.c))
-build/asan/%.o: csrc/%.c $(wildcard csrc/*.h)
+ASAN_CORE = $(patsubst csrc/%.c,build/asan/%.o,$(C_SOURCES))
+TSAN_CORE = $(patsubst csrc/%.c,build/tsan/%.o,$(C_SOURCES))
+build/asan/%.o: csrc/%.c $(C_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) -fsanitize-coverage=trace-pc $(LEAF) -c $< -o $@
-build/tsan/%.o: csrc/%.c $(wildcard csrc/*.h)
+build/tsan/%.o: csrc/%.c $(C_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -fsanitize=thread -g -O1 $(LEAF) -c $< -o $@
-build/asan/%_driver: tests/%_driver.c $(wildcard tests/*.h) $(ASAN_CORE)
-	$(CC) $(SANITIZE) $(LEAF) $< tests/untraced.c $(ASAN_CORE) -lm -pthread -o $@
-build/tsan/%_driver: tests/%_driver.c $(wildcard tests/*.h) $(TSAN_CORE)
-	$(CC) -fsanitize=thread -g -O1 $(LEAF) $< $(TSAN_CORE) -lm -pthread -o $@
+	$(CC) -fsanitize=thread -g -O1 -DBBPE_CHECKED $(LEAF) -c $< -o $@
+build/asan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(ASAN_CORE)
+	$(CC) $(SANITIZE) $(LEAF) $< tests/c/untraced.c $(ASAN_CORE) -lm -pthread -o $@
+build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
+	$(CC) -fsanitize=thread -g -O1 -DBBPE_CHECKED $(LEAF) $< $(TSAN_CORE) -lm -pthread -o $@
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10
@@ -137,15 +140,15 @@ sanitize-threads: $(patsubst %,build/tsan/%_driver,thread cache count parts)
 
 # every allocation fails, one after another
 sanitize-memory: $(ASAN_CORE)
-	$(CC) $(SANITIZE) $(LEAF) tests/memory_driver.c tests/untraced.c $(ASAN_CORE) -lm -o build/asan/memory \
+	$(CC) $(SANITIZE) $(LEAF) tests/c/memory_driver.c tests/c/untraced.c $(ASAN_CORE) -lm -o build/asan/memory_driver \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap,--wrap=mprotect
-	build/asan/memory
+	build/asan/memory_driver
 
 # mutated inputs for the leaves and for every file loader, so many seconds each, from a saved corpus
 FUZZ_SECONDS = 60
 FUZZ_TARGETS = split encode count ranks train decode
 fuzz: $(VENV)/tested $(ASAN_CORE)
-	$(CC) $(SANITIZE) $(LEAF) tests/fuzz/*.c $(ASAN_CORE) -lm -o build/asan/fuzz
+	$(CC) $(SANITIZE) $(LEAF) tests/c/fuzz/*.c $(ASAN_CORE) -lm -o build/asan/fuzz
 	for target in $(FUZZ_TARGETS); do \
 		build/asan/fuzz $$target $(FUZZ_SECONDS) tests/fuzz/corpus/$$target build/fuzz/$$target || exit 1; done
 	PYTHONPATH=tests/support:tests $(BIN)/python tests/fuzz/loaders.py --seconds $(FUZZ_SECONDS)

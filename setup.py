@@ -5,6 +5,7 @@ Everything else stands in pyproject.toml.
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -19,8 +20,8 @@ CORES = os.cpu_count() or 1
 CFLAGS = os.environ.get("CFLAGS", "")
 COVERAGE = "--coverage" in CFLAGS
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
-HEADERS = sorted(map(str, Path("csrc").glob("*.h")))
-LEAVES = sorted(map(str, Path("csrc").glob("*.c")))
+HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
+LEAVES = sorted(map(str, Path("csrc").rglob("*.c")))
 MODULES = sorted(Path("bbpe/core").glob("*.pyx"))
 # what every module that takes memory views would have a copy of
 SHARED = "bbpe.core._cyutility"
@@ -55,17 +56,27 @@ HARD, HARD_LINK = hardening()
 
 
 class BuildLeaves(build_clib):
-    """As setuptools does it, but the leaves are compiled side by side."""
+    """As setuptools does it, but the leaves are compiled side by side, and may have names in common."""
 
     def build_libraries(self, libraries):
-        compile_in_order = self.compiler.compile
+        compile_in_order, archive = self.compiler.compile, self.compiler.create_static_lib
 
         def compile_side_by_side(sources, **options):
             with ThreadPoolExecutor(CORES) as executor:
                 objects = list(executor.map(lambda source: compile_in_order([source], **options), sources))
             return [name for names in objects for name in names]
 
+        def archive_by_path(objects, name, output_dir, **options):
+            # an archive knows its members by their names alone, and `scalar.o` of one folder would replace the other
+            flat = [Path(self.build_temp, "_".join(Path(path).relative_to(self.build_temp).parts)) for path in objects]
+            for path, copy in zip(objects, flat, strict=True):
+                shutil.copyfile(path, copy)
+            # it would keep the members of an earlier build, whose files may be gone
+            Path(self.compiler.library_filename(name, output_dir=output_dir)).unlink(missing_ok=True)
+            archive(list(map(str, flat)), name, output_dir=output_dir, **options)
+
         self.compiler.compile = compile_side_by_side
+        self.compiler.create_static_lib = archive_by_path
         super().build_libraries(libraries)
 
 
@@ -117,6 +128,8 @@ if __name__ == "__main__":
             force=COVERAGE or None,
             compiler_directives={
                 "language_level": 3,
+                # annotations are for the stubs alone (tests/support/core_stubs.py)
+                "annotation_typing": False,
                 "freethreading_compatible": True,
                 "boundscheck": False,
                 "wraparound": False,

@@ -2,6 +2,9 @@
 
 import ast
 import re
+import shutil
+import subprocess
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -25,28 +28,9 @@ WINGS = [
     {"cli"},
     {"__main__", "__init__"},
 ]
-C_LAYERS = [
-    {"common"},
-    {"cpu", "pages", "atomic", "target", "id_array", "hash", "utf8", "symbols", "uclass_table", "base64", "bert_table"}
-    | {"ends", "places", "vector_avx2", "vector_avx512", "vector_neon"},
-    {"memory"},
-    {"room", "uclass", "pair_table", "merge_table", "pretoken_table", "token_bytes", "heap", "cache", "transcode"}
-    | {"offsets", "bert", "monitor"}
-    | {"segments", "token_strings", "neighbours", "positions", "pair_counts", "count_table"},
-    {"count_sum", "steps", "tasks"}
-    | {"split_scheme", "split_words", "bpe", "cut_points", "trie", "vocab", "rank_file", "train", "substrings"},
-    {"parts", "split_token", "split", "cut_units", "transcode_loop", "token_text", "train_find", "train_merge"}
-    | {"bpe_merge", "bpe_lanes", "bpe_match", "bpe_settle"}
-    | {"model", "wordpiece", "charsmap", "charsmap_keys", "train_words"}
-    | {"unigram", "unigram_train", "unigram_words", "unigram_ways"},
-    {"split_words_masks", "split_class_masks", "split_masks", "split_fill", "split_cut"}
-    | {"encode", "encode_stage", "word_bpe"},
-    {"split_scalar", "split_avx2", "split_avx512", "split_neon", "encode_unit", "encode_seed", "encode_text"}
-    | {"encode_stage_avx2", "encode_stage_avx512", "cut_units_blocks"},
-    {"encode_batch", "encode_parts", "encode_pending", "bpe_lanes_avx2", "bpe_lanes_avx512"}
-    | {"cut_units_avx2", "cut_units_avx512"},
-    {"transcode_scalar", "transcode_sse2", "transcode_avx2", "transcode_avx512"},
-]
+# Folders of csrc from the ground up; a file includes its own folder and those before it.
+C_FOLDERS = """base simd memory tables threads text split models/bpe models/vocab models models/normalise models/unigram
+    models/wordpiece models/word_bpe pipeline train count decode encode""".split()
 
 
 def level(name: str, layers: list[set[str]]) -> int:
@@ -57,7 +41,7 @@ def sources(*suffixes: str) -> list[Path]:
     found = [path for folder in ("bbpe", "csrc", "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
     generated = {PACKAGE / "core" / f"{pyx.stem}.c" for pyx in (PACKAGE / "core").glob("*.pyx")}
     generated.add(PACKAGE / "core" / "_cyutility.c")
-    generated |= {ROOT / "csrc" / "uclass_table.h", ROOT / "csrc" / "bert_table.h"}
+    generated |= {ROOT / "csrc/text/uclass_table.h", ROOT / "csrc/models/normalise/bert_table.h"}
     return [path for path in found if path.suffix in suffixes and path not in generated]
 
 
@@ -107,16 +91,91 @@ def test_the_hall_is_small():
     assert len(list(PACKAGE.glob("*.py"))) <= 16
 
 
-@pytest.mark.parametrize("path", [path for path in sources(".c", ".h") if "csrc" in path.parts], ids=str)
+def c_includes(path: Path) -> list[Path]:
+    """The files of csrc that a C file includes, as paths within csrc."""
+    return [Path(name) for name in re.findall(r'^#include "([\w/]+\.h)"', path.read_text("utf-8"), re.M)]
+
+
+C_FILES = [path.relative_to(ROOT / "csrc") for path in sources(".c", ".h") if "csrc" in path.parts]
+
+
+@pytest.mark.parametrize("path", C_FILES, ids=str)
 def test_includes_point_down(path):
-    for other in re.findall(r'#include "(\w+)\.h"', path.read_text("utf-8")):
-        assert level(other, C_LAYERS) <= level(path.stem, C_LAYERS), f"{path} includes {other}, which is above it"
+    for other in c_includes(ROOT / "csrc" / path):
+        own, its = str(path.parent), str(other.parent)
+        assert C_FOLDERS.index(its) <= C_FOLDERS.index(own), f"{path} includes {other}, which is above it"
+
+
+def test_headers_of_a_folder_include_each_other_in_no_circle():
+    includes = {path: c_includes(ROOT / "csrc" / path) for path in C_FILES}
+    graph = {path: {other for other in includes[path] if other.parent == path.parent} for path in C_FILES}
+    TopologicalSorter(graph).prepare()  # raises CycleError with the files of a circle
+
+
+def test_csrc_has_folders_with_a_readme_each():
+    assert [path.name for path in (ROOT / "csrc").iterdir() if path.is_file()] == ["README.md"]
+    assert all((ROOT / "csrc" / folder / "README.md").exists() for folder in C_FOLDERS)
+
+
+def test_a_folder_is_entered_by_its_own_header():
+    """From outside `encode/` only `encode/encode.h` is included; a folder without such a header is a collection."""
+    csrc, core = ROOT / "csrc", PACKAGE / "core"
+    users = {path: c_includes(csrc / path) for path in C_FILES}
+    for path in [*core.glob("*.pyx"), *core.glob("*.pxd")]:
+        users[path] = [Path(name) for name in re.findall(r'extern from "([\w/]+/\w+\.h)"', path.read_text("utf-8"))]
+    for path, others in users.items():
+        for other in others:
+            door = other.parent / f"{other.parent.name}.h"
+            if path.parent != other.parent and (csrc / door).exists():
+                assert other == door, f"{path} includes {other}; from outside its folder include {door}"
+
+
+#: What is written in only a few places of csrc, and these: folders, or files without their suffix.
+ONLY_IN = {
+    r"__builtin_|__atomic_": {"base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor"},
+    r"#\s*(?:el)?if.*\b(?:_WIN32|__(?:linux|APPLE|x86_64|i386|aarch64|GLIBC|GNUC|clang)_?_?)\b": {
+        "base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor", "threads/cpu"
+    },
+    r"\b(?:malloc|calloc|realloc|free|mmap)\(": {"memory"},
+    r"BBPE_ATOMIC_": {"base/atomic", "threads", "encode/shared_cache"},
+}
+
+
+@pytest.mark.parametrize("pattern", ONLY_IN)
+def test_it_is_in_few_places(pattern):
+    for path in C_FILES:
+        found = re.findall(pattern, (ROOT / "csrc" / path).read_text("utf-8"))
+        is_allowed = {str(path.with_suffix("")), str(path.parent)} & ONLY_IN[pattern]
+        assert is_allowed or not found, f"{path}: {found}"
 
 
 def test_only_memory_allocates():
     for path in sources(".c", ".h", ".pyx", ".pxd"):
         calls = re.findall(r"\b(?:malloc|calloc|realloc|free)\(", path.read_text("utf-8"))
-        assert path.name == "memory.h" or not calls, f"{path}: {calls}"
+        assert path.parent == ROOT / "csrc" / "memory" or not calls, f"{path}: {calls}"
+
+
+def calls_of(objects: dict[Path, Path]) -> dict[Path, set[Path]]:
+    """Of the objects of C files the files whose functions each calls, of its own folder and not itself."""
+    tables = {}
+    for path, built in objects.items():
+        rows = subprocess.run(["nm", str(built)], check=True, capture_output=True, text=True).stdout.splitlines()
+        tables[path] = [row.split()[-2:] for row in rows]
+    home = {name: path for path, rows in tables.items() for kind, name in rows if kind == "T"}
+    called = {path: {home.get(name) for kind, name in rows if kind == "U"} for path, rows in tables.items()}
+    return {path: {other for other in called[path] - {None} if other.parent == path.parent} for path in objects}
+
+
+def test_files_of_a_folder_call_each_other_in_no_circle():
+    builds = [root for root in ROOT.glob("build/temp*/csrc") if shutil.which("nm")]
+    objects = {path: root / path.with_suffix(".o") for root in builds for path in C_FILES if path.suffix == ".c"}
+    if not objects or not all(built.exists() for built in objects.values()):
+        pytest.skip("there is no nm, or no build of all C files")
+    TopologicalSorter(calls_of(objects)).prepare()  # raises CycleError with the files of a circle
+
+
+def test_the_header_for_callers_of_encoding_stays_short():
+    assert len((ROOT / "csrc/encode/encode.h").read_text("utf-8").splitlines()) <= 90
 
 
 @pytest.mark.parametrize("path", sources(".py", ".pyx", ".pxd", ".c", ".h"), ids=str)

@@ -6,14 +6,14 @@ from bbpe.core.c_encode cimport bbpe_encode_bound
 from bbpe.core.text_view cimport text_at, text_unit_size
 
 
-cpdef size_t most_ids(text, size_t length):
+cpdef size_t most_ids(text: Text, size_t length):
     """How many ids so many characters or bytes of a text have at most."""
     if PyUnicode_Check(text):
         return bbpe_encode_bound(text_unit_size(text), length)
     return length
 
 
-def extent(list texts not None, int64_t[::1] ends not None):
+def extent(list texts not None: list[Text], int64_t[::1] ends not None) -> tuple[int, int]:
     """How long texts are together, in characters or bytes, and how many ids they have at most.
 
     What the latter is for all texts up to each one goes to `ends`, int64[n].  `TypeError` on what is no text.

@@ -1,4 +1,4 @@
-from bbpe.core.c_bpe cimport bbpe_bpe
+from bbpe.core.c_models cimport bbpe_bpe
 from bbpe.core.model cimport Model
 
 

@@ -1,16 +1,16 @@
-"""The BPE model in C (csrc/bpe.h), made of a vocabulary and merges."""
+"""The BPE model in C (csrc/models/bpe/bpe.h), made of a vocabulary and merges."""
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
-from bbpe.core.c_bpe cimport (
-    BBPE_BPE_MADE, BBPE_BPE_SHORT, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_free, bbpe_bpe_init,
-    bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
-    bbpe_bpe_merge_short, bbpe_bpe_set_outputs, bbpe_bpe_settle, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
-)
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_model cimport bbpe_model_of_bpe
-from bbpe.core.c_pretoken_table cimport (
+from bbpe.core.c_models cimport (
+    BBPE_BPE_MADE, BBPE_BPE_SHORT, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init,
+    bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
+    bbpe_bpe_merge_short, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
+    bbpe_model_of_bpe,
+)
+from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
 )
 from bbpe.core.model cimport Model
@@ -57,7 +57,10 @@ cdef class BPE(Model):
     The first `fixed_merges` happen whatever dropout says.
     """
 
-    def __cinit__(self, vocab, merges, *, bint whole_pretokens=False, outputs=None, uint32_t fixed_merges=0):
+    def __cinit__(
+        self, vocab: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]] | None, *, bint whole_pretokens=False,
+        outputs: list[tuple[int, ...]] | None = None, uint32_t fixed_merges=0
+    ):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef uint32_t rank = 0
         cdef bbpe_status status
@@ -67,7 +70,7 @@ cdef class BPE(Model):
             check(bbpe_bpe_add_merge(&self.c, left, right, rank, token_id))
             rank += 1
         with nogil:
-            status = bbpe_bpe_settle(&self.c)
+            status = bbpe_bpe_finalize(&self.c)
         check(status)
         self.view = bbpe_model_of_bpe(&self.c)
         self.written_count = self.c.id_count
@@ -94,11 +97,11 @@ cdef class BPE(Model):
         return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &flat[0]))
 
     @property
-    def longest(self):
+    def longest(self) -> int:
         """The bytes of the longest token."""
         return self.c.longest
 
-    def live_merges(self):
+    def live_merges(self) -> tuple[list[tuple[int, int, int]], list[int]]:
         """The merges that happen as (left id, right id, id) in order of priority, and the ids of two bytes and more
         that none makes, in order."""
         cdef const bbpe_pretoken_entry *entry
@@ -117,7 +120,7 @@ cdef class BPE(Model):
             found.append((bbpe_bpe_value(&self.c, parts.left, parts.right) >> 32, (parts.left, parts.right, token_id)))
         return [merge for _, merge in sorted(found)], sorted(unmade)
 
-    def encode_pretoken(self, bytes pretoken not None, str how not None="auto"):
+    def encode_pretoken(self, bytes pretoken not None, str how not None="auto") -> list[int]:
         """The ids of one pretoken by merging alone.
 
         `how`: "short" (up to 128 bytes), "long" or "match" names one of the three ways, which give the same ids;

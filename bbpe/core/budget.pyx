@@ -1,5 +1,5 @@
 """What a process has one of: how many bytes all tokenizers may keep to be fast, and a random number."""
-from bbpe.core.c_cache cimport BBPE_ATOMIC_STORE
+from bbpe.core.c_base cimport BBPE_ATOMIC_STORE
 
 from os import urandom
 
@@ -8,7 +8,7 @@ BUDGET.used = 0
 SALT = int.from_bytes(urandom(8), "little")
 
 
-def set_cache_limit(limit):
+def set_cache_limit(limit: int):
     """Set how many bytes the caches of all tokenizers of this process may take together; 64 MiB at first.
 
     As much again may be kept of the memory of the last large array of ids that was dropped, for the next one.

@@ -1,5 +1,5 @@
-from bbpe.core.c_charsmap cimport bbpe_charsmap, bbpe_charsmap_output
-from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_pipeline cimport bbpe_charsmap, bbpe_charsmap_output
 from bbpe.core.text_view cimport text_view
 
 # What normalising needs: zeroed before, freed by normal_free.

@@ -1,17 +1,17 @@
-"""SentencePiece's normaliser in C (csrc/charsmap.h), for one text and for many."""
+"""SentencePiece's normaliser in C (csrc/pipeline/charsmap.h), for one text and for many."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
-from bbpe.core.c_charsmap cimport (
-    BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS, _Bool,
-    bbpe_charsmap_apply, bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep, bbpe_charsmap_mark,
-    bbpe_charsmap_mark_keys, bbpe_charsmap_settle,
-)
-from bbpe.core.c_common cimport BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE
+from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE
 from bbpe.core.c_encode cimport bbpe_encode_text
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
-from bbpe.core.c_transcode cimport bbpe_transcode_utf8
+from bbpe.core.c_pipeline cimport (
+    BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS, _Bool,
+    bbpe_charsmap_apply, bbpe_charsmap_finalize, bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep,
+    bbpe_charsmap_mark, bbpe_charsmap_mark_keys,
+)
+from bbpe.core.c_text cimport bbpe_transcode_utf8
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open
 
@@ -29,7 +29,7 @@ cdef class SentencePieceNormalizer:
     """
 
     def __cinit__(
-        self, bytes table not None, str marked, kept, *, bint unmarks, bint squeezes=False,
+        self, bytes table not None, str marked, kept: Iterable[str], *, bint unmarks, bint squeezes=False,
         bint prepends=False, bint begins=False
     ):
         cdef unsigned rules = 0
@@ -61,12 +61,12 @@ cdef class SentencePieceNormalizer:
             data = <bytes>text.encode()
             if data:
                 check(bbpe_charsmap_keep(&self.c, <const uint8_t *>PyBytes_AS_STRING(data), <size_t>len(data)))
-        check(bbpe_charsmap_settle(&self.c))
+        check(bbpe_charsmap_finalize(&self.c))
 
     def __dealloc__(self):
         bbpe_charsmap_free(&self.c)
 
-    def apply(self, text):
+    def apply(self, text: Text) -> bytes:
         """What becomes of a text, a str or bytes-like, as bytes."""
         cdef normal_room room
         cdef text_view view
@@ -82,7 +82,7 @@ cdef class SentencePieceNormalizer:
             text_close(&view)
             normal_free(&room)
 
-    def apply_all(self, texts):
+    def apply_all(self, texts: Sequence[Text]) -> list[bytes]:
         """The same of each of some texts."""
         return [self.apply(text) for text in texts]
 

@@ -1,3 +1,5 @@
+from typing import Self
+
 import numpy as np
 import numpy.typing as npt
 
@@ -5,24 +7,32 @@ from ..text import Buffer
 from .split import Splitter
 
 class PretokenTable:
-    nbytes: int
-    pretoken_bytes: int
-    cut: int
-    total: int
-    def __init__(self) -> None: ...
+    def __new__(cls) -> Self: ...
     def __len__(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def pretoken_bytes(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def cut(self) -> int: ...
     def join(
-        self, others: list[PretokenTable], chunks: list[npt.NDArray[np.int64]], starts: list[npt.NDArray[np.int64]]
+        self,
+        others: list[PretokenTable],
+        chunks: list[npt.NDArray[np.int64]],
+        starts: list[npt.NDArray[np.int64]],
     ) -> None: ...
     def join_part(self, part: int, parts: int) -> None: ...
     def finish_join(self) -> None: ...
     def add(self, pretoken: bytes, times: int) -> None: ...
     def add_arrays(
-        self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], counts: npt.NDArray[np.uint64]
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        counts: npt.NDArray[np.uint64],
     ) -> None: ...
-    def count_text(
-        self, data: Buffer, start: int, stop: int, splitter: Splitter, longest: int = 0
-    ) -> int: ...
+    def count_text(self, data: Buffer, start: int, stop: int, splitter: Splitter, longest: int = 0) -> int: ...
     def count_spans(
         self,
         data: Buffer,

@@ -6,15 +6,13 @@ from libc.string cimport memcpy
 import numpy as np
 
 from bbpe.core.budget cimport SALT
-from bbpe.core.c_common cimport BBPE_CHANGED, BBPE_OK, bbpe_status
-from bbpe.core.c_count_sum cimport (
-    BBPE_COUNT_PARTS, bbpe_count_lane, bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_counts,
+from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_OK, bbpe_status
+from bbpe.core.c_count cimport (
+    BBPE_COUNT_PARTS, bbpe_count_shard, bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_counts,
     bbpe_count_sum_do_part, bbpe_count_sum_finish, bbpe_count_sum_free, bbpe_count_sum_init, bbpe_count_sum_order,
-    bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes,
-)
-from bbpe.core.c_count_table cimport (
-    bbpe_count_table_add, bbpe_count_table_add_given, bbpe_count_table_counts, bbpe_count_table_free, bbpe_count_table_init,
-    bbpe_count_table_memory, bbpe_count_table_order,
+    bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes, bbpe_count_table_add, bbpe_count_table_add_given,
+    bbpe_count_table_counts, bbpe_count_table_free, bbpe_count_table_init, bbpe_count_table_memory,
+    bbpe_count_table_order,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_split cimport c_bool
@@ -39,7 +37,7 @@ cdef class PretokenTable:
     def __cinit__(self):
         check(bbpe_count_table_init(&self.table, SALT))
         self.lanes = NULL
-        self.own = bbpe_count_lane(&self.table, NULL, NULL, 0)
+        self.own = bbpe_count_shard(&self.table, NULL, NULL, 0)
         self.sum.lanes = &self.own
         self.sum.lane_count = 1
 
@@ -49,32 +47,35 @@ cdef class PretokenTable:
             bbpe_memory_free(self.lanes)
         bbpe_count_table_free(&self.table)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.table.count if self.lanes == NULL else self.sum.count
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """The bytes of memory that the table holds."""
         others = 0 if self.others is None else sum([table.nbytes for table in self.others])
         return others + bbpe_count_table_memory(&self.table)
 
     @property
-    def pretoken_bytes(self):
+    def pretoken_bytes(self) -> int:
         """The sum of the lengths of the different pretokens."""
         return self.table.bytes if self.lanes == NULL else self.sum.bytes
 
     @property
-    def total(self):
+    def total(self) -> int:
         """The sum of all counts, exact where it passes 64 bits."""
         others = 0 if self.others is None else sum([table.total for table in self.others])
         return others + (<object>self.table.total_high << 64) + self.table.total
 
     @property
-    def cut(self):
+    def cut(self) -> int:
         """How many pretokens were longer than `longest` and counted as pieces."""
         return self.pieces
 
-    def join(self, list others not None, list chunks not None, list starts not None):
+    def join(
+        self, list others not None: list[PretokenTable], list chunks not None: list[npt.NDArray[np.int64]],
+        list starts not None: list[npt.NDArray[np.int64]]
+    ):
         """Begin to add up this table and others, which nobody may use any more.
 
         `chunks`, int64[n] of each table, this one first: the numbers of the chunks that brought it something new,
@@ -92,13 +93,13 @@ cdef class PretokenTable:
         for table in tables:
             table.check_open()
         kept = list(_ranked(tables, chunks, starts))
-        self.lanes = <bbpe_count_lane *>bbpe_memory_zeroed(len(tables), sizeof(bbpe_count_lane))
+        self.lanes = <bbpe_count_shard *>bbpe_memory_zeroed(len(tables), sizeof(bbpe_count_shard))
         if self.lanes == NULL:
             raise MemoryError("bbpe could not allocate memory")
         self.others, self.kept = others, kept
         for i, (starts_of, ranks_of) in enumerate(kept):
             table = tables[i]
-            self.lanes[i] = bbpe_count_lane(&table.table, &starts_of[0], &ranks_of[0], <size_t>starts_of.shape[0] - 1)
+            self.lanes[i] = bbpe_count_shard(&table.table, &starts_of[0], &ranks_of[0], <size_t>starts_of.shape[0] - 1)
         check(bbpe_count_sum_init(&self.sum, self.lanes, len(tables)))
 
     def join_part(self, size_t part, size_t parts):
@@ -149,7 +150,7 @@ cdef class PretokenTable:
                         &self.table, &data[0] if size else NULL, size, start, &offsets[1], &counts[0], n, 0, &self.pieces)
         check(status)
 
-    def count_text(self, data, size_t start, size_t stop, Splitter splitter not None, size_t longest=0):
+    def count_text(self, data: Buffer, size_t start, size_t stop, Splitter splitter not None, size_t longest=0) -> int:
         """Count the pretokens of data[start:stop] that are split as one text, or as lines if that is the scheme's way.
 
         With `longest`, a pretoken of more bytes is counted as pieces of `longest` bytes, and `cut` goes up by one.
@@ -182,8 +183,8 @@ cdef class PretokenTable:
             PyBuffer_Release(&view)
 
     def count_spans(
-        self, data, const int64_t[::1] starts not None, const int64_t[::1] ends not None, Splitter splitter not None,
-        size_t longest=0,
+        self, data: Buffer, const int64_t[::1] starts not None, const int64_t[::1] ends not None,
+        Splitter splitter not None, size_t longest=0
     ):
         """Count the pretokens of the texts data[starts[i]:ends[i]], int64[n] each; options as in `count_text`."""
         cdef Py_buffer view
@@ -225,7 +226,7 @@ cdef class PretokenTable:
         finally:
             PyBuffer_Release(&view)
 
-    def count_given(self, data, const int64_t[::1] ends not None, size_t longest=0):
+    def count_given(self, data: Buffer, const int64_t[::1] ends not None, size_t longest=0):
         """Count pretokens whose ends in `data` are given, int64[n], ascending; an empty one is skipped."""
         cdef Py_buffer view
         cdef bbpe_status status = BBPE_OK
@@ -243,7 +244,7 @@ cdef class PretokenTable:
         finally:
             PyBuffer_Release(&view)
 
-    def arrays(self):
+    def arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
         """All pretokens and counts, in the order of first appearance.
 
         Returns `(data, offsets, counts)`: uint8[total], int64[n + 1] and uint64[n]; pretoken i is
@@ -270,7 +271,7 @@ cdef class PretokenTable:
                 offsets_of[i + 1] = <int64_t>used
         return data, offsets, self.counts()
 
-    def items(self):
+    def items(self) -> list[tuple[bytes, int]]:
         """All (pretoken, count), in the order of first appearance."""
         cdef const size_t[::1] codes = self.order()
         cdef size_t i, n
@@ -281,7 +282,7 @@ cdef class PretokenTable:
             result.append(((<const char *>pretoken)[:n], bbpe_count_sum_count(&self.sum, codes[i])))
         return result
 
-    def counts(self):
+    def counts(self) -> npt.NDArray[np.uint64]:
         """The counts alone, uint64[n]."""
         result = np.empty(len(self), dtype=np.uint64)
         cdef uint64_t[::1] out = result
@@ -293,7 +294,7 @@ cdef class PretokenTable:
                     bbpe_count_sum_counts(&self.sum, &out[0])
         return result
 
-    def scale(self, double weight):
+    def scale(self, double weight) -> PretokenTable:
         """A new table of counts times `weight`, rounded half to even; what occurred still occurs once at least.
 
         Products are those of floats.  `ValueError` unless the weight is positive and finite, `OverflowError` when a

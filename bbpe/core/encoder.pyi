@@ -12,8 +12,6 @@ from .split import Splitter
 from .states import States
 from .tasks import Tasks
 
-_Method = TypeVar("_Method", bound=Callable[..., list[int]])
-
 SHORT_TEXT: int
 
 class Encoder:
@@ -25,27 +23,53 @@ class Encoder:
     def encode_array(self, text: Text) -> npt.NDArray[np.uint32]: ...
     def encode_given(self, data: Buffer, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]: ...
     def encode_dropout(
-        self, data: Buffer, ends: npt.NDArray[np.int64], dropout: float, random: npt.NDArray[np.uint64]
+        self,
+        data: Buffer,
+        ends: npt.NDArray[np.int64],
+        dropout: float,
+        random: npt.NDArray[np.uint64],
     ) -> npt.NDArray[np.uint32]: ...
     def count(self, text: Text, limit: int | None = None) -> int: ...
     def first_ids(self, text: Text, limit: int) -> npt.NDArray[np.uint32]: ...
     def count_parts(self, text: Text, cuts: npt.NDArray[np.int64], tasks: Tasks, worker: int) -> int: ...
     def count_rows(
-        self, texts: list[Text], start: int, end: int, lengths: npt.NDArray[np.int64], share: int, worker: int
+        self,
+        texts: list[Text],
+        start: int,
+        end: int,
+        lengths: npt.NDArray[np.int64],
+        share: int,
+        worker: int,
     ) -> None: ...
     def cut(self, text: Text, start: int, window: int) -> int: ...
     def cuts(self, text: Text, chunk: int) -> npt.NDArray[np.int64]: ...
     def encode_parts(
-        self, text: Text, cuts: npt.NDArray[np.int64], parts: Parts, worker: int, first: Text | None = None
+        self,
+        text: Text,
+        cuts: npt.NDArray[np.int64],
+        parts: Parts,
+        worker: int,
+        first: Text | None = None,
     ) -> None: ...
     def encode_row_parts(
-        self, texts: list[Text], marks: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], parts: Parts,
-        worker: int
+        self,
+        texts: list[Text],
+        marks: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+        parts: Parts,
+        worker: int,
     ) -> None: ...
     def encode_lists(
-        self, texts: list[Text], start: int, end: int, rules: SentencePieceNormalizer | None, share: int,
-        worker: int = 0, is_all: bool = False,
+        self,
+        texts: list[Text],
+        start: int,
+        end: int,
+        rules: SentencePieceNormalizer | None,
+        share: int,
+        worker: int = 0,
+        is_all: bool = False,
     ) -> list[list[int]]: ...
     def to_list(self, ids: npt.NDArray[np.uint32]) -> list[int]: ...
 
+_Method = TypeVar("_Method", bound=Callable[..., list[int]])
 def short_first(method: _Method) -> _Method: ...

@@ -1,7 +1,7 @@
 """Ends of parts of a text that a caller gives as int64: refused by name here, and read once where they are used."""
 from libc.stdint cimport int64_t
 
-cdef extern from "ends.h" nogil:
+cdef extern from "threads/threads.h" nogil:
     bint bbpe_ends_next(const int64_t *given, size_t n, size_t *end)
     bint bbpe_ends_part(const int64_t *first, const int64_t *last, size_t n, size_t *start, size_t *end)
 

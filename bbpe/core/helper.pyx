@@ -8,11 +8,11 @@ from libc.stdint cimport uint64_t
 
 from _thread import start_new_thread
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     uint64_t BBPE_ATOMIC_ACQUIRE(uint64_t *place)
     void BBPE_ATOMIC_RELEASE(uint64_t *place, uint64_t value)
 
-cdef extern from "monitor.h" nogil:
+cdef extern from "threads/threads.h" nogil:
     void bbpe_monitor_look(const uint64_t *word, uint64_t seen)
 
 cdef extern from "pythread.h" nogil:
@@ -40,7 +40,7 @@ cdef class Helper:
         if self.free != NULL:
             PyThread_free_lock(self.free)
 
-    def give(self, work):
+    def give(self, work: Callable[[], None] | None):
         """Have something done; None ends the thread.  Ctrl-C comes before it or after it."""
         self.work = work
         BBPE_ATOMIC_RELEASE(&self.is_busy, 1)

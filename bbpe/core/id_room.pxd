@@ -1,11 +1,11 @@
 from libc.stdint cimport uint32_t
 
-from bbpe.core.c_room cimport bbpe_room
+from bbpe.core.c_memory cimport bbpe_reusable_buffer
 
 
 cdef class IdRoom:
     cdef uint32_t *ids
-    cdef bbpe_room *room
+    cdef bbpe_reusable_buffer *room
     cdef object array
     cdef size_t count
     cdef bint is_taken

@@ -5,10 +5,12 @@ from libc.stdint cimport uint32_t
 import numpy as np
 
 from bbpe.core.budget cimport BUDGET
-from bbpe.core.c_cache cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP
+from bbpe.core.c_base cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP
 from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
-from bbpe.core.c_room cimport bbpe_room, bbpe_room_close, bbpe_room_extend, bbpe_room_open, bbpe_room_trim
+from bbpe.core.c_memory cimport (
+    bbpe_memory_free, bbpe_memory_zeroed, bbpe_reusable_buffer, bbpe_reusable_buffer_close,
+    bbpe_reusable_buffer_extend, bbpe_reusable_buffer_open, bbpe_reusable_buffer_trim,
+)
 
 cdef enum:
     LARGE = 1 << 20  # ids: fewer are left to numpy, whose allocator keeps what is small
@@ -31,10 +33,10 @@ cdef class IdRoom:
             ids = self.array
             self.ids = &ids[0]
             return
-        self.room = <bbpe_room *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
+        self.room = <bbpe_reusable_buffer *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
         if self.room == NULL:
-            self.room = <bbpe_room *>bbpe_memory_zeroed(1, sizeof(bbpe_room))
-        if self.room == NULL or not bbpe_room_open(self.room, most * sizeof(uint32_t)):
+            self.room = <bbpe_reusable_buffer *>bbpe_memory_zeroed(1, sizeof(bbpe_reusable_buffer))
+        if self.room == NULL or not bbpe_reusable_buffer_open(self.room, most * sizeof(uint32_t)):
             raise MemoryError("bbpe could not allocate memory")
         self.ids = <uint32_t *>self.room.start
 
@@ -51,28 +53,28 @@ cdef class IdRoom:
 
     cdef int extend(self, size_t count) except -1:
         """Have memory for the first `count` ids, and what encoding may write behind them."""
-        if self.room != NULL and not bbpe_room_extend(self.room, (count + BBPE_ENCODE_SLACK) * sizeof(uint32_t)):
+        if self.room != NULL and not bbpe_reusable_buffer_extend(self.room, (count + BBPE_ENCODE_SLACK) * sizeof(uint32_t)):
             raise MemoryError("bbpe could not allocate memory")
         return 0
 
-    def taken(self, size_t count):
+    def taken(self, size_t count) -> npt.NDArray[np.uint32]:
         """The first `count` ids: uint32[count]; the rest of the room is given back."""
         if self.room == NULL:
             array, self.array, self.ids, self.count = self.array, None, NULL, 0
             array.resize(count, refcheck=False)
             return array
-        bbpe_room_trim(self.room, count * sizeof(uint32_t))
+        bbpe_reusable_buffer_trim(self.room, count * sizeof(uint32_t))
         self.count, self.is_taken = count, True
         return np.frombuffer(self, dtype=np.uint32) if count else np.empty(0, dtype=np.uint32)
 
 
-cdef int free_room(bbpe_room *room) except -1:
-    bbpe_room_close(room)
+cdef int free_room(bbpe_reusable_buffer *room) except -1:
+    bbpe_reusable_buffer_close(room)
     bbpe_memory_free(room)
     return 0
 
 
 cdef int drop_idle_room() except -1:
     """Free the room that waits for a text."""
-    cdef bbpe_room *room = <bbpe_room *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
+    cdef bbpe_reusable_buffer *room = <bbpe_reusable_buffer *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
     return free_room(room) if room != NULL else 0

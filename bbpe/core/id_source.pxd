@@ -1,6 +1,6 @@
 from libc.stdint cimport uint32_t
 
-from bbpe.core.c_id_array cimport bbpe_id_array
+from bbpe.core.c_decode cimport bbpe_id_array
 
 
 cdef class IdSource:

@@ -5,7 +5,6 @@ import numpy as np
 import numpy.typing as npt
 
 _Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
-
 def as_ids(ids: _Ids) -> npt.NDArray[np.int64]: ...
 def as_int(token_id: object) -> int: ...
 

@@ -7,12 +7,11 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
 
-from bbpe.core.c_id_array cimport (
-    BBPE_ID_I8, BBPE_ID_I16, BBPE_ID_I32, BBPE_ID_I64, BBPE_ID_NONE, BBPE_ID_U8, BBPE_ID_U16, BBPE_ID_U32,
-    BBPE_ID_U64, bbpe_id_array, bbpe_id_type,
+from bbpe.core.c_decode cimport (
+    BBPE_ID_I16, BBPE_ID_I32, BBPE_ID_I64, BBPE_ID_I8, BBPE_ID_NONE, BBPE_ID_U16, BBPE_ID_U32, BBPE_ID_U64,
+    BBPE_ID_U8, bbpe_id_array, bbpe_id_type,
 )
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_pages cimport bbpe_pages_collapse
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_pages_collapse
 
 from collections.abc import Sequence
 from operator import index
@@ -44,7 +43,10 @@ cdef extern from *:
 cdef bint LITTLE = byteorder == "little"
 
 
-def as_ids(ids):
+# stub: _Ids: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
+
+
+def as_ids(ids: _Ids) -> npt.NDArray[np.int64]:
     """Ids as int64[n]; `TypeError` when they are no integers of one dimension."""
     if isinstance(ids, Sequence) and not PyObject_CheckBuffer(ids) and not isinstance(ids, str):
         return _from_sequence(tuple(ids))
@@ -57,7 +59,7 @@ def as_ids(ids):
     return np.array(array, dtype=np.int64)
 
 
-def as_int(token_id):
+def as_int(token_id: object) -> int:
     """An id of another integer type, numpy's say; truth values are a mistake."""
     if isinstance(token_id, (bool, np.bool_)):
         raise TypeError(f"an id is an int, not {type(token_id).__name__}")
@@ -103,7 +105,7 @@ cdef bint _type_of(const Py_buffer *view, bbpe_id_type *found) noexcept:
 cdef class IdSource:
     """Ids of any kind as a `bbpe_id_array`, which lives as long as this."""
 
-    def __cinit__(self, ids):
+    def __cinit__(self, ids: _Ids):
         self.given = ids
         if isinstance(ids, (list, tuple)) and self._copy(ids):
             return

@@ -2,15 +2,13 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from bbpe.core.c_id_array cimport bbpe_id_array
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
-from bbpe.core.c_pages cimport bbpe_pages_collapse
-from bbpe.core.c_pretoken_table cimport bbpe_pretoken_table
-from bbpe.core.c_token_bytes cimport (
-    bbpe_text_size, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
-    bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure, bbpe_token_bytes_set,
+from bbpe.core.c_decode cimport (
+    bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free,
+    bbpe_token_bytes_get, bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure,
+    bbpe_token_bytes_set, bbpe_token_text_fill,
 )
-from bbpe.core.c_token_text cimport bbpe_text_unit, bbpe_token_text_fill
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed, bbpe_pages_collapse
+from bbpe.core.c_tables cimport bbpe_pretoken_table
 from bbpe.core.id_source cimport IdSource
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
@@ -22,7 +20,7 @@ import numpy as np
 from bbpe.core.id_source import as_int
 from bbpe.errors import TokenIdError
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     uint32_t BBPE_ATOMIC_LOAD(const uint32_t *place)
 
 cdef extern from *:
@@ -60,12 +58,15 @@ cdef inline bint _fits(const bbpe_text_size *size, uint32_t seen) noexcept nogil
     return size.leads == 0 or seen > (0x7F if _highest(size) == 0xFF else 0xFF if _highest(size) == 0xFFFF else 0xFFFF)
 
 
+# stub: _Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
 cdef class TokenBytes:
     """The bytes of every id of a vocabulary and of special tokens; immutable, shared by any number of threads."""
 
     cdef bbpe_token_bytes table
 
-    def __cinit__(self, vocab, specials=None):
+    def __cinit__(self, vocab: Mapping[int, bytes], specials: Mapping[int, bytes] | None = None):
         cdef bint is_table = isinstance(vocab, TokenTable)
         cdef TokenTable tokens = vocab if is_table else TokenTable({})
         cdef dict others = dict(specials or {}) if is_table else {**vocab, **(specials or {})}
@@ -89,11 +90,11 @@ cdef class TokenBytes:
         bbpe_token_bytes_free(&self.table)
 
     @property
-    def id_count(self):
+    def id_count(self) -> int:
         """The highest id plus one."""
         return self.table.id_count
 
-    def token(self, token_id):
+    def token(self, token_id: int) -> bytes:
         """The bytes of one id; `TokenIdError` when there is no such id."""
         cdef size_t length = 0
         cdef const uint8_t *found = NULL
@@ -104,7 +105,7 @@ cdef class TokenBytes:
             raise self._error(token_id)
         return PyBytes_FromStringAndSize(<const char *>found, length)
 
-    def spans(self, const uint32_t[::1] ids not None):
+    def spans(self, const uint32_t[::1] ids not None) -> npt.NDArray[np.int64]:
         """Where each of ids, uint32[n], begins and ends in the bytes of all: int64[n, 2]; `TokenIdError` as ever."""
         cdef size_t i, n = ids.shape[0], length = 0
         cdef int64_t at = 0
@@ -125,12 +126,12 @@ cdef class TokenBytes:
             raise self._error(token_id)
         return result
 
-    def lengths(self, const uint32_t[::1] ids not None):
+    def lengths(self, const uint32_t[::1] ids not None) -> npt.NDArray[np.int64]:
         """The bytes of each of ids, uint32[n]: int64[n]; `TokenIdError` as ever."""
         spans = self.spans(ids)
         return spans[:, 1] - spans[:, 0]
 
-    def join(self, ids, run=map):
+    def join(self, ids: _Ids, run: _Run = map) -> bytes:
         """The bytes of ids, one after another: a sequence of int or any integer array of one dimension.
 
         `run(function, ranges)` is an ordered map, over threads say; it is called when there are many ids.
@@ -138,7 +139,7 @@ cdef class TokenBytes:
         """
         return self._join(IdSource(ids), run)
 
-    def text(self, ids, errors="replace", run=map):
+    def text(self, ids: _Ids, errors: str = "replace", run: _Run = map) -> str:
         """The text of ids, otherwise as `join`; `errors` as in `bytes.decode`."""
         cdef IdSource source = IdSource(ids)
         cdef bbpe_text_size size
@@ -164,7 +165,7 @@ cdef class TokenBytes:
             return result
         return self._join(source, run).decode("utf-8", errors)
 
-    def texts(self, ids, offsets, errors="replace"):
+    def texts(self, ids: _Ids, offsets: npt.NDArray[np.int64], errors: str = "replace") -> list[str]:
         """The texts of rows: row i is ids[offsets[i]:offsets[i + 1]]; `offsets`: int64[rows + 1], never falling."""
         cdef IdSource source = IdSource(ids)
         cdef const int64_t[::1] ends = np.array(offsets, dtype=np.int64)
@@ -182,7 +183,7 @@ cdef class TokenBytes:
         finally:
             bbpe_memory_free(rows)
 
-    def texts_of(self, batch, errors="replace"):
+    def texts_of(self, batch: Iterable[_Ids], errors: str = "replace") -> list[str]:
         """The texts of a sequence of rows, each of them ids as `join` takes them."""
         cdef list sources = [IdSource(ids) for ids in batch]
         cdef Py_ssize_t i, n = len(sources)

@@ -3,8 +3,7 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uint32_t
 
-from bbpe.core.c_cache cimport BBPE_ATOMIC_SWAP
-from bbpe.core.c_common cimport BBPE_PREFETCH
+from bbpe.core.c_base cimport BBPE_ATOMIC_SWAP, BBPE_PREFETCH
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 
 
@@ -12,7 +11,7 @@ cdef extern from "Python.h":
     void PyObject_GC_Track(void *object)
     void PyObject_GC_UnTrack(void *object)
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     void *BBPE_ATOMIC_LOAD(void **place)
     void *BBPE_ATOMIC_ACQUIRE(void **place)
 

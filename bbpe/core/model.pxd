@@ -1,4 +1,4 @@
-from bbpe.core.c_model cimport bbpe_model
+from bbpe.core.c_models cimport bbpe_model
 
 
 cdef class Model:

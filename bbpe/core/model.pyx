@@ -1,4 +1,4 @@
-"""What all models have in common: a view of them for the encoder (csrc/model.h)."""
+"""What all models have in common: a view of them for the encoder (csrc/models/model.h)."""
 
 
 cdef class Model:
@@ -8,6 +8,6 @@ cdef class Model:
     """
 
     @property
-    def longest(self):
+    def longest(self) -> int | None:
         """The most bytes that one id stands for; None where that has no bound, as with unknown words."""
         return None

@@ -1,11 +1,11 @@
-"""Spans of bytes of a text as spans of characters or UTF-16 units (csrc/offsets.h)."""
+"""Spans of bytes of a text as spans of characters or UTF-16 units (csrc/text/offsets.h)."""
 from libc.stdint cimport int64_t
 
-from bbpe.core.c_offsets cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_map, bbpe_offsets_unit
+from bbpe.core.c_text cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_map, bbpe_offsets_unit
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
 
-def map_spans(text, int64_t[:, ::1] spans not None, str unit not None):
+def map_spans(text: Text, int64_t[:, ::1] spans not None, str unit not None):
     """Replace spans of bytes of a str or bytes-like text's UTF-8, int64[n, 2], whose starts and ends never fall.
 
     `unit`: "char", an index of a str, or a character of bytes; or "utf16".

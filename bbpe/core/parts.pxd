@@ -1,12 +1,12 @@
 from bbpe.core.c_encode cimport bbpe_encode_state
-from bbpe.core.c_parts cimport bbpe_parts
+from bbpe.core.c_threads cimport bbpe_ordered_output
 from bbpe.core.id_room cimport IdRoom
 from bbpe.core.states cimport States
 from bbpe.core.tasks cimport Tasks
 
 
 cdef class Parts:
-    cdef bbpe_parts c
+    cdef bbpe_ordered_output c
     cdef readonly Tasks tasks
     cdef IdRoom room
     cdef list lent

@@ -1,10 +1,11 @@
-"""The ids of parts of texts, which threads encode, one behind another (csrc/parts.h)."""
+"""The ids of parts of texts, which threads encode, one behind another (csrc/threads/ordered_output.h)."""
 cimport cython
 from libc.stdint cimport int64_t
 
-from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK, bbpe_encode_state
-from bbpe.core.c_parts cimport bbpe_parts_free, bbpe_parts_init, bbpe_parts_join
-from bbpe.core.c_tasks cimport BBPE_TASKS_ROUND
+from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK, bbpe_encode_state, bbpe_encode_state_loan
+from bbpe.core.c_threads cimport (
+    BBPE_WORK_QUEUE_ROUND, bbpe_ordered_output_free, bbpe_ordered_output_init, bbpe_ordered_output_join,
+)
 from bbpe.core.ends cimport check_ends
 from bbpe.core.id_room cimport IdRoom
 from bbpe.core.states cimport States
@@ -32,24 +33,24 @@ cdef class Parts:
             raise ValueError(f"a_unit is {a_unit}; expected at most {MOST_A_UNIT} ids")
         average = max(<size_t>1, a_unit * <size_t>bounds[count] // max(<size_t>1, count))
         self.lent = []
-        self.tasks = Tasks(count, length, threads, max(<size_t>1, min(<size_t>BBPE_TASKS_ROUND, ROUND_IDS // average)))
+        self.tasks = Tasks(count, length, threads, max(<size_t>1, min(<size_t>BBPE_WORK_QUEUE_ROUND, ROUND_IDS // average)))
         self.c.tasks, self.c.a_unit, self.c.slack = &self.tasks.c, a_unit, BBPE_ENCODE_SLACK
-        check(bbpe_parts_init(&self.c, &bounds[0]))
+        check(bbpe_ordered_output_init(&self.c, &bounds[0]))
         self.room = IdRoom(a_unit * self.c.bounds[count])
         self.c.ids, self.c.room = self.room.ids, self.room.room
 
     def __dealloc__(self):
-        bbpe_parts_free(&self.c)
+        bbpe_ordered_output_free(&self.c)
 
     cdef bbpe_encode_state *join(self, States states, size_t worker) except NULL:
         """A state for a worker, in whose memory ids wait until all have ended."""
         self.tasks.check_worker(worker)
         loan = _Loan(states, self.tasks.share, worker)
-        bbpe_parts_join(&self.c, worker, &loan.state.early)
+        bbpe_ordered_output_join(&self.c, worker, &bbpe_encode_state_loan(loan.state).out_of_order)
         self.lent.append(loan)
         return loan.state
 
-    def taken(self):
+    def taken(self) -> npt.NDArray[np.uint32]:
         """The ids of all parts, once all workers have ended: uint32[n]."""
         self.lent.clear()
         return self.room.taken(self.c.end)

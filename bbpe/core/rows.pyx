@@ -12,16 +12,16 @@ from libc.string cimport memcpy
 import numpy as np
 
 from bbpe.core.budget cimport SALT
-from bbpe.core.c_common cimport BBPE_CHANGED, BBPE_OK, bbpe_status
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve, bbpe_memory_trim
-from bbpe.core.c_pretoken_table cimport (
+from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_OK, bbpe_status
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve, bbpe_pages_trim
+from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
     bbpe_pretoken_table_init,
 )
 from bbpe.core.ends cimport bbpe_ends_next, bbpe_ends_part
 from bbpe.core.status cimport check
 
-cdef extern from "atomic.h" nogil:
+cdef extern from "base/atomic.h" nogil:
     int64_t BBPE_ATOMIC_LOAD(const int64_t *place)
     Py_ssize_t BBPE_ATOMIC_ADD(Py_ssize_t *place, Py_ssize_t value)
 
@@ -30,7 +30,7 @@ cdef extern from "Python.h" nogil:
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
 
-cdef extern from "hash.h" nogil:
+cdef extern from "base/hash.h" nogil:
     uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n, uint64_t salt)
 
 
@@ -58,7 +58,7 @@ cdef class Block:
         BBPE_ATOMIC_ADD(&self.views, -1)
 
     @property
-    def is_viewed(self):
+    def is_viewed(self) -> bool:
         """Whether there are views of it."""
         return self.views > 0
 
@@ -70,7 +70,9 @@ cdef void *_reserved(void *memory, size_t *capacity, size_t need, size_t size) e
     return grown
 
 
-def gather(texts, size_t limit, convert):
+def gather(
+    texts: Iterator[Text], size_t limit, convert: Callable[[Text], bytes | memoryview]
+) -> tuple[bytes, npt.NDArray[np.int64]]:
     """Take texts from an iterator until they have `limit` bytes; `convert` makes UTF-8 of what is not ASCII or bytes.
 
     Returns (bytes, int64[n] ends); no text is left when n is 0.  A text of `limit` bytes or more ends the rows.
@@ -120,7 +122,7 @@ def gather(texts, size_t limit, convert):
         bbpe_memory_free(ends)
 
 
-def hashes(const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+def hashes(const uint8_t[::1] data not None, const int64_t[::1] offsets not None) -> npt.NDArray[np.uint64]:
     """The uint64[n] hashes of rows data[offsets[i]:offsets[i + 1]]."""
     cdef Py_ssize_t i, n = _row_count(data, offsets)
     cdef size_t size = <size_t>data.shape[0], start = 0, end = 0
@@ -140,7 +142,9 @@ def hashes(const uint8_t[::1] data not None, const int64_t[::1] offsets not None
     return result
 
 
-def take(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const int64_t[::1] order not None):
+def take(
+    const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const int64_t[::1] order not None
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """The rows of the given numbers, int64[m]: (uint8[total], int64[m + 1] offsets)."""
     cdef Py_ssize_t i, n = _row_count(data, offsets), m = order.shape[0]
     cdef size_t size = <size_t>data.shape[0], start = 0, end = 0
@@ -178,7 +182,9 @@ def take(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, 
     return new_data, new_offsets
 
 
-def sum_rows(const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const uint64_t[::1] counts not None):
+def sum_rows(
+    const uint8_t[::1] data not None, const int64_t[::1] offsets not None, const uint64_t[::1] counts not None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Add up the counts of equal rows: (int64[m], where each comes first, ascending; uint64[m], its sum)."""
     cdef Py_ssize_t i, n = _row_count(data, offsets), m = 0
     cdef size_t size = <size_t>data.shape[0], start = 0, end = 0
@@ -224,7 +230,7 @@ def sum_rows(const uint8_t[::1] data not None, const int64_t[::1] offsets not No
 def trim():
     """Give back to the system what the allocator keeps of the arrays that were freed."""
     with nogil:
-        bbpe_memory_trim()
+        bbpe_pages_trim()
 
 
 cdef Py_ssize_t _row_count(const uint8_t[::1] data, const int64_t[::1] offsets) except -1:

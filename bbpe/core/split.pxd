@@ -7,6 +7,6 @@ cdef class Splitter:
     cdef bbpe_split_fill fill
     cdef bbpe_scheme row
     cdef uint64_t joins[1024]  # what row.joins points to
-    cdef readonly object scheme
+    cdef readonly object scheme       # stub: Scheme
     cdef readonly str isa
-    cdef readonly object specialised
+    cdef readonly object specialised  # stub: str | None

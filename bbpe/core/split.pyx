@@ -5,19 +5,19 @@ from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
-from bbpe.core.c_common cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
 from bbpe.core.c_split cimport (
     BBPE_CONTRACTION_LEAD, BBPE_CONTRACTION_LEAD_FOLD, BBPE_CONTRACTION_NONE, BBPE_CONTRACTION_SUFFIX_FOLD,
     BBPE_ISA_AUTO, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON, BBPE_ISA_SCALAR, BBPE_SET_CJK, BBPE_SET_HAN,
     BBPE_SET_L, BBPE_SET_LM, BBPE_SET_M, BBPE_SET_N, BBPE_SET_PREFIX, BBPE_SET_PREFIX_NO_PUNCT, BBPE_SET_PS,
     BBPE_SET_REST, BBPE_SET_SPACE, BBPE_SPLIT_NO_CUT, BBPE_TAIL_NEWLINES, BBPE_TAIL_NEWLINES_SLASH, BBPE_TAIL_NONE,
-    BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART, BBPE_WORDS_NONE, BBPE_WORDS_SPACE, bbpe_scheme,
-    bbpe_split_cut, bbpe_split_row, bbpe_split_select, bbpe_split_unicode_version, c_bool,
+    BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART, BBPE_WORDS_NONE, BBPE_WORDS_SPACE, bbpe_scheme, bbpe_split_cut,
+    bbpe_split_row, bbpe_split_select, bbpe_split_unicode_version, c_bool,
 )
 from bbpe.core.status cimport check
 
-UNICODE_VERSION = (<bytes>bbpe_split_unicode_version()).decode()
+UNICODE_VERSION: str = (<bytes>bbpe_split_unicode_version()).decode()
 
 cdef dict _ISA_CODES = {
     "auto": BBPE_ISA_AUTO,
@@ -86,7 +86,7 @@ cdef class Splitter:
     `specialised` names the row of the scheme table that it is compiled for; None: the row is read at run time.
     """
 
-    def __cinit__(self, scheme not None, str isa not None="auto"):
+    def __cinit__(self, scheme not None: Scheme, str isa not None="auto"):
         if isa not in _ISA_CODES:
             raise ValueError(f"isa is {isa!r}; expected one of {', '.join(map(repr, _ISA_CODES))}")
         self.row = _row_of(scheme)
@@ -103,7 +103,7 @@ cdef class Splitter:
     def __reduce__(self):
         return Splitter, (self.scheme, self.isa)
 
-    def spans(self, data):
+    def spans(self, data: Buffer) -> npt.NDArray[np.int64]:
         """Cut a bytes-like text; returns the int64[n + 1] offsets of its n pretokens and its end."""
         cdef Py_buffer view
         cdef size_t *ends = NULL
@@ -136,7 +136,7 @@ cdef class Splitter:
             PyBuffer_Release(&view)
 
 
-    def count(self, data):
+    def count(self, data: Buffer) -> int:
         """How many pretokens a bytes-like text has; their ends are not kept."""
         cdef Py_buffer view
         cdef size_t ends[1024]
@@ -154,7 +154,7 @@ cdef class Splitter:
             PyBuffer_Release(&view)
 
 
-    def safe_cut(self, data, size_t start, size_t window=1 << 20):
+    def safe_cut(self, data: Buffer, size_t start, size_t window=1 << 20) -> int:
         """The first place at or after `start` where cutting changes no pretoken, or -1.
 
         The pretokens of data[:cut] and data[cut:] are then those of `data`.  Looks at most `window` bytes far;
@@ -181,10 +181,10 @@ def _available():
 
 
 #: The instruction sets that this machine can run.
-ISAS = _available()
+ISAS: tuple[str, ...] = _available()
 
 
-def utf8_ends(list pretokens not None):
+def utf8_ends(list pretokens not None: list[str]) -> npt.NDArray[np.int64]:
     """The int64[n] ends, in bytes, of strings that are joined and encoded with "surrogateescape"."""
     ends = np.empty(len(pretokens), dtype=np.int64)
     cdef int64_t[::1] out = ends

@@ -1,7 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from bbpe.core.c_cache cimport bbpe_shared_cache
-from bbpe.core.c_encode cimport bbpe_encode_state
+from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_shared_cache
 
 cdef enum:
     IDLE = 16  # states that wait for a call; more are freed when they come back
@@ -12,7 +11,7 @@ cdef class States:
     cdef bbpe_shared_cache *shared
     cdef uint64_t grown  # states with tables of their own
     cdef uint64_t generation
-    cdef readonly object lock
+    cdef readonly object lock  # stub: Lock
     cdef object __weakref__
 
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=*) except NULL

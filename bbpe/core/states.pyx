@@ -6,15 +6,16 @@ from threading import Lock
 from weakref import WeakSet
 
 from bbpe.core.budget cimport BUDGET
-from bbpe.core.c_cache cimport (
-    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP,
-    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_hot_cache_bytes, bbpe_shared_cache, bbpe_shared_cache_bytes,
-    bbpe_shared_cache_drop, bbpe_shared_cache_hold, bbpe_shared_cache_new,
+from bbpe.core.c_base cimport (
+    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE,
+    BBPE_ATOMIC_SWAP,
 )
 from bbpe.core.c_encode cimport (
-    bbpe_encode_state, bbpe_encode_state_free, bbpe_encode_state_grow, bbpe_encode_state_init,
+    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete,
+    bbpe_encode_state_grow, bbpe_encode_state_loan, bbpe_encode_state_new, bbpe_encode_state_tables,
+    bbpe_encode_tables, bbpe_hot_cache_bytes, bbpe_shared_cache, bbpe_shared_cache_bytes, bbpe_shared_cache_drop,
+    bbpe_shared_cache_hold, bbpe_shared_cache_new,
 )
-from bbpe.core.c_memory cimport bbpe_memory_table, bbpe_memory_table_free
 from bbpe.core.id_room cimport drop_idle_room
 
 cdef enum:
@@ -32,28 +33,29 @@ cdef enum:
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
 
-cdef size_t slots_for(const bbpe_encode_state *state, size_t entries) except 0:
+cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) except 0:
     """How many slots there are to be beside so many entries.  Those of which a quarter was taken grow: at a half, some are
     taken anew when a text comes again, and they would grow as late as in its third pass.  Multilingual text of 8 MB, which
     has many long words, then takes 15.8 instead of 16.4 ms when it comes again."""
-    cdef size_t slots = state.hot.slot_mask + 1
-    if state.hot.slots_taken > slots // 4:
+    cdef size_t slots = tables.slots
+    if tables.slots_taken > slots // 4:
         slots = max(slots, min(<size_t>MOST_SLOTS, GROWTH * slots))
     return max(slots, min(<size_t>FEW_SLOTS, entries // FEW_ENTRIES_A_SLOT), entries // ENTRIES_A_SLOT)
 
 
 cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
-    return bbpe_hot_cache_bytes(state.hot.entry_count, state.hot.slot_mask + 1) if state.is_grown else 0
+    cdef bbpe_encode_tables tables = bbpe_encode_state_tables(state)
+    return bbpe_hot_cache_bytes(tables.entries, tables.slots) if tables.is_grown else 0
 
 
-cdef size_t entries_for(const bbpe_encode_state *state, uint64_t coming):
+cdef size_t entries_for(const bbpe_encode_tables *tables, uint64_t seen, uint64_t coming):
     """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
     to encode it.  Those that have filled up grow.  Others do not when a text comes again: it would take twice as long."""
-    cdef size_t entries = state.hot.entry_count if state.is_grown else LEAST_ENTRIES
-    if state.seen + coming < GROWN_AT:
+    cdef size_t entries = tables.entries if tables.is_grown else LEAST_ENTRIES
+    if seen + coming < GROWN_AT:
         return 0
-    if state.is_grown and state.kept > state.hot.entry_count // 2:
-        entries = min(<size_t>MOST_ENTRIES, GROWTH * state.hot.entry_count)
+    if tables.is_grown and tables.kept > tables.entries // 2:
+        entries = min(<size_t>MOST_ENTRIES, GROWTH * tables.entries)
     while entries < MOST_ENTRIES and entries < coming // (ROOMY_ENTRY_WORTH if entries < ROOMY_ENTRIES else ENTRY_WORTH):
         entries *= 2
     return entries
@@ -78,6 +80,8 @@ cdef class States:
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=0) except NULL:
         """A state for a call that will encode so many bytes; the one that was given back to this place, if it is there."""
         cdef bbpe_encode_state *state = NULL
+        cdef bbpe_encode_loan *loan
+        cdef bbpe_encode_tables tables
         cdef size_t entries
         cdef size_t i
         for i in range(place, place + IDLE):
@@ -86,23 +90,24 @@ cdef class States:
                 if state != NULL:
                     break
         if state == NULL:
-            state = <bbpe_encode_state *>bbpe_memory_table(1, sizeof(bbpe_encode_state))
+            state = bbpe_encode_state_new()
             if state == NULL:
                 raise MemoryError("bbpe could not allocate memory")
-            bbpe_encode_state_init(state)
-            state.generation = BBPE_ATOMIC_LOAD(&self.generation)
-        entries = entries_for(state, coming)
-        if entries > state.hot.entry_count or (entries > 0 and slots_for(state, entries) > state.hot.slot_mask + 1):
+            bbpe_encode_state_loan(state).generation = BBPE_ATOMIC_LOAD(&self.generation)
+        loan = bbpe_encode_state_loan(state)
+        tables = bbpe_encode_state_tables(state)
+        entries = entries_for(&tables, loan.seen, coming)
+        if entries > tables.entries or (entries > 0 and slots_for(&tables, entries) > tables.slots):
             self._grow(state, entries)
-        elif state.is_grown and state.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
+        elif tables.is_grown and loan.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
             self._share(state)
-        state.seen += coming
+        loan.seen += coming
         return state
 
     cdef int give_back(self, bbpe_encode_state *state, size_t place=0) except -1:
         cdef void *nothing
         cdef size_t i
-        if state.generation == BBPE_ATOMIC_LOAD(&self.generation):
+        if bbpe_encode_state_loan(state).generation == BBPE_ATOMIC_LOAD(&self.generation):
             for i in range(place, place + IDLE):
                 nothing = NULL
                 if BBPE_ATOMIC_ACQUIRE(&self.idle[i % IDLE]) == NULL and BBPE_ATOMIC_SWAP(&self.idle[i % IDLE], &nothing, state):
@@ -112,11 +117,12 @@ cdef class States:
 
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1:
         """Give a state larger tables, as far as the budget has room; more than half of it if no other tables are there."""
+        cdef bbpe_encode_tables tables = bbpe_encode_state_tables(state)
         cdef uint64_t size, before = hot_bytes(state)
         cdef size_t slots
-        cdef bint is_modest, was_grown = state.is_grown
-        while entries >= LEAST_ENTRIES and entries >= state.hot.entry_count:
-            slots = slots_for(state, entries)
+        cdef bint is_modest
+        while entries >= LEAST_ENTRIES and entries >= tables.entries:
+            slots = slots_for(&tables, entries)
             size = bbpe_hot_cache_bytes(entries, slots)
             if size == before:
                 break
@@ -124,34 +130,34 @@ cdef class States:
             # what it had goes as soon as it is moved
             if is_modest and bbpe_cache_budget_take(&BUDGET, size - before):
                 if bbpe_encode_state_grow(state, entries, slots):
-                    if not was_grown:
+                    if not tables.is_grown:
                         BBPE_ATOMIC_ADD(&self.grown, 1)
                     break
                 bbpe_cache_budget_give(&BUDGET, size - before)
             entries //= 2
-        return self._share(state) if state.is_grown and BBPE_ATOMIC_LOAD(&self.grown) > 1 else 0
+        return self._share(state) if hot_bytes(state) > 0 and BBPE_ATOMIC_LOAD(&self.grown) > 1 else 0
 
     cdef int _share(self, bbpe_encode_state *state) except -1:
         """Have a state take part in the shared cache, which one thread alone does not need."""
         cdef uint64_t size = bbpe_shared_cache_bytes(SHARED_SLOTS)
-        if state.shared != NULL:
+        cdef bbpe_encode_loan *loan = bbpe_encode_state_loan(state)
+        if loan.shared != NULL:
             return 0
         with self.lock:
             if self.shared == NULL and bbpe_cache_budget_take(&BUDGET, size):
                 self.shared = bbpe_shared_cache_new(SHARED_SLOTS)
                 if self.shared == NULL:
                     bbpe_cache_budget_give(&BUDGET, size)
-            if self.shared != NULL and state.generation == self.generation:
+            if self.shared != NULL and loan.generation == self.generation:
                 bbpe_shared_cache_hold(self.shared)
-                state.shared = self.shared
+                loan.shared = self.shared
         return 0
 
     cdef void _free(self, bbpe_encode_state *state) noexcept:
-        if state.is_grown:
+        if bbpe_encode_state_tables(state).is_grown:
             BBPE_ATOMIC_ADD(&self.grown, <uint64_t>-1)
             bbpe_cache_budget_give(&BUDGET, hot_bytes(state))
-        bbpe_encode_state_free(state)
-        bbpe_memory_table_free(state)
+        bbpe_encode_state_delete(state)
 
     cdef int _drop_shared(self) except -1:
         cdef bbpe_shared_cache *shared
@@ -174,7 +180,7 @@ cdef class States:
             if state != NULL:
                 self._free(state)
 
-    def info(self):
+    def info(self) -> tuple[int, int, int, int]:
         """Bytes of the shared cache and of idle states' tables, of this encoder, and of all caches of the process."""
         cdef uint64_t idle = 0
         with self.lock:

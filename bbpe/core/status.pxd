@@ -1,5 +1,5 @@
 """The one place where a C status becomes a Python exception."""
-from bbpe.core.c_common cimport BBPE_CHANGED, BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE, bbpe_status
+from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE, bbpe_status
 
 
 cdef inline int check(bbpe_status status) except -1:

@@ -1,8 +1,8 @@
-from bbpe.core.c_tasks cimport bbpe_tasks
+from bbpe.core.c_threads cimport bbpe_work_queue
 
 
 cdef class Tasks:
-    cdef bbpe_tasks c
+    cdef bbpe_work_queue c
     cdef readonly size_t share
     cdef object error
 

@@ -1,8 +1,9 @@
-"""Work in tasks that threads take (csrc/tasks.h)."""
+"""Work in tasks that threads take (csrc/threads/work_queue.h)."""
 from cpython.exc cimport PyErr_CheckSignals
 
-from bbpe.core.c_tasks cimport (
-    BBPE_TASKS_ROUND, bbpe_span, bbpe_tasks_free, bbpe_tasks_init, bbpe_tasks_stop, bbpe_tasks_take,
+from bbpe.core.c_threads cimport (
+    BBPE_WORK_QUEUE_ROUND, bbpe_task_span, bbpe_work_queue_free, bbpe_work_queue_init, bbpe_work_queue_stop,
+    bbpe_work_queue_take,
 )
 from bbpe.core.status cimport check
 
@@ -13,25 +14,25 @@ cdef class Tasks:
     `share` is how much of the texts each thread is going to have.
     """
 
-    def __cinit__(self, size_t count, size_t length, size_t threads, size_t a_round=BBPE_TASKS_ROUND):
+    def __cinit__(self, size_t count, size_t length, size_t threads, size_t a_round=BBPE_WORK_QUEUE_ROUND):
         if threads == 0:
             raise ValueError("threads is 0; expected at least 1")
-        check(bbpe_tasks_init(&self.c, count, a_round, threads))
+        check(bbpe_work_queue_init(&self.c, count, a_round, threads))
         self.share = length // threads
 
     def __dealloc__(self):
-        bbpe_tasks_free(&self.c)
+        bbpe_work_queue_free(&self.c)
 
     @property
-    def threads(self):
+    def threads(self) -> int:
         """How many threads there is work for."""
         return self.c.threads
 
-    def take(self, size_t worker):
+    def take(self, size_t worker) -> range | None:
         """The numbers of tasks that nobody has taken, one behind another, as a range, or None."""
-        cdef bbpe_span taken
+        cdef bbpe_task_span taken
         self.check_worker(worker)
-        return range(taken.start, taken.stop) if bbpe_tasks_take(&self.c, worker, &taken) else None
+        return range(taken.start, taken.stop) if bbpe_work_queue_take(&self.c, worker, &taken) else None
 
     cdef int check_worker(self, size_t worker) except -1:
         if worker >= self.c.threads:
@@ -40,13 +41,13 @@ cdef class Tasks:
 
     def stop(self):
         """Have nobody take any more, or wait for others: one has failed."""
-        bbpe_tasks_stop(&self.c)
+        bbpe_work_queue_stop(&self.c)
 
-    def fail(self, error):
+    def fail(self, error: BaseException):
         """Stop, and keep the first error; takes no memory."""
         if self.error is None:
             self.error = error
-        bbpe_tasks_stop(&self.c)
+        bbpe_work_queue_stop(&self.c)
 
     def raise_error(self):
         """Raise the first error, if there was one."""

@@ -2,9 +2,9 @@
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint32_t
 
-from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_bound, bbpe_encode_state, bbpe_encode_state_reserve, bbpe_encode_texts, bbpe_encoder,
+    bbpe_encode_bound, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_texts, bbpe_encoder,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_room
@@ -97,7 +97,7 @@ cdef class TextGroup:
                 check(status)
                 self.c.bound = normal.output.used
             check(bbpe_encode_state_reserve(state, self.c.bound))
-            self.encode(encoder, state, state.ids)
+            self.encode(encoder, state, bbpe_encode_state_loan(state).ids)
             return self.c.count
         finally:
             self.close()

@@ -13,7 +13,7 @@ cdef extern from "Python.h" nogil:
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     void *PyList_GET_ITEM(object texts, Py_ssize_t at)
 
-cdef extern from "common.h" nogil:
+cdef extern from "base/common.h" nogil:
     void BBPE_PREFETCH(const void *place)
 
 cdef enum:

@@ -1,5 +1,5 @@
-from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
-from bbpe.core.c_vocab cimport bbpe_vocab
+from bbpe.core.c_models cimport bbpe_vocab
+from bbpe.core.c_tables cimport bbpe_pretoken_entry
 
 
 cdef class TokenTable:

@@ -1,19 +1,16 @@
-"""Ids to bytes in a few arrays (csrc/vocab.h): what a vocabulary keeps, and models are made of."""
+"""Ids to bytes in a few arrays (csrc/models/vocab/vocab.h): what a vocabulary keeps, and models are made of."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.budget cimport SALT
-from bbpe.core.c_common cimport bbpe_status
-from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry, bbpe_pretoken_table_find
-from bbpe.core.c_rank_file cimport (
-    BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, bbpe_rank_file_kind, bbpe_rank_file_read,
+from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_models cimport (
+    BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, BBPE_VOCAB_MAX_ID, bbpe_rank_file_kind, bbpe_rank_file_read,
+    bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve,
 )
-from bbpe.core.c_vocab cimport (
-    BBPE_VOCAB_MAX_ID, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init,
-    bbpe_vocab_reserve,
-)
+from bbpe.core.c_tables cimport bbpe_pretoken_entry, bbpe_pretoken_table_find
 from bbpe.core.ends cimport bbpe_ends_part
 from bbpe.core.status cimport check
 
@@ -21,7 +18,7 @@ from operator import index
 
 from bbpe.errors import VocabularyError
 
-MAX_ID = BBPE_VOCAB_MAX_ID
+MAX_ID: int = BBPE_VOCAB_MAX_ID
 
 
 cdef inline bytes token_of(TokenTable table, const bbpe_pretoken_entry *entry):
@@ -35,7 +32,7 @@ cdef class TokenTable:
     one token.
     """
 
-    def __cinit__(self, vocab):
+    def __cinit__(self, vocab: Mapping[int, bytes]):
         cdef size_t room = 0
         check(bbpe_vocab_init(&self.c, SALT))
         for token in vocab.values():
@@ -63,7 +60,7 @@ cdef class TokenTable:
         return 0
 
     @classmethod
-    def of_rows(cls, const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+    def of_rows(cls, const uint8_t[::1] data not None, const int64_t[::1] offsets not None) -> Self:
         """The tokens data[offsets[i]:offsets[i + 1]], uint8[total] and int64[n + 1], with the ids 0 to n - 1."""
         cdef TokenTable table = cls({})
         cdef uint32_t found = 0
@@ -84,7 +81,7 @@ cdef class TokenTable:
         return table
 
     @classmethod
-    def of_rank_text(cls, bytes text not None):
+    def of_rank_text(cls, bytes text not None) -> tuple[Self, bool] | None:
         """The tokens of the text of a rank file, and whether its lines are canonical and in order of ids; None when the
         text is out of the ordinary or wrong."""
         cdef TokenTable table = cls({})
@@ -107,28 +104,28 @@ cdef class TokenTable:
             return NULL
         return bbpe_vocab_get(&self.c, <size_t>number)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.c.tokens.count
 
     @property
-    def id_count(self):
+    def id_count(self) -> int:
         """The highest id plus one."""
         return self.c.id_count
 
-    def __contains__(self, token_id):
+    def __contains__(self, token_id: object) -> bool:
         return self._entry(token_id) != NULL
 
-    def __getitem__(self, token_id):
+    def __getitem__(self, token_id: int) -> bytes:
         cdef const bbpe_pretoken_entry *entry = self._entry(token_id)
         if entry == NULL:
             raise KeyError(token_id)
         return token_of(self, entry)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         cdef size_t i
         return iter([self.c.tokens.entries[i].value for i in range(self.c.tokens.count)])
 
-    def id_of(self, token):
+    def id_of(self, token: object) -> int:
         """The id of bytes; `KeyError` when no token has them."""
         cdef const bbpe_pretoken_entry *entry = NULL
         if isinstance(token, bytes):
@@ -138,12 +135,12 @@ cdef class TokenTable:
             raise KeyError(token)
         return entry.value
 
-    def has_token(self, bytes token not None):
+    def has_token(self, bytes token not None) -> bool:
         """Whether there is a token of these bytes."""
         return bbpe_pretoken_table_find(&self.c.tokens, <const uint8_t *>PyBytes_AS_STRING(token),
                                         <size_t>len(token)) != NULL
 
-    def pairs(self):
+    def pairs(self) -> list[tuple[int, bytes]]:
         """Ids and bytes, in order."""
         cdef size_t i
         return [

@@ -1,17 +1,18 @@
-"""Learning merges from counted pretokens; how, csrc/train.h says."""
+"""Learning merges from counted pretokens; how, csrc/train/train.h says."""
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
-from bbpe.core.c_count_sum cimport (
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
+from bbpe.core.c_count cimport (
     bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes,
 )
+from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_train cimport (
     BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add, bbpe_train_add_tokens,
-    bbpe_train_free, bbpe_train_init, bbpe_train_init_from, bbpe_train_options, bbpe_train_step, c_bool,
+    bbpe_train_free, bbpe_train_init, bbpe_train_init_from, bbpe_train_options, bbpe_train_step,
 )
 from bbpe.core.count cimport PretokenTable
 from bbpe.core.ends cimport check_ends
@@ -29,7 +30,7 @@ cdef int hear_signals() except -1 nogil:
     return 0
 
 
-TIE_RULES = {"ids": BBPE_TRAIN_IDS, "bytes": BBPE_TRAIN_BYTES, "first": BBPE_TRAIN_FIRST}
+TIE_RULES: dict[str, int] = {"ids": BBPE_TRAIN_IDS, "bytes": BBPE_TRAIN_BYTES, "first": BBPE_TRAIN_FIRST}
 
 
 cdef class Trainer:
@@ -48,7 +49,9 @@ cdef class Trainer:
 
     def __cinit__(
         self, PretokenTable table not None, bytes byte_order not None, *, size_t merge_limit, str tie_break not None,
-        int64_t min_frequency, uint32_t max_token_length, int64_t threshold=0, base=None, encode=None,
+        int64_t min_frequency, uint32_t max_token_length, int64_t threshold=0,
+        base: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None,
+        encode: Callable[[bytes, npt.NDArray[np.int64]], npt.NDArray[np.uint32]] | None = None
     ):
         if len(byte_order) != 256:
             raise ValueError(f"byte_order has {len(byte_order)} bytes; expected 256")
@@ -72,16 +75,16 @@ cdef class Trainer:
         bbpe_train_free(&self.learner)
 
     @property
-    def merge_count(self):
+    def merge_count(self) -> int:
         """How many merges there are so far."""
         return self.learner.merge_count
 
     @property
-    def merge_limit(self):
+    def merge_limit(self) -> int:
         """How many merges there can be: what was asked for, or fewer as a corpus so small has no more."""
         return self.learner.options.merge_limit
 
-    def merges(self):
+    def merges(self) -> npt.NDArray[np.uint32]:
         """The merges so far: uint32[n, 2], the ids of their left and right parts."""
         result = np.empty((self.learner.merge_count, 2), dtype=np.uint32)
         cdef uint32_t[:, ::1] out = result
@@ -90,7 +93,7 @@ cdef class Trainer:
             out[i, 0], out[i, 1] = <uint32_t>(self.learner.merges[i] >> 32), <uint32_t>self.learner.merges[i]
         return result
 
-    def tokens(self):
+    def tokens(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
         """The bytes of ids 0 to 255 + merge_count: token i is data[offsets[i]:offsets[i + 1]].
 
         Returns `(data, offsets)`: uint8[total] and int64[n + 1].
@@ -105,7 +108,7 @@ cdef class Trainer:
         offsets_out[count] = <int64_t>used
         return data, offsets
 
-    def step(self, size_t visits):
+    def step(self, size_t visits) -> bool:
         """Merge until about `visits` positions were looked at; True when there is nothing left to merge."""
         cdef c_bool done
         cdef bbpe_status status
@@ -173,7 +176,7 @@ cdef class Trainer:
         return 0
 
 
-def merge_memory(size_t table_bytes, size_t pretokens, size_t merge_limit):
+def merge_memory(size_t table_bytes, size_t pretokens, size_t merge_limit) -> int:
     """An upper estimate of the bytes that a `Trainer` takes besides its table.
 
     `table_bytes` is the sum of the lengths of the `pretokens` different pretokens.  A symbol takes 4 bytes and lies in

@@ -1,17 +1,16 @@
-"""Learning merges of words of symbols: by any score (csrc/train_words.h), by frequency as of bytes (csrc/train.h)."""
+"""Learning merges of words of symbols: by any score (csrc/train/words.h), by frequency as of bytes (csrc/train/train.h)."""
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_train cimport (
     BBPE_TRAIN_BYTES, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add_tokens, bbpe_train_free, bbpe_train_init_symbols,
-    bbpe_train_options, bbpe_train_step, c_bool,
-)
-from bbpe.core.c_train_words cimport (
-    bbpe_train_words, bbpe_train_words_add, bbpe_train_words_begin, bbpe_train_words_best, bbpe_train_words_free,
-    bbpe_train_words_init, bbpe_train_words_merge, bbpe_train_words_name, bbpe_train_words_pair,
+    bbpe_train_options, bbpe_train_step, bbpe_train_words, bbpe_train_words_add, bbpe_train_words_begin,
+    bbpe_train_words_best, bbpe_train_words_free, bbpe_train_words_init, bbpe_train_words_merge,
+    bbpe_train_words_name, bbpe_train_words_pair,
 )
 from bbpe.core.ends cimport check_ends
 from bbpe.core.status cimport check
@@ -34,7 +33,10 @@ cdef class WordTrainer:
 
     cdef bbpe_train_words c
 
-    def __cinit__(self, words, *, str score not None, uint64_t min_frequency=1, strings=None):
+    def __cinit__(
+        self, words: Iterable[tuple[list[int], int]], *, str score not None, uint64_t min_frequency=1,
+        strings: Sequence[bytes] | None = None
+    ):
         cdef bbpe_status status
         cdef const uint8_t[::1] names
         cdef const int64_t[::1] offsets
@@ -67,7 +69,7 @@ cdef class WordTrainer:
         finally:
             bbpe_memory_free(ids)
 
-    def best(self):
+    def best(self) -> tuple[int, int, int] | None:
         """The best pair and its count, or None when there is none left."""
         cdef const bbpe_train_words_pair *found = bbpe_train_words_best(&self.c)
         return None if found == NULL else (found.left, found.right, found.count)
@@ -91,8 +93,10 @@ cdef class FrequencyTrainer:
 
     cdef bbpe_train learner
 
-    def __cinit__(self, symbols, ends, counts, *, size_t base, size_t merge_limit, int64_t min_frequency=1,
-                  strings=None):
+    def __cinit__(
+        self, symbols: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], counts: npt.NDArray[np.uint64], *,
+        size_t base, size_t merge_limit, int64_t min_frequency=1, strings: Sequence[bytes] | None = None
+    ):
         cdef const uint32_t[::1] ids = np.array(symbols, dtype=np.uint32)
         cdef const int64_t[::1] behind = np.array(ends, dtype=np.int64)
         cdef const uint64_t[::1] weights = np.array(counts, dtype=np.uint64)
@@ -134,11 +138,11 @@ cdef class FrequencyTrainer:
         bbpe_train_free(&self.learner)
 
     @property
-    def merge_count(self):
+    def merge_count(self) -> int:
         """How many merges there are so far."""
         return self.learner.merge_count
 
-    def merges(self):
+    def merges(self) -> list[tuple[int, int]]:
         """The merges so far, in order: pairs of symbols."""
         cdef size_t i
         return [
@@ -146,7 +150,7 @@ cdef class FrequencyTrainer:
             for i in range(self.learner.merge_count)
         ]
 
-    def step(self, size_t visits):
+    def step(self, size_t visits) -> bool:
         """Merge until about `visits` places were looked at; True when there is nothing left to merge."""
         cdef c_bool done
         cdef bbpe_status status

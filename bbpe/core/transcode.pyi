@@ -1,3 +1,2 @@
 ISAS: tuple[str, ...]
-
 def utf8_blocks(text: str, room: int, *, isa: str = "auto") -> list[bytes]: ...

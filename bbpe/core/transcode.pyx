@@ -3,9 +3,9 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport uint8_t
 
-from bbpe.core.c_common cimport BBPE_NO_MEMORY
+from bbpe.core.c_base cimport BBPE_NO_MEMORY
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
-from bbpe.core.c_transcode cimport bbpe_transcode, bbpe_transcode_utf8, bbpe_transcode_variant
+from bbpe.core.c_text cimport bbpe_transcode, bbpe_transcode_utf8, bbpe_transcode_variant
 from bbpe.core.status cimport check
 
 
@@ -18,7 +18,7 @@ cdef tuple _available():
 
 
 #: The instruction sets that this machine can run, slowest first.
-ISAS = _available()
+ISAS: tuple[str, ...] = _available()
 
 
 cdef bbpe_transcode _select(str isa) except NULL:
@@ -30,7 +30,7 @@ cdef bbpe_transcode _select(str isa) except NULL:
     return bbpe_transcode_variant(ISAS.index(isa), &name)
 
 
-def utf8_blocks(str text not None, size_t room, *, str isa not None="auto"):
+def utf8_blocks(str text not None, size_t room, *, str isa not None="auto") -> list[bytes]:
     """Cut a text into blocks of UTF-8 of at most `room` bytes, whole characters each, as many as fit.
 
     A surrogate pair becomes its code point, in one block, and a lone surrogate U+FFFD.  `isa` is "auto" or one of

@@ -1,4 +1,4 @@
-from bbpe.core.c_unigram cimport bbpe_unigram
+from bbpe.core.c_models cimport bbpe_unigram
 from bbpe.core.model cimport Model
 
 

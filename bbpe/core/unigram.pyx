@@ -1,11 +1,11 @@
-"""The Unigram model in C (csrc/unigram.h), made of tokens and scores."""
+"""The Unigram model in C (csrc/models/unigram/unigram.h), made of tokens and scores."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from bbpe.core.c_common cimport bbpe_status
-from bbpe.core.c_unigram cimport (
-    bbpe_unigram_free, bbpe_unigram_init, bbpe_unigram_prepare, bbpe_unigram_view, bbpe_unigram_ways,
-    bbpe_unigram_ways_best, bbpe_unigram_ways_draw, bbpe_unigram_ways_free,
+from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_models cimport (
+    bbpe_unigram_free, bbpe_unigram_init, bbpe_unigram_nbest, bbpe_unigram_nbest_best, bbpe_unigram_nbest_draw,
+    bbpe_unigram_nbest_free, bbpe_unigram_prepare, bbpe_unigram_view,
 )
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
@@ -20,7 +20,8 @@ cdef class UnigramModel(Model):
     """
 
     def __cinit__(
-        self, vocab, const double[::1] scores not None, *, double unknown_score, unknown, byte_ids=(), bint is_float
+        self, vocab: Mapping[int, bytes], const double[::1] scores not None, *, double unknown_score,
+        unknown: int | None, byte_ids: Sequence[int] = (), bint is_float
     ):
         cdef TokenTable tokens = TokenTable(vocab)
         cdef int byte
@@ -40,32 +41,32 @@ cdef class UnigramModel(Model):
     def __dealloc__(self):
         bbpe_unigram_free(&self.c)
 
-    def best_ways(self, const uint8_t[::1] text not None, size_t most):
+    def best_ways(self, const uint8_t[::1] text not None: bytes, size_t most) -> list[tuple[float, list[int]]]:
         """The `most` best ways to make up some bytes, the best first: (sum of scores, ids) each."""
-        cdef bbpe_unigram_ways ways
+        cdef bbpe_unigram_nbest ways
         cdef bbpe_status status
         cdef size_t n = <size_t>text.shape[0]
         if n == 0:
             return [(0.0, [])]
         memset(&ways, 0, sizeof(ways))
         with nogil:
-            status = bbpe_unigram_ways_best(&ways, &self.c, &text[0], n, most)
+            status = bbpe_unigram_nbest_best(&ways, &self.c, &text[0], n, most)
         return taken(&ways, status)
 
-    def drawn_way(self, const uint8_t[::1] text not None, double alpha, uint64_t state):
+    def drawn_way(self, const uint8_t[::1] text not None: bytes, double alpha, uint64_t state) -> tuple[list[int], int]:
         """One way at random, with probability as e^(alpha * sum of scores), as ids, and the next `state`."""
-        cdef bbpe_unigram_ways ways
+        cdef bbpe_unigram_nbest ways
         cdef bbpe_status status
         cdef size_t n = <size_t>text.shape[0]
         if n == 0:
             return [], state
         memset(&ways, 0, sizeof(ways))
         with nogil:
-            status = bbpe_unigram_ways_draw(&ways, &self.c, &text[0], n, alpha, &state)
+            status = bbpe_unigram_nbest_draw(&ways, &self.c, &text[0], n, alpha, &state)
         return taken(&ways, status)[0][1], state
 
 
-cdef taken(bbpe_unigram_ways *ways, bbpe_status status):
+cdef taken(bbpe_unigram_nbest *ways, bbpe_status status):
     """What C found, which is freed."""
     cdef size_t i, k, start = 0
     try:
@@ -76,4 +77,4 @@ cdef taken(bbpe_unigram_ways *ways, bbpe_status status):
             start = ways.ends[i]
         return found
     finally:
-        bbpe_unigram_ways_free(ways)
+        bbpe_unigram_nbest_free(ways)

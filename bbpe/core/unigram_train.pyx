@@ -1,22 +1,28 @@
-"""Learning Unigram models in C: seeds (csrc/substrings.h), expectation and losses (csrc/unigram_train.h)."""
+"""Learning Unigram models in C: seeds (csrc/train/substrings.h), expectation and losses (csrc/train/unigram.h)."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 import numpy as np
 
 from bbpe.core.budget cimport SALT
-from bbpe.core.c_common cimport BBPE_OK, bbpe_status
-from bbpe.core.c_pretoken_table cimport (
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
+from bbpe.core.c_models cimport bbpe_unigram, bbpe_unigram_free, bbpe_unigram_init
+from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
     bbpe_pretoken_table_init,
 )
-from bbpe.core.c_unigram cimport bbpe_unigram, bbpe_unigram_free, bbpe_unigram_init
-from bbpe.core.c_unigram_train cimport (
+from bbpe.core.c_train cimport (
     bbpe_substrings, bbpe_substrings_find, bbpe_substrings_free, bbpe_unigram_corpus, bbpe_unigram_train_count,
     bbpe_unigram_train_expect, bbpe_unigram_train_losses,
 )
 from bbpe.core.ends cimport check_ends
 from bbpe.core.status cimport check
+
+
+# stub: _Bytes = npt.NDArray[np.uint8]
+# stub: _Offsets = npt.NDArray[np.int64]
+# stub: _Counts = npt.NDArray[np.uint64]
+# stub: _Floats = npt.NDArray[np.float64]
 
 
 cdef class Pieces:
@@ -30,8 +36,8 @@ cdef class Pieces:
     cdef object probabilities
     cdef size_t size
 
-    def __cinit__(self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None,
-                  const double[::1] scores not None, *, double unknown_score):
+    def __cinit__(self, const uint8_t[::1] data not None: _Bytes, const int64_t[::1] offsets not None: _Offsets,
+                  const double[::1] scores not None: _Floats, *, double unknown_score):
         cdef bbpe_pretoken_table tokens
         cdef bbpe_pretoken_entry *entry = NULL
         cdef bbpe_status status
@@ -74,8 +80,10 @@ cdef class Pieces:
         check_ends(own, <size_t>data.shape[0])
         return own
 
-    def expect(self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None,
-               const uint64_t[::1] counts not None, size_t first, size_t end, double[::1] expected not None):
+    def expect(
+        self, const uint8_t[::1] data not None: _Bytes, const int64_t[::1] offsets not None: _Offsets,
+        const uint64_t[::1] counts not None: _Counts, size_t first, size_t end, double[::1] expected not None: _Floats
+    ) -> float:
         """Add to `expected`, float64[n + 1], how often each token is expected; returns the log-likelihood."""
         cdef const double[::1] probabilities = self.probabilities
         cdef bbpe_unigram_corpus corpus
@@ -91,8 +99,10 @@ cdef class Pieces:
         check(status)
         return likelihood
 
-    def count(self, const uint8_t[::1] data not None, const int64_t[::1] offsets not None,
-              const uint64_t[::1] counts not None, size_t first, size_t end, double[::1] times not None):
+    def count(
+        self, const uint8_t[::1] data not None: _Bytes, const int64_t[::1] offsets not None: _Offsets,
+        const uint64_t[::1] counts not None: _Counts, size_t first, size_t end, double[::1] times not None: _Floats
+    ):
         """Add to `times`, float64[n + 1], how often each token stands on the best paths."""
         cdef bbpe_unigram_corpus corpus
         cdef bbpe_status status
@@ -104,7 +114,7 @@ cdef class Pieces:
             status = bbpe_unigram_train_count(&self.c, &corpus, 0, end - first, &times[0])
         check(status)
 
-    def losses(self, const double[::1] times not None, size_t first, size_t end):
+    def losses(self, const double[::1] times not None: _Floats, size_t first, size_t end) -> _Floats:
         """What is lost without tokens first to end, float64[end - first], by `times`, float64[n + 1]."""
         cdef bbpe_status status
         cdef double total = float(np.sum(times))
@@ -119,7 +129,9 @@ cdef class Pieces:
         return found
 
 
-def substrings(const uint32_t[::1] symbols not None, const uint64_t[::1] weights not None, unsigned depth):
+def substrings(
+    const uint32_t[::1] symbols not None, const uint64_t[::1] weights not None: _Counts, unsigned depth
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], _Counts]:
     """Where substrings stand that occur twice or more, how long they are and what they weigh: three arrays.
 
     `symbols`: uint32[n], of which a 0 ends each text, and the last one is a 0; `weights`: one a text.

@@ -1,5 +1,5 @@
 from bbpe.core.bpe cimport BPE
-from bbpe.core.c_word_bpe cimport bbpe_word_bpe
+from bbpe.core.c_models cimport bbpe_word_bpe
 from bbpe.core.model cimport Model
 
 

@@ -9,8 +9,7 @@ from .model import Model
 from .wordpiece import _BertRules
 
 class WordBPE(Model):
-    @property
-    def bpe(self) -> BPE: ...
+    bpe: BPE
     def __new__(
         cls,
         bpe: BPE,

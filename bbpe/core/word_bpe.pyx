@@ -1,17 +1,16 @@
-"""BPE of characters in words in C (csrc/word_bpe.h), over a model of bytes."""
+"""BPE of characters in words in C (csrc/models/word_bpe/word_bpe.h), over a model of bytes."""
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 import numpy as np
 
 from bbpe.core.bpe cimport BPE
-from bbpe.core.c_common cimport BBPE_CHANGED
+from bbpe.core.c_base cimport BBPE_CHANGED
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free
-from bbpe.core.c_word_bpe cimport (
-    bbpe_model_of_word_bpe, bbpe_word_bpe_free, bbpe_word_bpe_init, bbpe_word_bpe_mark, bbpe_word_bpe_room,
+from bbpe.core.c_models cimport (
+    BBPE_BERT_JOIN, bbpe_model_of_word_bpe, bbpe_model_scratch, bbpe_model_scratch_free, bbpe_word_bpe_bound,
+    bbpe_word_bpe_free, bbpe_word_bpe_init, bbpe_word_bpe_mark,
 )
-from bbpe.core.c_wordpiece cimport BBPE_BERT_JOIN
 from bbpe.core.ends cimport bbpe_ends_next, check_ends
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
@@ -31,8 +30,8 @@ cdef class WordBPE(Model):
     """
 
     def __cinit__(
-        self, BPE bpe not None, symbols, *, bint begins, bint ends, bint fuses=False, bert=None, bint joins=False,
-        bint clip=False
+        self, BPE bpe not None, symbols: Mapping[int, int] | None, *, bint begins, bint ends, bint fuses=False,
+        bert: _BertRules | None = None, bint joins=False, bint clip=False
     ):
         self.bpe = bpe
         check(bbpe_word_bpe_init(&self.c, &bpe.c, symbols is not None))
@@ -50,14 +49,16 @@ cdef class WordBPE(Model):
     def __dealloc__(self):
         bbpe_word_bpe_free(&self.c)
 
-    def marked(self, const uint8_t[::1] data not None, const int64_t[::1] ends not None):
+    def marked(
+        self, const uint8_t[::1] data not None: bytes, const int64_t[::1] ends not None
+    ) -> tuple[bytes, npt.NDArray[np.int64]]:
         """The words of pretokens, which end at `ends`, as `bpe` finds them: bytes, and their ends in these, int64[n]."""
         cdef size_t start = 0, end = 0, used = 0, i, k, count = 0, words = 0, size = <size_t>data.shape[0]
         cdef bbpe_model_scratch scratch
         cdef size_t *borders
         check_ends(ends, size)
         found = np.empty(data.shape[0], dtype=np.int64)
-        out = np.empty(bbpe_word_bpe_room(data.shape[0]) + 1, dtype=np.uint8)
+        out = np.empty(bbpe_word_bpe_bound(data.shape[0]) + 1, dtype=np.uint8)
         cdef int64_t[::1] places = found
         cdef uint8_t[::1] bytes_out = out
         memset(&scratch, 0, sizeof(scratch))

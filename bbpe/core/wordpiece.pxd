@@ -1,6 +1,4 @@
-from bbpe.core.c_wordpiece cimport (
-    BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_LOWER, BBPE_BERT_STRIP, bbpe_wordpiece,
-)
+from bbpe.core.c_models cimport BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_LOWER, BBPE_BERT_STRIP, bbpe_wordpiece
 from bbpe.core.model cimport Model
 
 cdef inline unsigned rules_of(bert) except? 0:

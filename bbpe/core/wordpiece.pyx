@@ -1,24 +1,35 @@
-"""The WordPiece model in C (csrc/wordpiece.h), made of a vocabulary."""
+"""The WordPiece model in C (csrc/models/wordpiece/wordpiece.h), made of a vocabulary."""
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from bbpe.core.budget cimport SALT
-from bbpe.core.c_common cimport bbpe_status
+from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_model cimport bbpe_model_scratch, bbpe_model_scratch_free, bbpe_model_scratch_room
-from bbpe.core.c_pretoken_table cimport bbpe_pretoken_entry
-from bbpe.core.c_wordpiece cimport (
-    BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, bbpe_bert_split, bbpe_bert_words,
-    bbpe_model_of_wordpiece, bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_free, bbpe_wordpiece_init,
-    bbpe_wordpiece_settle,
+from bbpe.core.c_models cimport (
+    BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, bbpe_bert_split,
+    bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_model_scratch, bbpe_model_scratch_free,
+    bbpe_model_scratch_reserve, bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_finalize,
+    bbpe_wordpiece_free, bbpe_wordpiece_init,
 )
+from bbpe.core.c_tables cimport bbpe_pretoken_entry
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
 
-def bert_words(bert, bytes text not None, bint joins=False):
+# stub: class _BertRules(Protocol):
+# stub:     @property
+# stub:     def clean_text(self) -> bool: ...
+# stub:     @property
+# stub:     def cjk_apart(self) -> bool: ...
+# stub:     @property
+# stub:     def strip_accents(self) -> bool: ...
+# stub:     @property
+# stub:     def lowercase(self) -> bool: ...
+
+
+def bert_words(bert: _BertRules, bytes text not None, bint joins=False) -> list[bytes]:
     """The words of a text by a `BertNormalizer` and the `BertPreTokenizer`, as a list of bytes.
 
     With `joins` words end at white space alone.
@@ -42,7 +53,7 @@ def bert_words(bert, bytes text not None, bint joins=False):
         bbpe_memory_free(words.bytes)
 
 
-def counted_words(counts, bert, bint joins):
+def counted_words(counts: Iterable[tuple[bytes, int]], bert: _BertRules, bint joins) -> dict[str, int]:
     """The words of counted texts, pairs of bytes and a number, and how often each stands: a dict of str to int, in order
     of first appearance.  `bert` and `joins` as in `bert_words`."""
     cdef bbpe_bert_words words
@@ -55,7 +66,7 @@ def counted_words(counts, bert, bint joins):
     try:
         for text, count in counts:
             data, n, start = <bytes>text, len(<bytes>text), 0
-            words.ends = <size_t *>bbpe_model_scratch_room(&scratch, n, sizeof(size_t) + BBPE_BERT_GROWTH)
+            words.ends = <size_t *>bbpe_model_scratch_reserve(&scratch, n, sizeof(size_t) + BBPE_BERT_GROWTH)
             if words.ends == NULL:
                 raise MemoryError("bbpe could not allocate memory")
             words.bytes = <uint8_t *>(words.ends + n)
@@ -78,7 +89,10 @@ cdef class WordPiece(Model):
     the `BertPreTokenizer` are still to be applied to; none: they are words.
     """
 
-    def __cinit__(self, vocab, *, uint32_t unknown, bytes prefix not None, size_t max_characters, bert=None):
+    def __cinit__(
+        self, vocab: Mapping[int, bytes], *, uint32_t unknown, bytes prefix not None, size_t max_characters,
+        bert: _BertRules | None = None
+    ):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef const bbpe_pretoken_entry *entry
         cdef const uint8_t *token
@@ -98,14 +112,14 @@ cdef class WordPiece(Model):
                 check(bbpe_wordpiece_add(
                     &self.c, BBPE_WORDPIECE_CONTINUE, token + skipped, entry.length - skipped, <uint32_t>entry.value))
         with nogil:
-            status = bbpe_wordpiece_settle(&self.c)
+            status = bbpe_wordpiece_finalize(&self.c)
         check(status)
         self.view = bbpe_model_of_wordpiece(&self.c)
 
     def __dealloc__(self):
         bbpe_wordpiece_free(&self.c)
 
-    def encode_pretoken(self, bytes pretoken not None, bint linear=False):
+    def encode_pretoken(self, bytes pretoken not None, bint linear=False) -> list[int]:
         """The ids of one pretoken of at least one byte; `linear`: as long words are matched."""
         cdef bbpe_wordpiece view = self.c
         cdef size_t n = len(pretoken), count = 0, i

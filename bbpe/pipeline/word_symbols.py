@@ -2,7 +2,7 @@
 
 There a character that ends a word is another symbol than the same within it (`Characters.end_of_word`: "a</w>"), and so
 is one that goes on with a word (`Characters.prefix`: "##a").  The engine finds words with bytes for marks, as
-csrc/word_bpe.h says, which its first merges join with the characters beside them.
+csrc/models/word_bpe/word_bpe.h says, which its first merges join with the characters beside them.
 
 A token is known by its id: merges do not ask how it was made.  "a</w>" may be the end of a word, or four characters and
 two that were merged.  So a token has a form for each place that it can be made at, and a merge one for each two forms.

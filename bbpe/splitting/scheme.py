@@ -14,7 +14,7 @@ class Scheme:
 
         han_run? | contraction? | ascii_word? | prefix? word+ suffix? | number | " "? rest+ tail* | white space
 
-    `csrc/split_token.h` says what each field does; a field at its default means that the clause is absent.
+    `csrc/split/token.h` says what each field does; a field at its default means that the clause is absent.
     """
 
     #: `'s 't 're 've 'm 'll 'd` in front of words, with "lead_fold" in any case; behind them with "suffix_fold".
@@ -47,7 +47,7 @@ class Scheme:
     ascii_word: bool = False
     #: Instead of the sentence: parts of a text that rules may be applied to one by one.  "space": such as go by words
     #: between white space; "bert": BERT's; "bert_apart": the same where ideographs are words of their own.
-    #: `csrc/split_words.h` says where it is parted.
+    #: `csrc/split/words.h` says where it is split.
     words: Literal["none", "space", "bert", "bert_apart"] = "none"
     #: The text ends behind each line feed, and another one begins.
     by_line: bool = False

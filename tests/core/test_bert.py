@@ -19,7 +19,7 @@ from bbpe.splitting.patterns import BERT_PARTS, SPACE_PARTS, Pattern
 from bbpe.splitting.scheme import Scheme
 
 Words: TypeAlias = Literal["space", "bert", "bert_apart"]
-CSRC = Path(__file__).resolve().parents[2] / "csrc"
+CSRC = Path(__file__).resolve().parents[2] / "csrc" / "models" / "normalise"
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 RULES = [BertNormalizer(*flags) for flags in itertools.product((True, False), repeat=4)]
 # marks that a normal form sorts though they stay, and one that decomposes into such

@@ -19,13 +19,14 @@ COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or 
     ("name", "leaves", "options"),
     [
         # a cache whose readers take what a writer has half done fails within a second
-        ("cache_driver", ("cache", "memory", "pages"), (4, 5)),
+        ("cache_driver", ("encode/cache", "encode/shared_cache"), (4, 5)),
         # and a table without its salt at once
-        ("count_driver", ("count_table", "count_sum", "memory", "pages"), (4, 30)),
+        ("count_driver", ("count/table", "count/sum"), (4, 30)),
     ],
 )
 def test_driver(name: str, leaves: tuple[str, ...], options: tuple[int, ...], tmp_path: Path) -> None:
-    sources = [f"tests/{name}.c", *(f"csrc/{leaf}.c" for leaf in leaves)]
+    below = ("tables/short_key", "memory/memory", "memory/pages")
+    sources = [f"tests/c/{name}.c", *(f"csrc/{leaf}.c" for leaf in (*leaves, *below))]
     command = [*str(COMPILER).split(), "-std=c11", "-O1", "-Icsrc", *sources, "-pthread", "-o", str(tmp_path / name)]
     subprocess.run(command, cwd=ROOT, check=True)
     run = subprocess.run([tmp_path / name, *map(str, options)], capture_output=True, text=True, timeout=300)

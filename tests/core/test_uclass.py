@@ -12,7 +12,7 @@ from split_cases import ONE_A_CLASS
 
 from bbpe.core.split import UNICODE_VERSION
 
-CSRC = Path(__file__).resolve().parents[2] / "csrc"
+CSRC = Path(__file__).resolve().parents[2] / "csrc" / "text"
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_cases_have_every_class(generator: ModuleType) -> None:
 
 
 def test_classes_are_set_by_set_those_of_regex(generator: ModuleType) -> None:
-    """What the sets of csrc/uclass.h stand for, on characters that every version of Unicode knows."""
+    """What the sets of csrc/text/uclass.h stand for, on characters that every version of Unicode knows."""
     regex = pytest.importorskip("regex")
     sets = {
         r"\p{L}": "UPPER LOWER CASELESS HAN_LETTER HAN_RARE KANA_LETTER",

@@ -15,7 +15,7 @@ from strings import adversarial_strings, byte_soups
 import bbpe
 from bbpe.encoding import engine
 
-WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode_batch.c)
+WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode/batch.c)
 
 
 def check(tok: bbpe.Tokenizer, texts: list[Any]) -> None:

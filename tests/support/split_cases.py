@@ -33,7 +33,7 @@ Ends = npt.NDArray[np.int64]
 SCHEMES = [name for name, pattern in PATTERNS.items() if pattern.scheme is not None]
 BEST = ISAS[-1]
 
-# one character of each class of csrc/uclass_table.h, both line ends, and the characters that clauses name
+# one character of each class of csrc/text/uclass_table.h, both line ends, and the characters that clauses name
 ONE_A_CLASS = "Xxא\u0301" "1 \n\r\t!\x00" "中㐀〇⺀\U00016ff0" "あ\u3099・\u3040" "'/"
 # letters that matter behind an apostrophe only
 CONTRACTED = "stmdlverSTMDLVERſ"

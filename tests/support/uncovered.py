@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: Lines by number, and whether each was run.
 Lines = dict[int, bool]
-_OWN = re.compile(r"(csrc/\w+\.[ch]|bbpe/core/\w+\.p(yx|xd))\Z")
+_OWN = re.compile(r"(csrc/[\w/]+\.[ch]|bbpe/core/\w+\.p(yx|xd))\Z")
 _LINE = re.compile(r" *([^:]+): *(\d+):(?:Source:(.*))?")
 
 

@@ -1,2 +1,0 @@
-cdef extern from "pages.h" nogil:
-    void bbpe_pages_collapse(void *memory, size_t size)

@@ -1,0 +1,20 @@
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from bbpe.core.c_base cimport bbpe_status
+
+cdef extern from "tables/pretoken_table.h" nogil:
+    ctypedef struct bbpe_pretoken_entry:
+        uint64_t start, value
+        uint32_t length
+
+    ctypedef struct bbpe_pretoken_table:
+        bbpe_pretoken_entry *entries
+        size_t count
+        uint8_t *arena
+
+    bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self, uint64_t salt)
+    void bbpe_pretoken_table_free(bbpe_pretoken_table *self)
+    bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_pretoken_table *other)
+    bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *bytes, size_t n,
+        bbpe_pretoken_entry **entry)
+    const bbpe_pretoken_entry *bbpe_pretoken_table_find(const bbpe_pretoken_table *self, const uint8_t *bytes, size_t n)

@@ -1,0 +1,25 @@
+/* Words that threads share without a lock, read and written whole.
+ *
+ * `acquire` sees everything that was written before the `release` whose value it reads; `relaxed` promises only
+ * that a word is never torn. */
+#ifndef BBPE_BASE_ATOMIC_H
+#define BBPE_BASE_ATOMIC_H
+
+#include "base/common.h"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define BBPE_ATOMIC_LOAD(p) __atomic_load_n(p, __ATOMIC_RELAXED)
+#define BBPE_ATOMIC_STORE(p, value) __atomic_store_n(p, value, __ATOMIC_RELAXED)
+#define BBPE_ATOMIC_ACQUIRE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define BBPE_ATOMIC_RELEASE(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
+#define BBPE_ATOMIC_OR(p, value) __atomic_fetch_or(p, value, __ATOMIC_RELAXED)
+#define BBPE_ATOMIC_ADD(p, value) __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL)
+#define BBPE_ATOMIC_EXCHANGE(p, value) __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL)
+/* Set *p to `value` if it is *expected; else *expected becomes what it is. */
+#define BBPE_ATOMIC_SWAP(p, expected, value) \
+    __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+#else
+#error "atomic.h needs the atomic operations of this compiler"
+#endif
+
+#endif

@@ -1,0 +1,8 @@
+/* Pretokens to counts: what callers of this folder include. */
+#ifndef BBPE_COUNT_H
+#define BBPE_COUNT_H
+
+#include "count/sum.h"
+#include "count/table.h"
+
+#endif

@@ -1,0 +1,125 @@
+/* Blocks of pretokens: split, cut into pieces, looked up. */
+#include "encode/lookup_batch.h"
+
+/* Pieces after the last of which 16 bytes may be read. */
+BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *pieces,
+                                    uint32_t *ids) {
+    bbpe_lookup_batch *const batch = &state->desk.batch;
+    BBPE_ASSERT(pieces->count <= BBPE_LOOKUP_BATCH);
+    self->loops->fill(batch, &state->hot, pieces, pieces->has_3byte && self->has_wholes);
+    ids = self->loops->emit(batch, pieces->count, self, state, pieces->text, ids);
+    bbpe_encode_deferred(self, state);
+    return ids;
+}
+
+/* The last pieces of a text.  Pieces that begin within 15 bytes of its end, all of them short, are copied to where more
+ * may be read: of a text of 20 characters that is nearly all. */
+static BBPE_NOINLINE uint32_t *encode_last(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_pretokens pieces,
+                                           uint32_t *ids) {
+    uint8_t tail[32] = {0};
+    size_t tail_ends[15], begin = pieces.start;
+    const size_t count = pieces.count, n = pieces.n;
+    for (pieces.count = 0; pieces.count < count && (begin & ~BBPE_CUT_PART) + 16 <= n;) begin = pieces.ends[pieces.count++];
+    if (pieces.count > 0) ids = encode_inside(self, state, &pieces, ids);
+    const size_t left = count - pieces.count, from = begin & ~BBPE_CUT_PART;
+    if (left == 0) return ids;
+    BBPE_ASSERT(left <= 15 && n - from < 16);
+    memcpy(tail, pieces.text + from, n - from);
+    for (size_t i = 0; i < left; i++) tail_ends[i] = pieces.ends[pieces.count + i] - from;
+    const bbpe_pretokens rest = {tail, sizeof tail, begin & BBPE_CUT_PART, tail_ends, left, pieces.has_3byte};
+    return encode_inside(self, state, &rest, ids);
+}
+
+static uint32_t *encode_pieces(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *pieces,
+                               uint32_t *ids) {
+    if (pieces->count == 0 || (pieces->ends[pieces->count - 1] & ~BBPE_CUT_PART) + 16 <= pieces->n)
+        return encode_inside(self, state, pieces, ids);
+    return encode_last(self, state, *pieces, ids);
+}
+
+uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
+                                uint32_t *ids) {
+    if (!self->has_cuts || !block->has_3byte) return encode_pieces(self, state, block, ids);
+    size_t *const ends = state->desk.piece_ends;
+    const size_t part = self->has_wholes ? BBPE_CUT_PART : 0;
+    bbpe_cutting cutting = bbpe_cutting_of(block->text, block->n, block->start, block->ends, block->count);
+    bbpe_pretokens pieces = {block->text, block->n, block->start, ends, 0, true};
+    while ((pieces.count = self->cut(&self->cuts, &cutting, part, ends, BBPE_LOOKUP_BATCH)) > 0) {
+        ids = encode_pieces(self, state, &pieces, ids);
+        pieces.start = ends[pieces.count - 1];
+    }
+    return ids;
+}
+
+/* The next pretokens of a text, as many as a lookup batch takes. */
+static bbpe_pretokens split_next(const bbpe_encoder *self, const uint8_t *text, size_t start, size_t n, size_t *ends) {
+    bbpe_pretokens block = {text, n, start, ends, 0, false};
+    block.count = self->fill(&self->scheme, text, start, n, ends, BBPE_LOOKUP_BATCH, &block.has_3byte);
+    return block;
+}
+
+bbpe_status bbpe_encode_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                             uint32_t *ids, size_t *count) {
+    size_t *const ends = state->desk.ends, start = 0;
+    uint32_t *out = ids;
+    while (start < n && state->status == BBPE_OK) {
+        const bbpe_pretokens block = split_next(self, text, start, n, ends);
+        out = bbpe_encode_pretokens(self, state, &block, out);
+        start = ends[block.count - 1];
+    }
+    out = bbpe_miss_queue_flush(self, state, out);
+    *count = (size_t)(out - ids);
+    return state->status;
+}
+
+bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                   size_t limit, bool keeps, size_t *count) {
+    size_t *const ends = state->desk.ends, start = 0;
+    while (start < n && *count <= limit && state->status == BBPE_OK) {
+        const bbpe_pretokens block = split_next(self, text, start, n, ends);
+        const size_t end = ends[block.count - 1], kept = keeps ? *count : 0;
+        if (bbpe_encode_state_reserve(state, kept + (end - start)) != BBPE_OK) return state->status = BBPE_NO_MEMORY;
+        uint32_t *ids = state->loan.ids + kept;
+        uint32_t *out = bbpe_encode_pretokens(self, state, &block, ids);
+        *count += (size_t)(bbpe_miss_queue_flush(self, state, out) - ids);
+        start = end;
+    }
+    return state->status;
+}
+
+static bbpe_status encode_with_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                                       const int64_t *given, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
+                                       size_t *count) {
+    size_t start = 0, end = 0;
+    *count = 0;
+    for (size_t i = 0; i < pretokens && state->status == BBPE_OK; i++) {
+        size_t found = 0;
+        if (!bbpe_ends_next(given + i, n, &end)) return state->status = BBPE_CHANGED;
+        state->status = bbpe_bpe_merge_dropout(self->model.bpe, &state->work, text + start, end - start, dropout,
+                                               ids + *count, &found);
+        *count += bbpe_bpe_put_outputs(self->model.bpe, ids + *count, found);
+        start = end;
+    }
+    return state->status;
+}
+
+bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
+                              const int64_t *given, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
+                              size_t *count) {
+    size_t *const ends = state->desk.ends, start = 0, end = 0;
+    uint32_t *out = ids;
+    state->status = BBPE_OK;
+    if (dropout != NULL) return encode_with_dropout(self, state, text, n, given, pretokens, dropout, ids, count);
+    for (size_t i = 0; i < pretokens && state->status == BBPE_OK;) {
+        bbpe_pretokens block = {text, n, start, ends, 0, false};
+        for (; i < pretokens && block.count < BBPE_LOOKUP_BATCH; i++) {
+            if (!bbpe_ends_next(given + i, n, &end)) state->status = BBPE_CHANGED;
+            if (end != start) start = ends[block.count++] = end;
+        }
+        block.has_3byte = bbpe_utf8_has_3byte(text + block.start, start - block.start);
+        out = bbpe_encode_pretokens(self, state, &block, out);
+    }
+    out = bbpe_miss_queue_flush(self, state, out);
+    *count = (size_t)(out - ids);
+    return state->status;
+}

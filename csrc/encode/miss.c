@@ -1,0 +1,365 @@
+/* A piece whose ids are not in its primary slot.
+ *
+ *     bbpe_encode_miss
+ *       short: up to 15 bytes     a secondary entry | packed, in two entries, or deferred | the miss queue, or merged alone
+ *       long: up to 47 bytes      a slot | the shared cache | the miss queue up to 24 bytes, or its pieces one by one
+ *       longer                    its pieces one by one, or the model
+ *
+ * The miss queue keeps new pieces of BPE of up to 24 bytes until sixteen can be merged at once.  Each leaves a gap among the
+ * ids, as long as it has bytes; a full queue is merged, its ids fill the gaps, and the ids after a gap move up.  Ends of
+ * texts wait in the queue too, as the ids before them may still move. */
+#include "encode/lookup_batch.h"
+
+enum {
+    LEAST_BATCH = 8,   /* pieces that are worth a batch: sixteen short ones take 1.3 to 2.3 us, one alone 0.18 to 0.28 */
+    PROMOTE_EACH = 8,  /* hits elsewhere for one promotion: for each second one, English takes 9.9 instead of 9.5 ms */
+};
+
+const bbpe_cache_entry bbpe_lookup_batch_long = {{0, 0}, {0, 0, 0, 0}};
+
+/* -- by the model ------------------------------------------------------------------------------------------------ */
+
+static size_t merge_alone(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                          bool is_part, uint32_t *ids) {
+    const bbpe_bpe *model = self->model.bpe;
+    size_t count = 1;
+    if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids))
+        return 1;
+    const bool is_matched = self->match.is_exact && n > BBPE_CACHE_LONG;
+    if (!is_matched && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
+    const bbpe_status status =
+        is_matched ? bbpe_bpe_match_encode(&self->match, model, &state->work, bytes, n, ids, &count)
+                   : bbpe_bpe_merge_long(model, &state->work, bytes, n, 1, ids, &count);
+    if (BBPE_LIKELY(status == BBPE_OK)) return count;
+    state->status = status;
+    return 0;
+}
+
+static BBPE_NOINLINE size_t encode_by_other_model(const bbpe_encoder *self, bbpe_encode_state *state,
+                                                  const uint8_t *bytes, size_t n, uint32_t *ids) {
+    size_t count = 0;
+    const bbpe_status status = self->model.encode(self->model.self, &state->scratch, bytes, n, ids, &count);
+    if (BBPE_LIKELY(status == BBPE_OK)) return count;
+    state->status = status;
+    return 0;
+}
+
+/* Ids by the model, as they are written; returns how many. */
+static size_t encode_uncached(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                              bool is_part, uint32_t *ids) {
+    if (self->model.bpe == NULL) return encode_by_other_model(self, state, bytes, n, ids);
+    return bbpe_bpe_put_outputs(self->model.bpe, ids, merge_alone(self, state, bytes, n, is_part, ids));
+}
+
+/* A piece of many bytes or ids that no hot table has: the shared cache, then the model, whose ids the shared cache gets. */
+static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
+                            uint64_t hash, const uint8_t *bytes, size_t n, bool is_part, uint32_t *ids) {
+    bbpe_shared_cache *const shared = state->loan.shared;
+    const size_t found = shared != NULL ? bbpe_shared_cache_find(shared, key, hash, ids) : 0;
+    if (found) return found;
+    const size_t count = encode_uncached(self, state, bytes, n, is_part, ids);
+    if (shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
+        bbpe_shared_cache_add(shared, key, hash, ids, count);
+    return count;
+}
+
+/* Count a short piece that has entered the hot table.  Among the last ones, many that are one token make it worth having
+ * tokens before they come. */
+static void note_new(const bbpe_encoder *self, bbpe_encode_state *state, size_t ids) {
+    enum { SAMPLE = 1024, WORTH = 768 }; /* English has 0.9 of the first in the second, Russian 0.1 */
+    const bbpe_bpe *model = self->model.bpe;
+    state->new_tokens += ids == 1;
+    if (++state->kept % SAMPLE != 0) return;
+    if (model != NULL && model->output_starts == NULL && state->new_tokens >= WORTH) bbpe_encode_prefill(model, state);
+    state->new_tokens = 0;
+}
+
+/* -- deferred pieces --------------------------------------------------------------------------------------------- */
+
+/* Write as many ids as were left room for, and no more: other ids are after them. */
+static void encode_deferred_piece(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_deferred_piece *piece) {
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of_short(piece->key);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, piece->hash);
+    if (BBPE_LIKELY(slot != NULL)) {
+        bbpe_hot_cache_copy_long_ids(&state->hot, slot, piece->ids);
+        return;
+    }
+    uint32_t ids[BBPE_CACHE_LONG_IDS + BBPE_ENCODE_SLACK];
+    const bbpe_cache_piece text = bbpe_cache_piece_of(piece->key);
+    const size_t count = encode_shared(self, state, &key, piece->hash, text.bytes, text.n, text.is_part, ids);
+    if (count != piece->count) return; /* without memory, and the call fails */
+    bbpe_hot_cache_add_long(&state->hot, &key, piece->hash, ids, count);
+    memcpy(piece->ids, ids, count * sizeof *ids);
+}
+
+void bbpe_encode_deferred(const bbpe_encoder *self, bbpe_encode_state *state) {
+    for (size_t i = 0; i < state->deferred.count; i++) encode_deferred_piece(self, state, state->deferred.pieces + i);
+    state->deferred.count = 0;
+}
+
+/* A piece whose ids are in a slot: ask for that, leave room for the ids, and write them when more such pieces have come. */
+static uint32_t *defer(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry, uint32_t *ids) {
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of_short(entry->key);
+    const bbpe_deferred_piece piece = {entry->key, bbpe_cache_long_hash(&key), ids, entry->ids[0]};
+    bbpe_hot_cache_prefetch_long(&state->hot, piece.hash);
+    state->deferred.pieces[state->deferred.count++] = piece;
+    if (state->deferred.count == BBPE_DEFERRED_PIECES) bbpe_encode_deferred(self, state);
+    return ids + piece.count;
+}
+
+/* -- the miss queue: merging ------------------------------------------------------------------------------------- */
+
+/* Read the bytes of a piece; returns whether it is a part of a pretoken. */
+BBPE_INLINE bool read_piece(const bbpe_miss_queue *self, size_t number, bbpe_merge_batch_piece *to) {
+    const bbpe_missing_piece *piece = self->pieces + number;
+    if (BBPE_UNLIKELY(piece->entry == NULL)) {
+        *to = self->longs[number];
+        return false;
+    }
+    const bbpe_cache_piece text = bbpe_cache_piece_of(piece->key);
+    memcpy(to->bytes, text.bytes, sizeof text.bytes);
+    to->n = (uint8_t)text.n;
+    return text.is_part;
+}
+
+static void merge_one(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, bbpe_miss_ids *to) {
+    bbpe_merge_batch_piece piece;
+    const bool is_part = read_piece(&state->queue, number, &piece);
+    to->counts[number] = encode_uncached(self, state, piece.bytes, piece.n, is_part, to->ids[number]);
+}
+
+/* Pieces by their numbers, of nearly one length. */
+static void merge_batch(const bbpe_encoder *self, const bbpe_miss_queue *queue, const uint8_t *numbers, size_t count,
+                        bbpe_miss_ids *to) {
+    const bbpe_bpe *model = self->model.bpe;
+    bbpe_merge_batch_piece pieces[BBPE_MERGE_BATCH];
+    uint32_t *ids[BBPE_MERGE_BATCH];
+    size_t counts[BBPE_MERGE_BATCH];
+    BBPE_DEFINE(pieces);
+    for (size_t i = 0; i < count; i++) {
+        (void)read_piece(queue, numbers[i], pieces + i);
+        ids[i] = to->ids[numbers[i]];
+    }
+    self->merge_batch(model, pieces, count, ids, counts);
+    for (size_t i = 0; i < count; i++) to->counts[numbers[i]] = bbpe_bpe_put_outputs(model, ids[i], counts[i]);
+}
+
+/* Write the ids of pieces that are a token as a whole; the numbers of the others stay. */
+static size_t encode_wholes(const bbpe_encoder *self, const bbpe_miss_queue *queue, uint8_t *numbers, size_t count,
+                            bbpe_miss_ids *to) {
+    size_t others = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t number = numbers[i];
+        bbpe_merge_batch_piece piece;
+        const bool is_part = read_piece(queue, number, &piece);
+        if (is_part || !bbpe_bpe_find(self->model.bpe, piece.bytes, piece.n, false, to->ids[number]))
+            numbers[others++] = (uint8_t)number;
+        else
+            to->counts[number] = bbpe_bpe_put_outputs(self->model.bpe, to->ids[number], 1);
+    }
+    return others;
+}
+
+/* The numbers of the pieces, the shorter ones first. */
+static void sort_by_length(const bbpe_miss_queue *queue, uint8_t *numbers) {
+    size_t starts[BBPE_MERGE_BATCH_BYTES + 2] = {0};
+    for (size_t i = 0; i < queue->piece_count; i++) starts[bbpe_miss_queue_length(queue, i) + 1]++;
+    for (size_t n = 1; n <= BBPE_MERGE_BATCH_BYTES; n++) starts[n] += starts[n - 1];
+    for (size_t i = 0; i < queue->piece_count; i++) numbers[starts[bbpe_miss_queue_length(queue, i)]++] = (uint8_t)i;
+}
+
+static void encode_misses(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_miss_ids *to) {
+    uint8_t numbers[BBPE_MISS_QUEUE_PIECES];
+    size_t count = state->queue.piece_count;
+    sort_by_length(&state->queue, numbers);
+    if (self->has_wholes) count = encode_wholes(self, &state->queue, numbers, count, to);
+    for (size_t i = 0; i < count; i += BBPE_MERGE_BATCH) {
+        const size_t batch = count - i < BBPE_MERGE_BATCH ? count - i : BBPE_MERGE_BATCH;
+        if (batch >= LEAST_BATCH) {
+            merge_batch(self, &state->queue, numbers + i, batch, to);
+        } else {
+            for (size_t k = i; k < count; k++) merge_one(self, state, numbers[k], to);
+        }
+    }
+}
+
+static void remember(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, const uint32_t *ids, size_t count) {
+    const bbpe_missing_piece *piece = state->queue.pieces + number;
+    if (BBPE_LIKELY(piece->entry != NULL)) {
+        bbpe_hot_cache_fill(&state->hot, piece->entry, piece->key, ids, count);
+        note_new(self, state, count);
+        return;
+    }
+    const bbpe_merge_batch_piece *bytes = state->queue.longs + number;
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes->bytes, bytes->n, 0);
+    const uint64_t hash = bbpe_cache_long_hash(&key);
+    if (bbpe_hot_cache_find_long(&state->hot, &key, hash) != NULL) return; /* it has come twice */
+    bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    if (state->loan.shared != NULL && count <= BBPE_CACHE_LONG_IDS)
+        bbpe_shared_cache_add(state->loan.shared, &key, hash, ids, count);
+}
+
+uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end) {
+    bbpe_miss_queue *queue = &state->queue;
+    bbpe_miss_ids *const ids = &state->desk.miss_ids;
+    if (BBPE_LIKELY(queue->gap_count == 0)) return end;
+    bbpe_encode_deferred(self, state);
+    encode_misses(self, state, ids);
+    if (state->status == BBPE_OK) {
+        for (size_t i = 0; i < queue->piece_count; i++) remember(self, state, i, ids->ids[i], ids->counts[i]);
+        end = bbpe_miss_gaps_close(queue, ids, end, &state->text_ends);
+    }
+    queue->piece_count = queue->gap_count = 0;
+    return end;
+}
+
+/* -- the miss queue: entering ------------------------------------------------------------------------------------ */
+
+/* Leave a gap for a piece by its number, or note the end of a text. */
+static uint32_t *leave_gap(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, uint32_t *ids) {
+    bbpe_miss_queue *queue = &state->queue;
+    BBPE_ASSERT(queue->gap_count < BBPE_MISS_QUEUE_GAPS);
+    queue->gaps[queue->gap_count++] = (bbpe_miss_gap){ids, number};
+    queue->gaps_so_far++;
+    if (number != BBPE_MISS_QUEUE_TEXT_END) ids += bbpe_miss_queue_length(queue, number);
+    if (queue->piece_count < BBPE_MISS_QUEUE_PIECES && queue->gap_count < BBPE_MISS_QUEUE_GAPS) return ids;
+    return bbpe_miss_queue_flush(self, state, ids);
+}
+
+/* A new piece of 16 to BBPE_MERGE_BATCH_BYTES bytes, which may be a token as a whole. */
+static uint32_t *enqueue_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                              uint32_t *ids) {
+    bbpe_miss_queue *queue = &state->queue;
+    const size_t number = queue->piece_count++;
+    BBPE_ASSERT(number < BBPE_MISS_QUEUE_PIECES && n <= BBPE_MERGE_BATCH_BYTES);
+    queue->pieces[number] = (bbpe_missing_piece){{0, 0}, NULL}; /* no entry has this key */
+    memcpy(queue->longs[number].bytes, bytes, n);
+    queue->longs[number].n = (uint8_t)n;
+    return leave_gap(self, state, number, ids);
+}
+
+/* A short piece that the hot table does not have, and its entry there, or NULL when others have all that it may use. */
+static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_entry *entry,
+                            bbpe_cache_key key, uint32_t *ids) {
+    if (self->merge_batch != NULL) {
+        bbpe_miss_queue *queue = &state->queue;
+        const size_t number = queue->piece_count++;
+        BBPE_ASSERT(number < BBPE_MISS_QUEUE_PIECES);
+        queue->pieces[number].key = key;
+        queue->pieces[number].entry = bbpe_hot_cache_reserve(&state->hot, entry, key, (uint32_t)number);
+        return leave_gap(self, state, number, ids);
+    }
+    const bbpe_cache_piece piece = bbpe_cache_piece_of(key);
+    /* asking other threads first costs two of them 85 ms of CPU on 8 MB of English, merging it anew 62 */
+    const size_t count = encode_uncached(self, state, piece.bytes, piece.n, piece.is_part, ids);
+    if (BBPE_UNLIKELY(state->status != BBPE_OK)) return ids; /* without memory it has no ids */
+    bbpe_hot_cache_add(&state->hot, key, ids, count);
+    note_new(self, state, count);
+    return ids + count;
+}
+
+/* -- short pieces ------------------------------------------------------------------------------------------------ */
+
+/* Whether a piece waits that an entry is reserved for: a call that failed leaves its marks. */
+BBPE_INLINE bool is_waiting(const bbpe_miss_queue *self, const bbpe_cache_entry *entry) {
+    return entry->ids[0] < self->piece_count && bbpe_cache_entry_has(entry, self->pieces[entry->ids[0]].key);
+}
+
+/* A piece whose ids are not in its entry as they are. */
+static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
+                                           const bbpe_cache_entry *entry, uint32_t *ids) {
+    const unsigned marked = bbpe_cache_count(entry);
+    if (marked == BBPE_CACHE_RESERVED && is_waiting(&state->queue, entry))
+        return leave_gap(self, state, entry->ids[0], ids);
+    if (marked == BBPE_CACHE_TWO || marked == BBPE_CACHE_RESERVED) {
+        const size_t count = marked == BBPE_CACHE_TWO ? bbpe_hot_cache_copy_ids_of_two(&state->hot, entry, ids) : 0;
+        if (count > 0) return ids + count;
+        return encode_new(self, state, state->hot.entries + (entry - state->hot.entries), entry->key, ids);
+    }
+    if (marked != BBPE_CACHE_MANY) return ids + bbpe_cache_copy_packed_ids(entry, ids);
+    return defer(self, state, entry, ids);
+}
+
+/* A piece by its key, or the end of a text. */
+static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
+    if (BBPE_UNLIKELY(bbpe_cache_key_length(key) == 0)) {
+        if (state->queue.gap_count > 0) return leave_gap(self, state, BBPE_MISS_QUEUE_TEXT_END, ids);
+        return *state->text_ends++ = ids;
+    }
+    bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(&state->hot, key, bbpe_cache_hash(key));
+    if (found == NULL || found->key.hi == 0) return encode_new(self, state, found, key, ids);
+    ids = bbpe_cache_is_few(found) ? ids + bbpe_cache_copy_ids(found, ids) : encode_many(self, state, found, ids);
+    if (++state->secondary_hits % PROMOTE_EACH == 0 && bbpe_cache_entry_has(found, key))
+        bbpe_hot_cache_promote(&state->hot, found);
+    return ids;
+}
+
+/* -- long pieces and pretokens ----------------------------------------------------------------------------------- */
+
+/* A piece of 16 bytes or more that does not wait. */
+static uint32_t *encode_long_piece(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                                   bool is_part, uint32_t *ids) {
+    if (n > BBPE_CACHE_LONG) return ids + encode_uncached(self, state, bytes, n, is_part, ids);
+    const bbpe_cache_long_key key =
+        bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
+    const uint64_t hash = bbpe_cache_long_hash(&key);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+    if (slot != NULL) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
+    const size_t count = encode_shared(self, state, &key, hash, bytes, n, is_part, ids);
+    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    return ids + count;
+}
+
+static uint32_t *encode_piece(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                              bool is_part, uint32_t *ids) {
+    if (n > BBPE_CACHE_SHORT) return encode_long_piece(self, state, bytes, n, is_part, ids);
+    return encode_short(self, state, bbpe_cache_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0), ids);
+}
+
+/* A pretoken of any length and content: cut into pieces where it may be. */
+static uint32_t *encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                                 uint32_t *ids) {
+    size_t end = n;
+    for (size_t at = 0; at < n; at = end) {
+        if (self->has_cuts) end = bbpe_cut_piece(&self->cuts, bytes, at, n);
+        ids = encode_piece(self, state, bytes + at, end - at, end - at < n, ids);
+    }
+    return ids;
+}
+
+/* A pretoken of 16 to 47 bytes: looked up whole first. */
+static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
+                             uint64_t hash, uint32_t *ids) {
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+    if (slot != NULL) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
+    if (self->merge_batch != NULL && n <= BBPE_MERGE_BATCH_BYTES) {
+        bbpe_shared_cache *const shared = state->loan.shared;
+        const size_t found = shared != NULL ? bbpe_shared_cache_find(shared, &key, hash, ids) : 0;
+        if (found == 0) return enqueue_long(self, state, bytes, n, ids);
+        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, found);
+        return ids + found;
+    }
+    const uint64_t gaps = state->queue.gaps_so_far;
+    uint32_t *end = encode_pretoken(self, state, bytes, n, ids);
+    /* its ids are not known while a piece of it waits; if it was not cut, it is there by now */
+    const bool is_known = state->status == BBPE_OK && state->queue.gaps_so_far == gaps && end > ids;
+    bbpe_encode_deferred(self, state); /* pieces of it may be deferred, and its ids are read */
+    if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
+        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
+    return end;
+}
+
+BBPE_NOINLINE uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state,
+                                         const bbpe_lookup_batch *batch, size_t i, const uint8_t *text, uint32_t *ids) {
+    const bbpe_cache_key key = batch->keys[i];
+    const bbpe_cache_entry *primary = batch->primary[i];
+    if (primary != &bbpe_lookup_batch_long)
+        return bbpe_cache_entry_has(primary, key) ? encode_many(self, state, primary, ids)
+                                                  : encode_short(self, state, key, ids);
+    const uint8_t *bytes = text + (key.lo << 1 >> 7); /* without the flag */
+    const bool is_part = key.lo >> 63, is_longer = (key.lo & 63) > BBPE_CACHE_LONG;
+    const size_t n = is_longer ? key.hi : key.lo & 63;
+    if (is_part) return encode_piece(self, state, bytes, n, true, ids);
+    return is_longer ? encode_pretoken(self, state, bytes, n, ids) : encode_long(self, state, bytes, n, key.hi, ids);
+}

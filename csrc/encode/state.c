@@ -1,0 +1,136 @@
+/* Encoders, and the states that calls borrow. */
+#include "encode/lookup_batch.h"
+
+enum {
+    MOST_ROUNDED = 1 << 24,  /* ids, 64 MiB */
+    HEAP_TOP_GUARD = 1 << 15 /* bytes: an allocator rarely has so many among what was freed */
+};
+
+_Static_assert(offsetof(bbpe_encode_state, loan) == 0, "the owner's fields come first");
+
+bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
+                              bbpe_split_fill fill) {
+    memset(self, 0, sizeof *self);
+    self->model = *model;
+    self->fill = fill;
+    if (scheme != NULL) self->scheme = *scheme;
+    self->has_wholes = model->bpe != NULL && model->bpe->whole_pretokens && model->bpe->unmade_count > 0;
+    self->has_cuts = model->tokens != NULL;
+    if (model->bpe != NULL) self->merge_batch = bbpe_merge_batch_select();
+    bbpe_status status = BBPE_OK;
+    self->loops = bbpe_lookup_batch_select();
+    self->cut = bbpe_cut_pieces_select();
+    /* what may be a token as a whole is not cut */
+    if (self->has_cuts)
+        status = bbpe_cut_points_init(&self->cuts, model->tokens, self->has_wholes ? 0 : model->joining);
+    /* 16 ms for 100,000 tokens: made only when long pieces come, it would add half to the first 8 MB of Chinese */
+    if (status == BBPE_OK && model->bpe != NULL) status = bbpe_bpe_match_init(&self->match, model->bpe);
+    if (status == BBPE_TOO_LARGE) return BBPE_OK;
+    if (status != BBPE_OK) bbpe_encoder_free(self);
+    return status;
+}
+
+void bbpe_encoder_free(bbpe_encoder *self) {
+    bbpe_bpe_match_free(&self->match);
+    bbpe_cut_points_free(&self->cuts);
+    memset(self, 0, sizeof *self);
+}
+
+bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme,
+                             bbpe_split_fill fill) {
+    *self = bbpe_memory_zeroed(1, sizeof **self);
+    if (*self == NULL) return BBPE_NO_MEMORY;
+    const bbpe_status status = bbpe_encoder_init(*self, model, scheme, fill);
+    if (status == BBPE_OK) return BBPE_OK;
+    bbpe_memory_free(*self);
+    *self = NULL;
+    return status;
+}
+
+void bbpe_encoder_delete(bbpe_encoder *self) {
+    if (self == NULL) return;
+    bbpe_encoder_free(self);
+    bbpe_memory_free(self);
+}
+
+/* All but the desk, whose content is always written before it is read. */
+static void clear(bbpe_encode_state *self) {
+    memset(self, 0, offsetof(bbpe_encode_state, desk));
+}
+
+void bbpe_encode_state_init(bbpe_encode_state *self) {
+    clear(self);
+    bbpe_hot_cache_use(&self->hot, self->first_entries, BBPE_ENCODE_FIRST_ENTRIES, self->first_slots,
+                       BBPE_ENCODE_FIRST_SLOTS);
+}
+
+void bbpe_encode_state_free(bbpe_encode_state *self) {
+    if (self->is_grown) bbpe_hot_cache_free(&self->hot);
+    if (self->loan.shared != NULL) bbpe_shared_cache_drop(self->loan.shared);
+    bbpe_bpe_work_free(&self->work);
+    bbpe_model_scratch_free(&self->scratch);
+    bbpe_memory_free(self->window);
+    bbpe_memory_free(self->loan.ids);
+    bbpe_memory_free(self->heap_top_guard);
+    bbpe_reusable_buffer_close(&self->loan.out_of_order);
+    clear(self);
+}
+
+bbpe_encode_state *bbpe_encode_state_new(void) {
+    bbpe_encode_state *self = bbpe_memory_table(1, sizeof *self);
+    if (self != NULL) bbpe_encode_state_init(self);
+    return self;
+}
+
+void bbpe_encode_state_delete(bbpe_encode_state *self) {
+    bbpe_encode_state_free(self);
+    bbpe_memory_table_free(self);
+}
+
+bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self) {
+    return &self->loan;
+}
+
+bbpe_encode_tables bbpe_encode_state_tables(const bbpe_encode_state *self) {
+    return (bbpe_encode_tables){self->hot.entry_count, self->hot.slot_mask + 1, self->hot.slots_taken, self->kept,
+                                self->is_grown};
+}
+
+bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {
+    bbpe_hot_cache hot;
+    if (self->is_grown && entries == self->hot.entry_count) return bbpe_hot_cache_grow_slots(&self->hot, slots);
+    if (bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return false;
+    bbpe_hot_cache_copy(&hot, &self->hot);
+    if (self->is_grown) bbpe_hot_cache_free(&self->hot);
+    self->hot = hot;
+    self->kept = 0;
+    return self->is_grown = true;
+}
+
+/* An allocator may return to the system the free memory at the top of its heap when lists are dropped, and to get it again
+ * takes 16 of 46 ms for 8 MB of multilingual text: a block after the lists keeps it. */
+void bbpe_encode_state_guard_heap_top(bbpe_encode_state *self, bool guards) {
+    void *const before = self->heap_top_guard;
+    self->heap_top_guard = guards ? bbpe_memory_new(HEAP_TOP_GUARD, 1) : NULL; /* without memory there is none */
+    bbpe_memory_free(before);
+}
+
+bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count) {
+    size_t capacity = 1024;
+    if (count > SIZE_MAX - BBPE_ENCODE_SLACK) return BBPE_TOO_LARGE;
+    /* parts of a text are of nearly one size: none has to move the ids of the last one, which nobody asks for; a text
+     * of gigabytes takes no more address space than it needs */
+    while (capacity < count + BBPE_ENCODE_SLACK && capacity < MOST_ROUNDED) capacity *= 2;
+    if (capacity < count + BBPE_ENCODE_SLACK) capacity = count + BBPE_ENCODE_SLACK;
+    uint32_t *ids = bbpe_memory_reserve(self->loan.ids, &self->ids_capacity, capacity, sizeof *ids);
+    if (ids == NULL) return BBPE_NO_MEMORY;
+    self->loan.ids = ids;
+    return BBPE_OK;
+}
+
+bool bbpe_encode_state_window(bbpe_encode_state *self, size_t bytes) {
+    uint8_t *window = bbpe_memory_reserve(self->window, &self->window_capacity, bytes, 1);
+    if (window == NULL) self->status = BBPE_NO_MEMORY;
+    else self->window = window;
+    return window != NULL;
+}

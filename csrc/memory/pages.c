@@ -1,0 +1,123 @@
+#if defined(__linux__)
+#define _GNU_SOURCE /* madvise */
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include <stdlib.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include "memory/pages.h"
+
+#if defined(__linux__)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* since Linux 6.1; others refuse it */
+#endif
+
+size_t bbpe_pages_size(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void *mapped(void *at, size_t size, int access, int flags) {
+    void *memory = mmap(at, size, access, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void *bbpe_pages_new(size_t size) {
+    return mapped(NULL, size, PROT_READ | PROT_WRITE, 0);
+}
+
+void *bbpe_pages_reserve(size_t size) {
+    return mapped(NULL, size, PROT_NONE, MAP_NORESERVE);
+}
+
+bool bbpe_pages_commit(void *memory, size_t size) {
+    return mprotect(memory, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+void bbpe_pages_decommit(void *memory, size_t size) {
+    (void)mapped(memory, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED);
+}
+
+void bbpe_pages_free(void *memory, size_t size) {
+    (void)munmap(memory, size);
+}
+
+void bbpe_pages_empty(void *memory, size_t size) {
+    (void)madvise(memory, size, MADV_DONTNEED);
+}
+#else
+size_t bbpe_pages_size(void) {
+    return 4096;
+}
+
+void *bbpe_pages_new(size_t size) {
+    (void)size;
+    return NULL;
+}
+
+void *bbpe_pages_reserve(size_t size) {
+    (void)size;
+    return NULL;
+}
+
+bool bbpe_pages_commit(void *memory, size_t size) {
+    (void)memory;
+    (void)size;
+    return true;
+}
+
+void bbpe_pages_decommit(void *memory, size_t size) {
+    (void)memory;
+    (void)size;
+}
+
+void bbpe_pages_free(void *memory, size_t size) {
+    (void)memory;
+    (void)size;
+}
+
+void bbpe_pages_empty(void *memory, size_t size) {
+    (void)memory;
+    (void)size;
+}
+#endif
+
+void bbpe_pages_expect(void *memory, size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const size_t page = bbpe_pages_size(), skip = (page - (uintptr_t)memory % page) % page;
+    if (size >= BBPE_PAGES_HUGE) (void)madvise((uint8_t *)memory + skip, (size - skip) / page * page, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
+void bbpe_pages_collapse(void *memory, size_t size) {
+#if defined(__linux__)
+    const uintptr_t start = (uintptr_t)memory, skip = (BBPE_PAGES_HUGE - start % BBPE_PAGES_HUGE) % BBPE_PAGES_HUGE;
+    if (size < skip + BBPE_PAGES_HUGE) return;
+    volatile uint8_t *const first = (uint8_t *)memory + skip;
+    const size_t whole = (size - skip) / BBPE_PAGES_HUGE * BBPE_PAGES_HUGE;
+    /* what was never touched has nothing to be collapsed */
+    for (size_t i = 0; i < whole; i += BBPE_PAGES_HUGE) first[i] = 0;
+    (void)madvise((uint8_t *)memory + skip, whole, MADV_COLLAPSE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
+void bbpe_pages_touch(void *memory, size_t size) {
+    const size_t page = bbpe_pages_size();
+    volatile uint8_t *bytes = memory;
+    for (size_t i = 0; i < size; i += page) bytes[i] = 0;
+}
+
+void bbpe_pages_trim(void) {
+#if defined(__GLIBC__)
+    (void)malloc_trim(0);
+#endif
+}

@@ -1,0 +1,11 @@
+#include "models/bpe/merge_batch.h"
+
+#include "simd/cpu_level.h"
+
+bbpe_merge_batch bbpe_merge_batch_select(void) {
+#ifdef BBPE_HAS_X86
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return bbpe_merge_batch_avx512;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_merge_batch_avx2;
+#endif
+    return NULL;
+}

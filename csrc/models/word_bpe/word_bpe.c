@@ -1,0 +1,202 @@
+#include "models/word_bpe/word_bpe.h"
+
+#include "models/normalise/bert.h"
+#include "memory/memory.h"
+#include "split/split.h"
+
+enum { POINTS = 0x110000 };
+
+bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bool has_symbols) {
+    memset(self, 0, sizeof *self);
+    self->bpe = bpe;
+    bbpe_status status = bbpe_cut_points_init(&self->cuts, &bpe->tokens, BBPE_BPE_MADE);
+    if (status == BBPE_OK && has_symbols) {
+        self->symbols = bbpe_memory_zeroed(POINTS, 1);
+        if (self->symbols == NULL) status = BBPE_NO_MEMORY;
+    }
+    if (status != BBPE_OK) bbpe_word_bpe_free(self);
+    return status;
+}
+
+void bbpe_word_bpe_free(bbpe_word_bpe *self) {
+    bbpe_cut_points_free(&self->cuts);
+    bbpe_memory_free(self->symbols);
+    memset(self, 0, sizeof *self);
+}
+
+/* -- a word as the symbols that it begins as ---------------------------------------------------------------- */
+
+/* A word, as far as it is written. */
+typedef struct {
+    const uint8_t *bytes;
+    size_t n, at;
+    bool after_unknown;
+} reader;
+
+/* The character at `at`, and where it ends. */
+typedef struct {
+    size_t next;
+    bool is_first, is_last, is_known;
+} symbol;
+
+static symbol look(const bbpe_word_bpe *self, const reader *word, size_t at) {
+    symbol s;
+    const uint32_t c = bbpe_utf8_decode(word->bytes, at, word->n, &s.next);
+    s.is_first = self->begins && at == 0;
+    s.is_last = self->ends && s.next == word->n;
+    const unsigned place = (s.is_first ? BBPE_WORD_BPE_FIRST : 0) | (s.is_last ? BBPE_WORD_BPE_LAST : 0);
+    s.is_known = self->symbols == NULL || (c != BBPE_UTF8_INVALID && (self->symbols[c] >> place & 1));
+    return s;
+}
+
+/* Whether a word may be parted before a symbol: nothing merges across. */
+static bool is_border(const bbpe_word_bpe *self, const reader *word, size_t before, symbol right) {
+    const unsigned lengths[2] = {(unsigned)(word->at - before), (unsigned)(right.next - word->at)};
+    bbpe_character characters[2] = {{0, lengths[0]}, {0, lengths[1]}};
+    if (word->after_unknown || !right.is_known) return true;
+    if (lengths[0] + lengths[1] == 2) return false;
+    /* what is no UTF-8 may be parts of one character to the model */
+    if (bbpe_character_length(word->bytes[before]) != lengths[0]
+        || bbpe_character_length(word->bytes[word->at]) != lengths[1])
+        return false;
+    memcpy(&characters[0].bytes, word->bytes + before, lengths[0]);
+    memcpy(&characters[1].bytes, word->bytes + word->at, lengths[1]);
+    return bbpe_cut_points_between(&self->cuts, characters[0], characters[1]);
+}
+
+/* Write the next part of a word, or with `is_whole` all of it, and return its bytes: 0 at the end, and for what is
+ * unknown after what is and becomes one with it. */
+static size_t put_part(const bbpe_word_bpe *self, reader *word, bool is_whole, uint8_t *out) {
+    size_t n = 0, before = 0;
+    for (bool has_before = false; word->at < word->n; has_before = true) {
+        const symbol s = look(self, word, word->at);
+        if (!is_whole && has_before && is_border(self, word, before, s)) break;
+        if (s.is_known) {
+            if (s.is_first) out[n++] = BBPE_WORD_BPE_BEGIN;
+            memcpy(out + n, word->bytes + word->at, s.next - word->at);
+            n += s.next - word->at;
+            if (s.is_last) out[n++] = BBPE_WORD_BPE_END;
+        } else if (!(self->fuses && word->after_unknown)) {
+            out[n++] = BBPE_WORD_BPE_UNKNOWN;
+        }
+        word->after_unknown = !s.is_known;
+        before = word->at;
+        word->at = s.next;
+    }
+    return n;
+}
+
+/* -- the words of a pretoken -------------------------------------------------------------------------------- */
+
+/* Whether text[i..n) begins with a text in lower case, in any case: folding takes U+017F for an s. */
+static bool begins_folded(const uint8_t *text, size_t i, size_t n, const char *lower, size_t *end) {
+    for (; *lower; lower++, i++) {
+        if (*lower == 's' && n - i >= 2 && text[i] == 0xC5 && text[i + 1] == 0xBF) i++;
+        else if (i == n || (text[i] != (uint8_t)*lower && (text[i] < 'A' || text[i] > 'Z' || (text[i] | 0x20) != (uint8_t)*lower)))
+            return false;
+    }
+    *end = i;
+    return true;
+}
+
+/* U+0345, which no class of a regex that ignores case has: it folds to a letter, and is none. */
+static bool is_gap(const uint8_t *text, size_t i, size_t n) {
+    return n - i >= 2 && text[i] == 0xCD && text[i + 1] == 0x85;
+}
+
+/* The end of what CLIP's pattern takes at text[i], in which there is no white space. */
+static size_t clip_end(const uint8_t *text, size_t i, size_t n) {
+    const bbpe_view view = {text, n, i, BBPE_SET_ALL, false};
+    const uint32_t others = BBPE_SET_ALL & ~(BBPE_SET_S | BBPE_SET_L | BBPE_SET_N);
+    size_t end;
+    if (text[i] == '<'
+        && (begins_folded(text, i, n, "<|startoftext|>", &end) || begins_folded(text, i, n, "<|endoftext|>", &end)))
+        return end;
+    end = bbpe_split_contraction(text, i, n, true);
+    if (end > i) return end;
+    const uint32_t set = bbpe_uclass_at(text, i, n, &end);
+    if (set & BBPE_SET_L) return bbpe_split_run(view, i, BBPE_SET_L, 0);
+    if (!(set & others)) return end;
+    for (size_t next; end < n && !is_gap(text, end, n) && (bbpe_uclass_at(text, end, n, &next) & others); end = next) continue;
+    return end;
+}
+
+/* The words of a pretoken on their way: `number` of its parts were begun, the last one is read up to `start`. */
+typedef struct {
+    bbpe_bert_words words;
+    size_t number, start, stop;
+} pretoken;
+
+static bbpe_status open_pretoken(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
+                                 size_t more, pretoken *text, void **memory) {
+    const size_t rows = self->has_rules ? n : 1, size = self->has_rules ? BBPE_BERT_GROWTH * n : 0;
+    memset(text, 0, sizeof *text);
+    if (n > SIZE_MAX / 64) return BBPE_TOO_LARGE;
+    text->words.ends = bbpe_model_scratch_reserve(scratch, rows * sizeof *text->words.ends + more + size, 1);
+    if (text->words.ends == NULL) return BBPE_NO_MEMORY;
+    *memory = text->words.ends + rows;
+    text->words.bytes = (uint8_t *)*memory + more;
+    if (self->has_rules) {
+        bbpe_bert_split(self->rules, bytes, n, &text->words);
+    } else {
+        text->words.ends[0] = n;
+        text->words.count = 1;
+    }
+    return BBPE_OK;
+}
+
+/* The next word, whose bytes begin at `bytes` where there are no rules. */
+static bool next_word(const bbpe_word_bpe *self, pretoken *text, const uint8_t *bytes, reader *word) {
+    const uint8_t *all = self->has_rules ? text->words.bytes : bytes;
+    for (;;) {
+        while (self->is_clip && text->start < text->stop && is_gap(all, text->start, text->stop)) text->start += 2;
+        if (text->start < text->stop) break;
+        if (text->number == text->words.count) return false;
+        text->stop = text->words.ends[text->number++];
+    }
+    const size_t end = self->is_clip ? clip_end(all, text->start, text->stop) : text->stop;
+    *word = (reader){all + text->start, end - text->start, 0, false};
+    text->start = end;
+    return true;
+}
+
+bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
+                                 uint32_t *ids, size_t *count) {
+    const bbpe_word_bpe *self = model;
+    const size_t room = bbpe_word_bpe_bound(n);
+    pretoken text;
+    reader word;
+    void *memory;
+    *count = 0;
+    bbpe_status status = open_pretoken(self, scratch, bytes, n, room * (sizeof *ids + 1), &text, &memory);
+    uint32_t *found = memory;
+    uint8_t *part = (uint8_t *)(found + room);
+    while (status == BBPE_OK && next_word(self, &text, bytes, &word)) {
+        while (status == BBPE_OK && word.at < word.n) {
+            const size_t length = put_part(self, &word, false, part);
+            size_t made = 0;
+            if (length == 0) continue;
+            if (length <= BBPE_BPE_SHORT) made = bbpe_bpe_merge_short(self->bpe, part, length, 1, found);
+            else status = bbpe_bpe_merge_long(self->bpe, &scratch->work, part, length, 1, found, &made);
+            if (made > n - *count) return BBPE_TOO_LARGE;
+            for (size_t i = 0; i < made; i++) ids[(*count)++] = self->bpe->outputs[self->bpe->output_starts[found[i]]];
+        }
+    }
+    return status;
+}
+
+bbpe_status bbpe_word_bpe_mark(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
+                               uint8_t *out, size_t *ends, size_t *count) {
+    pretoken text;
+    reader word;
+    void *memory;
+    size_t used = 0;
+    *count = 0;
+    const bbpe_status status = open_pretoken(self, scratch, bytes, n, 0, &text, &memory);
+    if (status != BBPE_OK) return status;
+    while (next_word(self, &text, bytes, &word)) {
+        used += put_part(self, &word, true, out + used);
+        ends[(*count)++] = used;
+    }
+    return BBPE_OK;
+}

@@ -1,0 +1,122 @@
+/* The keys of a table, all of them once: what is broken is found, and the characters that keys may begin at. */
+#include "pipeline/charsmap.h"
+
+#include "memory/memory.h"
+#include "base/utf8.h"
+
+enum { MOST_STEPS = 2000000, MOST_UNITS = 1 << 30 }; /* a table of NFKC has 225,000 keys */
+
+/* Of each place of children, which units have it; the texts that are UTF-8 up to their ends. */
+typedef struct {
+    bbpe_charsmap *map;
+    uint32_t *first, *units; /* those of place p are units[first[p]..first[p + 1]) */
+    size_t places;
+    uint8_t *is_text;
+} keys;
+
+/* A node on the way: its children's place and the unit of the one that is next. */
+typedef struct {
+    size_t place;
+    uint32_t next;
+} level;
+
+/* A unit's label, which is at its parent's place ^ this; 0 for one that is no child. */
+static uint32_t label_of(const bbpe_charsmap *self, size_t i) {
+    const uint32_t unit = bbpe_charsmap_unit(self, i);
+    return unit >> 31 ? 0 : unit & 0xFF;
+}
+
+/* Order units by the place of their parents. */
+static bbpe_status list_children(keys *self) {
+    const size_t count = self->map->unit_count;
+    self->places = (count | 0xFF) + 1;
+    self->first = bbpe_memory_zeroed(self->places + 2, sizeof *self->first);
+    self->units = bbpe_memory_new(count, sizeof *self->units);
+    if (self->first == NULL || self->units == NULL) return BBPE_NO_MEMORY;
+    uint32_t *ends = self->first + 1; /* first of the next place, once all are counted */
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t label = label_of(self->map, i);
+        if (label) ends[(i ^ label) + 1]++;
+    }
+    for (size_t place = 1; place <= self->places; place++) ends[place] += ends[place - 1];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t label = label_of(self->map, i);
+        if (label) self->units[ends[i ^ label]++] = (uint32_t)i;
+    }
+    return BBPE_OK;
+}
+
+/* From the last text to the first, so that none is read twice. */
+static bbpe_status check_texts(keys *self) {
+    const bbpe_charsmap *map = self->map;
+    self->is_text = bbpe_memory_zeroed(map->texts_end + 1, 1);
+    if (self->is_text == NULL) return BBPE_NO_MEMORY;
+    for (size_t i = map->texts_end, next; i-- > 0;) {
+        const bool is_valid = bbpe_utf8_decode(map->texts, i, map->texts_end, &next) != BBPE_UTF8_INVALID;
+        self->is_text[i] = map->texts[i] == 0 || (is_valid && self->is_text[next]);
+    }
+    return BBPE_OK;
+}
+
+/* Mark a key of one character, or the second one of others; false if it is no UTF-8. */
+static bool mark_key(bbpe_charsmap *map, const uint8_t *key, size_t n) {
+    size_t count = 0;
+    uint32_t marked = 0;
+    for (size_t i = 0, next; i < n; i = next, count++) {
+        const uint32_t c = bbpe_utf8_decode(key, i, n, &next);
+        if (c == BBPE_UTF8_INVALID) return false;
+        if (count < 2) marked = c;
+    }
+    bbpe_charsmap_mark(map, marked);
+    return true;
+}
+
+/* A key that ends where its value stands at a place. */
+static bool take_key(const keys *self, const uint8_t *key, size_t n, size_t place) {
+    if (place >= self->map->unit_count) return false;
+    const size_t text = bbpe_charsmap_unit(self->map, place) & 0x7FFFFFFF;
+    return text < self->map->texts_end && self->is_text[text] && mark_key(self->map, key, n);
+}
+
+static uint32_t first_child(const keys *self, size_t place) {
+    return place < self->places ? self->first[place] : 0;
+}
+
+static uint32_t end_of_children(const keys *self, size_t place) {
+    return place < self->places ? self->first[place + 1] : 0;
+}
+
+static bool walk(const keys *self) {
+    level levels[BBPE_CHARSMAP_LONGEST_KEY + 1];
+    uint8_t key[BBPE_CHARSMAP_LONGEST_KEY];
+    size_t depth = 0, steps = 0;
+    levels[0] = (level){self->map->root, first_child(self, self->map->root)};
+    for (;;) {
+        level *at = levels + depth;
+        if (at->next == end_of_children(self, at->place)) {
+            if (depth-- == 0) return true;
+            continue;
+        }
+        if (++steps > MOST_STEPS) return false;
+        const uint32_t i = self->units[at->next++], unit = bbpe_charsmap_unit(self->map, i);
+        const size_t place = i ^ bbpe_charsmap_offset(unit);
+        key[depth] = (uint8_t)unit;
+        if ((unit >> 8 & 1) && !take_key(self, key, depth + 1, place)) return false;
+        if (depth + 1 == BBPE_CHARSMAP_LONGEST_KEY) continue;
+        levels[++depth] = (level){place, first_child(self, place)};
+    }
+}
+
+bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken) {
+    keys all = {self, NULL, NULL, 0, NULL};
+    *is_broken = false;
+    if (self->unit_count == 0) return BBPE_OK;
+    if (self->unit_count > MOST_UNITS) return BBPE_TOO_LARGE;
+    bbpe_status status = list_children(&all);
+    if (status == BBPE_OK) status = check_texts(&all);
+    if (status == BBPE_OK) *is_broken = !walk(&all);
+    bbpe_memory_free(all.first);
+    bbpe_memory_free(all.units);
+    bbpe_memory_free(all.is_text);
+    return status;
+}

@@ -1,0 +1,7 @@
+/* The steps around the model: what callers of this folder include. */
+#ifndef BBPE_PIPELINE_H
+#define BBPE_PIPELINE_H
+
+#include "pipeline/charsmap.h"
+
+#endif

@@ -1,0 +1,11 @@
+/* Texts as bytes and characters: what callers of this folder include. */
+#ifndef BBPE_TEXT_H
+#define BBPE_TEXT_H
+
+#include "base/utf8.h"
+#include "text/base64.h"
+#include "text/offsets.h"
+#include "text/transcode.h"
+#include "text/uclass.h"
+
+#endif

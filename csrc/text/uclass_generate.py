@@ -1,0 +1,92 @@
+"""Write uclass_table.h: the class of every code point, as a two-stage table.
+
+Run `python csrc/text/uclass_generate.py > csrc/text/uclass_table.h` with `unicodedata2==16.*` and `regex`
+installed.  General categories come from unicodedata2 (Unicode 16, the version that HF tokenizers
+0.23 and tiktoken 0.14 classify with), the Han script from `regex`, limited to what Unicode 16 assigns.
+"""
+
+from __future__ import annotations
+
+import regex
+import unicodedata2
+
+BLOCK = 128
+#: those that a pattern mostly treats alike side by side, so that a block's are told from others by one comparison
+CLASSES = (
+    "UPPER LOWER CASELESS HAN_LETTER HAN_RARE KANA_LETTER MARK HAN_MARK KANA_MARK "
+    "PUNCT OTHER HAN_SYMBOL KANA_SYMBOL KANA_OTHER NUMBER HAN_NUMBER SPACE NEWLINE BLANK"
+).split()
+INDEX = {name: index for index, name in enumerate(CLASSES)}
+#: Unicode's White_Space property; it is what `\s` means in every regex engine of the field.
+WHITE_SPACE = {*range(9, 14), *range(0x2000, 0x200B), *map(ord, "\x20\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000")}
+HAN = regex.compile(r"\p{Han}")
+
+
+# General categories to the classes of ordinary characters, of Han, and of the kana blocks.
+ORDINARY = {"Lu": "UPPER", "Lt": "UPPER", "Ll": "LOWER", "L": "CASELESS", "M": "MARK", "N": "NUMBER"}
+ORDINARY |= {"P": "PUNCT", "S": "PUNCT", "C": "OTHER"}
+OF_HAN = {"L": "HAN_RARE", "M": "HAN_MARK", "N": "HAN_NUMBER", "P": "HAN_SYMBOL", "S": "HAN_SYMBOL"}
+OF_KANA = {"L": "KANA_LETTER", "M": "KANA_MARK", "P": "KANA_SYMBOL", "S": "KANA_SYMBOL", "C": "KANA_OTHER"}
+
+
+def classify(point: int) -> str:
+    """Return the name of the class of one code point."""
+    if point in (0x0A, 0x0D):
+        return "NEWLINE"
+    if point == 0x20:
+        return "SPACE"
+    if point in WHITE_SPACE:
+        return "BLANK"
+    category = unicodedata2.category(chr(point))
+    if 0x4E00 <= point <= 0x9FA5:  # with kana what DeepSeek's pattern cuts off
+        return "HAN_LETTER"
+    if 0x3040 <= point <= 0x30FF:
+        return OF_KANA[category[0]]
+    if category != "Cn" and HAN.match(chr(point)):
+        return OF_HAN[category[0]]
+    return ORDINARY.get(category) or ORDINARY[category[0]]
+
+
+def rows(values: list[int]) -> str:
+    """Format numbers as the body of a C array, 32 to a line."""
+    lines = (values[i : i + 32] for i in range(0, len(values), 32))
+    return "\n".join("    " + ",".join(map(str, line)) + "," for line in lines)
+
+
+def table() -> str:
+    """Return the whole header."""
+    blocks: dict[tuple[int, ...], int] = {}
+    stage_1 = []
+    for start in range(0, 0x110000, BLOCK):
+        block = tuple(INDEX[classify(point)] for point in range(start, start + BLOCK))
+        stage_1.append(blocks.setdefault(block, len(blocks)))
+    stage_2 = [value for block in blocks for value in block]
+    if len(blocks) > 256:
+        raise SystemExit(f"{len(blocks)} distinct blocks do not fit a byte")
+    if stage_1[0] != 0:
+        raise SystemExit("the first block must be ASCII's, which is read without the first stage")
+    defines = "\n".join(f"#define BBPE_CLASS_{name} {INDEX[name]}" for name in CLASSES)
+    return f"""/* The class of every code point, in two stages of {BLOCK} code points a block.
+ * python csrc/text/uclass_generate.py > csrc/text/uclass_table.h   (unicodedata2 {unicodedata2.unidata_version}) */
+#ifndef BBPE_UCLASS_TABLE_H
+#define BBPE_UCLASS_TABLE_H
+
+#include <stdint.h>
+
+#define BBPE_UNICODE_VERSION "{unicodedata2.unidata_version}"
+#define BBPE_UCLASS_BLOCK {BLOCK}
+{defines}
+
+static const uint8_t bbpe_uclass_block[{len(stage_1)}] = {{
+{rows(stage_1)}
+}};
+
+static const uint8_t bbpe_uclass_value[{len(stage_2)}] = {{
+{rows(stage_2)}
+}};
+
+#endif"""
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,91 @@
+#include "threads/monitor.h"
+
+#include "base/atomic.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#define PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define PAUSE() __asm__ volatile("yield")
+#else
+#define PAUSE() ((void)0)
+#endif
+
+enum { LOOKS = 2000 }; /* each with a pause of 10 to 50 ns: as long as to be woken takes, 30 to 100 us */
+
+#if defined(_WIN32)
+bool bbpe_monitor_init(bbpe_monitor *self) {
+    InitializeSRWLock(&self->mutex);
+    InitializeConditionVariable(&self->changed);
+    self->changes = self->sleepers = 0;
+    return true;
+}
+
+void bbpe_monitor_free(bbpe_monitor *self) {
+    (void)self;
+}
+
+void bbpe_monitor_lock(bbpe_monitor *self) {
+    AcquireSRWLockExclusive(&self->mutex);
+}
+
+void bbpe_monitor_unlock(bbpe_monitor *self) {
+    ReleaseSRWLockExclusive(&self->mutex);
+}
+
+static void sleep_until_woken(bbpe_monitor *self) {
+    (void)SleepConditionVariableSRW(&self->changed, &self->mutex, INFINITE, 0);
+}
+
+static void wake_all(bbpe_monitor *self) {
+    WakeAllConditionVariable(&self->changed);
+}
+#else
+bool bbpe_monitor_init(bbpe_monitor *self) {
+    self->changes = self->sleepers = 0;
+    if (pthread_mutex_init(&self->mutex, NULL) != 0) return false;
+    if (pthread_cond_init(&self->changed, NULL) == 0) return true;
+    (void)pthread_mutex_destroy(&self->mutex);
+    return false;
+}
+
+void bbpe_monitor_free(bbpe_monitor *self) {
+    (void)pthread_cond_destroy(&self->changed);
+    (void)pthread_mutex_destroy(&self->mutex);
+}
+
+void bbpe_monitor_lock(bbpe_monitor *self) {
+    (void)pthread_mutex_lock(&self->mutex);
+}
+
+void bbpe_monitor_unlock(bbpe_monitor *self) {
+    (void)pthread_mutex_unlock(&self->mutex);
+}
+
+static void sleep_until_woken(bbpe_monitor *self) {
+    (void)pthread_cond_wait(&self->changed, &self->mutex);
+}
+
+static void wake_all(bbpe_monitor *self) {
+    (void)pthread_cond_broadcast(&self->changed);
+}
+#endif
+
+void bbpe_monitor_look(const uint64_t *word, uint64_t seen) {
+    for (int i = 0; i < LOOKS && BBPE_ATOMIC_ACQUIRE(word) == seen; i++) PAUSE();
+}
+
+void bbpe_monitor_wait(bbpe_monitor *self) {
+    const uint64_t seen = self->changes;
+    bbpe_monitor_unlock(self);
+    bbpe_monitor_look(&self->changes, seen);
+    bbpe_monitor_lock(self);
+    if (self->changes != seen) return;
+    self->sleepers++;
+    sleep_until_woken(self);
+    self->sleepers--;
+}
+
+void bbpe_monitor_notify(bbpe_monitor *self) {
+    BBPE_ATOMIC_STORE(&self->changes, self->changes + 1);
+    if (self->sleepers > 0) wake_all(self);
+}

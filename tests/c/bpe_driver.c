@@ -1,0 +1,390 @@
+/* Merging by longest compatible tokens, by scanning, and sixteen at a time, against merging by a heap: exits with 1 when they
+ * differ.
+ *
+ *     bpe_driver fuzz ROUNDS                 random small vocabularies, every short text over their letters
+ *     bpe_driver compare VOCAB TEXT BYTES    a .tiktoken file; slices of a text, and letters, runs and bytes
+ *     bpe_driver time VOCAB MEGABYTES        milliseconds per MB of the worst cases, both ways
+ *
+ * The vocabularies of fuzz come in four kinds: lists and ranks, in an order in which parts come first or in any. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "text/text.h"
+#include "models/bpe/bpe.h"
+#include "split/split.h"
+
+#ifdef BBPE_HAS_X86
+#include "simd/target.h"
+#endif
+
+enum { LETTERS = 4, MOST_TOKENS = 40, LONGEST_TOKEN = 12, LONGEST_TEXT = 160, SLICE = 100000 };
+
+typedef struct {
+    bbpe_bpe model;
+    bbpe_bpe_match match;
+    bbpe_bpe_work work;
+    uint64_t random, texts, failed, unmade, out_of_order;
+    /* texts that wait to be merged together, and their ids */
+    bbpe_merge_batch merge_lanes[2];
+    size_t merge_lanes_count;
+    bbpe_merge_batch_piece units[BBPE_MERGE_BATCH];
+    uint32_t unit_ids[BBPE_MERGE_BATCH][BBPE_MERGE_BATCH_BYTES];
+    size_t unit_counts[BBPE_MERGE_BATCH], unit_count;
+} driver;
+
+static void must(bbpe_status status) {
+    if (status == BBPE_OK) return;
+    fprintf(stderr, "status %d\n", (int)status);
+    exit(2);
+}
+
+static uint64_t next_random(driver *self, uint64_t below) {
+    self->random ^= self->random << 13;
+    self->random ^= self->random >> 7;
+    self->random ^= self->random << 17;
+    return (self->random >> 11) % below;
+}
+
+/* Without any merge skipped the ids are the same; with some, they still spell the text. */
+static void check_dropout(driver *self, const uint8_t *text, size_t n, const uint32_t *expected, size_t expected_count,
+                          uint32_t *ids) {
+    for (uint64_t eighths = 0; eighths <= 8; eighths += 4) {
+        bbpe_bpe_dropout dropout = {self->texts, eighths << 50};
+        size_t count, bytes = 0;
+        must(bbpe_bpe_merge_dropout(&self->model, &self->work, text, n, &dropout, ids, &count));
+        for (size_t i = 0; i < count; i++) bytes += self->model.lengths[ids[i]];
+        const bool is_same = count == expected_count && memcmp(ids, expected, count * sizeof *ids) == 0;
+        if (bytes == n && (eighths > 0 || is_same) && (eighths < 8 || count == n)) continue;
+        if (self->failed++ < 3) fprintf(stderr, "dropout %d/8 differs: %zu bytes\n", (int)eighths, n);
+    }
+}
+
+static void check_lanes_by(driver *self, bbpe_merge_batch merge_lanes) {
+    uint32_t ids[BBPE_MERGE_BATCH][BBPE_MERGE_BATCH_BYTES], *rows[BBPE_MERGE_BATCH];
+    size_t counts[BBPE_MERGE_BATCH];
+    for (size_t i = 0; i < BBPE_MERGE_BATCH; i++) rows[i] = ids[i];
+    merge_lanes(&self->model, self->units, self->unit_count, rows, counts);
+    for (size_t i = 0; i < self->unit_count; i++) {
+        const size_t count = self->unit_counts[i];
+        if (counts[i] == count && memcmp(ids[i], self->unit_ids[i], count * sizeof **ids) == 0) continue;
+        if (self->failed++ < 3) fprintf(stderr, "of %zu together differs: \"%.*s\"\n", self->unit_count,
+                                        (int)self->units[i].n, self->units[i].bytes);
+    }
+}
+
+static void check_lanes(driver *self) {
+    for (size_t i = 0; i < self->merge_lanes_count; i++) check_lanes_by(self, self->merge_lanes[i]);
+    self->unit_count = 0;
+}
+
+/* Have a text wait, of which some number are merged together, most often sixteen. */
+static void put_lane(driver *self, const uint8_t *text, size_t n, const uint32_t *ids, size_t count) {
+    if (self->merge_lanes_count == 0 || n == 0 || n > BBPE_MERGE_BATCH_BYTES) return;
+    bbpe_merge_batch_piece *unit = self->units + self->unit_count;
+    memset(unit->bytes, (int)next_random(self, 256), sizeof unit->bytes); /* what is behind it may be anything */
+    memcpy(unit->bytes, text, n);
+    unit->n = (uint8_t)n;
+    memcpy(self->unit_ids[self->unit_count], ids, count * sizeof *ids);
+    self->unit_counts[self->unit_count++] = count;
+    if (self->unit_count == BBPE_MERGE_BATCH || next_random(self, 64) == 0) check_lanes(self);
+}
+
+/* All ways on one text; the bytes stand in memory of their size, so that reading past the end is caught. */
+static void check(driver *self, const uint8_t *bytes, size_t n) {
+    uint8_t *text = bbpe_memory_new(n, 1);
+    void *heap_ids = bbpe_memory_new(n, sizeof(uint32_t)), *ids = bbpe_memory_new(n, sizeof(uint32_t));
+    if (!text || !heap_ids || !ids) must(BBPE_NO_MEMORY);
+    memcpy(text, bytes, n);
+    size_t heap_count, count = 0;
+    must(bbpe_bpe_merge_long(&self->model, &self->work, text, n, 1, heap_ids, &heap_count));
+    if (n > 0) must(bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, &count));
+    self->texts++;
+    bool is_same = count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
+    if (n <= BBPE_BPE_SHORT) {
+        count = bbpe_bpe_merge_short(&self->model, text, n, 1, ids);
+        is_same = is_same && count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
+    }
+    if (!is_same && self->failed++ < 3) fprintf(stderr, "differ: \"%.*s\", %zu bytes\n", n < 80 ? (int)n : 80, text, n);
+    check_dropout(self, text, n, heap_ids, heap_count, ids);
+    put_lane(self, text, n, heap_ids, heap_count);
+    bbpe_memory_free(text);
+    bbpe_memory_free(heap_ids);
+    bbpe_memory_free(ids);
+}
+
+/* Numbers 0 .. n - 1 in any order. */
+static void shuffle(driver *self, uint32_t *numbers, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = (size_t)next_random(self, i + 1);
+        numbers[i] = numbers[at];
+        numbers[at] = (uint32_t)i;
+    }
+}
+
+typedef struct {
+    uint8_t bytes[LONGEST_TOKEN];
+    uint32_t length;
+} small_token;
+
+/* A vocabulary of the letters and what pairs of its tokens make, or anything; `number_of` are the ids. */
+static size_t make_tokens(driver *self, small_token *tokens, size_t letters, bool of_pairs) {
+    size_t count = 0;
+    for (; count < 256; count++) tokens[count] = (small_token){{(uint8_t)count}, 1};
+    const size_t most = 256 + 1 + (size_t)next_random(self, MOST_TOKENS);
+    for (int tries = 0; count < most && tries < 400; tries++) {
+        small_token made = {{0}, 0};
+        if (of_pairs) {
+            const size_t letter = next_random(self, 3) ? count - 256 : 0;
+            for (int part = 0; part < 2; part++) {
+                const size_t k = (size_t)next_random(self, letter + letters);
+                const small_token *token = tokens + (k < letters ? 'a' + k : 256 + k - letters);
+                if (made.length + token->length > LONGEST_TOKEN) break;
+                memcpy(made.bytes + made.length, token->bytes, token->length);
+                made.length += token->length;
+            }
+        } else {
+            made.length = 2 + (uint32_t)next_random(self, 6);
+            for (uint32_t i = 0; i < made.length; i++) made.bytes[i] = (uint8_t)('a' + next_random(self, letters));
+        }
+        bool is_new = made.length > 1;
+        for (size_t i = 256; i < count; i++)
+            is_new = is_new && (tokens[i].length != made.length || memcmp(tokens[i].bytes, made.bytes, made.length));
+        if (is_new) tokens[count++] = made;
+    }
+    return count;
+}
+
+/* List every split of a token into two tokens, or some, with ranks in the order of tokens or in any. */
+static void list_merges(driver *self, const small_token *tokens, const uint32_t *ids, size_t count, bool in_order) {
+    uint32_t ranks[MOST_TOKENS * LONGEST_TOKEN], rank = 0;
+    for (uint32_t i = 0; i < MOST_TOKENS * LONGEST_TOKEN; i++) ranks[i] = i;
+    if (!in_order) shuffle(self, ranks, MOST_TOKENS * LONGEST_TOKEN);
+    const uint64_t sparse = 1 + next_random(self, 3);
+    for (size_t k = 256; k < count; k++)
+        for (uint32_t cut = 1; cut < tokens[k].length; cut++) {
+            const bbpe_pretoken_table *table = &self->model.tokens;
+            const bbpe_pretoken_entry *left = bbpe_pretoken_table_find(table, tokens[k].bytes, cut);
+            const bbpe_pretoken_entry *right =
+                bbpe_pretoken_table_find(table, tokens[k].bytes + cut, tokens[k].length - cut);
+            if (left == NULL || right == NULL || next_random(self, sparse)) continue;
+            const uint32_t left_id = (uint32_t)left->value, right_id = (uint32_t)right->value;
+            must(bbpe_bpe_add_merge(&self->model, left_id, right_id, ranks[rank++], ids[k]));
+        }
+}
+
+static void make_small_model(driver *self, size_t letters) {
+    small_token tokens[256 + MOST_TOKENS + 1];
+    uint32_t ids[256 + MOST_TOKENS + 1];
+    const bool by_rank = next_random(self, 2), in_order = next_random(self, 2), of_pairs = next_random(self, 4);
+    const size_t count = make_tokens(self, tokens, letters, of_pairs);
+    for (size_t i = 0; i < count; i++) ids[i] = (uint32_t)i;
+    if (!in_order) shuffle(self, ids, count);
+    must(bbpe_bpe_init(&self->model, count, by_rank, false));
+    for (size_t i = 0; i < count; i++)
+        must(bbpe_bpe_add_token(&self->model, ids[i], tokens[i].bytes, tokens[i].length));
+    if (!by_rank) list_merges(self, tokens, ids, count, in_order);
+    must(bbpe_bpe_finalize(&self->model));
+}
+
+/* By rank: each token that the heap merges to two symbols is made of them, and no other is made. */
+static void check_settled(driver *self) {
+    const bbpe_pretoken_table *tokens = &self->model.tokens;
+    for (size_t i = 0; i < tokens->count && self->model.by_rank; i++) {
+        const bbpe_pretoken_entry *token = tokens->entries + i;
+        if (token->length < 2 || token->length > LONGEST_TEXT) continue;
+        const bbpe_bpe_parts parts = self->model.parts[(uint32_t)token->value];
+        uint32_t ids[LONGEST_TEXT];
+        size_t count;
+        must(bbpe_bpe_merge_long(&self->model, &self->work, tokens->arena + token->start, token->length, 2, ids, &count));
+        const bool is_made = (token->value & BBPE_BPE_MADE) != 0;
+        if (is_made == (count == 2) && (!is_made || (ids[0] == parts.left && ids[1] == parts.right))) continue;
+        if (self->failed++ < 3) fprintf(stderr, "token %u is settled otherwise\n", (unsigned)(uint32_t)token->value);
+    }
+}
+
+static void make_match(driver *self) {
+    check_settled(self);
+    must(bbpe_bpe_match_init(&self->match, &self->model));
+    self->unmade += self->model.unmade_count;
+    const bbpe_pretoken_table *tokens = &self->model.tokens;
+    for (size_t i = 0; i < tokens->count; i++) {
+        if (!(tokens->entries[i].value & BBPE_BPE_MADE) || tokens->entries[i].length == 1) continue;
+        const uint32_t id = (uint32_t)tokens->entries[i].value;
+        const bbpe_bpe_parts parts = self->model.parts[id];
+        const uint64_t rank = (bbpe_bpe_value(&self->model, parts.left, parts.right) >> 32) + 1;
+        self->out_of_order += self->match.left_ends[id].time > rank;
+    }
+}
+
+static void free_model(driver *self) {
+    if (self->unit_count > 0) check_lanes(self);
+    bbpe_bpe_match_free(&self->match);
+    bbpe_bpe_free(&self->model);
+}
+
+static void fuzz(driver *self, long rounds) {
+    static const size_t longest[LETTERS + 1] = {0, 0, 9, 6, 5};
+    for (; rounds > 0 && self->failed == 0; rounds--) {
+        const size_t letters = 2 + (size_t)next_random(self, LETTERS - 1);
+        uint8_t text[LONGEST_TEXT];
+        make_small_model(self, letters);
+        make_match(self);
+        check(self, text, 0);
+        for (size_t n = 1, texts = letters; n <= longest[letters]; n++, texts *= letters)
+            for (size_t k = 0; k < texts; k++) {
+                size_t rest = k;
+                for (size_t i = 0; i < n; i++, rest /= letters) text[i] = (uint8_t)('a' + rest % letters);
+                check(self, text, n);
+            }
+        for (int k = 0; k < 30; k++) {
+            const size_t n = 1 + (size_t)next_random(self, LONGEST_TEXT);
+            const uint64_t stay = next_random(self, 4);
+            for (size_t i = 0; i < n; i++)
+                text[i] = i && next_random(self, 4) < stay ? text[i - 1] : (uint8_t)('a' + next_random(self, letters));
+            check(self, text, n);
+        }
+        free_model(self);
+    }
+}
+
+static uint8_t *read_file(const char *path, size_t *n) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0) exit(2);
+    *n = (size_t)ftell(file);
+    uint8_t *bytes = bbpe_memory_new(*n + 1, 1);
+    rewind(file);
+    if (bytes == NULL || fread(bytes, 1, *n, file) != *n) exit(2);
+    fclose(file);
+    bytes[*n] = 0;
+    return bytes;
+}
+
+/* A model by rank; lines are the base64 of a token, a blank, its id. */
+static void load(driver *self, const char *path) {
+    size_t size;
+    uint8_t *file = read_file(path, &size);
+    for (int pass = 0; pass < 2; pass++) {
+        size_t most = 0;
+        for (uint8_t *p = file; *p != 0; p++) {
+            uint8_t token[512];
+            const char *blank = strchr((char *)p, ' ');
+            if (blank == NULL) exit(2);
+            const size_t n = bbpe_base64_decode(p, (size_t)(blank - (char *)p), token);
+            const size_t id = strtoul(blank, (char **)&p, 10);
+            if (n == BBPE_BASE64_NONE) exit(2);
+            if (id >= most) most = id + 1;
+            if (pass == 1) must(bbpe_bpe_add_token(&self->model, (uint32_t)id, token, n));
+        }
+        if (pass == 0) must(bbpe_bpe_init(&self->model, most, true, false));
+    }
+    bbpe_memory_free(file);
+    must(bbpe_bpe_finalize(&self->model));
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static const char *const CASES[] = {"one letter", "blanks", "newlines", "random letters", "random bytes",
+                                    "base64",     "digits", "repeated word"};
+enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
+
+static void fill(driver *self, uint8_t *text, size_t n, int kind) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i++)
+        switch (kind) {
+        case 0: text[i] = 'a'; break;
+        case 1: text[i] = ' '; break;
+        case 2: text[i] = '\n'; break;
+        case 3: text[i] = (uint8_t)('a' + next_random(self, 26)); break;
+        case 4: text[i] = (uint8_t)next_random(self, 256); break;
+        case 5: text[i] = (uint8_t)digits[next_random(self, 64)]; break;
+        case 6: text[i] = (uint8_t)('0' + next_random(self, 10)); break;
+        default: text[i] = (uint8_t)"abrakadabra"[i % 11];
+        }
+}
+
+static void compare(driver *self, const char *path, size_t bytes) {
+    size_t size;
+    uint8_t *text = read_file(path, &size);
+    for (size_t at = 0; at < size && at < bytes; at += SLICE)
+        check(self, text + at, size - at < SLICE ? size - at : SLICE);
+    for (int k = 0; k < 3000; k++) {
+        const size_t at = (size_t)next_random(self, size - 400);
+        check(self, text + at, 1 + (size_t)next_random(self, 400));
+        for (size_t i = 0; i < 300; i++) check(self, text + at + i, 1 + (size_t)next_random(self, BBPE_MERGE_BATCH_BYTES));
+        const size_t n = 1 + (size_t)next_random(self, 400);
+        for (size_t i = 0; i < n;) { /* a mixture of the cases, in pieces */
+            size_t piece = 1 + (size_t)next_random(self, 60);
+            if (piece > n - i) piece = n - i;
+            fill(self, text + i, piece, (int)next_random(self, CASE_COUNT));
+            i += piece;
+        }
+        check(self, text, n);
+    }
+    bbpe_memory_free(text);
+}
+
+static void time_cases(driver *self, double megabytes) {
+    const size_t n = (size_t)(megabytes * 1e6);
+    uint8_t *text = bbpe_memory_new(n, 1);
+    uint32_t *ids = bbpe_memory_new(n, sizeof *ids);
+    size_t count = 0, heap_count = 0;
+    double made = 1e30;
+    for (int k = 0; k < 10; k++) {
+        bbpe_bpe_match_free(&self->match);
+        const double start = now();
+        must(bbpe_bpe_match_init(&self->match, &self->model));
+        if (now() - start < made) made = now() - start;
+    }
+    printf("  made in %.1f ms\n", made);
+    for (int kind = 0; kind < CASE_COUNT && text && ids; kind++) {
+        fill(self, text, n, kind);
+        double best = 1e30;
+        for (int k = 0; k < 5; k++) {
+            const double start = now();
+            must(bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, &count));
+            if (now() - start < best) best = now() - start;
+        }
+        const double start = now();
+        must(bbpe_bpe_merge_long(&self->model, &self->work, text, n, 1, ids, &heap_count));
+        const double heap = now() - start;
+        printf("  %-16s match %7.2f ms/MB   heap %7.1f   %zu tokens%s\n", CASES[kind], best / megabytes,
+               heap / megabytes, count, count == heap_count ? "" : " DIFFER");
+    }
+    bbpe_memory_free(text);
+    bbpe_memory_free(ids);
+}
+
+int main(int argc, char **argv) {
+    static driver self = {.random = 0x9E3779B97F4A7C15u};
+    const char *what = argc > 1 ? argv[1] : "";
+#ifdef BBPE_HAS_X86
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx2;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx512;
+#endif
+    printf("%zu of 2 ways to merge units together: the others this processor lacks\n", self.merge_lanes_count);
+    if (strcmp(what, "fuzz") == 0 && argc == 3) {
+        fuzz(&self, atol(argv[2]));
+    } else if ((strcmp(what, "compare") == 0 && argc == 5) || (strcmp(what, "time") == 0 && argc == 4)) {
+        load(&self, argv[2]);
+        const double start = now();
+        make_match(&self);
+        printf("%s: made in %.1f ms, %.1f MB\n", argv[2], now() - start,
+               ((double)self.match.trie.slot_count * 8 + (double)self.model.id_count * 36) / 1e6);
+        if (argc == 5) compare(&self, argv[3], strtoul(argv[4], NULL, 10));
+        else time_cases(&self, atof(argv[3]));
+        free_model(&self);
+    } else {
+        fputs("usage: bpe_driver fuzz ROUNDS | compare VOCAB TEXT BYTES | time VOCAB MEGABYTES\n", stderr);
+        return 2;
+    }
+    bbpe_bpe_work_free(&self.work);
+    printf("%llu texts, %llu differ; %llu tokens unmade, %llu out of order\n", (unsigned long long)self.texts,
+           (unsigned long long)self.failed, (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
+    return self.failed != 0;
+}
