@@ -24,7 +24,7 @@ class ChunkCounter:
         self._splitter = TextSplitter(rules.pattern)
         scheme = rules.pattern.scheme
         self._compiled = None if scheme is None else Splitter(replace(scheme, by_line=rules.by_line))
-        self._matcher = Matcher(dict.fromkeys(rules.specials, 0))
+        self._matcher = Matcher.of(dict.fromkeys(rules.specials, 0))
 
     def count(self, chunk: Chunk, table: PretokenTable) -> Summary:
         """Add the pretokens of a chunk to a table; returns what there was in it."""
