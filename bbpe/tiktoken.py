@@ -5,8 +5,7 @@ The package `tiktoken` is not needed.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from operator import index
@@ -371,7 +370,7 @@ class Encoding:
 
     def _make_matcher(self, allowed: frozenset[str]) -> Matcher | None:
         ids = {text.encode("utf-8", "surrogatepass"): self._special_tokens[text] for text in allowed}
-        return Matcher(ids) if ids else None
+        return Matcher.of(ids) if ids else None
 
     def _raise_wrong(self, tokens: Sequence[int]) -> NoReturn:
         """Raise the error for the first wrong id; one that is not a uint32 comes before all others."""
@@ -397,18 +396,20 @@ def _no_uint32(token: int) -> OverflowError | None:
     return None if fits else OverflowError(f"id {token} is out of range; expected 0 to {2**32 - 1}")
 
 
-def _any_of(tokens: Collection[str] | Mapping[str, int]) -> re.Pattern[str] | None:
-    ordered = sorted(tokens, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+def _any_of(tokens: Collection[str]) -> Matcher | None:
+    return Matcher.of({token.encode("utf-8", "surrogatepass"): 0 for token in tokens if token}) if tokens else None
 
 
-def _refuse(search: re.Pattern[str] | None, text: str) -> None:
-    found = search.search(text) if search else None
+def _refuse(search: Matcher | None, text: str) -> None:
+    data = b"" if search is None else text.encode("utf-8", "surrogatepass")
+    found = None if search is None else search.find(data)
     if found is None:
         return
-    token = found[0]
+    start, end, _ = found
+    token = data[start:end].decode("utf-8", "surrogatepass")
+    place = len(data[:start].decode("utf-8", "surrogatepass"))
     raise ValueError(
-        f"the text holds the disallowed special token {token!r} at character {found.start()}; to encode it as a "
+        f"the text holds the disallowed special token {token!r} at character {place}; to encode it as a "
         f"special token pass allowed_special={{{token!r}}}, to encode it as plain text disallowed_special=() or "
         f"(enc.special_tokens_set - {{{token!r}}})"
     )

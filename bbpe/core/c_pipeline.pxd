@@ -1,6 +1,7 @@
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_tables cimport bbpe_pretoken_table, bbpe_trie
 
 cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef bint _Bool
@@ -23,3 +24,35 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self)
     bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n,
         bbpe_charsmap_output *output)
+
+    const uint64_t BBPE_MATCHER_TOKEN
+
+    ctypedef struct bbpe_matcher:
+        size_t count, longest
+
+    ctypedef struct bbpe_matcher_linear:
+        bbpe_trie trie
+
+    ctypedef struct bbpe_match:
+        size_t start, end
+        uint32_t token
+
+    ctypedef struct bbpe_matches:
+        bbpe_match *items
+        size_t count, capacity
+
+    bbpe_status bbpe_matcher_init(bbpe_matcher *self, const bbpe_pretoken_table *tokens, size_t count)
+    void bbpe_matcher_free(bbpe_matcher *self)
+    bbpe_status bbpe_matcher_linear_init(
+        bbpe_matcher_linear *self, const bbpe_pretoken_table *reversed_tokens, size_t count
+    )
+    void bbpe_matcher_linear_free(bbpe_matcher_linear *self)
+    void bbpe_matcher_linear_best(const bbpe_matcher_linear *self, const uint64_t *policy, uint32_t *best)
+    bbpe_status bbpe_matcher_find(
+        const bbpe_matcher *self, const uint64_t *policy, const uint8_t *text, size_t n, size_t most, size_t *at,
+        _Bool *is_slow, bbpe_matches *found
+    )
+    bbpe_status bbpe_matcher_linear_find(
+        const bbpe_matcher_linear *self, const uint32_t *best, const size_t *lengths, size_t longest,
+        const uint8_t *text, size_t n, size_t most, size_t *at, bbpe_matches *found
+    )

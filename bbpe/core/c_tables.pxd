@@ -18,3 +18,7 @@ cdef extern from "tables/pretoken_table.h" nogil:
     bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *bytes, size_t n,
         bbpe_pretoken_entry **entry)
     const bbpe_pretoken_entry *bbpe_pretoken_table_find(const bbpe_pretoken_table *self, const uint8_t *bytes, size_t n)
+
+cdef extern from "tables/trie.h" nogil:
+    ctypedef struct bbpe_trie:
+        size_t slot_count

@@ -107,7 +107,7 @@ class Cutter:
         self._splitter = TextSplitter(options.pattern) if splitter is None else splitter
         self._longest_special = max(map(len, options.specials), default=1)
         self._sampled_lines = options.by_line and options.sample < 1
-        self._matcher = Matcher(dict.fromkeys(options.specials, 0))
+        self._matcher = Matcher.of(dict.fromkeys(options.specials, 0))
 
     def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Position = Position()) -> Iterator[Chunk]:
         """Yield the chunks of sources, given by number; `start` is where the first one is taken up."""
@@ -292,7 +292,7 @@ class Cutter:
 
     def _by_regex(self, events: Iterator[Texts], source: int, chosen: bool) -> Iterator[Chunk]:
         """Yield the pretokens of one long text, split as it is read."""
-        tail, matcher = self._options.pattern.open_tail, Matcher(dict.fromkeys(self._options.specials, 0))
+        tail, matcher = self._options.pattern.open_tail, Matcher.of(dict.fromkeys(self._options.specials, 0))
         read = size = done = 0
 
         def blocks() -> Iterator[bytes | memoryview]:

@@ -91,7 +91,7 @@ class PartCounter:
         scheme = options.pattern.scheme
         self._compiled = None if scheme is None else Splitter(replace(scheme, by_line=options.by_line))
         self._regex = TextSplitter(options.pattern) if scheme is None else None
-        self._matcher = Matcher(dict.fromkeys(options.specials, 0)) if options.specials else None
+        self._matcher = Matcher.of(dict.fromkeys(options.specials, 0)) if options.specials else None
         # made when first needed: small files need no cutter, and counted parts no memory for blocks
         self._cutter: Cutter | None = None
         self._buffers: Buffers | None = None

@@ -15,7 +15,7 @@ from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
 from ..pipeline.alignment import align
 from ..pipeline.pre_tokenizers import prefixed, pretokens
-from ..pipeline.special_tokens import Matcher
+from ..pipeline.special_tokens import NOTHING, Matcher
 from ..spec.rules import BLANK
 from ..text import Text, text_bytes
 from .engine import TextEncoder
@@ -83,7 +83,7 @@ def _joined(found: Iterable[Located]) -> Located:
 def _by_rules(encoder: RuleEncoder, token_bytes: TokenBytes, text: Text, matcher: Matcher | None) -> Located:
     """Do as `RuleEncoder.to_array` does, with the places that each step leaves."""
     data = text_bytes(text)
-    matcher = matcher or Matcher({})
+    matcher = matcher or NOTHING
     matcher.check(data)
     found: list[Located] = []
     for start, end, token_id in matcher.spans(data):
@@ -105,7 +105,7 @@ def _piece(
     is_marked = encoder.marks_blanks and not encoder.rules.pre_tokenizers
     text = aligned.text.replace(BLANK, " ") if is_marked else aligned.text
     data = text.encode("utf-8", "surrogateescape")
-    parts = Matcher({}).spans(data) if after is None else after.spans(data)
+    parts = NOTHING.spans(data) if after is None else after.spans(data)
     found: list[Located] = []
     for start, end, token_id in parts:
         part, first = encoder.decoded(data[start:end]), len(encoder.decoded(data[:start]))

@@ -17,7 +17,7 @@ from ..core.bpe import BPE
 from ..core.word_bpe import WordBPE
 from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
-from ..pipeline.special_tokens import Matcher, OptionMatcher
+from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import UnigramModel, WordPieceModel
 from ..spec.rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
@@ -126,7 +126,7 @@ class RuleEncoder(TextEncoder):
             return _joined(self._piece(_mended(text), None, threads, True))
         parts: list[Ids] = []
         data = text_bytes(text)
-        matcher = matcher or Matcher({})
+        matcher = matcher or NOTHING
         matcher.check(data)
         for start, end, token_id in matcher.spans(data):
             if token_id is None:

@@ -6,8 +6,8 @@ In *merge-list mode* (HF) only listed pairs merge, the first listed first.
 Both take the lowest pair, the leftmost of equals, until none is left.  So whatever surrounds a token `t`,
 the steps inside it are those of merging `t` alone: no step crosses its ends, and the lowest of all pairs
 that lies inside is the lowest inside.  Hence `t` has at most one last step (its *live merge*), which
-merging it alone reveals (csrc/models/bpe/model.h); other pairs that spell `t` never come to be merged, and a token that is not
-rebuilt from its own bytes is never made at all.  Two definitions with the same live merges in the same
+merging it alone reveals (csrc/models/bpe/model.h); other pairs that spell `t` never come to be merged, and a
+token that is not rebuilt from its own bytes is never made at all.  Two definitions with the same live merges in the same
 order give the same ids.
 """
 

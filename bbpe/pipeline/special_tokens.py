@@ -1,18 +1,20 @@
-"""The one place for special-token policy.
+"""The one place for the policy of special tokens.
 
-Special tokens in a text are plain text unless the call allows them; added tokens always match.  They are
-found before splitting, so no merge crosses one.  Where several begin at one place the longest wins.
+Special tokens in a text are plain text unless the call allows them; added tokens always match. They are found before
+splitting, so no merge crosses one. Where several begin at one place the longest wins.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, Self, TypeAlias
 
 import regex
 
+from ..core.matcher import Policy, TokenMatcher
 from ..errors import SpecialTokenError
+from ..lazy import FirstUse
 from ..spec.rules import TokenOptions
 from ..text import WHITE_SPACE
 
@@ -21,49 +23,54 @@ Selection: TypeAlias = Literal["all"] | Collection[str]
 
 #: Names under which published vocabularies have their end-of-text token, in order of preference.
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|return|>")
-
-
-def any_of(tokens: Iterable[bytes]) -> re.Pattern[bytes] | None:
-    """Compile a search for any of the tokens, the longest first; `None` when there are none."""
-    ordered = sorted(tokens, key=len, reverse=True)
-    return re.compile(b"|".join(map(re.escape, ordered))) if ordered else None
+#: Policies of one tokenizer that are remembered; a program has few.
+_MOST_POLICIES = 256
 
 
 class Matcher:
-    """What one call looks for: the tokens that become ids, and those that are refused."""
+    """Finds the tokens that one call makes ids of, and those that it refuses.
+
+    `ids`: the id of each token that `found` looks for, by its number; `refused`: the tokens that are an error; `after`:
+    the matcher of the text as normalised, between the tokens found here.
+    """
 
     def __init__(
-        self, ids: Mapping[bytes, int], refused: Collection[bytes] = (), after: Matcher | None = None
+        self, found: Policy, ids: Sequence[int], refused: Policy | None = None, after: Matcher | None = None
     ) -> None:
-        self._ids = dict(ids)
-        self._search = any_of(self._ids)
-        self._refused = any_of(refused)
-        #: What to look for in the text as normalised, between what was found.
+        self._found, self._ids, self._refused = found, ids, refused
         self.after = after
         #: The longest token looked for, in bytes.
-        self.longest = max(map(len, (*self._ids, *refused)), default=0)
+        self.longest = max(found.longest, 0 if refused is None else refused.longest)
 
-    def check(self, data: bytes | memoryview, offset: int = 0) -> None:
+    @classmethod
+    def of(cls, ids: Mapping[bytes, int]) -> Self:
+        """Return a matcher of tokens and their ids."""
+        return cls(TokenMatcher(ids).policy(range(len(ids))), list(ids.values()))
+
+    def check(self, data: bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Raise `SpecialTokenError` when the text, which begins at byte `offset`, holds a refused token."""
-        found = self._refused.search(data) if self._refused else None
-        if found:
-            token = bytes(found[0]).decode("utf-8", "replace")
+        for start, end, _ in () if self._refused is None else self._refused.find(data, 0, 1):
+            token = bytes(data[start:end]).decode("utf-8", "replace")
             raise SpecialTokenError(
-                f"the text holds the disallowed special token {token!r} at byte {offset + found.start()}; "
+                f"the text holds the disallowed special token {token!r} at byte {offset + start}; "
                 f"pass allowed_special={{{token!r}}} to encode it as a special token, "
                 "or leave it out of disallowed_special to encode it as plain text"
             )
 
     def find(self, data: bytes | bytearray | memoryview, start: int = 0) -> tuple[int, int, int] | None:
-        """Return the next token at or after `start` as (start, end, id)."""
-        found = self._search.search(data, start) if self._search else None
-        return (found.start(), found.end(), self._ids[bytes(found[0])]) if found else None
+        """Return the next token at or after `start`: its start, end and id."""
+        for begin, end, number in self._found.find(data, start, 1):
+            return begin, end, self._ids[number]
+        return None
+
+    def matches(self, data: bytes | bytearray | memoryview) -> list[tuple[int, int, int]]:
+        """Return the tokens in a text, in order: start, end and id."""
+        return [(start, end, self._ids[number]) for start, end, number in self._found.find(data)]
 
     def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
         """Yield the start and end of stretches of plain text, without an id, and of the tokens between them."""
         done = 0
-        while (found := self.find(data, done)) is not None:
-            start, end, token_id = found
+        for start, end, token_id in self.matches(data):
             if start > done:
                 yield done, start, None
             yield start, end, token_id
@@ -82,6 +89,9 @@ class Matcher:
             yield data[start:end] if token_id is None else token_id
 
 
+#: Finds nothing.
+NOTHING = Matcher.of({})
+
 _WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
 _ENDS_WITH_WORD, _STARTS_WITH_WORD = regex.compile(rf"{_WORD}\Z"), regex.compile(_WORD)
 
@@ -91,28 +101,26 @@ class OptionMatcher(Matcher):
 
     def __init__(
         self,
-        ids: Mapping[bytes, int],
+        found: Policy,
+        ids: Sequence[int],
         options: Mapping[bytes, TokenOptions],
-        refused: Collection[bytes] = (),
+        refused: Policy | None = None,
         after: Matcher | None = None,
     ) -> None:
-        super().__init__(ids, refused, after)
+        super().__init__(found, ids, refused, after)
         self._options = options
 
     def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
-        """Yield as the plain one does; what a token takes of the text behind it may overlap with the next one."""
-        whole = bytes(data)
-        done = at = 0
-        while (found := self.find(whole, at)) is not None:
-            start, end, token_id = found
-            at = end
+        """Yield as the plain one does; white space that a token takes may be that of the token after it too."""
+        whole, done = bytes(data), 0
+        for start, end, token_id in self.matches(whole):
             options = self._options.get(whole[start:end], TokenOptions())
             if options.single_word and _touches_word(whole, start, end):
                 continue
             if options.lstrip:
-                start = max(start - _length_at_end(whole[:start]), done)
+                start -= _white_space_at_end(whole[done:start]) if start > done else 0
             if options.rstrip:
-                end += _length_at_start(whole[end:])
+                end = _WHITE_SPACE_RUN.match(whole, end).end()  # type: ignore[union-attr]
             if start > done:
                 yield done, start, None
             yield start, end, token_id
@@ -127,18 +135,21 @@ def _touches_word(data: bytes, start: int, end: int) -> bool:
     return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(behind))
 
 
-def _length_at_end(data: bytes) -> int:
+#: White space in UTF-8, any number of characters; it always matches.
+_WHITE_SPACE_RUN = re.compile(b"(?:" + b"|".join(re.escape(char.encode()) for char in WHITE_SPACE) + b")*")
+
+
+def _white_space_at_end(data: bytes) -> int:
+    """Return the bytes of white space that a text ends with."""
     text = data.decode("utf-8", "surrogateescape")
     return len(text[len(text.rstrip(WHITE_SPACE)) :].encode())
 
 
-def _length_at_start(data: bytes) -> int:
-    text = data.decode("utf-8", "surrogateescape")
-    return len(text[: len(text) - len(text.lstrip(WHITE_SPACE))].encode())
-
-
 class SpecialTokens:
-    """The special and added tokens of a tokenizer, and what each call may do with them."""
+    """The special and added tokens of a tokenizer, and what each call may do with them.
+
+    `normalize` normalises a text; the tokens with the option `normalized` are looked for in what it returns.
+    """
 
     def __init__(
         self,
@@ -153,33 +164,68 @@ class SpecialTokens:
         self._normalize = normalize
         #: All tokens that a call may look for.
         self.texts = (*special, *added)
-        self._plain = self._match(self._added, ()) if self._added else None
-        self._all = self._match({**self._added, **self._special}, ()) if self._special else self._plain
+        self._policies: dict[tuple[str | frozenset[str], str | frozenset[str]], Matcher | None] = {}
 
-    def _match(self, ids: Mapping[bytes, int], refused: Collection[bytes]) -> Matcher:
+    @FirstUse
+    def _matcher(self) -> TokenMatcher:
+        return TokenMatcher({**self._added, **self._special})
+
+    @FirstUse
+    def _numbers(self) -> dict[bytes, int]:
+        return {token: number for number, token in enumerate(self._matcher.tokens)}
+
+    @FirstUse
+    def _ids(self) -> list[int]:
+        return [{**self._added, **self._special}[token] for token in self._matcher.tokens]
+
+    @FirstUse
+    def _plain(self) -> Matcher | None:
+        return self._made(self._added, ()) if self._added else None
+
+    @FirstUse
+    def _all(self) -> Matcher | None:
+        return self._made({**self._added, **self._special}, ()) if self._special else self._plain
+
+    def _made(self, tokens: Mapping[bytes, int], refused: Collection[bytes]) -> Matcher:
         """Return the matcher of some tokens, in two steps where some are looked for in the text as normalised."""
         if not self._options:
-            return Matcher(ids, refused)
-        late = {token: self._options[token] for token in ids if token in self._options}
-        late = {token: options for token, options in late.items() if options.normalized}
-        after = None
-        if late:
-            written = {token: self._written(token, options) for token, options in late.items()}
-            # of two that are normalised to the same the lower id counts; HF takes any
-            by_id = sorted(late, key=lambda token: -ids[token])
-            after_ids = {written[token]: ids[token] for token in by_id if written[token]}
-            after = OptionMatcher(after_ids, {written[token]: late[token] for token in by_id})
-        first = {token: token_id for token, token_id in ids.items() if token not in late}
-        return OptionMatcher(first, self._options, refused, after)
+            return Matcher(self._policy(tokens), self._ids, self._policy_of_any(refused))
+        late = [token for token in tokens if token in self._options and self._options[token].normalized]
+        first = self._policy(token for token in tokens if token not in late)
+        after = self._normalised(late, tokens) if late else None
+        return OptionMatcher(first, self._ids, self._options, self._policy_of_any(refused), after)
+
+    def _policy(self, tokens: Iterable[bytes]) -> Policy:
+        return self._matcher.policy(self._numbers[token] for token in tokens)
+
+    def _policy_of_any(self, tokens: Collection[bytes]) -> Policy | None:
+        """Return the policy of tokens that may be none of this tokenizer's; `None` of none."""
+        tokens = [token for token in tokens if token]
+        if not tokens:
+            return None
+        if all(token in self._numbers for token in tokens):
+            return self._policy(tokens)
+        return TokenMatcher(tokens).policy(range(len(tokens)))
+
+    def _normalised(self, tokens: Sequence[bytes], ids: Mapping[bytes, int]) -> Matcher:
+        """Return the matcher of tokens in the text as normalised."""
+        written = {token: self._written(token, self._options[token]) for token in tokens}
+        # of two that are normalised to the same the lower id counts; HF takes any
+        by_id = sorted(tokens, key=lambda token: -ids[token])
+        written_ids = {written[token]: ids[token] for token in by_id if written[token]}
+        options = {written[token]: self._options[token] for token in by_id}
+        return OptionMatcher(
+            TokenMatcher(written_ids).policy(range(len(written_ids))), list(written_ids.values()), options
+        )
 
     def _written(self, token: bytes, options: TokenOptions) -> bytes:
-        """Return a token as it stands in the text as normalised."""
+        """Return a token as it is in the text as normalised."""
         if self._normalize is None or options.verbatim:
             return token
         return _encode(self._normalize(token.decode("utf-8", "surrogatepass")))
 
     def matcher(self, allowed: Selection = (), disallowed: Selection = ()) -> Matcher | None:
-        """Return what a call with these arguments looks for; `None` when there is nothing to find.
+        """Return the matcher of a call with these arguments; `None` when there is nothing to find.
 
         Raises `SpecialTokenError` on an allowed token that the tokenizer does not have, `TypeError` on a
         selection that is neither "all" nor a collection of strings.
@@ -189,21 +235,36 @@ class SpecialTokens:
                 return self._all
             if isinstance(allowed, tuple) and not allowed:
                 return self._plain
-        chosen = self._select(allowed, "allowed_special")
+        key = _checked(allowed, "allowed_special"), _checked(disallowed, "disallowed_special")
+        if key not in self._policies:
+            if len(self._policies) >= _MOST_POLICIES:
+                self._policies.clear()
+            self._policies[key] = self._matcher_of(*key)
+        return self._policies[key]
+
+    def _matcher_of(self, allowed: str | frozenset[str], disallowed: str | frozenset[str]) -> Matcher | None:
+        chosen = self._selected(allowed)
         unknown = chosen - self._special.keys()
         if unknown:
             raise SpecialTokenError(f"{min(unknown).decode()!r} is not a special token of this tokenizer")
-        ids = {**self._added, **{token: self._special[token] for token in chosen}}
-        return self._match(ids, self._select(disallowed, "disallowed_special") - chosen)
+        refused = self._selected(disallowed) - chosen
+        if not (self._added or chosen or refused):
+            return None
+        return self._made({**self._added, **{token: self._special[token] for token in chosen}}, refused)
 
-    def _select(self, selection: Selection, name: str) -> set[bytes]:
-        if isinstance(selection, str):
-            if selection != "all":
-                raise TypeError(f'{name} must be "all" or a collection of strings, not the string {selection!r}')
-            return set(self._special)
-        if not isinstance(selection, Collection) or not all(isinstance(text, str) for text in selection):
-            raise TypeError(f'{name} must be "all" or a collection of strings, not {selection!r}')
-        return {_encode(text) for text in selection}
+    def _selected(self, selection: str | frozenset[str]) -> set[bytes]:
+        return set(self._special) if isinstance(selection, str) else {_encode(text) for text in selection}
+
+
+def _checked(selection: Selection, name: str) -> str | frozenset[str]:
+    """Return a selection as a key; `TypeError` naming the argument when it is none."""
+    if isinstance(selection, str):
+        if selection != "all":
+            raise TypeError(f'{name} must be "all" or a collection of strings, not the string {selection!r}')
+        return selection
+    if not isinstance(selection, Collection) or not all(isinstance(text, str) for text in selection):
+        raise TypeError(f'{name} must be "all" or a collection of strings, not {selection!r}')
+    return frozenset(selection)
 
 
 def _encode(text: str) -> bytes:

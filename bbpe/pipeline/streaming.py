@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text import Text, text_bytes
-from .special_tokens import Matcher
+from .special_tokens import NOTHING, Matcher
 
 #: Cuts a text: its bytes as they are to be encoded and the ends of its pretokens in them, int64[n], and
 #: the ends of the same pretokens in the text, int64[n].
@@ -45,7 +45,7 @@ def pieces(chunks: Iterable[Text], cut: Cut, open_tail: int | None, matcher: Mat
 
     Raises `SpecialTokenError` when the text holds a token that the matcher refuses.
     """
-    matcher = matcher or Matcher({})
+    matcher = matcher or NOTHING
     pending, enough = bytearray(), 0
     for chunk in _checked(chunk_bytes(chunks), matcher):
         pending += chunk
@@ -73,11 +73,13 @@ def _take(pending: bytearray, cut: Cut, open_tail: int | None, matcher: Matcher)
     # a token that begins later may be cut off, or be the beginning of a longer one
     settled = len(pending) - max(matcher.longest - 1, 0)
     done = 0
-    while (found := matcher.find(pending, done)) is not None and found[0] < settled:
-        if found[0] > done:
-            yield cut(bytes(pending[done : found[0]]))[:2]
-        yield found[2]
-        done = found[1]
+    for start, end, token_id in matcher.matches(pending):
+        if start >= settled:
+            break
+        if start > done:
+            yield cut(bytes(pending[done:start]))[:2]
+        yield token_id
+        done = end
     if open_tail is not None and done < settled:
         text = bytes(pending[done:settled])
         data, ends, text_ends = cut(text[: complete_characters(text)])

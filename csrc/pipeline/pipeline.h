@@ -3,5 +3,6 @@
 #define BBPE_PIPELINE_H
 
 #include "pipeline/charsmap.h"
+#include "pipeline/matcher.h"
 
 #endif

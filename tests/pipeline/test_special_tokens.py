@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from vocabularies import added, document, keys, write_json
 
 import bbpe
 from bbpe.reference import SlowTokenizer
@@ -63,3 +65,44 @@ def test_special_tokens_as_the_reference(pattern: str, tok_of: Callable[[str], b
         text = "".join(rng.choices(pieces, k=rng.randint(0, 12)))
         allowed = rng.sample(list(tok.special_tokens), k=rng.randint(0, 4))
         assert tok.encode(text, allowed_special=allowed) == slow.encode(text, allowed_special=allowed), text
+
+
+def test_policies_are_remembered(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    specials = tok_of("gpt2")._specials
+    first = specials.matcher({"<s>"}, "all")
+    assert first is specials.matcher(["<s>"], "all") is specials.matcher(("<s>",), "all")
+    assert first is not specials.matcher({"<s>"}, ())
+    assert first is not specials.matcher({"<s>>"}, "all")
+    # nothing to look for is no matcher
+    assert specials.matcher(set(), []) is None
+    for number in range(1000):
+        assert specials.matcher((), {f"<{number}>"}) is not None
+    assert len(specials._policies) <= 256
+
+
+def test_many_tokens_that_begin_alike() -> None:
+    names = [f"<|reserved_{number}|>" for number in range(1000)]
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={name: 256 + i for i, name in enumerate(names)})
+    text = "<|reserved_" * 400 + "".join(names) + "<|reserved_1"
+    ids = tok.encode(text, allowed_special="all")
+    assert ids == [*b"<|reserved_" * 400, *range(256, 1256), *b"<|reserved_1"]
+    chosen = set(names[::7])
+    ids = tok.encode("".join(names), allowed_special=chosen)
+    assert [i for i in ids if i >= 256] == list(range(256, 1256, 7))
+    with pytest.raises(bbpe.SpecialTokenError, match=r"'<\|reserved_3\|>' at byte 4410;"):
+        tok.encode("<|reserved_" * 400 + "0123456789" + names[3], disallowed_special="all")
+
+
+@pytest.mark.parametrize(("lstrip", "rstrip"), [(True, False), (False, True), (True, True)])
+def test_white_space_around_many_tokens(lstrip: bool, rstrip: bool, tmp_path: Path) -> None:
+    """Each stretch of white space is read once: a text of tokens alone takes no more than its length."""
+    number = max(keys().values()) + 1
+    mask = {**added("<mask>", number), "lstrip": lstrip, "rstrip": rstrip}
+    write_json(tmp_path / "t.json", document(added_tokens=[mask]))
+    tok = bbpe.load(tmp_path / "t.json")
+    text = "a" + " \t<mask>\u3000\n" * 4000 + "b"
+    first = tok.encode("a" if lstrip else "a \t")
+    last = tok.encode("b" if rstrip else "\u3000\nb")
+    expected = [*first, *[number] * 4000, *last]
+    assert tok.encode(text, allowed_special="all") == expected

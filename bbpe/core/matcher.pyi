@@ -1,0 +1,25 @@
+from collections.abc import Iterable
+from typing import Self
+
+class TokenMatcher:
+    tokens: tuple[bytes, ...]
+    def __new__(cls, tokens: Iterable[bytes]) -> Self: ...
+    @property
+    def longest(self) -> int: ...
+    def policy(self, numbers: Iterable[int]) -> Policy: ...
+
+class Policy:
+    longest: int
+    def __new__(cls, matcher: TokenMatcher, numbers: Iterable[int]) -> Self: ...
+    def find(
+        self,
+        data: bytes | bytearray | memoryview,
+        start: int = 0,
+        most: int | None = None,
+    ) -> list[tuple[int, int, int]]: ...
+
+class Linear:
+    def __new__(cls, matcher: TokenMatcher) -> Self: ...
+
+class Best:
+    def __new__(cls, linear: Linear, policy: Policy) -> Self: ...
