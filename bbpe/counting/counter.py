@@ -60,25 +60,25 @@ class WorkerTable:
         return rows
 
 
-def joined(lanes: Sequence[WorkerTable], each: Callable[[Callable[[int], None], int], None]) -> PretokenTable:
-    """Add up the tables of lanes into one in the order of first appearance, and take them away.
+def joined(held: Sequence[WorkerTable], each: Callable[[Callable[[int], None], int], None]) -> PretokenTable:
+    """Add up the tables of workers into one in the order of first appearance, and take them away.
 
     `each(work, n)` has `work(0)` to `work(n - 1)` done, by several threads.
     """
-    used = sorted((lane for lane in lanes if len(lane.table)), key=lambda lane: -len(lane.table)) or lanes[:1]
-    first, *others = tables = [lane.table for lane in used]
+    used = sorted((one for one in held if len(one.table)), key=lambda one: -len(one.table)) or held[:1]
+    first, *others = tables = [one.table for one in used]
     if not others:
         return first
-    chunks = [np.array(lane.chunks, np.int64) for lane in used]
-    first.join(others, chunks, [np.array([*lane.lengths, len(lane.table)], np.int64) for lane in used])
+    chunks = [np.array(one.chunks, np.int64) for one in used]
+    first.join(others, chunks, [np.array([*one.lengths, len(one.table)], np.int64) for one in used])
     size, parts = sum(map(len, tables)), 1
     if size > _WORTH_THREADS:
         # more parts than threads, so that one that is held up has less to do; small ones, so that Ctrl-C is heard
         parts = min(max(4 << len(others).bit_length(), 1 << (size // _PART).bit_length()), 256)
     each(partial(first.join_part, parts=parts), parts)
     first.finish_join()
-    for lane in used:
-        lane.table = PretokenTable()
+    for one in used:
+        one.table = PretokenTable()
     return first
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bbpe
 from bbpe.core.count import PretokenTable
 from bbpe.corpus.chunks import ChunkOptions, Cutter, Position
 from bbpe.corpus.files import file_of
@@ -78,3 +79,29 @@ def test_the_last_ranges_are_smaller(threads: int, tmp_path: Path) -> None:
     # none but the last is much larger than the one before, and each thread has small ones in the end
     assert (np.diff(sizes)[:-1] < 128).all()
     assert sizes[-threads:].max() <= block // 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_small_files_are_counted_together(threads: int, tmp_path: Path) -> None:
+    """Files that are no more than a block go whole to whoever counts them; others between them do not."""
+    rng, block = random.Random(threads), 1 << 13
+    sizes = [rng.randrange(1, 3000) for _ in range(60)]
+    sizes[7], sizes[20], sizes[40] = 0, block, block + 1
+    paths = [tmp_path / f"{number:02}.txt" for number in range(60)]
+    for path, size in zip(paths, sizes, strict=True):
+        path.write_bytes("".join(rng.choices(WORDS, k=size)).encode("latin-1", "replace")[:size])
+    options = options_of("file", block)
+    parts = list(files_of(paths, options).pieces(Position(), threads))
+    whole = [[file.path for file, _, _ in part.ranges] for part in parts if part.ranges]
+    assert sorted({*paths} - {path for some in whole for path in some}) == [paths[7], paths[40]]
+    assert [paths[20]] in whole
+    assert max(map(len, whole)) > 3
+    assert all(sum(path.stat().st_size for path in some) <= block for some in whole)
+    assert [part.read for part in parts][-1] == sum(sizes)
+    counter, table, summary = PartCounter(options), PretokenTable(), Summary()
+    for part in parts:
+        summary += counter.count(part, table)
+    texts = [path.read_bytes() for path in paths]
+    expected = bbpe.count_from_iterator(texts, pattern="gpt2", special_tokens=SPECIALS, threads=1)
+    assert table.items() == list(expected)
+    assert (summary.documents, summary.bytes) == (60, sum(sizes))
