@@ -19,7 +19,7 @@ from .compat.unstable import Unstable
 from .encoding.engine import TextEncoder
 from .encoding.rule_encoder import RuleEncoder
 from .errors import TokenIdError, TokenNotFoundError, VocabularyError
-from .lazy import FirstUse
+from .lazy import lazy_property
 from .pipeline.special_tokens import Matcher
 from .text import Text
 from .types import Ragged
@@ -211,12 +211,12 @@ class Encoding:
 
     # -- what its users reach for all the same ---------------------------------------------------------
 
-    @FirstUse
+    @lazy_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
         """Tokens and ranks; `VocabularyError` when ranks would give other ids."""
         return self._tokenizer.ranks
 
-    @FirstUse
+    @lazy_property
     def _pat_str(self) -> str:
         """The regex; `VocabularyError` where the pattern is a chain of several."""
         steps = self._tokenizer.spec.pattern.steps
@@ -242,7 +242,7 @@ class Encoding:
             raise TypeError(f"_encode_bytes takes bytes, not {type(text).__name__}")
         return self._unstable.encode_bytes(text)
 
-    @FirstUse
+    @lazy_property
     def _unstable(self) -> Unstable:
         return Unstable(self._tokenizer)
 

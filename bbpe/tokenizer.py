@@ -26,7 +26,7 @@ from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .encoding.stream import StreamDecoder, UnknownIds
 from .encoding.vocabulary import Vocabulary
 from .formats.saving import Part, proven
-from .lazy import FirstUse
+from .lazy import lazy_property
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
@@ -71,15 +71,15 @@ class Tokenizer:
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
 
-    @FirstUse
+    @lazy_property
     def _encoder(self) -> TextEncoder:
         return text_encoder(self.spec)
 
-    @FirstUse
+    @lazy_property
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(self.spec)
 
-    @FirstUse
+    @lazy_property
     def _decoder(self) -> Decoder:
         return Decoder(self.spec, self._vocabulary.tokens)
 
@@ -87,13 +87,13 @@ class Tokenizer:
     def _token_bytes(self) -> TokenBytes:
         return self._decoder.token_bytes
 
-    @FirstUse
+    @lazy_property
     def _specials(self) -> SpecialTokens:
         spec, encoder = self.spec, self._encoder
         normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
         return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
 
-    @FirstUse
+    @lazy_property
     def _short(self) -> Encoder | None:
         # a short text takes less time than asking what to look for in it
         return self._encoder.short if self._specials.matcher() is None else None
@@ -876,7 +876,7 @@ class Tokenizer:
         """Tokens that always match, and their ids."""
         return dict(self.spec.added_tokens)
 
-    @FirstUse
+    @lazy_property
     def special_tokens_set(self) -> frozenset[str]:
         """The special tokens."""
         return frozenset(self.spec.special_tokens)
@@ -1012,7 +1012,7 @@ class Tokenizer:
         """
         return self._tiktoken
 
-    @FirstUse
+    @lazy_property
     def _tiktoken(self) -> Any:
         return import_module("bbpe.tiktoken").Encoding(self)
 
@@ -1042,7 +1042,7 @@ class Tokenizer:
 
     # -- a value -------------------------------------------------------------------------------------
 
-    @FirstUse
+    @lazy_property
     def fingerprint(self) -> str:
         """64 hex digits over everything that can change an id or a text: tokens, merges, rules, template, decoding."""
         return fingerprint(self.spec)

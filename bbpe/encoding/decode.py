@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from ..spec.spec import TokenizerSpec, decoded_tokens, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
@@ -42,12 +42,12 @@ class Decoder:
         #: The bytes of each id within a text.
         self.token_bytes = tokens if written is None else TokenBytes(*written)
 
-    @FirstUse
+    @lazy_property
     def edges(self) -> Edges | None:
         """The rules of both ends of a text."""
         return edges_of(self._spec, self.token_bytes)
 
-    @FirstUse
+    @lazy_property
     def special_ids(self) -> frozenset[int]:
         """The ids of special tokens."""
         return frozenset(self._spec.special_tokens.values())

@@ -7,7 +7,7 @@ from typing import NoReturn
 from ..core.ids import TokenBytes
 from ..errors import SpecialTokenError, TokenNotFoundError
 from ..formats import keys_of_characters, merges_of
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.named_tokens import named_tokens
 from ..spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
@@ -23,7 +23,7 @@ class Vocabulary:
     def __init__(self, spec: TokenizerSpec) -> None:
         self._spec = spec
 
-    @FirstUse
+    @lazy_property
     def tokens(self) -> TokenBytes:
         """The bytes of each id."""
         return TokenBytes(self._spec.vocab, other_tokens(self._spec))
@@ -82,7 +82,7 @@ class Vocabulary:
                 return self._spec.special_tokens[text]
         raise SpecialTokenError(f"this tokenizer has no end-of-text token; expected one of {', '.join(END_OF_TEXT)}")
 
-    @FirstUse
+    @lazy_property
     def named(self) -> dict[str, str]:
         """The texts of tokens by their uses: "pad", "bos" and so on."""
         return named_tokens(self._spec)
@@ -108,11 +108,11 @@ class Vocabulary:
                 "this tokenizer has no pad_token and no end-of-text token to pad with; expected pad_id"
             ) from None
 
-    @FirstUse
+    @lazy_property
     def _ids_by_key(self) -> dict[str, int]:
         return self.keys()
 
-    @FirstUse
+    @lazy_property
     def _ids_by_token(self) -> dict[bytes, int]:
         spec = self._spec
         ids = {token: token_id for token_id, token in other_tokens(spec).items()}

@@ -21,7 +21,7 @@ import regex
 
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from .pattern_limits import check_size
 from .recogniser import recognise_scheme
 from .regexes import Regex, TimeLimit, compiled
@@ -67,7 +67,7 @@ class Pattern:
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("_compiled", "scheme")}
 
-    @FirstUse
+    @lazy_property
     def scheme(self) -> Scheme | None:
         """Return what the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
         return _WORDS.get(self) or recognise_scheme(self.steps, self.drops_gaps)
@@ -81,7 +81,7 @@ class Pattern:
         """
         return _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
 
-    @FirstUse
+    @lazy_property
     def _compiled(self) -> tuple[Regex, ...]:
         return tuple(map(compiled, self.steps))
 

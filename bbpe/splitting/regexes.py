@@ -17,7 +17,7 @@ from typing import NoReturn
 import regex
 
 from ..errors import PatternError
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from .pattern_limits import check_constructs, check_size, needs_its_numbers, quick_up_to
 
 Span = tuple[int, int]
@@ -144,7 +144,7 @@ class Regex:
             else:
                 return
 
-    @FirstUse
+    @lazy_property
     def _several(self) -> regex.Pattern[str] | None:
         """Many matches in one, as captures of one group; `None` where that would renumber other groups."""
         if needs_its_numbers(self.source):
