@@ -40,10 +40,10 @@ def spec_of(vocab: dict[int, bytes], merges: Any = None, **options: Any) -> Toke
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"model": Unigram((0.0,), False)}, "vocabulary is one of characters"),
+        ({"model": Unigram((0.0,), False)}, "characters is None"),
         ({"characters": Characters((1, 0)), "merges": []}, "byte 0x01 and token b'a' have the same id 0"),
         ({"characters": WORDS, "merges": [], "special_tokens": {"x": 0}}, "'x' and token b'a' have the same id 0"),
-        ({"characters": WORDS, "merges": [], "whole_pretokens": True}, "words of marked characters"),
+        ({"characters": WORDS, "merges": [], "whole_pretokens": True}, "expected none of them"),
         ({"model": WordPiece(0), "special_tokens": {"x": 1}, "added_tokens": {"x": 1}}, "both a special and an added"),
     ],
 )
@@ -100,7 +100,7 @@ def test_codes(tmp_path: Path) -> None:
 UNIGRAM: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda model: model["vocab"].append(["zz"]), "expected a token and its score"),
     (lambda model: model["vocab"].append(["zz", float("1e999")]), "Infinity"),
-    (lambda model: model["vocab"].append(model["vocab"][5]), "stands twice; expected each token once"),
+    (lambda model: model["vocab"].append(model["vocab"][5]), "is listed twice; expected each token once"),
     (lambda model: model.update(unk_id=10_000), "unk_id: found 10000; expected the id of a token"),
     (lambda model: model["vocab"].append(["a b", -9.0]), "'a b' holds a blank, where all blanks are U+2581"),
     (lambda model: model["vocab"].append(["", -9.0]), "a token is the empty string"),
@@ -144,7 +144,7 @@ def test_what_mutated_tokenizer_json_held(tmp_path: Path) -> None:
 def test_tables_of_sentencepiece(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = compiled_table({"a": "b"})
     assert read_charsmap(whole) == {"a": "b"}
-    for data, problem in ((whole[:9], "cut off"), (whole[:-1], "the table of the normalizer is broken")):
+    for data, problem in ((whole[:9], "truncated"), (whole[:-1], "the table of the normalizer is broken")):
         for read in (read_charsmap, check_charsmap):
             with pytest.raises(VocabularyError, match=problem):
                 read(data)
