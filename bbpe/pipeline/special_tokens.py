@@ -1,7 +1,7 @@
-"""The one place for special-token policy.
+"""The special-token policy.
 
-Special tokens in a text are plain text unless the call allows them; added tokens always match.  They are
-found before splitting, so no merge crosses one.  Where several begin at one place the longest wins.
+Special tokens in a text are plain text unless the call allows them; added tokens always match.  They are found before
+splitting, so no merge crosses one.  Where several tokens begin at one position, the longest wins.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ..text import WHITE_SPACE
 #: A policy argument: every special token, or some of them.
 Selection: TypeAlias = Literal["all"] | Collection[str]
 
-#: Names under which published vocabularies have their end-of-text token, in order of preference.
+#: The texts of end-of-text tokens in published vocabularies, in order of preference.
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|return|>")
 
 
 def any_of(tokens: Iterable[bytes]) -> re.Pattern[bytes] | None:
-    """Compile a search for any of the tokens, the longest first; `None` when there are none."""
+    """Compile a search for any of some tokens, longest first; `None` when there are no tokens."""
     ordered = sorted(tokens, key=len, reverse=True)
     return re.compile(b"|".join(map(re.escape, ordered))) if ordered else None
 
 
 class Matcher:
-    """What one call looks for: the tokens that become ids, and those that are refused."""
+    """The tokens that one call searches for: tokens that become ids, and refused tokens."""
 
     def __init__(
         self, ids: Mapping[bytes, int], refused: Collection[bytes] = (), after: Matcher | None = None
@@ -38,13 +38,13 @@ class Matcher:
         self._ids = dict(ids)
         self._search = any_of(self._ids)
         self._refused = any_of(refused)
-        #: What to look for in the text as normalised, between what was found.
+        #: The matcher for the normalized text between the tokens that this matcher finds.
         self.after = after
-        #: The longest token looked for, in bytes.
+        #: The length of the longest token, in bytes.
         self.longest = max(map(len, (*self._ids, *refused)), default=0)
 
     def check(self, data: bytes | memoryview, offset: int = 0) -> None:
-        """Raise `SpecialTokenError` when the text, which begins at byte `offset`, holds a refused token."""
+        """Raise `SpecialTokenError` when a part of a text, from byte `offset`, has a refused token."""
         found = self._refused.search(data) if self._refused else None
         if found:
             token = bytes(found[0]).decode("utf-8", "replace")
@@ -60,7 +60,7 @@ class Matcher:
         return (found.start(), found.end(), self._ids[bytes(found[0])]) if found else None
 
     def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
-        """Yield the start and end of stretches of plain text, without an id, and of the tokens between them."""
+        """Yield (start, end, id) for each token and for the plain text between tokens, whose id is `None`."""
         done = 0
         while (found := self.find(data, done)) is not None:
             start, end, token_id = found
@@ -72,12 +72,12 @@ class Matcher:
             yield done, len(data), None
 
     def checked_pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
-        """Return `pieces` of a text that holds no refused token; `SpecialTokenError` when it does."""
+        """Return `pieces` of a text; `SpecialTokenError` when it has a refused token."""
         self.check(data)
         return self.pieces(data)
 
     def pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
-        """Yield stretches of plain text, and the ids of the tokens between them."""
+        """Yield the plain text between tokens, and the ids of the tokens."""
         for start, end, token_id in self.spans(data):
             yield data[start:end] if token_id is None else token_id
 
@@ -87,7 +87,7 @@ _ENDS_WITH_WORD, _STARTS_WITH_WORD = regex.compile(rf"{_WORD}\Z"), regex.compile
 
 
 class OptionMatcher(Matcher):
-    """A matcher of tokens some of which take white space with them, or match single words only, as in HF."""
+    """A matcher for tokens that include surrounding white space or match only whole words, as in HF's `tokenizers`."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class OptionMatcher(Matcher):
         self._options = options
 
     def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
-        """Yield as the plain one does; what a token takes of the text behind it may overlap with the next one."""
+        """Yield (start, end, id) as `Matcher.spans` does; the white space after a token may overlap the next token."""
         whole = bytes(data)
         done = at = 0
         while (found := self.find(whole, at)) is not None:
@@ -123,8 +123,8 @@ class OptionMatcher(Matcher):
 
 def _touches_word(data: bytes, start: int, end: int) -> bool:
     before = data[max(0, start - 4) : start].decode("utf-8", "ignore")
-    behind = data[end : end + 4].decode("utf-8", "ignore")
-    return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(behind))
+    after = data[end : end + 4].decode("utf-8", "ignore")
+    return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(after))
 
 
 def _length_at_end(data: bytes) -> int:
@@ -138,7 +138,7 @@ def _length_at_start(data: bytes) -> int:
 
 
 class SpecialTokens:
-    """The special and added tokens of a tokenizer, and what each call may do with them."""
+    """The special and added tokens of a tokenizer, and the matchers for the policies of calls."""
 
     def __init__(
         self,
@@ -151,35 +151,35 @@ class SpecialTokens:
         self._added = {_encode(text): token_id for text, token_id in added.items()}
         self._options = {_encode(text): choice for text, choice in (options or {}).items()}
         self._normalize = normalize
-        #: All tokens that a call may look for.
+        #: All tokens that a call can search for.
         self.texts = (*special, *added)
         self._plain = self._match(self._added, ()) if self._added else None
         self._all = self._match({**self._added, **self._special}, ()) if self._special else self._plain
 
     def _match(self, ids: Mapping[bytes, int], refused: Collection[bytes]) -> Matcher:
-        """Return the matcher of some tokens, in two steps where some are looked for in the text as normalised."""
+        """Return the matcher of some tokens, with a second matcher for those searched in the normalized text."""
         if not self._options:
             return Matcher(ids, refused)
-        late = {token: self._options[token] for token in ids if token in self._options}
-        late = {token: options for token, options in late.items() if options.normalized}
+        options_of = {token: self._options[token] for token in ids if token in self._options}
+        normalized = {token: options for token, options in options_of.items() if options.normalized}
         after = None
-        if late:
-            written = {token: self._written(token, options) for token, options in late.items()}
-            # of two that are normalised to the same the lower id counts; HF takes any
-            by_id = sorted(late, key=lambda token: -ids[token])
+        if normalized:
+            written = {token: self._normalized(token, options) for token, options in normalized.items()}
+            # the lowest id wins if two tokens have the same normalized form; HF's choice is arbitrary
+            by_id = sorted(normalized, key=lambda token: -ids[token])
             after_ids = {written[token]: ids[token] for token in by_id if written[token]}
-            after = OptionMatcher(after_ids, {written[token]: late[token] for token in by_id})
-        first = {token: token_id for token, token_id in ids.items() if token not in late}
+            after = OptionMatcher(after_ids, {written[token]: normalized[token] for token in by_id})
+        first = {token: token_id for token, token_id in ids.items() if token not in normalized}
         return OptionMatcher(first, self._options, refused, after)
 
-    def _written(self, token: bytes, options: TokenOptions) -> bytes:
-        """Return a token as it stands in the text as normalised."""
+    def _normalized(self, token: bytes, options: TokenOptions) -> bytes:
+        """Return the form of a token in the normalized text."""
         if self._normalize is None or options.verbatim:
             return token
         return _encode(self._normalize(token.decode("utf-8", "surrogatepass")))
 
     def matcher(self, allowed: Selection = (), disallowed: Selection = ()) -> Matcher | None:
-        """Return what a call with these arguments looks for; `None` when there is nothing to find.
+        """Return the matcher for a call with these arguments; `None` when there are no tokens to search for.
 
         Raises `SpecialTokenError` on an allowed token that the tokenizer does not have, `TypeError` on a
         selection that is neither "all" nor a collection of strings.
