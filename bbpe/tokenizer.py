@@ -20,8 +20,8 @@ from .encoding.decode import Decoder, Ids, Rows
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.file_ids import FileEncoder
 from .encoding.limits import Padding, Side, as_batch, check_side, checked_limit, truncated
-from .encoding.nbest import UnigramWays, is_canonical
-from .encoding.offsets import located
+from .encoding.nbest import UnigramSampler, is_canonical
+from .encoding.offsets import encode_with_spans
 from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .encoding.stream import StreamDecoder, UnknownIds
 from .encoding.vocabulary import Vocabulary
@@ -190,7 +190,7 @@ class Tokenizer:
             ([256], 3)
 
         """
-        encoder = self._encoder.dropping(dropout, checked_seed(dropout, seed)) if dropout else self._encoder
+        encoder = self._encoder.with_dropout(dropout, checked_seed(dropout, seed)) if dropout else self._encoder
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         ids = encoder.to_list(text, matcher)
         if pair is not None:
@@ -398,7 +398,7 @@ class Tokenizer:
         if unit not in ("char", "byte", "utf16"):
             raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        ids, spans = located(self._encoder, self._token_bytes, text, matcher)
+        ids, spans = encode_with_spans(self._encoder, self._token_bytes, text, matcher)
         if unit != "byte":
             map_spans(text, spans, unit)
         return ids.tolist(), spans
@@ -485,7 +485,7 @@ class Tokenizer:
             2
 
         """
-        return UnigramWays(self._encoder).best(text, n)
+        return UnigramSampler(self._encoder).nbest(text, n)
 
     def encode_sampled(
         self, text: Text, *, alpha: float = 0.1, nbest: int | None = None, seed: int | None = None
@@ -507,7 +507,7 @@ class Tokenizer:
             ValueError: `alpha` or `nbest` is out of range.
 
         """
-        return UnigramWays(self._encoder).drawn(text, alpha=alpha, nbest=nbest, seed=seed)
+        return UnigramSampler(self._encoder).sample(text, alpha=alpha, nbest=nbest, seed=seed)
 
     def tokenize(self, text: Text) -> list[str]:
         """Return the tokens of a text as `vocab.json` writes them: in GPT-2's byte alphabet, or as text for WordPiece.
