@@ -91,7 +91,7 @@ def test_fetch_that_fails_leaves_nothing(bare: Path, server: Server) -> None:
     small, folder = PUBLISHED["small"], bare / "new"
     files |= {"/wrong": RANKS[:-1] + b"x", "/long": RANKS + b"x", "/short": RANKS[:-1], "/empty": b""}
     for path in ("/wrong", "/long", "/short", "/empty"):
-        with pytest.raises(VocabularyError, match=f"the content of {path} is not small.tiktoken.*SHA-256"):
+        with pytest.raises(VocabularyError, match=f"{path} is not small.tiktoken.*SHA-256"):
             fetch.fetch(small, folder, url=address + path)
     with pytest.raises(OSError, match="/none: HTTP Error 404"):
         fetch.fetch(small, folder, url=address + "/none")
