@@ -47,7 +47,7 @@ def train(*arguments: Any, **options: Any) -> bbpe.Tokenizer:
 
 V, C, P, S, T = bbpe.VocabularyError, bbpe.CorpusError, bbpe.PatternError, bbpe.SpecialTokenError, bbpe.TokenIdError
 Row = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]
-EXPECTED_PATH = "named by a str or a path, not int"
+EXPECTED_PATH = "path must be a str or a path, not int"
 A_TEXT = "a text is str or bytes-like, not"
 NO_IDS = "ids must be a sequence of int or an integer array of one dimension, not"
 
