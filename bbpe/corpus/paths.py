@@ -1,4 +1,4 @@
-"""From names to files: which files a corpus is."""
+"""Expand paths, globs and folders to the files of a corpus."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from pathlib import Path
 
 from ..errors import CorpusError
 
-#: Characters; no system has longer names, and `glob` would look for them level by level.
+#: In characters.  No system has longer names, and `glob` would search for a longer one level by level.
 _LONGEST_NAME = 1 << 15
 
 CorpusPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def corpus_paths(files: CorpusPaths) -> list[Path]:
-    """Return the files that a path, a glob string, a folder, or a sequence of these stands for.
+    """Return the files of a path, a glob, a folder, or a sequence of these.
 
-    A name that exists is taken literally, else as a glob (`**` for any folders between).  A folder stands
-    for all files below it.  What a glob or a folder yields comes sorted by name, hidden names (a leading
-    dot) and links to folders left out; otherwise the order is the one given.  A file that comes up twice,
-    by whatever name, is kept where it comes up first.
+    A name that exists is a path; any other name is a glob (`**` matches any folders).  A folder stands for all files
+    below it.  The files of a glob or a folder are sorted by name, without hidden names (a leading dot) and links to
+    folders.  A sequence keeps its order.  A file that occurs twice, under any name, is kept at its first position.
 
-    Raises `FileNotFoundError` naming a file that is not there, `CorpusError` when a glob matches no file, a
-    folder holds none, a text is given in place of a name, or nothing at all, `TypeError` when `files` is none of these.
+    Raises `FileNotFoundError` naming a missing file; `CorpusError` when a glob or a folder has no files, when a name
+    looks like a text, and when `files` is empty; `TypeError` when `files` has another type.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +42,7 @@ def corpus_paths(files: CorpusPaths) -> list[Path]:
 
 
 def _names(files: CorpusPaths) -> Iterator[str]:
-    # the order of a set differs from run to run, and with it the merges
+    # a set is refused, because its order differs from run to run, and with it the merges
     if isinstance(files, str | os.PathLike):
         files = (files,)
     elif isinstance(files, bytes | bytearray | memoryview | Mapping | Set) or not isinstance(files, Iterable):
@@ -54,7 +53,7 @@ def _names(files: CorpusPaths) -> Iterator[str]:
             raise TypeError(f"a file must be named by a str or a path, not {type(file).__name__}")
         if len(name) > _LONGEST_NAME:
             raise CorpusError(
-                f"{name[:40]!r}... is no name of a file but {len(name)} characters; texts themselves are given to "
+                f"expected a path, got {len(name)} characters of what looks like text: {name[:40]!r}...; give texts to "
                 "`count_from_iterator` or `train_from_iterator`"
             )
         yield name

@@ -1,7 +1,7 @@
-"""From files to texts: what each kind of file holds, read a block at a time.
+"""Read the texts of files of each kind, a block at a time.
 
-A plain file is one text.  A `.jsonl` file has one in each line, a `.parquet` file one in each row.  Any but the last
-may be compressed.  Nothing is ever read or decompressed whole, so memory stays bounded whatever the size.
+A plain file is one text.  A `.jsonl` file has a text on each line, a `.parquet` file one in each row.  Plain files and
+`.jsonl` files may be compressed.  No file is read or decompressed as a whole, so memory is bounded for any size.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from .opened import Opened, opened
 from .records import JsonLines, parquet_columns
 from .rowfiles import buffers_of
 
-#: Bytes of text that are read at once; a block and its tables fit the caches of a core.
+#: The bytes of text that are read at once; a block and its tables fit the caches of a core.
 BLOCK = 1 << 20
-#: Bytes before a block that its reader may write to: what is left of the block before.
+#: The free bytes before a block, in which its reader may put the rest of the previous block.
 _ROOM = 1 << 12
-#: What a decompressor may look back at, as a multiple of the longest text that memory has room for.
+#: The limit for the window of a decompressor, as a multiple of the limit for a text.
 _WINDOWS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Whole texts, or a part of one.
+    """Whole texts, or a part of one text.
 
-    `ends` says where each text ends in `data`, int64[n]; `None`: `data` is a part of one text, the last one if `last`.
-    With `complete` false the text goes on behind the last part, which others read.  `read`: the bytes of the file that
-    are behind it; `skipped`: records before or among them that have no text.  The `room` bytes that lie before
-    `data`, a view of a `Block` then, are for whoever takes it.  `path` is the file, for messages.
+    `ends` has the end of each text in `data`, int64[n].  `None` means that `data` is a part of one text, and `last`
+    that it is the last part.  With `complete` false the text continues after the last part, and another reader reads
+    the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
+    text, before or among these texts.  With `room`, `data` is a view of a `Block`, and the caller may write to the
+    `room` bytes before it.  `path` is the file, for messages.
     """
 
     data: bytes | memoryview
@@ -51,10 +52,10 @@ class Texts:
 
 
 class Buffers:
-    """Memory for blocks of a file, used again when nobody looks at it any more; for one thread.
+    """Memory for the blocks of files; a block is reused once no view of it is left.  Not thread-safe.
 
-    Fresh memory for each block cost as much as reading it: 17 ms of 32 MB of English, now 9.  Nobody clears it: that
-    took 0.6 ms a block, in which the interpreter let no other thread run.
+    Allocating each block anew would take as long as reading it.  Blocks are not cleared, because that takes 0.6 ms for
+    a block, during which the interpreter lets no other thread run.
     """
 
     def __init__(self, size: int) -> None:
@@ -62,7 +63,7 @@ class Buffers:
         self._all: list[Block] = []
 
     def free(self) -> Block:
-        """Return one that nobody has a view of, of `size` bytes behind the room for what is left of another block."""
+        """Return a block of `size` bytes, after `_ROOM` free bytes, that has no view."""
         for block in self._all:
             if not block.is_viewed:
                 return block
@@ -72,11 +73,11 @@ class Buffers:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How files are read; picklable.
+    """The options for reading files; picklable.
 
-    `text_field`: the field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text; `block`: bytes
-    that are read at once; `format`: what files are, whatever their names; `most`: bytes of the longest line or cell
-    that memory has room for, 0 for any.
+    `text_field`: the field of a `.jsonl` file, or the column of a `.parquet` file, that has the text.  `block`: the
+    bytes that are read at once.  `format`: the kind of all files, `None` to use their names.  `most`: the limit for the
+    length of a line or a cell in bytes, 0 for none.
     """
 
     text_field: str = "text"
@@ -85,20 +86,20 @@ class Reading:
     most: int = 0
 
     def file(self, path: Path) -> File:
-        """Return what kind of file that is; raises as `file_of` does."""
+        """Return the kind and the size of a file; raises the errors of `file_of`."""
         return file_of(path, self.format)
 
     def texts(
         self, file: File, *, start: int = 0, stop: int | None = None, buffers: Buffers | None = None
     ) -> Iterator[Texts]:
-        """Yield the texts of a file, in order, a block at a time.
+        """Yield the texts of a file in order, a block at a time.
 
-        `start` and `stop` are bytes of the text, for files of one text only.  `buffers`, of blocks as large as these,
-        go from one file to the next.
+        `start` and `stop` are positions in bytes, only for files of one text.  `buffers` can be reused for the next
+        file; its blocks must have the size `block`.
 
-        Raises `CorpusError` naming the file, and the line or row, where it is broken, has no such field, is not
-        of its kind, or is no longer as large as it was; `MemoryLimitError` on a line or cell of more than `most` bytes;
-        `ImportError` when a package that its kind needs is missing; `OSError` naming the file.
+        Raises `CorpusError` naming the file, and the line or row, when it is broken, lacks the field, is of another
+        kind, or changed its size; `MemoryLimitError` on a line or cell of more than `most` bytes; `ImportError` when a
+        required package is missing; `OSError` naming the file.
         """
         if file.kind == "parquet":
             return self._parquet(file)
@@ -107,9 +108,9 @@ class Reading:
         return self._lines(file)
 
     def block_of(self, file: File, start: int, stop: int, buffers: Buffers) -> memoryview:
-        """Return bytes `start` to `stop`, no more than a block, of a plain file.
+        """Return bytes `start` to `stop` of a plain file, at most a block.
 
-        What `texts` yields of them, in a fifth of its time; raises as it does.
+        The result and the errors are those of `texts`, in a fifth of the time.
         """
         with opened(file) as source:
             source.stream.seek(start)
@@ -123,7 +124,7 @@ class Reading:
             return block
 
     def records(self, file: File) -> Iterator[tuple[int, Text]]:
-        """Yield the texts of a file of records, each with the number of its record, from 0; raises as `texts` does."""
+        """Yield the texts of a file of records, each with the number of its record from 0; raises errors of `texts`."""
         if file.kind == "parquet":
             with opened(file, buffered=True) as source:
                 done = 0
@@ -138,7 +139,7 @@ class Reading:
         with opened(file, _WINDOWS * self.most, buffered=True) as source:
             lines = JsonLines(source, self.text_field, self.most)
             for text in lines:
-                source.check_place()
+                source.check_position()
                 yield lines.row, text
             source.check_size()
 
@@ -159,7 +160,7 @@ class Reading:
                 if ended and end is not None:
                     raise _shorter(source, end - left)
                 after = _block(source, buffers, 0 if ended else min(self.block, left))
-                source.check_place()
+                source.check_position()
                 if not after and stop is None:
                     source.check_size()
                 yield Texts(block, None, not after, source.position(), 0, stop is None, _ROOM, file.path)
@@ -172,7 +173,7 @@ class Reading:
             lines = JsonLines(source, self.text_field, self.most)
             while True:
                 data, ends = gather(lines, self.block, text_bytes)
-                source.check_place()
+                source.check_position()
                 if len(ends) or lines.skipped:
                     yield Texts(data, ends, True, source.position(), lines.taken_skipped(), path=file.path)
                 if not len(ends):
@@ -183,12 +184,12 @@ class Reading:
         with opened(file, buffered=True) as source:
             for column, position in parquet_columns(source, self.text_field, self.most):
                 data, offsets = buffers_of(column.drop_null())
-                # a view of memory that arrow owns and reuses for nothing else while it lives
+                # a view of memory that arrow owns and does not reuse while the view exists
                 yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path)
 
 
 def _block(source: Opened, buffers: Buffers, size: int) -> memoryview:
-    """Read `size` bytes, less only at the end."""
+    """Read `size` bytes, fewer only at the end of the file."""
     if not size:
         return memoryview(bytearray())
     view = memoryview(buffers.free())[_ROOM : _ROOM + size]
@@ -202,6 +203,9 @@ def _skip(source: Opened, size: int) -> None:
 
 
 def _shorter(source: Opened, size: int) -> CorpusError:
-    """Return the error of a file that ended too early."""
+    """Return the error for a file that ended too early."""
     source.check_size()
-    return CorpusError(f"{source.file.path}: it ended after {size} of {source.file.size} bytes; somebody writes to it")
+    return CorpusError(
+        f"{source.file.path}: the file ended after {size} of {source.file.size} bytes while it was read; expected a "
+        "complete file: copy it first, or wait until no program writes to it"
+    )
