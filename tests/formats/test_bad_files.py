@@ -156,7 +156,10 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmt"}]}},
         ("normalizer.normalizers[1]", "'Nmt'", "not supported"),
     ),
-    ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "*"}}, ("precompiled_charsmap", "not valid base64")),
+    (
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "*"}},
+        ("precompiled_charsmap", "not valid base64"),
+    ),
     (
         {"normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True,
                         "strip_accents": 1}},
