@@ -189,8 +189,8 @@ def _compile(source: str, flags: int) -> regex.Pattern[str]:
     try:
         return regex.compile(source, flags)
     except regex.error as error:
-        place = "" if error.pos is None else f" at character {error.pos}"
-        raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{place}") from None
+        where = "" if error.pos is None else f" at character {error.pos}"
+        raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{where}") from None
     except RecursionError:
         raise PatternError(f"pattern {source!r} is nested too deeply") from None
     except (ValueError, OverflowError, KeyError, IndexError, TypeError, AttributeError) as error:  # bugs of the package
