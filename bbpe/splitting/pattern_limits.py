@@ -91,10 +91,10 @@ def check_constructs(source: str) -> None:
 
     >>> check_constructs(r"[\K]+")
     """
-    for kind, token, position in _constructs(source):
+    for kind, token, start in _constructs(source):
         if kind in _REFUSED:
             raise PatternError(
-                f"pattern {source!r} has {token!r} at character {position}, which {_REFUSED[kind]} and is not supported; "
+                f"pattern {source!r} has {token!r} at character {start}, which {_REFUSED[kind]} and is not supported; "
                 "expected a regex whose matches are in order and do not overlap"
             )
 
