@@ -1,4 +1,4 @@
-"""Byte-level BPE: train on anything, encode fast, give exactly the ids a model was trained with.
+"""Train tokenizers on anything, and encode fast with exactly the ids that a model was trained with.
 
 >>> import bbpe
 >>> tok = bbpe.train_from_iterator(["see my eyes first", "see my dogs"], vocab_size=260)
@@ -76,9 +76,9 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-#: Where public names live.  A room is imported when one of its names is first used, so that a program which only loads
-#: a tokenizer, or never comes to it, does not wait for the rooms of training.
-_ROOMS = {
+#: The modules of the public names.  A module is imported when one of its names is first used, so a program that only
+#: loads a tokenizer does not wait for the import of training.
+_MODULES = {
     ".budget": "set_cache_limit",
     ".compat.classic": "BBPETokenizer",
     ".counting.count": "count count_from_iterator",
@@ -100,13 +100,13 @@ _ROOMS = {
     ".training.unigram": "Unigram",
     ".training.wordpiece": "WordPiece",
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_ROOM_OF[name], __name__), name)
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name], __name__), name)
     return value
 
 

@@ -1,4 +1,4 @@
-"""`python -m bbpe` is the command line."""
+"""Run the command line as `python -m bbpe`."""
 
 import sys
 

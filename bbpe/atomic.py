@@ -1,4 +1,4 @@
-"""Writing a file so that it is there whole or not at all, after a kill and after a power cut."""
+"""Write files atomically: after a kill or a power cut a file is complete or unchanged."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-#: Bytes of a temporary name that come from the target's; no file system that matters allows fewer than 143 in all.
+#: The most bytes of the target's name in a temporary name; common file systems allow at least 143 bytes in a name.
 _NAME_BYTES = 100
-#: What a file system answers that cannot flush a folder.
+#: The errors of file systems that cannot flush a folder.
 _NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes; it takes the place of `path` when the block ends without an error.
+    """Open a file for writing bytes that replaces `path` when the block ends without an error.
 
-    Until then the bytes are in a hidden file beside it, which an error removes; readers see the old content or the
-    new, after a power cut too.  The new file has the mode of the old one, and its owner and access list where the
-    system permits.  A link is followed; what is no regular file (a device, a pipe) is written to directly.
+    Until then the bytes are in a hidden file in the same folder, which is removed after an error.  Readers see the old
+    content or the new content, even after a power cut.  The new file has the mode of the old one, and its owner and
+    access list where the system permits.  A link is followed.  A device or a pipe is written to directly.
 
-    Raises the `OSError` of the system, naming `path`, and those of `check_replaceable`.
+    Raises an `OSError` naming `path` when the system reports one, and the errors of `check_replaceable`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        with _about(path), target.open("wb") as file:
+        with _naming(path), target.open("wb") as file:
             yield file
         return
     new = Replacement(path)
@@ -52,57 +52,58 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 class Replacement:
-    """A file that is going to take the place of `path`: write to `file`, `finish`, `move`, and `discard` in any case.
+    """A new file that will replace `path`.
 
-    Raises as `replacing` does.
+    Write to `file`, then call `finish` and `move`; call `discard` in any case.  Raises the errors of `replacing`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path, self._target = path, Path(os.path.realpath(path))
         old = check_replaceable(path)
         if old is not None and not stat.S_ISREG(old.st_mode):
-            raise FileExistsError(errno.EEXIST, "there is something else; expected a file or nothing", os.fspath(path))
-        self._beside = self._target.with_name(temporary_name(self._target.name))
+            problem = "the path is not a regular file; expected a file or a new name"
+            raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
+        self._temporary = self._target.with_name(temporary_name(self._target.name))
         with self.naming():
-            # a new file has the permissions that the umask leaves; one that replaces another is private at first
+            # the umask decides the permissions of a new file; a file that replaces another is private at first
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            self.file: BinaryIO = os.fdopen(os.open(self._beside, flags, 0o666 if old is None else 0o600), "wb")
+            self.file: BinaryIO = os.fdopen(os.open(self._temporary, flags, 0o666 if old is None else 0o600), "wb")
             try:
                 if old is not None:
-                    _take_over(self._target, old, self._beside)
+                    _copy_status(self._target, old, self._temporary)
             except BaseException:
                 self.discard()
                 raise
 
     def finish(self) -> None:
-        """Have all bytes on the disk."""
+        """Flush all bytes to the disk."""
         with self.naming(), self.file:
             self.file.flush()
             os.fsync(self.file.fileno())
 
     def move(self) -> None:
-        """Take the place of the target."""
+        """Replace the target."""
         with self.naming():
-            self._beside.replace(self._target)
+            self._temporary.replace(self._target)
 
     def discard(self) -> None:
-        """Remove what was not moved."""
-        with suppress(OSError):  # what is buffered may find no room, and nobody wants it
+        """Remove the file unless it was moved."""
+        with suppress(OSError):  # buffered bytes may not fit the disk, but they are not needed
             self.file.close()
-        self._beside.unlink(missing_ok=True)
+        self._temporary.unlink(missing_ok=True)
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Have an error of the system name the target."""
-        with _about(self._path, self._beside):
+        """Make system errors name the target instead of the temporary file."""
+        with _naming(self._path, self._temporary):
             yield
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """Refuse to replace a file that may not be written; returns its status, `None` where there is none.
+    """Refuse to replace a file that is not writable; return its status, `None` if it does not exist.
 
-    Raises `PermissionError` naming `path` when no mode bit allows writing, for root too, or the system does not; an
-    `OSError` with EMLINK when the file has other names (hard links): a new file would leave these with the old content.
+    Raises `PermissionError` naming `path` when no mode bit allows writing, even for root, or when the system denies
+    it; an `OSError` with EMLINK when the file has hard links, which would keep the old content.
     """
     try:
         status = Path(path).stat()
@@ -114,22 +115,22 @@ def check_replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only; make it writable, or choose another name", name)
     if status.st_nlink > 1:
-        told = f"the file has {status.st_nlink} names (hard links); delete this one first, or choose another name"
-        raise OSError(errno.EMLINK, told, name)
+        problem = f"the file has {status.st_nlink} names (hard links); delete this one first, or choose another name"
+        raise OSError(errno.EMLINK, problem, name)
     return status
 
 
 def temporary_name(name: str) -> str:
-    """Return a random hidden name for what is going to be called `name`."""
+    """Return a random hidden name for a file that will be renamed to `name`."""
     head = os.fsencode(name)[:_NAME_BYTES].decode("utf-8", "ignore")
     return f".{head}.{secrets.token_hex(6)}.tmp"
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the system can do that."""
+    """Flush the names in a folder to the disk, where the system supports it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # a folder that may be written and not listed, or a system that opens none
+    except PermissionError:  # the folder may be written but not listed, or the system does not open folders
         return
     try:
         os.fsync(handle)
@@ -140,31 +141,31 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _take_over(target: Path, old: os.stat_result, beside: Path) -> None:
-    """Give a new file the owner, mode and access list of the one that it replaces; never more rights than that."""
+def _copy_status(target: Path, old: os.stat_result, new_path: Path) -> None:
+    """Give a new file the owner, mode and access list of the file that it replaces, but never more rights."""
     for owner in (old.st_uid, -1):
         with suppress(OSError, AttributeError):
-            os.chown(beside, owner, old.st_gid)
+            os.chown(new_path, owner, old.st_gid)
             break
-    new = beside.stat()
+    new = new_path.stat()
     if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
-        shutil.copystat(target, beside)
-        os.utime(beside)
+        shutil.copystat(target, new_path)
+        os.utime(new_path)
         return
     mode = stat.S_IMODE(old.st_mode) & 0o777
     if new.st_gid != old.st_gid:
-        # another group gets what everybody has
+        # a different group gets only the rights of others
         mode &= ~0o070 | (mode & 0o007) << 3
-    beside.chmod(mode)
+    new_path.chmod(mode)
 
 
 @contextmanager
-def _about(path: str | os.PathLike[str], beside: Path | None = None) -> Iterator[None]:
-    # a failed write names no file, and the one beside is not what the caller asked for
+def _naming(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[None]:
+    # a failed write does not name a file, and the caller does not know the temporary name
     try:
         yield
     except OSError as error:
-        unnamed = error.filename is None or error.filename == str(beside)
+        unnamed = error.filename is None or error.filename == str(temporary)
         if error.errno is None or not unnamed:
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None

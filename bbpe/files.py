@@ -1,4 +1,4 @@
-"""Reading and writing whole files: what is written is there in full, or not at all."""
+"""Read whole files, and write whole files atomically."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ StrPath = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class ReadFile(os.PathLike[str]):
-    """A path whose file has been read: whoever is to read it gets `data`, whatever the file holds by then."""
+    """A path with the bytes of its file; `read_bytes` returns `data` even if the file has changed meanwhile."""
 
     path: Path
     data: bytes = field(repr=False)
 
     def __fspath__(self) -> str:
-        """Return the path, which errors name."""
+        """Return the path for the messages of errors."""
         return str(self.path)
 
     __str__ = __fspath__
 
 
 def open_file(path: StrPath) -> BinaryIO:
-    """Open a file to read; `VocabularyError` when it is a pipe or a device, which may have no end, or never begin."""
-    # a pipe without a writer would be waited for
-    file = open(path, "rb", opener=_opened_at_once)  # noqa: SIM115
+    """Open a file for reading; `VocabularyError` for a pipe or a device, which may never end."""
+    # without O_NONBLOCK, opening a pipe waits for a writer
+    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise VocabularyError("it is a pipe or a device; expected a file", path=path)
+        raise VocabularyError("the file is a pipe or a device; expected a regular file", path=path)
     return file
 
 
-def _opened_at_once(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_bytes(path: StrPath, *, most: int) -> bytes:
-    """Return the bytes of a file, of which no more than `most` and one are read, whatever its size is said to be.
+    """Return the bytes of a file; at most `most` + 1 bytes are read, because the reported size may be wrong.
 
-    Raises the `OSError` of the system, which names the file, and `VocabularyError` when it has more than `most` bytes.
+    Raises an `OSError` naming the file, and `VocabularyError` when it has more than `most` bytes.
     """
     if isinstance(path, ReadFile):
         data, size = path.data, len(path.data)
@@ -57,16 +57,16 @@ def read_bytes(path: StrPath, *, most: int) -> bytes:
             data = b"" if size > most else file.read(most + 1)
     size = max(size, len(data))
     if size > most:
-        raise VocabularyError(f"it has {size} bytes or more; expected at most {most}", path=path)
+        raise VocabularyError(f"the file has {size} bytes or more; expected at most {most}", path=path)
     return data
 
 
 def write_atomic(path: StrPath, data: bytes) -> None:
-    """Write a file, or leave what was there.
+    """Write a file atomically.
 
-    Readers see the old content or the new, and an interrupted write leaves nothing behind.
+    Readers see the old content or the new content, and an interrupted write leaves no temporary file.
 
-    Raises the `OSError` of the system, naming `path`.
+    Raises an `OSError` naming `path`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -79,12 +79,12 @@ def write_atomic(path: StrPath, data: bytes) -> None:
 
 
 def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
-    """Write several files into a folder, which is made if need be.
+    """Write several files into a folder, and make the folder if it does not exist.
 
-    All are on the disk in full under temporary names before the first is moved into place, so that running
-    out of space, say, changes none of them; nothing but renames is between the first and the last.
+    All files are complete on the disk under temporary names before the first one is renamed.  So an error such as a
+    full disk changes none of them.
 
-    Raises the `OSError` of the system, naming the file or the folder, and those of `atomic.check_replaceable`.
+    Raises an `OSError` naming the file or the folder, and the errors of `atomic.check_replaceable`.
     """
     target = Path(folder)
     made = not target.exists()
@@ -102,7 +102,7 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
                 file.move()
     except BaseException:
         if made:
-            with suppress(OSError):  # not empty: somebody else's file
+            with suppress(OSError):  # another program may have put a file into the folder
                 target.rmdir()
         raise
     sync_folder(target)

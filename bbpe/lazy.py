@@ -1,4 +1,4 @@
-"""Attributes that are made at their first use."""
+"""A property that is computed on its first access and then kept."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Generic, Self, TypeVar, overload
 Value = TypeVar("Value")
 
 
-class FirstUse(Generic[Value]):
-    """Decorates a method without arguments: an attribute that it makes at the first use, then kept by the object.
+class lazy_property(Generic[Value]):  # noqa: N801 - a decorator, named like `property`
+    """Turn a method without arguments into an attribute that is computed once per object.
 
-    Safe between threads: where two make it at once, both get the same one.  There is no lock, which a fork might find
-    taken for good.
+    It takes no lock, so a child process cannot inherit a lock that is held.  Two threads may compute the value at the
+    same time; both get the value that was stored first.
 
     >>> class Text:
-    ...     @FirstUse
+    ...     @lazy_property
     ...     def words(self) -> list[str]:
     ...         return ["a", "b"]
     >>> text = Text()
@@ -31,5 +31,5 @@ class FirstUse(Generic[Value]):
     @overload
     def __get__(self, owner: object, kind: type) -> Value: ...
     def __get__(self, owner: object, kind: type) -> Self | Value:
-        # the object's own attribute goes before this one, so nobody comes here again once it is there
+        # an attribute in the object's `__dict__` takes precedence, so later accesses do not call this
         return self if owner is None else owner.__dict__.setdefault(self._name, self._make(owner))

@@ -1,8 +1,8 @@
-"""How far a long job is: what it reports, and a bar that shows it.
+"""Report the progress of long jobs, as records for a callback, as a bar or as JSON lines.
 
-A job calls back with `Progress` records; it knows nothing of terminals.  `ProgressBar` is such a callback
-and draws on stderr: with rich where that is installed, else a single line that is written over; where stderr
-is no terminal, now and then a line of its own.
+A job calls a callback with `Progress` records and does not depend on a terminal.  `ProgressBar` is a callback that
+draws on stderr: with rich if it is installed, otherwise a single line that is overwritten.  If stderr is not a
+terminal, it writes separate lines from time to time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from typing import Protocol, Self, TextIO
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a phase of a job is.
+    """The progress of one phase of a job.
 
-    `done` of `total` units are behind it; `total` is `None` when it is not known.  `unit` is a plural
-    ("merges"); "bytes" are shown as MB of 10**6 bytes.  `note` is a line for people: the plan before a long
-    phase, what was read after it.
+    `done` of `total` units are complete; `total` is `None` if it is not known.  `unit` is a plural ("merges"); "bytes"
+    are shown as MB of 10**6 bytes.  `note` is a line for people: a plan before a long phase, or a summary after it.
 
     >>> Progress("merge", 300, 15744, "merges").done
     300
@@ -36,11 +35,11 @@ class Progress:
 
 
 class ProgressBar:
-    """Draws progress on stderr, or on `stream`; a context manager, and callable with a `Progress`.
+    """Draws progress on stderr or on `stream`; a context manager, and callable with a `Progress`.
 
-    Each phase shows amount, rate and time left, a few times a second at most, and stays as one line when
-    the next begins.  On a stream that is no terminal, a phase writes a line at most every five seconds and
-    one at its end.  Calls must come from one thread at a time.
+    A phase shows its amount, its rate and the time left, a few times a second at most.  It remains as one line when the
+    next phase begins.  On a stream that is not a terminal, a phase writes a line at most every five seconds and one at
+    its end.  Only one thread at a time may call it.
 
     >>> import io
     >>> with ProgressBar(stream=io.StringIO()) as bar:
@@ -51,11 +50,11 @@ class ProgressBar:
         self._stream = sys.stderr if stream is None else stream
         self._painter: _Painter | None = None
         self._last = Progress("", 0, None, "")
-        self._started = self._drawn = self._heard = 0.0
+        self._started = self._last_drawn = self._last_call = 0.0
 
     def __enter__(self) -> Self:
         self._painter = _choose_painter(self._stream)
-        self._heard = time.monotonic()
+        self._last_call = time.monotonic()
         return self
 
     def __exit__(
@@ -67,24 +66,27 @@ class ProgressBar:
             self._painter = None
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of how far the job is, and show it when the last drawing is old enough."""
+        """Record the progress, and draw it if the last drawing is old enough.
+
+        Raises `RuntimeError` outside a with block.
+        """
         if self._painter is None:
-            raise RuntimeError("a ProgressBar draws only inside its with block")
+            raise RuntimeError("the ProgressBar is not open; call it within a with block: with ProgressBar() as bar")
         now = time.monotonic()
         if progress.note and not progress.done:
-            # nothing to draw yet: what is going to be done
-            self._painter.tell(f"{progress.phase}  {progress.note}")
+            # a plan before the phase begins
+            self._painter.write_line(f"{progress.phase}  {progress.note}")
             return
         if progress.phase != self._last.phase:
             self._end_phase(self._painter)
-            # a phase may first report when it is well on its way: it began where the one before ended
-            self._started, self._drawn = self._heard, now
+            # a phase may report late, so its time is counted from the end of the phase before it
+            self._started, self._last_drawn = self._last_call, now
             self._painter.begin(progress)
-        self._last, self._heard = progress, now
+        self._last, self._last_call = progress, now
         if progress.note:
-            self._painter.tell(f"{progress.phase}  {progress.note}")
-        if now - self._drawn >= self._painter.interval:
-            self._drawn = now
+            self._painter.write_line(f"{progress.phase}  {progress.note}")
+        if now - self._last_drawn >= self._painter.interval:
+            self._last_drawn = now
             self._painter.draw(progress, self._describe(ended=False))
 
     def _end_phase(self, painter: _Painter) -> None:
@@ -93,7 +95,7 @@ class ProgressBar:
         self._last = Progress("", 0, None, "")
 
     def _describe(self, *, ended: bool) -> str:
-        seconds, last = self._heard - self._started, self._last
+        seconds, last = self._last_call - self._started, self._last
         rate = last.done / seconds if seconds > 0 else 0.0
         parts = [_amount(last)]
         if rate > 0:
@@ -106,11 +108,11 @@ class ProgressBar:
 
 
 class JsonLines:
-    """Writes progress as JSON objects, one a line, for a log; callable with a `Progress`.
+    """Writes progress as JSON objects, one on each line, for a log; callable with a `Progress`.
 
-    Each has `phase`, `done`, `total`, `unit`, `seconds` since the start, `rate` in units a second of this phase, and
-    `note` if there is one.  A line is written when a phase begins, when it ends, when there is a note, and
-    every `interval` seconds between.
+    Each object has `phase`, `done`, `total`, `unit`, `seconds` since the start, `rate` of the phase in units per
+    second, and `note` if there is one.  A line is written when a phase begins or ends, when there is a note, and every
+    `interval` seconds in between.
 
     >>> import io
     >>> log = io.StringIO()
@@ -125,7 +127,7 @@ class JsonLines:
         self._phase, self._first = "", 0
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of how far the job is, and write it when it is time."""
+        """Write the progress if a phase begins or ends, if there is a note, or if the interval is over."""
         now = time.monotonic()
         begins = progress.phase != self._phase
         if begins:
@@ -162,13 +164,13 @@ def _duration(seconds: float) -> str:
 
 
 class _Painter(Protocol):
-    """A way of drawing; `interval` is the least time between two drawings of a phase, in seconds."""
+    """An output for progress; `interval` is the least time between two drawings of a phase, in seconds."""
 
     interval: float
 
     def begin(self, progress: Progress) -> None: ...
 
-    def tell(self, line: str) -> None: ...
+    def write_line(self, line: str) -> None: ...
 
     def draw(self, progress: Progress, text: str) -> None: ...
 
@@ -178,7 +180,7 @@ class _Painter(Protocol):
 
 
 class _Lines:
-    """Lines of their own, for a log."""
+    """Separate lines, for a log."""
 
     interval = 5.0
 
@@ -188,7 +190,7 @@ class _Lines:
     def begin(self, progress: Progress) -> None:
         pass
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self.stream.write(f"{line}\n")
         self.stream.flush()
 
@@ -204,7 +206,7 @@ class _Lines:
 
 
 class _OneLine:
-    """One line of a terminal, written over until its phase ends."""
+    """One line of a terminal, overwritten until its phase ends."""
 
     interval = 0.1
 
@@ -214,12 +216,12 @@ class _OneLine:
     def begin(self, progress: Progress) -> None:
         self.width = 0
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self.stream.write("\r" + line.ljust(self.width) + "\n")
         self.width = 0
 
     def draw(self, progress: Progress, text: str) -> None:
-        # one column short of the edge, where terminals wrap
+        # terminals wrap a line that fills the last column
         line = f"{progress.phase}  {text}"[: shutil.get_terminal_size().columns - 1]
         self.stream.write("\r" + line.ljust(self.width))
         self.stream.flush()
@@ -244,7 +246,7 @@ class _RichBar:
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
-        # neither a refreshing thread nor a replaced sys.stdout: a callback must have no effect elsewhere
+        # no refresh thread and no replaced sys.stdout, because a callback must not affect the rest of the program
         self._rich = RichProgress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -259,7 +261,7 @@ class _RichBar:
     def begin(self, progress: Progress) -> None:
         self._task = self._rich.add_task(progress.phase, total=progress.total, text="")
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self._rich.console.print(line, markup=False, highlight=False)
 
     def draw(self, progress: Progress, text: str) -> None:
@@ -273,14 +275,14 @@ class _RichBar:
 
 
 class _Silence:
-    """Nowhere to draw."""
+    """No output."""
 
     interval = float("inf")
 
     def begin(self, progress: Progress) -> None:
         pass
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         pass
 
     def draw(self, progress: Progress, text: str) -> None:
@@ -294,7 +296,7 @@ class _Silence:
 
 
 def _choose_painter(stream: TextIO | None) -> _Painter:
-    # a process without a console has no stderr at all
+    # in a process without a console, sys.stderr is None
     if stream is None:
         return _Silence()
     if not stream.isatty():

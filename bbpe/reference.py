@@ -1,7 +1,7 @@
-"""Byte-level BPE by its definition: slow, short, and what every test holds the fast code against.
+"""A slow, short implementation of byte-level BPE by its definition; the tests compare the fast code with it.
 
-Read it to learn what the engine computes; nothing here shares code with it but the table of patterns.
-Tokens are `bytes` throughout, and ids appear only where ids matter.
+It documents what the engine computes, and shares no code with it except the table of patterns.
+Tokens are `bytes`, and ids are used only where they matter.
 
 >>> merges = train(["low lower lowest"], 258)
 >>> merges
@@ -36,8 +36,8 @@ Rank: TypeAlias = Callable[[bytes, bytes], int | None]
 def characters(text: str | bytes) -> str:
     r"""Return a text as a `str` that UTF-8 with "surrogateescape" turns into its bytes.
 
-    A byte that is not UTF-8 is a lone surrogate from U+DC80 to U+DCFF.  In a `str` given, a pair of surrogates is its
-    code point and a lone one U+FFFD, so that the two cannot be confused.
+    A byte that is not UTF-8 becomes an unpaired surrogate from U+DC80 to U+DCFF.  In a `str`, a surrogate pair becomes
+    its code point and an unpaired surrogate U+FFFD, so that it is not taken for such a byte.
 
     >>> characters(b"\xffa"), characters("\ud800a")
     ('\udcffa', '\ufffda')
@@ -57,7 +57,7 @@ def split(text: str | bytes, pattern: str | Sequence[str] = "gpt2") -> list[byte
 
 
 def cut_at(text: str, tokens: Collection[str]) -> list[str]:
-    """Return stretches of text (even places) and the tokens between them (odd places), the longest token first.
+    """Return pieces of text at even positions and the tokens between them at odd positions; longer tokens win.
 
     >>> cut_at("a<s>b<s>>", ["<s>", "<s>>"])
     ['a', '<s>', 'b', '<s>>', '']
@@ -74,7 +74,7 @@ def count(
 ) -> dict[bytes, int]:
     """Return the pretokens of all texts and their counts, in order of first appearance.
 
-    No pretoken crosses from one text into the next, nor a special token, which is left out.
+    No pretoken crosses from one text into the next, or a special token.  Special tokens are not counted.
 
     >>> count(["a b a", "b"])
     {b'a': 1, b' b': 1, b' a': 1, b'b': 1}
@@ -82,7 +82,7 @@ def count(
     counts: Counter[bytes] = Counter()
     for text in texts:
         for stretch in cut_at(characters(text), special_tokens)[::2]:
-            # a stretch of characters is bytes again, so that a byte that is not UTF-8 stays what it is
+            # `split` gets bytes, so that it restores a byte that is not UTF-8
             counts.update(split(stretch.encode("utf-8", "surrogateescape"), pattern))
     return dict(counts)
 
@@ -120,12 +120,12 @@ def train_from_counts(
     max_token_length: int | None = None,
     tie_break: str = "ids",
 ) -> list[Pair]:
-    """Return up to `merge_limit` merges of counted pretokens: again and again, merge the best pair.
+    """Return up to `merge_limit` merges of counted pretokens by merging the best pair repeatedly.
 
-    The best pair occurs most often.  Of several, `tie_break` takes "ids": the lowest pair of ids, where
-    the bytes come first, in the order of their characters, and merges follow; "bytes": the greatest pair
-    of byte strings; "first": the pair that occurs first, in the text as it is segmented now.  It ends when the
-    best pair occurs less than `min_frequency` times, or not at all.
+    The best pair is the most frequent one.  `tie_break` chooses between pairs of equal frequency.  "ids" takes the
+    lowest pair of ids; the ids of bytes come first, in the order of their characters, then those of merges.  "bytes"
+    takes the greatest pair of byte strings.  "first" takes the pair that occurs first in the current segmentation.
+    Training ends when the best pair occurs less than `min_frequency` times, or when no pair is left.
 
     >>> train_from_counts({b"ab": 2, b"cd": 2}, 1), train_from_counts({b"ab": 2, b"cd": 2}, 1, tie_break="bytes")
     ([(b'a', b'b')], [(b'c', b'd')])
@@ -155,7 +155,7 @@ def train_from_counts(
 def count_pairs(words: Iterable[tuple[list[bytes], int]], max_token_length: int | None = None) -> dict[Pair, int]:
     """Return how often each pair of neighbours occurs, in order of first occurrence.
 
-    Every window of two counts, so `aaa` has two pairs.  A pair longer than `max_token_length` bytes has none.
+    Overlapping pairs count, so `aaa` has two pairs.  A pair longer than `max_token_length` bytes does not count.
 
     >>> count_pairs([([b"a", b"a", b"a"], 5)])
     {(b'a', b'a'): 10}
@@ -169,7 +169,7 @@ def count_pairs(words: Iterable[tuple[list[bytes], int]], max_token_length: int 
 
 
 def join(symbols: Sequence[bytes], pair: Pair) -> list[bytes]:
-    """Return the symbols with the pair made one wherever it stands, from left to right without overlap.
+    """Return the symbols with each occurrence of a pair joined, from left to right without overlap.
 
     >>> join([b"a", b"a", b"a"], (b"a", b"a"))
     [b'aa', b'a']
@@ -190,20 +190,20 @@ def join(symbols: Sequence[bytes], pair: Pair) -> list[bytes]:
 
 
 def by_order(merges: Sequence[Pair]) -> Rank:
-    """Merge-list mode: the rank of a pair is its place in the list, the last one when it is listed twice."""
-    order = {pair: place for place, pair in enumerate(merges)}
+    """Return the ranks of merge-list mode: the position of a pair in the list, the last one if it is listed twice."""
+    order = {pair: position for position, pair in enumerate(merges)}
     return lambda left, right: order.get((left, right))
 
 
 def by_ranks(ranks: Mapping[bytes, int]) -> Rank:
-    """Rank mode: any two neighbours merge whose concatenation is a token, and its rank is theirs."""
+    """Return the ranks of rank mode: the rank of a pair is that of its concatenation, if that is a token."""
     return lambda left, right: ranks.get(left + right)
 
 
 def merge(pretoken: bytes, rank: Rank, below: int | None = None) -> list[bytes]:
-    """Return the tokens of a pretoken: again and again, merge the leftmost pair of the lowest rank.
+    """Return the tokens of a pretoken by merging the leftmost pair of the lowest rank repeatedly.
 
-    With `below`, pairs of that rank and higher ones stay apart.
+    With `below`, only pairs of a lower rank merge.
 
     >>> merge(b"aaa", by_ranks({b"a": 0, b"aa": 1}))
     [b'aa', b'a']
@@ -224,7 +224,7 @@ def merge(pretoken: bytes, rank: Rank, below: int | None = None) -> list[bytes]:
 def word_pieces(
     word: str, ids: Mapping[str, int], unknown: int, *, prefix: str = "##", max_characters: int = 100
 ) -> list[int]:
-    """Return WordPiece's ids of a word: again and again the longest token that goes on.
+    """Return the ids of a word by WordPiece, which takes the longest matching token repeatedly.
 
     >>> vocab = {"[UNK]": 0, "un": 1, "##aff": 2, "##able": 3, "##a": 4}
     >>> word_pieces("unaffable", vocab, 0), word_pieces("unable", vocab, 0), word_pieces("affable", vocab, 0)
@@ -254,10 +254,10 @@ def learn_words(
     least: int = 1,
     tie_break: str = "ids",
 ) -> tuple[list[tuple[int, int]], list[str]]:
-    """Return the merges of words of ids, counting all pairs anew before each, and all tokens, up to `size`.
+    """Return the merges of words, and all tokens, up to `size` tokens; all pairs are counted again before each merge.
 
-    The best pair has the highest count, or with `pmi` count(ab) / (count(a) * count(b)), of equals the lowest ids, or
-    with `tie_break="strings"` the greatest pair of strings.
+    The best pair has the highest count, or with `pmi` the highest count(ab) / (count(a) * count(b)).  Of equal pairs
+    the one with the lowest ids wins, or with `tie_break="strings"` the greatest pair of strings.
 
     >>> learn_words([([0, 1], 3), ([0, 0, 1], 1)], ["a", "b"], 3, pmi=False)
     ([(0, 1)], ['a', 'b', 'ab'])
@@ -299,7 +299,7 @@ def learn_words(
 
 
 class SlowTokenizer:
-    """Encodes and decodes as a spec says, one definition at a time.
+    """Encodes and decodes by a spec, with the slow functions of this module.
 
     >>> from bbpe.splitting.patterns import get_pattern
     >>> from bbpe.spec.spec import make_spec
@@ -319,11 +319,11 @@ class SlowTokenizer:
             self.rank = by_order([(spec.vocab[left], spec.vocab[right]) for left, right, _ in spec.merges])
 
     def encode(self, text: str | bytes, *, allowed_special: Collection[str] = ()) -> list[int]:
-        """Return the ids of a text; added tokens and the allowed special tokens in it become theirs."""
+        """Return the ids of a text; added tokens and allowed special tokens in it become their ids."""
         found = {*self.spec.added_tokens, *allowed_special}
         ids: list[int] = []
-        for place, stretch in enumerate(cut_at(characters(text), found)):
-            if place % 2:
+        for number, stretch in enumerate(cut_at(characters(text), found)):
+            if number % 2:
                 ids.append(self.specials[stretch])
             else:
                 ids.extend(self._ordinary(stretch))
@@ -334,12 +334,12 @@ class SlowTokenizer:
             yield from self.encode_pretoken(pretoken.encode("utf-8", "surrogateescape"))
 
     def encode_pretoken(self, pretoken: bytes) -> list[int]:
-        """Return the ids of one pretoken, looked up whole first where the spec says so."""
+        """Return the ids of one pretoken; a spec with `whole_pretokens` looks it up first."""
         if self.spec.whole_pretokens and pretoken in self.ids:
             return [self.ids[pretoken]]
         return [self.ids[token] for token in merge(pretoken, self.rank)]
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """Return the bytes of ids; `KeyError` when one is no token's."""
+        """Return the bytes of ids; `KeyError` on an unknown id."""
         specials = {token_id: text.encode() for text, token_id in self.specials.items()}
         return b"".join(self.spec.vocab[i] if i in self.spec.vocab else specials[i] for i in ids)

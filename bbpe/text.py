@@ -1,9 +1,9 @@
-"""Text as bytes, and bytes as text: well-formed UTF-8, and the byte alphabet.
+"""Convert between texts and bytes: well-formed UTF-8, and the byte alphabet.
 
-The byte alphabet is GPT-2's one printable character for each byte.  `vocab.json`, `merges.txt` and
-`tokenizer.json` write tokens in it, because bytes that are blanks, controls or halves of characters have no
-place in a text file.  A printable Latin-1 byte is its own character; the others take U+0100, U+0101, ... in
-order (Radford et al., 2019, "Language Models are Unsupervised Multitask Learners", and its published encoder).
+The byte alphabet of GPT-2 has one printable character for each byte.  `vocab.json`, `merges.txt` and `tokenizer.json`
+write tokens in it, because a text file cannot hold bytes that are controls or parts of characters.  A printable Latin-1
+byte is its own character; the other bytes are U+0100, U+0101, ... in order (Radford et al., 2019, "Language Models are
+Unsupervised Multitask Learners", and its published encoder).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-#: Text as the engine reads it: UTF-8 in a contiguous buffer.
+#: The buffers that the engine reads: contiguous UTF-8.
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
-#: What every function that takes text accepts: a string, or its UTF-8 bytes in any buffer of bytes.
+#: The types of texts that all functions accept: a string, or its UTF-8 bytes in any buffer of bytes.
 Text: TypeAlias = str | Buffer | npt.NDArray[np.uint8]
 
-#: What `\s` matches in a regex, and HF's `tokenizers` takes for white space; `str.strip` knows four more.
+#: The characters that `\s` matches in a regex and that HF's `tokenizers` strips; `str.strip` also strips four others.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
@@ -33,14 +33,14 @@ _CHARS = [chr(point) for point in _PRINTABLE] + [chr(0x100 + i) for i in range(2
 _TO_CHAR = dict(zip(BYTE_ORDER, _CHARS, strict=True))
 _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
-#: Bytes by the code points of their characters, and 256 where there is none, as behind the last.
+#: Bytes by the code points of their characters; 256 for other code points, also for one after the last.
 _BYTES = np.full(max(_TO_BYTE) + 2, 256, dtype=np.uint16)
 _BYTES[[ord(char) for char in _CHARS]] = np.frombuffer(BYTE_ORDER, dtype=np.uint8)
 _BYTES.flags.writeable = False
 
 
 def bytes_to_alphabet(token: bytes) -> str:
-    r"""Write bytes in the byte alphabet.
+    r"""Return bytes as a text in the byte alphabet.
 
     >>> bytes_to_alphabet(b" a\n")
     'ĠaĊ'
@@ -49,7 +49,7 @@ def bytes_to_alphabet(token: bytes) -> str:
 
 
 def alphabet_to_bytes(text: str) -> bytes:
-    r"""Read bytes written in the byte alphabet; `ValueError` on a character outside it.
+    r"""Return the bytes of a text in the byte alphabet; `ValueError` on a character outside the alphabet.
 
     >>> alphabet_to_bytes("ĠaĊ")
     b' a\n'
@@ -61,7 +61,7 @@ def alphabet_to_bytes(text: str) -> bytes:
 
 
 def alphabet_to_tokens(texts: Sequence[str]) -> list[bytes]:
-    r"""Read many tokens at once; `ValueError` when a character of one is outside the byte alphabet.
+    r"""Return the bytes of many texts in the byte alphabet; `ValueError` on a character outside the alphabet.
 
     >>> alphabet_to_tokens(["Ġa", "Ċ"])
     [b' a', b'\n']
@@ -75,7 +75,7 @@ def alphabet_to_tokens(texts: Sequence[str]) -> list[bytes]:
 
 
 def well_formed(text: str) -> str:
-    r"""Return a string without surrogates: a pair becomes its code point, a lone one U+FFFD, as in tiktoken.
+    r"""Return a string without surrogates: a pair becomes its code point, an unpaired one U+FFFD, as in tiktoken.
 
     >>> well_formed("\ud83d\ude00 \ud800") == "\U0001f600 \ufffd"
     True
@@ -84,9 +84,9 @@ def well_formed(text: str) -> str:
 
 
 def text_bytes(text: Text) -> bytes | memoryview:
-    """Return a text as UTF-8 bytes; a bytes-like is taken as it is, without a copy.
+    """Return a text as UTF-8 bytes; a buffer of bytes is returned without a copy.
 
-    Raises `TypeError` on anything but `str` and contiguous one-dimensional buffers of bytes.
+    Raises `TypeError` unless the text is a `str` or a contiguous one-dimensional buffer of bytes.
     """
     if isinstance(text, str):
         try:
@@ -101,6 +101,7 @@ def text_bytes(text: Text) -> bytes | memoryview:
         raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None
     if view.ndim != 1 or view.itemsize != 1 or not view.contiguous:
         raise TypeError(
-            f"a bytes-like text is a contiguous buffer of bytes, not {view.ndim} dimensions of format {view.format!r}"
+            "a bytes-like text must be a contiguous buffer of bytes, not one of "
+            f"{view.ndim} dimensions and format {view.format!r}"
         )
     return view.cast("B")

@@ -18,7 +18,7 @@ from .compat.unstable import Unstable
 from .encoding.engine import TextEncoder
 from .encoding.rule_encoder import RuleEncoder
 from .errors import TokenIdError, TokenNotFoundError, VocabularyError
-from .lazy import FirstUse
+from .lazy import lazy_property
 from .pipeline.special_tokens import Matcher
 from .text import Text
 from .types import Ragged
@@ -318,12 +318,12 @@ class Encoding:
 
     # -- private names that programs use nevertheless ---------------------------------------------------------
 
-    @FirstUse
+    @lazy_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
         """Tokens and ranks; raises `VocabularyError` if ranks would give other ids."""
         return self._tokenizer.ranks
 
-    @FirstUse
+    @lazy_property
     def _pat_str(self) -> str:
         """The regex; raises `VocabularyError` if the pattern is a chain of several."""
         steps = self._tokenizer.spec.pattern.steps
@@ -349,7 +349,7 @@ class Encoding:
             raise TypeError(f"_encode_bytes takes bytes, not {type(text).__name__}")
         return self._unstable.encode_bytes(text)
 
-    @FirstUse
+    @lazy_property
     def _unstable(self) -> Unstable:
         return Unstable(self._tokenizer)
 

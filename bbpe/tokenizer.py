@@ -19,13 +19,13 @@ from .encoding.decode import Decoder, Ids, Rows
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.file_ids import FileEncoder
 from .encoding.limits import Padding, Side, as_batch, check_side, checked_limit, truncated
-from .encoding.nbest import UnigramWays, is_canonical
-from .encoding.offsets import located
+from .encoding.nbest import UnigramSampler, is_canonical
+from .encoding.offsets import encode_with_spans
 from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .encoding.stream import StreamDecoder, UnknownIds
 from .encoding.vocabulary import Vocabulary
 from .formats.saving import Part, proven
-from .lazy import FirstUse
+from .lazy import lazy_property
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
@@ -34,21 +34,21 @@ from .text import Text
 from .threads import check_threads
 from .types import Ragged
 
-#: What offsets count: characters (the indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript's, Java's).
+#: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
 _T = TypeVar("_T", bound=Text)
 
 
 class Tokenizer:
-    """A tokenizer: an immutable value that turns texts into ids and ids into texts.
+    """An immutable tokenizer that turns texts into ids and ids into texts.
 
     `bbpe.train`, `bbpe.load`, `bbpe.get_encoding`, `Tokenizer.from_merges` and `Tokenizer.from_ranks` make one.
-    Tokenizers are equal, hashable and picklable by content: everything that can change an id or a text counts. They can
-    be shared between threads and with forked children.
+    Tokenizers are compared, hashed and pickled by content, that is by everything that can change an id or a text.
+    Threads and forked child processes can share them.
 
-    Methods that encode have two arguments in common. `allowed_special` names the special tokens that are looked for in
-    a text: `"all"` or a set of them; any other special token in a text is plain text. `disallowed_special`, `"all"` or
-    a set, names those that raise `SpecialTokenError` where a text holds them and they are not allowed.
+    All methods that encode have two arguments in common. `allowed_special` has the special tokens to search for in a
+    text, `"all"` or a set; any other special token in a text is plain text. `disallowed_special`, `"all"` or a set, has
+    the special tokens that raise `SpecialTokenError` if a text has them and they are not allowed.
 
     Example:
         >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=260)
@@ -57,28 +57,28 @@ class Tokenizer:
 
     """
 
-    #: Everything that the tokenizer is, as data.
+    #: The complete definition of the tokenizer as data.
     spec: TokenizerSpec
     _around: tuple[tuple[int, ...], tuple[int, ...]]
 
     def __init__(self, spec: TokenizerSpec) -> None:
         if not isinstance(spec, TokenizerSpec):
             raise TypeError(
-                f"a Tokenizer is made of a TokenizerSpec, not {type(spec).__name__}; bbpe.load, bbpe.train, "
-                "Tokenizer.from_merges and Tokenizer.from_ranks make one"
+                f"spec must be a TokenizerSpec, not {type(spec).__name__}; bbpe.load, bbpe.train, "
+                "Tokenizer.from_merges and Tokenizer.from_ranks make a tokenizer"
             )
         self.__dict__["spec"] = spec
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
 
-    @FirstUse
+    @lazy_property
     def _encoder(self) -> TextEncoder:
         return text_encoder(self.spec)
 
-    @FirstUse
+    @lazy_property
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(self.spec)
 
-    @FirstUse
+    @lazy_property
     def _decoder(self) -> Decoder:
         return Decoder(self.spec, self._vocabulary.tokens)
 
@@ -86,15 +86,15 @@ class Tokenizer:
     def _token_bytes(self) -> TokenBytes:
         return self._decoder.token_bytes
 
-    @FirstUse
+    @lazy_property
     def _specials(self) -> SpecialTokens:
         spec, encoder = self.spec, self._encoder
         normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
         return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
 
-    @FirstUse
+    @lazy_property
     def _short(self) -> Encoder | None:
-        # a short text takes less time than asking what to look for in it
+        # encoding a short text takes less time than looking up its matcher
         return self._encoder.short if self._specials.matcher() is None else None
 
     @classmethod
@@ -102,14 +102,14 @@ class Tokenizer:
         cls, vocab: Mapping[int, bytes], merges: Iterable[tuple[bytes, bytes]], *, pattern: str | Sequence[str],
         special_tokens: Mapping[str, int] | None = None, name: str | None = None,
     ) -> Tokenizer:  # fmt: skip
-        """Make a tokenizer of a vocabulary and a list of merges, as HF's `tokenizers` keeps them.
+        """Make a tokenizer from a vocabulary and a list of merges, which HF's `tokenizers` uses.
 
         Args:
             vocab: Ids to the bytes of ordinary tokens.
             merges: Pairs of tokens in order of priority.
             pattern: The name of a split pattern, a regex, or several regexes that split one after another.
             special_tokens: Special tokens to their ids.
-            name: A name, which changes nothing.
+            name: A name for display; it has no effect on ids.
 
         Raises:
             VocabularyError: The vocabulary and the merges do not fit together.
@@ -129,19 +129,19 @@ class Tokenizer:
         cls, ranks: Mapping[bytes, int], *, pattern: str | Sequence[str],
         special_tokens: Mapping[str, int] | None = None, name: str | None = None,
     ) -> Tokenizer:  # fmt: skip
-        """Make a tokenizer of tokens and their ranks, which are the ids, as tiktoken keeps them.
+        """Make a tokenizer from tokens and their ranks, which are the ids, as in tiktoken.
 
-        Any two neighbours merge whose concatenation is a token, the lowest rank first; a pretoken that is a token is
-        that token.
+        Any two neighbours merge whose concatenation is a token, the lowest rank first. A pretoken that is a token
+        becomes that token.
 
         Args:
             ranks: The bytes of ordinary tokens to their ranks.
             pattern: The name of a split pattern, a regex, or several regexes that split one after another.
             special_tokens: Special tokens to their ids.
-            name: A name, which changes nothing.
+            name: A name for display; it has no effect on ids.
 
         Raises:
-            VocabularyError: The ranks are no vocabulary of all 256 bytes.
+            VocabularyError: A single byte has no rank, or two tokens have the same rank.
             PatternError: The pattern is unknown or cannot be followed.
 
         Example:
@@ -165,21 +165,21 @@ class Tokenizer:
         """Return the ids of a text, or of a text and its pair in one row.
 
         Args:
-            text: A `str`, in which a lone surrogate is read as U+FFFD, or bytes, which need not be UTF-8.
-            pair: A second text, after the first in the same row.
-            allowed_special: Special tokens to look for: "all" or a set of them.
-            disallowed_special: Special tokens to refuse: "all" or a set of them.
-            add_special_tokens: Whether to put around the ids what the tokenizer's template has there (BOS, EOS, and
-                what is between two texts). Without a template that is nothing.
-            dropout: The probability, 0 to 1, of skipping a merge whenever it could be made (Provilkov et al., 2020,
-                "BPE-Dropout"); whole pretokens are not looked up then.
-            seed: 0 to 2**64 - 1. The same seed gives the same ids on every machine; None draws another each time.
+            text: A `str`, in which an unpaired surrogate is read as U+FFFD, or bytes, which need not be UTF-8.
+            pair: A second text, whose ids follow in the same row.
+            allowed_special: The special tokens to search for: "all" or a set of them.
+            disallowed_special: The special tokens to refuse: "all" or a set of them.
+            add_special_tokens: Whether to add the ids of the tokenizer's template (BOS, EOS, separators). A tokenizer
+                without a template adds nothing.
+            dropout: The probability, 0 to 1, of skipping each possible merge (Provilkov et al., 2020, "BPE-Dropout");
+                whole pretokens are not looked up then.
+            seed: A number from 0 to 2**64 - 1. A seed gives the same ids on every machine; None draws a new seed.
 
         Returns:
             The ids.
 
         Raises:
-            SpecialTokenError: The text holds a disallowed special token; the message has its place.
+            SpecialTokenError: The text has a disallowed special token; the message has its position.
             ValueError: `dropout` or `seed` is out of range, or the template has no form for pairs.
             TypeError: The text is neither str nor bytes.
 
@@ -189,7 +189,7 @@ class Tokenizer:
             ([256], 3)
 
         """
-        encoder = self._encoder.dropping(dropout, checked_seed(dropout, seed)) if dropout else self._encoder
+        encoder = self._encoder.with_dropout(dropout, checked_seed(dropout, seed)) if dropout else self._encoder
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         ids = encoder.to_list(text, matcher)
         if pair is not None:
@@ -208,7 +208,7 @@ class Tokenizer:
         """Return the ids of bytes, which need not be UTF-8.
 
         Args:
-            text: The bytes. `encode` takes them too; this method refuses a `str`.
+            text: The bytes. `encode` accepts bytes too, but this method refuses a `str`.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
 
@@ -217,11 +217,11 @@ class Tokenizer:
 
         Raises:
             TypeError: The text is a `str`.
-            SpecialTokenError: The text holds a disallowed special token.
+            SpecialTokenError: The text has a disallowed special token.
 
         """
         if isinstance(text, str):
-            raise TypeError("encode_bytes takes bytes; encode takes str too")
+            raise TypeError("encode_bytes takes bytes, not str; encode takes str too")
         return self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
 
     def encode_to_numpy(
@@ -233,7 +233,7 @@ class Tokenizer:
         Args:
             text: A `str` or bytes.
             dtype: uint32, uint16, int32 or int64.
-            threads: How many threads to use; None uses every core when there is enough text.
+            threads: The number of threads; None uses every core when there is enough text.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
             add_special_tokens: As in `encode`.
@@ -242,8 +242,8 @@ class Tokenizer:
             The ids, shape [n].
 
         Raises:
-            ValueError: The dtype is none of these, or is too small for the vocabulary.
-            SpecialTokenError: The text holds a disallowed special token.
+            ValueError: The dtype is not supported, or is too small for the vocabulary.
+            SpecialTokenError: The text has a disallowed special token.
 
         Example:
             >>> bbpe.train_from_iterator(["a b"], vocab_size=256).encode_to_numpy("a", dtype=np.uint16)
@@ -263,11 +263,11 @@ class Tokenizer:
         self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> list[list[int]]:  # fmt: skip
-        """Return the ids of each text, in order.
+        """Return the ids of each text as lists.
 
         Args:
             texts: An iterable of `str` or bytes, or a column of Arrow.
-            threads: How many threads to use; None uses every core when there is enough text.
+            threads: The number of threads; None uses every core when there is enough text.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
             add_special_tokens: As in `encode`.
@@ -276,8 +276,8 @@ class Tokenizer:
             A list of ids for each text.
 
         Raises:
-            SpecialTokenError: A text holds a disallowed special token.
-            TypeError: `texts` is one text, or one of its items is none.
+            SpecialTokenError: A text has a disallowed special token.
+            TypeError: `texts` is a single text, or one of its items is not a text.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch(["low", ""])
@@ -304,11 +304,11 @@ class Tokenizer:
             add_special_tokens: As in `encode`.
 
         Returns:
-            `Ragged(ids, offsets)`: all ids, uint32[total], and where each row begins, int64[len(texts) + 1].
+            `Ragged(ids, offsets)`: all ids, uint32[total], and the start of each row, int64[len(texts) + 1].
 
         Raises:
-            SpecialTokenError: A text holds a disallowed special token.
-            TypeError: `texts` is one text, or one of its items is none.
+            SpecialTokenError: A text has a disallowed special token.
+            TypeError: `texts` is a single text, or one of its items is not a text.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch_to_numpy(["low", "", "l"]).offsets
@@ -329,12 +329,11 @@ class Tokenizer:
 
         Args:
             texts: As in `encode_batch`.
-            max_length: The most ids in a row; longer rows are cut at their end, and the ids of `add_special_tokens`
-                are kept.
-            pad_id: The id that fills rows up; None takes `pad_token`, which the files of the tokenizer name, else the
-                end-of-text token.
-            side: Where a row is filled up, "right" or "left".
-            pad_to_multiple_of: The length of rows is a multiple of this.
+            max_length: The most ids in a row; longer texts are truncated at their end, and the ids of
+                `add_special_tokens` are kept.
+            pad_id: The id for padding; None takes `pad_token`, or the end-of-text token if there is no `pad_token`.
+            side: The side of a row that is padded, "right" or "left".
+            pad_to_multiple_of: The length of rows is rounded up to a multiple of this.
             dtype: As in `encode_to_numpy`.
             threads: As in `encode_batch`.
             allowed_special: As in `encode`.
@@ -342,10 +341,10 @@ class Tokenizer:
             add_special_tokens: As in `encode`.
 
         Returns:
-            The ids, `dtype`[n, m], and a mask, bool[n, m], that is true where a text is.
+            The ids, `dtype`[n, m], and a mask, bool[n, m], that is false at padding.
 
         Raises:
-            SpecialTokenError: There is nothing to pad with, or a text holds a disallowed special token.
+            SpecialTokenError: There is no token for padding, or a text has a disallowed special token.
             ValueError: A number is out of range.
 
         Example:
@@ -366,12 +365,12 @@ class Tokenizer:
         self, text: Text, unit: Unit = "char", *, allowed_special: Selection = (),
         disallowed_special: Selection = (),
     ) -> tuple[list[int], npt.NDArray[np.int64]]:  # fmt: skip
-        """Return the ids of a text, and the span of the text that each comes from.
+        """Return the ids of a text, and the span of the text that each id comes from.
 
-        A token that holds a part of a character spans the whole character, so neighbours overlap there; in bytes they
-        join exactly. White space belongs to its token, as in HF's `tokenizers` with `trim_offsets` off. After
-        normalizers and prefixes, a span is that of the characters which the token comes from, in bytes too; a character
-        that a rule put in is at the character beside it.
+        A token with a part of a character spans the whole character, so neighbours overlap there; spans in bytes join
+        exactly. White space belongs to its token, as in HF's `tokenizers` with `trim_offsets` off. If normalizers or
+        prefixes change the text, a span has the original characters that the token comes from, in bytes too; an
+        inserted character has the span of the character next to it.
 
         Args:
             text: A `str` or bytes.
@@ -384,8 +383,8 @@ class Tokenizer:
             The ids, and their starts and ends, int64[n, 2].
 
         Raises:
-            VocabularyError: A rule changes the text in a way that leaves no offsets; the message names the rule.
-            SpecialTokenError: The text holds a disallowed special token.
+            VocabularyError: A rule changes the text in a way that has no offsets; the message names the rule.
+            SpecialTokenError: The text has a disallowed special token.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -397,7 +396,7 @@ class Tokenizer:
         if unit not in ("char", "byte", "utf16"):
             raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        ids, spans = located(self._encoder, self._token_bytes, text, matcher)
+        ids, spans = encode_with_spans(self._encoder, self._token_bytes, text, matcher)
         if unit != "byte":
             map_spans(text, spans, unit)
         return ids.tolist(), spans
@@ -405,10 +404,10 @@ class Tokenizer:
     def encode_iterable(
         self, chunks: Iterable[Text], *, allowed_special: Selection = (), disallowed_special: Selection = ()
     ) -> Iterator[int]:
-        """Yield the ids of a text that arrives in chunks, wherever it was cut.
+        """Yield the ids of a text that arrives in chunks, which may be split anywhere.
 
-        Memory grows with the largest chunk and the longest pretoken, not with the text. With a regex that is no named
-        pattern the text is collected first, because the regex may look ahead without bound.
+        Memory grows with the largest chunk and the longest pretoken, not with the text. With a regex that is not
+        equivalent to a known pattern, the text is collected first, because the regex may look ahead without a bound.
 
         Args:
             chunks: The parts of one text, `str` or bytes.
@@ -432,16 +431,16 @@ class Tokenizer:
     ) -> Iterator[npt.NDArray[np.uint32]]:  # fmt: skip
         r"""Yield the ids of each document of files, in order.
 
-        A file is one document; of JSON lines and Parquet each row is one, and rows without text are left out. Files are
-        read a block at a time, compressed ones too. Only the ids of one document are held whole, and its text where the
-        tokenizer has rules that change texts.
+        A file is one document, but in JSON lines and Parquet each row is a document, and rows without a text are
+        skipped. Files, also compressed ones, are read a block at a time. Memory holds the ids of one document, and its
+        text if the tokenizer has rules that change texts.
 
         Args:
             files: As in `bbpe.count`: a path, a glob, a folder, or a list of them.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
-            text_field: The field of JSON lines, or the column of Parquet, that holds the text.
-            format: The kind of the files, where neither their names nor their first bytes show it.
+            text_field: The field of JSON lines, or the column of Parquet, with the text.
+            format: The kind of all files; None determines it from their names and first bytes.
 
         Yields:
             The ids of a document, uint32[n].
@@ -465,14 +464,14 @@ class Tokenizer:
         return (document.ids() for document in encoder.corpus(files))
 
     def encode_nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
-        """Return the n best ways to encode a text by a Unigram model.
+        """Return the n best segmentations of a text by a Unigram model.
 
         Args:
             text: A `str` or bytes; special tokens in it are plain text.
-            n: How many ways to return, 1 to 65,536; there may be fewer.
+            n: The number of segmentations, 1 to 65,536; there may be fewer.
 
         Returns:
-            Ids and the sum of their scores, the best first.
+            The ids of each segmentation and the sum of their scores, the best first.
 
         Raises:
             TypeError: The model is not Unigram.
@@ -484,19 +483,19 @@ class Tokenizer:
             2
 
         """
-        return UnigramWays(self._encoder).best(text, n)
+        return UnigramSampler(self._encoder).nbest(text, n)
 
     def encode_sampled(
         self, text: Text, *, alpha: float = 0.1, nbest: int | None = None, seed: int | None = None
     ) -> list[int]:
-        """Return the ids of one way, drawn at random, to encode a text by a Unigram model (Kudo, 2018).
+        """Return the ids of a random segmentation of a text by a Unigram model (Kudo, 2018).
 
         Args:
             text: A `str` or bytes; special tokens in it are plain text.
-            alpha: Each way is as probable as e^(alpha * sum of scores): 0 draws all alike, a large number hardly any
-                but the best.
-            nbest: Draw from this many best ways; None draws from all.
-            seed: The same seed gives the same ids; None draws another way each time.
+            alpha: The probability of a segmentation is proportional to e^(alpha * sum of scores): 0 makes all equally
+                likely, and a large number prefers the best.
+            nbest: Draw from this many best segmentations; None draws from all.
+            seed: A seed gives the same ids each time; None draws a new seed.
 
         Returns:
             The ids.
@@ -506,10 +505,10 @@ class Tokenizer:
             ValueError: `alpha` or `nbest` is out of range.
 
         """
-        return UnigramWays(self._encoder).drawn(text, alpha=alpha, nbest=nbest, seed=seed)
+        return UnigramSampler(self._encoder).sample(text, alpha=alpha, nbest=nbest, seed=seed)
 
     def tokenize(self, text: Text) -> list[str]:
-        """Return the tokens of a text as `vocab.json` writes them: in GPT-2's byte alphabet, or as text for WordPiece.
+        """Return the tokens of a text as keys of `vocab.json`: in GPT-2's byte alphabet, or as text for WordPiece.
 
         Args:
             text: A `str` or bytes.
@@ -530,7 +529,7 @@ class Tokenizer:
         self, text: Text, *, threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> int:  # fmt: skip
-        """Return `len(encode(text))` without making the ids.
+        """Return `len(encode(text))` without storing the ids.
 
         Args:
             text: A `str` or bytes.
@@ -543,7 +542,7 @@ class Tokenizer:
             The number of tokens.
 
         Raises:
-            SpecialTokenError: The text holds a disallowed special token.
+            SpecialTokenError: The text has a disallowed special token.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).count_tokens("lower")
@@ -559,7 +558,7 @@ class Tokenizer:
         self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> npt.NDArray[np.int64]:  # fmt: skip
-        """Return how many tokens each text has.
+        """Return the number of tokens of each text.
 
         Args:
             texts: As in `encode_batch`.
@@ -572,8 +571,8 @@ class Tokenizer:
             The numbers, int64[len(texts)].
 
         Raises:
-            SpecialTokenError: A text holds a disallowed special token.
-            TypeError: `texts` is one text, or one of its items is none.
+            SpecialTokenError: A text has a disallowed special token.
+            TypeError: `texts` is a single text, or one of its items is not a text.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).count_tokens_batch(["low", "", "lower"])
@@ -588,11 +587,11 @@ class Tokenizer:
     def fits(
         self, text: Text, n: int, *, allowed_special: Selection = (), disallowed_special: Selection = ()
     ) -> bool:
-        """Say whether a text has at most n tokens, reading no further than it must.
+        """Return whether a text has at most n tokens, reading no more of it than necessary.
 
-        It takes as long for 100 MB as for 1 KB, so a disallowed special token far into a text may go unnoticed. A
-        tokenizer with normalizers other than Unicode forms, lower-casing and replacements that do not shorten, or one
-        that drops text, encodes all of it.
+        The call takes as long for 100 MB as for 1 KB, so it may miss a disallowed special token far into a text. A
+        tokenizer encodes the whole text if it drops text, or if it has normalizers other than Unicode forms,
+        lower-casing and replacements that do not shorten.
 
         Args:
             text: A `str` or bytes.
@@ -615,24 +614,24 @@ class Tokenizer:
         self, text: _T, n: int, side: Side = "right", *, allowed_special: Selection = (),
         disallowed_special: Selection = (),
     ) -> _T:  # fmt: skip
-        """Return the part of a text at one side that has at most n tokens.
+        """Return a text truncated at one side to at most n tokens.
 
-        The cut is where the first (last) n tokens of the text end (begin), or earlier: never within a character, and
-        so that what is left, encoded by itself, has at most n tokens.
+        The text is cut where its first n tokens end (for side "left", where its last n tokens begin) or closer to the
+        kept side, never within a character, so that the result has at most n tokens when it is encoded alone.
 
         Args:
             text: A `str` or bytes.
             n: The limit.
-            side: The side where the text is cut: "right" keeps the beginning, "left" the end.
+            side: The side at which the text is truncated: "right" keeps the beginning, "left" the end.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
 
         Returns:
-            The text itself where it fits, else a slice of it, of its own type.
+            The text itself if it fits, otherwise a slice of the same type.
 
         Raises:
             ValueError: `n` is negative, or `side` is neither "left" nor "right".
-            SpecialTokenError: The text holds a disallowed special token.
+            SpecialTokenError: The text has a disallowed special token.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -654,18 +653,18 @@ class Tokenizer:
 
         Args:
             ids: A sequence of int, or an integer array of one dimension.
-            errors: What becomes of bytes that are not UTF-8, as in `bytes.decode`.
-            threads: How many threads to use; None uses every core when there are enough ids.
-            skip_special_tokens: Whether to leave special tokens out; added tokens stay.
-            unknown_ids: What becomes of an id that no token has, as the padded last layer of a model may sample one:
+            errors: The treatment of bytes that are not UTF-8, as in `bytes.decode`.
+            threads: The number of threads; None uses every core when there are enough ids.
+            skip_special_tokens: Whether to drop special tokens; added tokens are kept.
+            unknown_ids: The treatment of ids without a token, which a model with a padded last layer may sample:
                 "raise", "skip", or "mark", which writes U+FFFD.
 
         Returns:
             The text.
 
         Raises:
-            TokenIdError: An id is negative, too large, or a hole in the vocabulary; the message names the first one.
-            TypeError: `ids` are no ids.
+            TokenIdError: An id is negative, too large, or has no token; the message names the first one.
+            TypeError: `ids` is not a sequence of int or an integer array.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
@@ -678,7 +677,7 @@ class Tokenizer:
     def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
         r"""Return the bytes of ids.
 
-        For every text that no rule changes, `decode_bytes(encode(text))` is its UTF-8.
+        If no rule changes a text, `decode_bytes(encode(text))` is its UTF-8.
 
         Args:
             ids: As in `decode`.
@@ -688,8 +687,8 @@ class Tokenizer:
             The bytes.
 
         Raises:
-            TokenIdError: An id is none of a token's; the message names the first one.
-            TypeError: `ids` are no ids.
+            TokenIdError: An id has no token; the message names the first one.
+            TypeError: `ids` is not a sequence of int or an integer array.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
@@ -706,9 +705,9 @@ class Tokenizer:
         """Return the text of each row of ids, in order.
 
         Args:
-            batch: Rows of ids, each as `decode` takes them; a `Ragged`; or an integer array [rows, ids].
-            errors: What becomes of bytes that are not UTF-8, as in `bytes.decode`.
-            threads: How many threads to use; None uses every core when there are enough ids.
+            batch: Rows of ids, each as in `decode`; a `Ragged`; or an integer array [rows, ids].
+            errors: The treatment of bytes that are not UTF-8, as in `bytes.decode`.
+            threads: The number of threads; None uses every core when there are enough ids.
             skip_special_tokens: As in `decode`.
             unknown_ids: As in `decode`.
 
@@ -716,8 +715,8 @@ class Tokenizer:
             A text for each row.
 
         Raises:
-            TokenIdError: An id of a row is none of a token's.
-            TypeError: `batch` is no batch of ids; the message names the first row that is none.
+            TokenIdError: An id of a row has no token.
+            TypeError: `batch` is not a batch of ids; the message names the first row that is not a row of ids.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
@@ -728,17 +727,17 @@ class Tokenizer:
         return self._decoder.texts(batch, errors, threads, skip_special_tokens, unknown_ids)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
-        """Return the text of ids, and for each id the index of the first character that holds a byte of it.
+        """Return the text of ids, and for each id the index of the first character with a byte of it.
 
         Args:
             ids: As in `decode`.
 
         Returns:
-            The text and the indices, as tiktoken gives them.
+            The text and the indices, as in tiktoken.
 
         Raises:
             UnicodeDecodeError: The bytes are not UTF-8.
-            TokenIdError: An id is none of a token's.
+            TokenIdError: An id has no token.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -751,7 +750,7 @@ class Tokenizer:
     def stream_decoder(
         self, *, errors: str = "replace", skip_special_tokens: bool = False, unknown_ids: UnknownIds = "raise"
     ) -> StreamDecoder:
-        """Return a decoder that takes ids one at a time, as a model generates them.
+        """Return a decoder that takes one id at a time, for ids that a model generates.
 
         Args:
             errors: As in `decode`.
@@ -762,7 +761,7 @@ class Tokenizer:
             A `StreamDecoder`, for one stream.
 
         Raises:
-            ValueError: `unknown_ids` is none of the three.
+            ValueError: `unknown_ids` is not "raise", "skip" or "mark".
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -773,15 +772,15 @@ class Tokenizer:
         return self._decoder.stream(errors, skip_special_tokens, unknown_ids)
 
     def is_canonical(self, ids: Ids) -> bool:
-        """Say whether ids are those that encoding gives to their text.
+        """Return whether encoding the text of ids gives the same ids.
 
-        Models also generate other ids for the same text. Special tokens are themselves.
+        Models may generate other ids for a text. Special tokens are encoded as special tokens.
 
         Args:
             ids: As in `decode`.
 
         Raises:
-            TokenIdError: An id is none of a token's.
+            TokenIdError: An id has no token.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -794,7 +793,7 @@ class Tokenizer:
     # -- vocabulary ----------------------------------------------------------------------------------
 
     def id_to_token(self, token_id: int) -> bytes:
-        """Return the bytes of an id, of a special token too.
+        """Return the bytes of an ordinary or special token.
 
         Args:
             token_id: The id.
@@ -810,15 +809,15 @@ class Tokenizer:
         return self._vocabulary.tokens.token(token_id)
 
     def token_to_id(self, token: bytes | str) -> int:
-        """Return the id of a token; a special token goes before an ordinary one.
+        """Return the id of a token; a special token takes precedence over an ordinary one.
 
         Args:
-            token: The token as `get_vocab` or `tokenize` writes it, or its text, or its bytes.  The first of these
-                readings that is a token counts.
+            token: A key of `get_vocab` or `tokenize`, the text of a token, or its bytes. A `str` is looked up as a key
+                first, and then as a text.
 
         Raises:
-            TokenNotFoundError: There is no such token; it is a `TokenIdError` and a `KeyError`.
-            TypeError: It is neither str nor bytes.
+            TokenNotFoundError: There is no such token; the error is also a `TokenIdError` and a `KeyError`.
+            TypeError: `token` is neither str nor bytes.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a cat"], vocab_size=259)
@@ -842,17 +841,17 @@ class Tokenizer:
 
     @property
     def name(self) -> str | None:
-        """The name that it was given or recognised by."""
+        """The name of the tokenizer, None if it has none."""
         return self.spec.name
 
     @property
     def pattern(self) -> str:
-        """The name of its split pattern, or its regexes, one a line."""
+        """The name of the split pattern, or its regexes, one on each line."""
         return str(self.spec.pattern)
 
     @property
     def unicode_version(self) -> str | None:
-        """The version of Unicode that its pattern classifies characters by, if that is known."""
+        """The version of Unicode that the pattern uses to classify characters, None if it is not known."""
         return self.spec.pattern.unicode_version
 
     @property
@@ -875,16 +874,16 @@ class Tokenizer:
         """Tokens that always match, and their ids."""
         return dict(self.spec.added_tokens)
 
-    @FirstUse
+    @lazy_property
     def special_tokens_set(self) -> frozenset[str]:
         """The special tokens."""
         return frozenset(self.spec.special_tokens)
 
     def is_special_token(self, token_id: int) -> bool:
-        """Say whether an id is that of a special token.
+        """Return whether an id is that of a special token.
 
         Args:
-            token_id: The id; one that no token has is none of a special token.
+            token_id: The id; the result is False for an id without a token.
 
         """
         return token_id in self._decoder.special_ids
@@ -896,7 +895,7 @@ class Tokenizer:
 
     @property
     def pad_token(self) -> str | None:
-        """The token that fills rows up, as the files that were loaded name it; None when they name none."""
+        """The token for padding that the loaded files name; None when they name none."""
         return self._vocabulary.named.get("pad")
 
     @property
@@ -906,7 +905,7 @@ class Tokenizer:
 
     @property
     def bos_token(self) -> str | None:
-        """The token that begins a text, as the files name it; None when they name none."""
+        """The token for the beginning of a text that the loaded files name; None when they name none."""
         return self._vocabulary.named.get("bos")
 
     @property
@@ -916,7 +915,7 @@ class Tokenizer:
 
     @property
     def eos_token(self) -> str | None:
-        """The token that ends a text, as the files name it; None when they name none."""
+        """The token for the end of a text that the loaded files name; None when they name none."""
         return self._vocabulary.named.get("eos")
 
     @property
@@ -926,7 +925,7 @@ class Tokenizer:
 
     @property
     def unk_token(self) -> str | None:
-        """The token of what is unknown, as the files or the model name it; None when there is none."""
+        """The unknown token that the loaded files or the model name; None when there is none."""
         return self._vocabulary.named.get("unk")
 
     @property
@@ -941,23 +940,23 @@ class Tokenizer:
         format: str | None = None,  # noqa: A002
         drop: Collection[Part] = (),
     ) -> None:  # fmt: skip
-        """Write the tokenizer to a file or folder: all of it, or nothing.
+        """Write the complete tokenizer to a file or folder, or nothing.
 
-        The result is read back and compared before it takes the place of anything, so `bbpe.load(path)` gives an equal
-        tokenizer. Only a rank file needs `pattern=` to be read.
+        The result is read back and compared before it replaces a file, so `bbpe.load(path)` gives an equal tokenizer.
+        Only a rank file needs `pattern=` for reading.
 
         Args:
-            path: The file, or the folder. Its suffix says the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
-                (BERT's vocab.txt), `.codes`; any other name is a folder, which gets a tokenizer.json and the files that
-                were beside it when it was loaded.
-            format: The format, where the name does not say it: "huggingface", "tiktoken", "gpt2" (a folder with
-                vocab.json and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
-            drop: Parts to leave out on purpose, where the format has no place for them: "special_tokens" (added tokens
-                and the template too), "template", "pattern".
+            path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
+                (BERT's vocab.txt), `.codes`. Any other name is a folder for a tokenizer.json and the other files that
+                were loaded with it.
+            format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
+                and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
+            drop: Parts to leave out on purpose if the format cannot hold them: "special_tokens" (with added tokens and
+                the template), "template", "pattern".
 
         Raises:
-            VocabularyError: The format cannot hold this tokenizer; the message names what it would lose.
-            ValueError: There is no such format.
+            VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
+            ValueError: `format` is unknown.
             OSError: The file cannot be written.
 
         Example:
@@ -973,14 +972,14 @@ class Tokenizer:
         formats.put(files, path)
 
     def cache_info(self) -> CacheInfo:
-        """Return how many bytes the caches take: this tokenizer's, and all of the process's with their limit."""
+        """Return the sizes of the caches of this tokenizer and of the process, and their limit."""
         shared, idle, used, limit = self._encoder.encoder.states.info()
         return CacheInfo(shared + idle, used, limit)
 
     def clear_cache(self) -> None:
-        """Free this tokenizer's caches; calls that run meanwhile keep theirs until they end.
+        """Free the caches of this tokenizer; running calls keep theirs until they end.
 
-        Memory that was kept for the next large array of ids, whichever tokenizer's, is freed too.
+        The memory that the process keeps for the next large array of ids is freed too.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
@@ -992,16 +991,16 @@ class Tokenizer:
         self._encoder.encoder.states.clear()
 
     def as_tiktoken(self) -> Any:
-        """Return this tokenizer behind the interface of `tiktoken.Encoding`, with its defaults and errors.
+        """Return a view of this tokenizer with the interface, defaults and errors of `tiktoken.Encoding`.
 
-        Added tokens are special tokens there. The package `tiktoken` is not needed.
+        Added tokens are special tokens of the view. The package `tiktoken` is not needed.
 
         Returns:
-            A `bbpe.tiktoken.Encoding`, the same one at each call.
+            A `bbpe.tiktoken.Encoding`; every call returns the same object.
 
         Raises:
             VocabularyError: The tokenizer has normalizers, prefixes, options of special tokens or symbols that are
-                characters, which tiktoken has not.
+                characters, which tiktoken does not support.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<|endoftext|>"])
@@ -1011,18 +1010,18 @@ class Tokenizer:
         """
         return self._tiktoken
 
-    @FirstUse
+    @lazy_property
     def _tiktoken(self) -> Any:
         return import_module("bbpe.tiktoken").Encoding(self)
 
     def as_huggingface(self, **options: Any) -> Any:
-        """Return this tokenizer as a `transformers.PreTrainedTokenizerFast`, with the same ids.
+        """Return this tokenizer as a `transformers.PreTrainedTokenizerFast` with the same ids.
 
-        It pads, truncates, gives offsets, applies chat templates and saves as all of them do; HF's `tokenizers` does
-        the work. A `tokenizer_config.json` and a chat template beside the file that was loaded hold.
+        The result has all methods of that class, and HF's `tokenizers` does its work. It uses the
+        `tokenizer_config.json` and the chat template that were loaded with the tokenizer.
 
         Args:
-            **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they go before the file's.
+            **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they override those of the files.
 
         Returns:
             A `transformers.PreTrainedTokenizerFast`.
@@ -1041,9 +1040,9 @@ class Tokenizer:
 
     # -- a value -------------------------------------------------------------------------------------
 
-    @FirstUse
+    @lazy_property
     def fingerprint(self) -> str:
-        """64 hex digits over everything that can change an id or a text: tokens, merges, rules, template, decoding."""
+        """A digest of everything that can change an id or a text, as 64 hex digits."""
         return fingerprint(self.spec)
 
     def __eq__(self, other: object) -> bool:

@@ -241,7 +241,7 @@ def test_a_disk_that_fails_is_named_and_leaves_the_old_file(tmp_path: Path, monk
 
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x")
-    with pytest.raises(FileExistsError, match="expected a file or nothing") as caught:
+    with pytest.raises(FileExistsError, match="expected a file or a new name") as caught:
         write_folder_atomic(tmp_path, {"x": b"1"})
     assert caught.value.filename == str(tmp_path / "x")
     with pytest.raises(IsADirectoryError):

@@ -80,7 +80,7 @@ def test_names_are_there(name: str) -> None:
 
 
 def test_the_table_has_all_names() -> None:
-    assert sorted(bbpe._ROOM_OF) == sorted(bbpe.__all__)
+    assert sorted(bbpe._MODULE_OF) == sorted(bbpe.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

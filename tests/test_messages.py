@@ -48,9 +48,9 @@ def train(*arguments: Any, **options: Any) -> bbpe.Tokenizer:
 
 V, C, P, S, T = bbpe.VocabularyError, bbpe.CorpusError, bbpe.PatternError, bbpe.SpecialTokenError, bbpe.TokenIdError
 Row = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]
-EXPECTED_PATH = "named by a str or a path, not int"
+EXPECTED_PATH = "path must be a str or a path, not int"
 A_TEXT = "a text is str or bytes-like, not"
-NO_IDS = "ids are a sequence of int or an integer array of one dimension, not"
+NO_IDS = "ids must be a sequence of int or an integer array of one dimension, not"
 
 LOADING: list[Row] = [
     (lambda: bbpe.load("none.json"), FileNotFoundError, ("none.json",)),
@@ -70,10 +70,10 @@ LOADING: list[Row] = [
     (lambda: changed(normalizer={"type": "X"}), V, ("c.json", "normalizer", "'X' is not supported", "expected NFC")),
     (lambda: changed(version="2.0"), V, ("c.json", "version", '"2.0"', 'expected "1.0"')),
     (lambda: changed(other=1), V, ("c.json", "unknown field 'other'")),
-    (lambda: load("c.json", '{"model": {"a": 1, "a": 2}}'), V, ("c.json", "'a' stands twice", "each key once")),
+    (lambda: load("c.json", '{"model": {"a": 1, "a": 2}}'), V, ("c.json", "'a' is listed twice", "each key once")),
     (lambda: load("r.tiktoken", "IQ== 0\nIQ= 1\n", pattern="gpt2"), V, ("r.tiktoken", "line 2", "'IQ= 1'", "base64")),
     (lambda: load("r.tiktoken", "IQ== 0\nIQ== 1\n", pattern="gpt2"), V, ("line 2", "b'!'", "line 1", "once")),
-    (lambda: load("r.tiktoken", "IQ== 0\n"), V, ("r.tiktoken", "does not say how text is split", "give pattern=")),
+    (lambda: load("r.tiktoken", "IQ== 0\n"), V, ("r.tiktoken", "does not define how text is split", "give pattern=")),
     (lambda: bbpe.load("t.json", pattern="gtp2"), P, ("'gtp2'", "did you mean 'gpt2'?", "expected a regex or one of")),
     (lambda: bbpe.load("t.json", special_tokens=["a"]), TypeError, ("must map each text to its id", "list")),  # type: ignore[arg-type]
     (lambda: bbpe.get_encoding("gtp2"), V, ("'gtp2'", "did you mean 'gpt2'?", "expected one of")),
@@ -97,8 +97,8 @@ ENCODING: list[Row] = [
     (lambda: TOK.encode(None), TypeError, (A_TEXT, "NoneType")),  # type: ignore[arg-type]
     (lambda: TOK.encode(5), TypeError, (A_TEXT, "int")),  # type: ignore[arg-type]
     (lambda: TOK.encode(["a"]), TypeError, (A_TEXT, "list")),  # type: ignore[arg-type]
-    (lambda: TOK.encode_batch("a"), TypeError, ("a batch is an iterable of texts, not one str",)),
-    (lambda: TOK.encode_batch(5), TypeError, ("a batch is an iterable of texts, not int",)),  # type: ignore[arg-type]
+    (lambda: TOK.encode_batch("a"), TypeError, ("a batch must be an iterable of texts, not one str",)),
+    (lambda: TOK.encode_batch(5), TypeError, ("a batch must be an iterable of texts, not int",)),  # type: ignore[arg-type]
     (lambda: TOK.encode_batch(["a", None]), TypeError, ("text 1", A_TEXT, "NoneType")),  # type: ignore[list-item]
     (lambda: TOK.encode_bytes("a"), TypeError, ("encode_bytes takes bytes", "encode takes str too")),  # type: ignore[arg-type]
     (lambda: TOK.encode("a", allowed_special={"<x>"}), S, ("'<x>' is not a special token",)),
@@ -112,7 +112,7 @@ ENCODING: list[Row] = [
     (lambda: TOK.encode_to_numpy("a", threads=2**64), ValueError, ("threads is 18446744073709551616", "expected 1 to")),
     (lambda: TOK.encode_batch(["a"], threads="2"), TypeError, ("threads must be an int or None, not str",)),  # type: ignore[arg-type]
     (lambda: TOK.count_tokens("a", threads=-1), ValueError, ("threads is -1", "expected 1 to")),
-    (lambda: TOK.encode_nbest("a", 2), TypeError, ("only a Unigram model",)),
+    (lambda: TOK.encode_nbest("a", 2), TypeError, ("no scores for", "expected one whose model is Unigram")),
     (lambda: UNIGRAM.encode_nbest("a", 0), ValueError, ("n is 0", "expected 1 to")),
     (lambda: UNIGRAM.encode_sampled("a", alpha=-1), ValueError, ("alpha is -1", "expected 0 or more")),
     (lambda: TOK.truncate("a", -1), ValueError, ("n is -1", "at least 0")),
@@ -136,7 +136,7 @@ DECODING: list[Row] = [
     (lambda: TOK.decode(np.zeros((2, 2), int)), TypeError, (NO_IDS, "2 dimensions")),
     (lambda: TOK.decode({64}), TypeError, (NO_IDS, "set")),  # type: ignore[arg-type]
     (lambda: TOK.decode_batch([1, 2]), TypeError, ("row 0", NO_IDS, "int")),  # type: ignore[list-item]
-    (lambda: TOK.decode_batch(5), TypeError, ("a batch is an iterable of rows", "int")),  # type: ignore[arg-type]
+    (lambda: TOK.decode_batch(5), TypeError, ("a batch must be an iterable of rows", "int")),  # type: ignore[arg-type]
     (lambda: TOK.decode([64], unknown_ids="x"), ValueError, ("unknown_ids is 'x'", "'raise', 'skip', 'mark'")),  # type: ignore[arg-type]
     (lambda: TOK.id_to_token(10**6), T, ("1000000 is out of range", "expected 0 to 268")),
     (lambda: TOK.id_to_token("a"), TypeError, ("an id is an int, not str",)),  # type: ignore[arg-type]

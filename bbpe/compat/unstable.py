@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
 from ..encoding.engine import TextEncoder
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from ..pipeline.special_tokens import Matcher
 from ..text import text_bytes
 
@@ -28,17 +28,17 @@ class Unstable:
         self._tokenizer = tokenizer
         self._engine: TextEncoder = tokenizer._encoder
 
-    @FirstUse
+    @lazy_property
     def _model(self) -> BPE:
         model = self._engine.encoder.model
         assert isinstance(model, BPE), "only tokenizers of bytes have this view"
         return model
 
-    @FirstUse
+    @lazy_property
     def _ids(self) -> dict[bytes, int]:
         return {token: token_id for token_id, token in self._tokenizer.spec.vocab.items()}
 
-    @FirstUse
+    @lazy_property
     def _sorted(self) -> list[bytes]:
         return sorted(self._tokenizer.spec.vocab.values())
 

@@ -1,1 +1,1 @@
-"""From the names of files to their texts."""
+"""Read the texts of a corpus, given the names of its files."""

@@ -1,6 +1,7 @@
-"""Compressed files, by their suffixes: the bytes they stand for, decompressed as they are read.
+"""Open compressed files by their suffixes, and decompress them while they are read.
 
-Each takes a limit too, 0 for none: the bytes that it may keep to look back at, which the file's maker chooses.
+Each opener takes a limit for the window of the decompressor in bytes, 0 for none, because the writer of a file chooses
+the size of this window.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ from typing import Any, BinaryIO, cast
 from ..errors import CorpusError, MemoryLimitError
 
 _BUFFER = 1 << 20
-#: Compressed bytes of a zstandard file that are decompressed at once, at most.
+#: The most compressed bytes of a zstandard file that are decompressed at once.
 _ZSTD_MOST = 1 << 11
-#: Compressed bytes of an .xz file that are read at once.
+#: The compressed bytes of an .xz file that are read at once.
 _XZ_STEP = 1 << 16
-#: What reading a file that is cut off or damaged may raise.
+#: The exceptions that reading a truncated or damaged file may raise.
 BROKEN = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 
 
-class _TooFarBackError(ValueError):
-    """Decompressing looks further back than memory allows."""
+class _WindowError(ValueError):
+    """The window of the decompressor is larger than memory allows."""
 
 
 class _Zstandard(io.RawIOBase):
-    """A zstandard file, decompressed as it is read; `EOFError` when it is cut off."""
+    """A zstandard file, decompressed while it is read; `EOFError` when it is truncated."""
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
         try:
             import zstandard
         except ImportError as error:
             raise ImportError(".zst files need zstandard; install it with: pip install 'bbpe[data]'") from error
-        # without a limit the longest window that the format allows
+        # without a limit, use the longest window that the format allows
         window = 1 << (min(limit, 1 << 31).bit_length() - 1) if limit else 1 << 31
         self._make = zstandard.ZstdDecompressor(max_window_size=window).decompressobj
         self._failure = zstandard.ZstdError
@@ -49,7 +50,7 @@ class _Zstandard(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            # little at a time: the package returns all that it stands for, and 4 bytes may be 128 KiB
+            # read small blocks, because the package returns everything they decompress to, and 4 bytes may be 128 KiB
             block, self._rest = self._rest[: self._step], self._rest[self._step :]
             block = block or self._file.read(self._step)
             if not block:
@@ -60,7 +61,7 @@ class _Zstandard(io.RawIOBase):
             try:
                 self._ready = memoryview(frame.decompress(block))
             except self._failure as error:
-                kind = _TooFarBackError if "too much memory" in str(error) else ValueError
+                kind = _WindowError if "too much memory" in str(error) else ValueError
                 raise kind(str(error)) from error
             self._frame, self._rest = (None, frame.unused_data + self._rest) if frame.eof else (frame, self._rest)
             self._step = min(2 * self._step, _ZSTD_MOST) if len(self._ready) < _BUFFER else max(self._step // 2, 64)
@@ -71,7 +72,7 @@ class _Zstandard(io.RawIOBase):
 
 
 class _Xz(io.RawIOBase):
-    """An .xz file, or several one after another, read within a limit, which `LZMAFile` has not."""
+    """An .xz file of one or more streams, read within a memory limit, which `LZMAFile` does not support."""
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
         self._file, self._limit, self._rest = file, limit, b""
@@ -98,7 +99,7 @@ class _Xz(io.RawIOBase):
             try:
                 data = self._stream.decompress(block, len(buffer))
             except lzma.LZMAError as error:
-                kind = _TooFarBackError if "emory usage limit" in str(error) else ValueError
+                kind = _WindowError if "emory usage limit" in str(error) else ValueError
                 raise kind(str(error)) from error
             if self._stream.eof:
                 self._rest, self._stream = self._stream.unused_data, None
@@ -112,12 +113,12 @@ def _zstandard(file: BinaryIO, limit: int) -> BinaryIO:
 
 
 def _gzip(file: BinaryIO, _limit: int) -> BinaryIO:
-    # its window is 32 KiB
+    # the window is at most 32 KiB
     return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=file), _BUFFER))
 
 
 def _bzip2(file: BinaryIO, _limit: int) -> BinaryIO:
-    # at most 4 MB
+    # a block takes at most 4 MB
     return cast(BinaryIO, bz2.BZ2File(file))
 
 
@@ -127,7 +128,7 @@ def _xz(file: BinaryIO, limit: int) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(_Xz(file, limit), _BUFFER))
 
 
-#: Suffixes of compressed files, and what reads the bytes that each stands for, within a limit (0: none).
+#: Openers for compressed files by suffix; each takes a file and a limit for the window (0: none).
 COMPRESSIONS: dict[str, Callable[[BinaryIO, int], BinaryIO]] = {
     ".gz": _gzip,
     ".bz2": _bzip2,
@@ -137,13 +138,13 @@ COMPRESSIONS: dict[str, Callable[[BinaryIO, int], BinaryIO]] = {
 
 
 def failure(path: Path, error: Exception) -> Exception:
-    """Return what to raise, naming the file, for one of `BROKEN` that was raised while reading it."""
+    """Return the exception to raise, with the name of the file, for one of `BROKEN`."""
     if isinstance(error, OSError) and error.errno is not None:
         error.filename = error.filename or str(path)
         return error
-    if isinstance(error, _TooFarBackError):
+    if isinstance(error, _WindowError):
         return MemoryLimitError(
-            f"{path}: to decompress it takes more memory than max_memory leaves ({error}); give a larger max_memory, "
-            "or compress it with a smaller window"
+            f"{path}: decompressing the file takes more memory than max_memory leaves ({error}); give a larger "
+            "max_memory, or compress the file with a smaller window"
         )
     return CorpusError(f"{path}: expected a whole {path.suffix} file: {error}")

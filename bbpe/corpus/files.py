@@ -28,7 +28,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 _LONGEST_NAME = 1 << 15
 #: Bytes at the beginning of a file that show what it is.
 HEAD = 512
-#: What a name that ends so holds, by the words of its message.
+#: Suffixes of files that are not text, by a description for the message.
 _NO_TEXT = {
     "an archive": ".zip .tar .tgz .tbz .tbz2 .txz .tzst .7z .rar .jar .whl .deb .rpm .iso .cab .cpio .dmg",
     "compressed in a way that is not read (.gz, .bz2, .xz and .zst are)": ".lz4 .lz .lzo .lzma .br .z .sz .snappy",
@@ -40,8 +40,8 @@ _NO_TEXT = {
     ),
     "a program": ".exe .dll .so .dylib .class .pyc .wasm",
 }
-_HOLDS = {suffix: what for what, suffixes in _NO_TEXT.items() for suffix in suffixes.split()}
-#: How files begin that are no text, whatever their names.
+_NO_TEXT_OF = {suffix: what for what, suffixes in _NO_TEXT.items() for suffix in suffixes.split()}
+#: The first bytes of files that are not text, by a description for the message.
 _BEGINNINGS = {
     "a zip archive": rb"PK(?:\x03\x04|\x05\x06)",
     "a gzip file; a name that ends in .gz has it decompressed": rb"\x1f\x8b\x08",
@@ -68,9 +68,9 @@ _BEGINNINGS = {
     "a JPEG picture": rb"\xff\xd8\xff[\xc0-\xfe]",
     "a program": rb"\x7fELF[\x01\x02]|MZ[\x00-\x1f\x80-\xff]\x00",
 }
-_WHATS = tuple(_BEGINNINGS)
+_DESCRIPTIONS = tuple(_BEGINNINGS)
 _BEGINS = re.compile(b"|".join(b"(%b)" % pattern for pattern in _BEGINNINGS.values()))
-#: Byte order marks, the longer one first where one begins another.
+#: Byte order marks; a mark comes before any shorter mark that is its prefix.
 _MARKS = {
     b"\xff\xfe\x00\x00": "UTF-32, little-endian",
     b"\x00\x00\xfe\xff": "UTF-32, big-endian",
@@ -81,7 +81,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a corpus.  `kind`: "json" is JSON lines by a name that may also be that of one document.
+    """A file of a corpus.
 
     `size`: its bytes when it was looked at; `None` for a pipe or a device.  `asked`: the caller says that it is text.
     `is_packed`: its name is that of a compressed file.  `is_plain`: it is one text as it is on the disk, so that
@@ -180,9 +180,9 @@ def corpus_files(files: CorpusPaths, asked: Format | None = None) -> list[File]:
 
 
 def file_of(path: Path, asked: Format | None = None) -> File:
-    """Look at a file: its name, and how large it is.
+    """Return the kind and the size of a file.
 
-    Raises `CorpusError` naming it when its name says that it is no text, `OSError` when it is not there.
+    Raises `CorpusError` when the suffix is that of a file that is not text, `OSError` when the file does not exist.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -198,7 +198,9 @@ def file_of(path: Path, asked: Format | None = None) -> File:
 
 
 def kind_of(path: Path) -> Literal["text", "jsonl", "json", "parquet"]:
-    """Return the kind of a file by its name, before a suffix of compression; `CorpusError` when it says: no text.
+    """Return the kind of a file by its suffix, without one of compression.
+
+    Raises `CorpusError` when the suffix is that of a file that is not text.
 
     >>> kind_of(Path("a.jsonl.gz")), kind_of(Path("b.txt"))
     ('jsonl', 'text')
@@ -206,38 +208,38 @@ def kind_of(path: Path) -> Literal["text", "jsonl", "json", "parquet"]:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
     last = ["", *suffixes[: len(suffixes) - packed]][-1]
-    if last in _HOLDS:
-        raise _refused(path, f"a {last} file is {_HOLDS[last]}, no text")
+    if last in _NO_TEXT_OF:
+        raise _refused(path, f"a {last} file is {_NO_TEXT_OF[last]}, not text")
     if last == ".parquet" and packed:
-        raise _refused(path, f"a Parquet file is read as it is; expected it without {suffixes[-1]}")
+        raise _refused(path, f"compressed Parquet files are not supported; expected the file without {suffixes[-1]}")
     if last in (".jsonl", ".ndjson"):
         return "jsonl"
     return cast(Literal["json", "parquet"], last[1:]) if last in (".json", ".parquet") else "text"
 
 
 def check_head(file: File, head: bytes | memoryview) -> None:
-    """Check how the bytes of a file begin, decompressed; `CorpusError` naming it when they are no UTF-8 or no text."""
+    """Check the first decompressed bytes of a file; `CorpusError` when they show that it is not UTF-8 or not text."""
     first = bytes(head[:HEAD])
     for mark, encoding in _MARKS.items():
         if first.startswith(mark):
             name = encoding.partition(",")[0]
             raise CorpusError(
-                f"{file.path}: its byte order mark says {encoding}; expected UTF-8: "
-                f"convert it first, with `iconv -f {name} -t UTF-8` say"
+                f"{file.path}: the byte order mark is that of {encoding}; expected UTF-8; "
+                f"convert the file first, for example with `iconv -f {name} -t UTF-8`"
             )
     found = None if file.asked else _BEGINS.match(first)
     if found is not None and found.lastindex is not None:
-        raise _refused(file.path, f"it begins as {_WHATS[found.lastindex - 1]}")
+        raise _refused(file.path, f"the file begins like {_DESCRIPTIONS[found.lastindex - 1]}")
 
 
 def check_format(asked: object) -> None:
-    """Check the argument `format`; `ValueError` when it is none."""
+    """Check the argument `format`; `ValueError` when it is not a format."""
     if asked is not None and asked not in FORMATS:
         raise ValueError(f"format is {asked!r}; expected {', '.join(map(repr, FORMATS))} or None")
 
 
 def _refused(path: Path, problem: str) -> CorpusError:
     return CorpusError(
-        f"{path}: {problem}; give the texts that it holds as text, .jsonl or .parquet files, "
+        f"{path}: {problem}; provide its texts as text, .jsonl or .parquet files, "
         "or read its bytes as text with format='text' (--input-format text)"
     )

@@ -1,4 +1,4 @@
-"""A file of a corpus, open for its decompressed bytes, and watched: it must stay as large as it was."""
+"""Open a corpus file for its decompressed bytes, and check that its size does not change meanwhile."""
 
 from __future__ import annotations
 
@@ -44,46 +44,46 @@ class Buffers:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`stream` has the decompressed bytes of `raw`, the file as it lies on the disk."""
+    """An open file; `raw` has the bytes on the disk, `stream` the decompressed bytes."""
 
     file: File
     raw: BinaryIO
     stream: BinaryIO
 
     def position(self) -> int:
-        """Return how far in the file itself it is; 0 where that is not known."""
+        """Return the position in `raw` in bytes; 0 if it is not known."""
         return self.raw.tell() if self.raw.seekable() else 0
 
     def check_size(self) -> None:
-        """Check that the file is as large as it was; `CorpusError` naming both sizes when it is not."""
+        """Check that the size of the file has not changed; `CorpusError` with both sizes if it has."""
         if self.file.size is None:
             return
         size = os.fstat(self.raw.fileno()).st_size
         if size != self.file.size:
             raise CorpusError(
                 f"{self.file.path}: its size changed from {self.file.size} to {size} bytes while it was read; "
-                "expected a file that nobody writes to: copy it first, or wait until it is complete"
+                "expected a complete file: copy it first, or wait until no program writes to it"
             )
 
-    def check_place(self) -> None:
-        """Check the size when more was read than there was: a file may grow faster than it is read."""
+    def check_position(self) -> None:
+        """Check the size after reading past the initial size: a growing file might never end."""
         if self.file.size is not None and self.position() > self.file.size:
             self.check_size()
 
     def failure(self, error: Exception) -> Exception:
-        """Return what to raise for an error of `BROKEN`; `CorpusError` when the size has changed."""
+        """Return the exception to raise for one of `BROKEN`; raise `CorpusError` if the size has changed."""
         self.check_size()
         return failure(self.file.path, error)
 
     def line(self, most: int) -> bytes:
-        """Read a line, or the first bytes of one that is longer than `most`, unless that is 0."""
+        """Read a line; of a line longer than `most` bytes (0: no limit) return the first `most` + 1 bytes."""
         try:
             return self.stream.readline(most + 1 if most else -1)
         except BROKEN as error:
             raise self.failure(error) from error
 
     def fill(self, view: memoryview) -> int:
-        """Read into a buffer; returns how many bytes, fewer than it has only at the end."""
+        """Fill a buffer and return the number of bytes; it is smaller than the buffer only at the end of the file."""
         filled = 0
         try:
             while filled < len(view) and (more := cast(io.RawIOBase, self.stream).readinto(view[filled:])):
@@ -108,7 +108,7 @@ class Opened:
 
 @contextmanager
 def opened(file: File, limit: int = 0, *, buffered: bool = False) -> Iterator[Opened]:
-    """Open a file; `limit`: see `compressed`.  `buffered`: lines or small pieces of it will be read."""
+    """Open a file; `limit` is the window limit of `compressed`; `buffered`: the caller reads lines or small pieces."""
     decompress = COMPRESSIONS.get(file.path.suffix.lower())
     with ExitStack() as stack, naming(file.path):
         raw: BinaryIO = stack.enter_context(file.path.open("rb", buffering=0 if decompress is None else -1))

@@ -1,7 +1,7 @@
-"""How large the pages of a Parquet file are, which pyarrow does not say before it has read them.
+"""Read the sizes of the pages of a Parquet file, which pyarrow does not report before it has read them.
 
-A page has a header in Thrift's compact protocol; the first fields are its kind and its sizes, and how many values it
-has.  A page holds whole cells, so no cell is larger than its page.
+A page has a header in Thrift's compact protocol with its type, its sizes and its number of values.  A page has only
+whole cells, so no cell is larger than its page.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, TypeAlias
 
-#: The bytes of a page, decompressed, and how many values it has; 0 for a dictionary.
+#: The size of a page in decompressed bytes, and its number of values, 0 for a dictionary page.
 Page: TypeAlias = tuple[int, int]
 
-#: Bytes of a header that are read at once; statistics of long cells make one longer.
+#: The bytes of a header that are read at once, and the most of all; statistics of long cells make a header longer.
 _HEADER, _LONGEST_HEADER = 1 << 12, 1 << 24
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
 
 def pages(file: BinaryIO, start: int, size: int) -> Iterator[Page]:
-    """Yield the pages of a column chunk, which has `size` bytes from `start` on.
+    """Yield the pages of a column chunk, which has `size` bytes from byte `start` of the file.
 
-    Raises `ValueError` when there is no header where one should be.
+    Raises `ValueError` when a header is missing or broken.
     """
     end = start + size
     while start < end:
@@ -28,20 +28,20 @@ def pages(file: BinaryIO, start: int, size: int) -> Iterator[Page]:
         uncompressed, compressed = fields.get((2,), -1), fields.get((3,), -1)
         if uncompressed < 0 or compressed < 0:
             raise ValueError("expected the header of a page")
-        # of a data page, in its first or its second version
+        # field 5 is the header of a data page, field 8 that of a data page of version 2
         yield uncompressed, fields.get((5, 1), fields.get((8, 1), 0))
         start += length + compressed
 
 
 def largest_window(found: list[Page], rows: int) -> int:
-    """Return how many bytes the pages that so many rows one after another touch have at most.
+    """Return the most bytes of all pages that any `rows` consecutive rows touch.
 
     >>> largest_window([(10, 2), (50, 2), (20, 2)], 2), largest_window([(10, 2), (50, 2), (20, 2)], 4)
     (70, 80)
     """
     most = size = between = last = 0
     for first, (own, _) in enumerate(found):
-        # of the first and the last page one row may be enough
+        # the rows may touch only one row of the first and of the last page
         while last < len(found) and (last <= first or between <= rows - 2):
             size += found[last][0]
             between += found[last][1] if last > first else 0
@@ -53,7 +53,7 @@ def largest_window(found: list[Page], rows: int) -> int:
 
 
 def _header(file: BinaryIO, start: int, end: int) -> tuple[dict[tuple[int, ...], int], int]:
-    """Return the integers of a header by their fields, and its length."""
+    """Return the integers of a header by the path of field ids, and the length of the header in bytes."""
     size = _HEADER
     while True:
         file.seek(start)
@@ -69,7 +69,7 @@ def _header(file: BinaryIO, start: int, end: int) -> tuple[dict[tuple[int, ...],
 
 
 class _Reader:
-    """Reads a struct; `IndexError` when the data ends within it."""
+    """Reads a struct of Thrift's compact protocol; `IndexError` when the data ends within it."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0

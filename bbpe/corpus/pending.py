@@ -1,4 +1,4 @@
-"""A text that is read a block at a time: what is left of the last block until there is a place to cut it."""
+"""Hold the end of a text that is read in blocks, until a position is found to cut it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from .sources import Texts
 
 
 class Pending:
-    """The end of a text's last block that stands in no chunk yet, and what came after it.
+    """The bytes of a text that are not in a chunk yet.
 
-    `most`: from how many bytes on a cut should be looked for each time, 0: never.
+    Without a cut the pending bytes must double before the next search.  From `most` bytes on (0: no limit) every block
+    is searched.
     """
 
     def __init__(self, most: int = 0) -> None:
@@ -19,20 +20,20 @@ class Pending:
         return len(self._data)
 
     def add(self, event: Texts) -> bool:
-        """Take the next part of the text; whether a cut should be looked for now.
+        """Append the next part of the text, and return whether to search for a cut now.
 
-        Where there was none, what is pending must double first, so that an endless word costs linear time.
+        After a search without a cut the pending bytes must double first, so an endless word takes linear time.
         """
         data, size = event.data, len(self._data)
         if size <= event.room and isinstance(data, memoryview):
-            # what is left goes where there is room for it, before the block, so that this one stays where it is
+            # copy the pending bytes into the free space before the block, so that the block is not copied
             whole = memoryview(data.obj)[event.room - size : event.room + len(data)]
             whole[:size] = self._data
             self._data = whole
         elif not size:
             self._data = data
         else:
-            # it grows in its place: nobody looks at it, as none of it stands in a chunk
+            # the buffer can grow in place: no chunk has a view of it
             if not isinstance(self._data, bytearray):
                 self._data = bytearray(self._data)
             self._data += data
@@ -40,11 +41,11 @@ class Pending:
 
     @property
     def data(self) -> bytes | bytearray | memoryview:
-        """What is pending."""
+        """The pending bytes."""
         return self._data
 
     def keep(self, cut: int) -> None:
-        """Go on with what comes after the cut."""
+        """Keep only the bytes after the cut."""
         if cut:
             self._data, self._enough = bytes(self._data[cut:]), 0
             return

@@ -1,4 +1,4 @@
-"""The texts of files with one in each record: lines of JSON, rows of Parquet."""
+"""Read the texts of files of records: lines of JSON, rows of Parquet."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .opened import Opened
 from .parquet_pages import largest_window, pages
 from .rowfiles import pyarrow_parquet
 
-#: Rows of a Parquet file that are read at once.
+#: The most rows of a Parquet file that are read at once.
 _ROWS = 512
-#: Bytes of a Parquet file that are read at once.
+#: The bytes of a Parquet file that are read at once.
 _PARQUET_BUFFER = 1 << 20
 
 
 class JsonLines:
-    """The texts of the lines of a file, each of which is a JSON object; an iterator.
+    """An iterator over the texts of a file in which each line is a JSON object.
 
-    `row` is the number of the record that came last, from 0, and `skipped` how many had no text.  `most`: bytes of the
-    longest line that memory has room for, 0 for any.
+    `row` is the number of the last record, from 0; `skipped` is the number of records without a text.  `most` is the
+    limit for the length of a line in bytes, 0 for none.
     """
 
     def __init__(self, source: Opened, field: str, most: int) -> None:
@@ -58,12 +58,12 @@ class JsonLines:
 
     def _text_of(self, line: bytes) -> str | None:
         try:
-            # an object within may have the field too
+            # the field may be repeated, or a nested object may have it too
             if line.count(self._quoted) > 1:
                 self._check_once(json.loads(line, object_pairs_hook=tuple))
             record = json.loads(line)
         except RecursionError:
-            raise self._failure("it is nested too deeply; expected an object with the text in a field") from None
+            raise self._failure("the JSON is nested too deeply; expected an object with the text in a field") from None
         except CorpusError:
             raise
         except ValueError as error:
@@ -72,7 +72,7 @@ class JsonLines:
             found = f"one with {', '.join(map(repr, record))}" if isinstance(record, dict) else type(record).__name__
             raise self._failure(
                 f"expected an object with the field {self._field!r}, found {found}; "
-                "name the field that holds the text with text_field="
+                "name the field with the text by text_field="
             )
         text = record[self._field]
         if text is not None and not isinstance(text, str):
@@ -80,30 +80,30 @@ class JsonLines:
         return text
 
     def _check_once(self, pairs: Any) -> None:
-        """Check that the text is there once: of two JSON does not say which one counts."""
+        """Check that the field is not repeated, because JSON does not define which value counts."""
         if isinstance(pairs, tuple) and sum(name == self._field for name, _ in pairs) > 1:
-            raise self._failure(f"the field {self._field!r} is there twice; expected it once")
+            raise self._failure(f"the field {self._field!r} is repeated; expected it once")
 
     def _failure(self, problem: str) -> CorpusError:
-        # a line that is cut off may be that of a file which somebody writes to
+        # the line may be truncated because another program still writes to the file
         self._source.check_size()
         if self._file.kind == "json" and self.row == 0:
             problem += (
-                "; a .json file is read as JSON lines, an object in each line: convert one document, with "
-                "`jq -c '.[]' a.json > a.jsonl` say, or read it as text with format='text' (--input-format text)"
+                "; a .json file is read as JSON lines, one object on each line; convert a single document, for example "
+                "with `jq -c '.[]' a.json > a.jsonl`, or read it as text with format='text' (--input-format text)"
             )
         return CorpusError(f"{self._file.path}: line {self._line}: {problem}")
 
     def taken_skipped(self) -> int:
-        """Return how many records were skipped since the last call."""
+        """Return the number of records skipped since the last call."""
         skipped, self.skipped = self.skipped, 0
         return skipped
 
 
 def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any, int]]:
-    """Yield the column `field` of a Parquet file, some rows at a time, and how far in the file that is, in bytes.
+    """Yield the column `field` of a Parquet file in batches of rows, each with the estimated position in bytes.
 
-    `most`: bytes of the largest cell that memory has room for, 0 for any.
+    `most` is the limit for the size of a cell in bytes, 0 for none.
     """
     parquet = pyarrow_parquet()
     import pyarrow as pa
@@ -121,7 +121,7 @@ def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any
                 place = f"row group {group}, after row {done}: "
                 yield batch.column(0), size * done // rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        # arrow reports broken contents by an OSError too, which has no number; names of columns may be no UTF-8
+        # arrow reports broken content by an OSError without an errno; column names may be invalid UTF-8
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
             raise
         source.check_size()
@@ -131,7 +131,7 @@ def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any
 
 
 def _rows_at_once(source: Opened, group: Any, number: int, field: str, most: int) -> int:
-    """Return how many rows of a group are read at once, so that their cells are within `most` bytes in any case."""
+    """Return the number of rows of a group to read at once, so that their cells take at most `most` bytes."""
     columns = [column for column in map(group.column, range(group.num_columns)) if column.path_in_schema == field]
     if not most or not columns:
         return _ROWS
@@ -145,10 +145,10 @@ def _rows_at_once(source: Opened, group: Any, number: int, field: str, most: int
     largest = max((size for size, _ in found), default=0)
     if largest > most:
         raise MemoryLimitError(
-            f"{source.file.path}: row group {number}: a page of its column {field!r} has {shown(largest)}, more "
-            f"than the {shown(most)} that max_memory leaves for one; give a larger max_memory"
+            f"{source.file.path}: row group {number}: a page of column {field!r} has {shown(largest)}, more than the "
+            f"{shown(most)} that max_memory leaves for a page; give a larger max_memory"
         )
-    # each row may have the longest word of a dictionary
+    # each row may be the longest entry of the dictionary
     dictionary = max((size for size, values in found if not values), default=0)
     rows = max(1, min(_ROWS, most // dictionary)) if dictionary else _ROWS
     while rows > 1 and largest_window([page for page in found if page[1]], rows) > most:
@@ -162,7 +162,7 @@ def _check_text_column(file: File, schema: Any, name: str) -> None:
     if name not in schema.names:
         raise CorpusError(
             f"{file.path}: no column {name!r}, only {', '.join(map(repr, schema.names))}; "
-            "name the column that holds the text with text_field="
+            "name the column with the text by text_field="
         )
     kind = schema.field(name).type
     if pa.types.is_dictionary(kind):

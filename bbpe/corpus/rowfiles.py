@@ -1,6 +1,6 @@
-"""Counted pretokens in Parquet files: the column `pretoken` of bytes and the column `count`.
+"""Read and write counted pretokens in Parquet files with the columns `pretoken` (bytes) and `count`.
 
-pyarrow is imported where it is used: most jobs need none of it, and it takes 60 MB.
+pyarrow is imported where it is used, because most jobs do not need it and it takes 60 MB.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.uint64]
 
-#: Rows of a group, and of what a reader yields at once.
+#: The number of rows of a row group, and of a batch that a reader yields.
 ROWS = 1 << 16
-#: Row groups of a run, one for each part of the hash space: a power of two.
+#: The limits for the number of row groups of a run, a power of two; each has one part of the hash space.
 LEAST_PARTS, MOST_PARTS = 16, 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Pretokens data[offsets[i]:offsets[i + 1]] and their counts, and where each appeared first if that is known.
+    """Counted pretokens.
 
-    uint8[total], int64[n + 1], uint64[n]; places rise from row to row.
+    Pretoken i is `data[offsets[i]:offsets[i + 1]]`; `data` is uint8[total], `offsets` int64[n + 1], `counts` uint64[n].
+    `places` has the position of the first occurrence of each pretoken, uint64[n] in ascending order, `None` if it is
+    not known.
     """
 
     data: Bytes
@@ -53,13 +55,13 @@ class Rows:
         return Rows(self.data[offsets[0] : offsets[-1]], offsets - offsets[0], self.counts[start:stop], places)
 
     def take(self, order: Offsets) -> Rows:
-        """Return the rows of these numbers."""
+        """Return the rows with the numbers in `order`."""
         data, offsets = take(self.data, self.offsets, order)
         return Rows(data, offsets, self.counts[order], None if self.places is None else self.places[order])
 
     @staticmethod
     def join(parts: list[Rows]) -> Rows:
-        """Put rows one behind another."""
+        """Concatenate rows."""
         ends, at = [np.zeros(1, np.int64)], 0
         for part in parts:
             ends.append(part.offsets[1:] - part.offsets[0] + at)
@@ -78,25 +80,25 @@ def _concatenated(arrays: list[npt.NDArray[Any]], dtype: type) -> npt.NDArray[An
 
 
 class RowDigest:
-    """A digest of rows, however they are batched; it finds what was changed by accident."""
+    """A digest of rows that does not depend on how they are batched; it detects accidental changes."""
 
     def __init__(self) -> None:
         self._columns = [hashlib.blake2b(digest_size=16) for _ in range(3)]
 
     def add(self, rows: Rows) -> None:
-        """Take the next rows."""
+        """Add the next rows to the digest."""
         data = rows.data[rows.offsets[0] : rows.offsets[-1]]
         for column, values in zip(self._columns, (data, np.diff(rows.offsets), rows.counts), strict=True):
             column.update(np.ascontiguousarray(values).data)
 
     def hex(self, text: str) -> str:
-        """Return the digest of the rows so far and of a text that belongs to them."""
+        """Return the digest of all rows so far and of a text, in hexadecimal."""
         whole = b"".join(column.digest() for column in self._columns) + text.encode()
         return hashlib.blake2b(whole, digest_size=16).hexdigest()
 
 
 def pyarrow_parquet() -> Any:
-    """Import pyarrow's Parquet module; `ImportError` that says how to get it."""
+    """Import pyarrow's Parquet module; `ImportError` with the command that installs it."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -105,14 +107,14 @@ def pyarrow_parquet() -> Any:
 
 
 def release_arrow() -> None:
-    """Have arrow give back memory that was freed: it keeps many times what was ever in use at once."""
+    """Return freed memory of arrow to the system, because arrow keeps many times what it ever used at once."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
 
 
 class Writer:
-    """Writes rows to a Parquet file, each call a row group of its own."""
+    """Writes rows to a Parquet file; each call writes one row group."""
 
     def __init__(self, file: Any, *, places: bool) -> None:
         self._parquet = pyarrow_parquet()
@@ -143,11 +145,11 @@ class Writer:
         release_arrow()
 
     def annotate(self, metadata: Mapping[str, str]) -> None:
-        """Add metadata to the file, of texts."""
+        """Add text metadata to the file."""
         self._writer.add_key_value_metadata(dict(metadata))
 
     def close(self) -> None:
-        """Write the end of the file."""
+        """Write the footer of the file."""
         self._writer.close()
         release_arrow()
         trim()
@@ -155,16 +157,17 @@ class Writer:
 
 @contextmanager
 def writing(path: str | os.PathLike[str], *, places: bool = False, kept: bool = True) -> Iterator[Writer]:
-    """Open a Parquet file for rows; it is there whole, on the disk, when the block ends, or not at all.
+    """Open a Parquet file for rows; when the block ends the whole file is on the disk, or nothing after an error.
 
-    With `kept` false it is for this process alone: a new file, not flushed, of which an error leaves what there is.
+    With `kept` false the file is a temporary file of this process: it must be new, is not flushed to the disk, and an
+    error leaves it incomplete.
     """
     with replacing(path) if kept else Path(path).open("xb") as file:
         writer = Writer(file, places=places)
         try:
             yield writer
         except BaseException:
-            # what is left over would close itself later, when the file is gone
+            # otherwise the garbage collector would close the writer later, after the file is removed
             with suppress(Exception):
                 writer.close()
             raise
@@ -172,7 +175,7 @@ def writing(path: str | os.PathLike[str], *, places: bool = False, kept: bool = 
 
 
 def regrouped(batches: Iterator[Rows], size: int = ROWS) -> Iterator[Rows]:
-    """Yield the same rows in groups of exactly `size`, but for the last one."""
+    """Yield rows in groups of exactly `size`, except the last one."""
     held: list[Rows] = []
     count = 0
     for batch in batches:
@@ -189,17 +192,17 @@ def regrouped(batches: Iterator[Rows], size: int = ROWS) -> Iterator[Rows]:
 
 
 class RunReader:
-    """The row groups of a file that `Writer` wrote with places; errors as those of `read_rows`."""
+    """Reads the row groups of a file that `Writer` wrote with places; raises `CorpusError` as `read_rows` does."""
 
     def __init__(self, path: Path) -> None:
         self._path, parquet = path, pyarrow_parquet()
-        with _telling(path):
+        with _naming_errors(path):
             self._file = parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
             self.groups: int = self._file.num_row_groups
 
     def group(self, number: int) -> Rows:
         """Return the rows of a group."""
-        with _telling(self._path):
+        with _naming_errors(self._path):
             table = self._file.read_row_group(number, use_threads=False)
         rows = _rows(table.column("pretoken"), _numbers(table.column("count")), _numbers(table.column("place")))
         copy = Rows.join([rows])
@@ -245,7 +248,7 @@ def buffers_of(array: Any) -> tuple[Bytes, Offsets]:
 def metadata_of(path: str | os.PathLike[str]) -> dict[str, str]:
     """Return the text metadata of a Parquet file, empty when it has none.
 
-    Raises `CorpusError` naming the file when it is no Parquet file, `OSError` when it cannot be read.
+    Raises `CorpusError` naming the file when it is not a Parquet file, `OSError` when it cannot be read.
     """
     with _opened(path) as file:
         found = file.metadata.metadata or {}
@@ -253,10 +256,10 @@ def metadata_of(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def read_rows(path: str | os.PathLike[str]) -> Iterator[Rows]:
-    """Yield the rows of a file, which any engine may have written, in its order.
+    """Yield the rows of a file in order; any program may have written the file.
 
-    Raises `CorpusError` naming the file and the column that is missing, of another type, or has a null or a
-    negative count.
+    Raises `CorpusError` naming the file and a column that is missing, has another type, or has a null or a negative
+    count.
     """
     with _opened(path) as file:
         _check_columns(path, file.schema_arrow)
@@ -265,7 +268,7 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Rows]:
             pretokens, counts = batch.column("pretoken"), batch.column("count")
             for name, column in (("pretoken", pretokens), ("count", counts)):
                 if column.null_count:
-                    raise CorpusError(f"{path}: column {name!r} has a null behind row {row}; expected none")
+                    raise CorpusError(f"{path}: column {name!r} has a null after row {row}; expected none")
             yield _rows(pretokens, _whole_numbers(path, counts, row))
             release_arrow()
             row += len(counts)
@@ -277,11 +280,11 @@ def _whole_numbers(path: str | os.PathLike[str], counts: Any, row: int) -> Count
     if pa.types.is_decimal(counts.type):
         counts = counts.cast(pa.int64())
     numbers = counts.to_numpy(zero_copy_only=False)
-    # sums come as floating-point numbers from engines whose sums are wider than 64 bits
+    # programs whose sums are wider than 64 bits may write floating-point numbers
     whole = numbers.dtype.kind in "iu" or bool(((numbers == np.rint(numbers)) & (numbers < 2**53)).all())
     if not whole or (len(numbers) and numbers.min() < 0):
         bad = numbers.min() if whole else numbers[(numbers != np.rint(numbers)) | (numbers >= 2**53)][0]
-        raise CorpusError(f"{path}: a count behind row {row} is {bad}; expected a whole number of 0 or more")
+        raise CorpusError(f"{path}: a count after row {row} is {bad}; expected a whole number of 0 or more")
     exact: Counts = numbers.astype(np.uint64)
     return exact
 
@@ -306,23 +309,25 @@ def _check_columns(path: str | os.PathLike[str], schema: Any) -> None:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     parquet = pyarrow_parquet()
-    with Path(path).open("rb") as source, _telling(path):
+    with Path(path).open("rb") as source, _naming_errors(path):
         yield parquet.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
 
 
 @contextmanager
-def _telling(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have errors of arrow name the file, as errors of ours."""
+def _naming_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Convert errors of arrow to errors that name the file."""
     import pyarrow as pa
 
     with naming(Path(path)):
         try:
             yield
         except MemoryError as error:
-            # a damaged file may ask for any amount
-            raise MemoryLimitError(f"{path}: too little memory to read it, or the file is damaged: {error}") from error
+            # a damaged file may request any amount
+            raise MemoryLimitError(
+                f"{path}: there is too little memory to read the file, or the file is damaged: {error}"
+            ) from error
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            # arrow tells of broken contents by an OSError too, which has no number; names of columns may be no UTF-8
+            # arrow reports broken content by an OSError without an errno; column names may be invalid UTF-8
             if getattr(error, "errno", None) is not None:
                 raise
             raise CorpusError(f"{path}: expected a Parquet file: {' '.join(str(error).split())[:200]}") from error

@@ -1,7 +1,7 @@
-"""From files to texts: what each kind of file holds, read a block at a time.
+"""Read the texts of files of each kind, a block at a time.
 
-A plain file is one text.  A `.jsonl` file has one in each line, a `.parquet` file one in each row.  Any but the last
-may be compressed.  Nothing is ever read or decompressed whole, so memory stays bounded whatever the size.
+A plain file is one text.  A `.jsonl` file has a text on each line, a `.parquet` file one in each row.  Plain files and
+`.jsonl` files may be compressed.  No file is read or decompressed as a whole, so memory is bounded for any size.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ _WINDOWS = 8
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Whole texts, or a part of one.
+    """Whole texts, or a part of one text.
 
-    `ends` says where each text ends in `data`, int64[n]; `None`: `data` is a part of one text, the last one if `last`.
-    With `complete` false the text goes on behind the last part, which others read.  `read`: the bytes of the file that
-    are behind it; `skipped`: records before or among them that have no text.  The `room` bytes that lie before
-    `data`, a view of a `Block` then, are for whoever takes it.  `path` is the file, for messages.
+    `ends` has the end of each text in `data`, int64[n].  `None` means that `data` is a part of one text, and `last`
+    that it is the last part.  With `complete` false the text continues after the last part, and another reader reads
+    the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
+    text, before or among these texts.  With `room`, `data` is a view of a `Block`, and the caller may write to the
+    `room` bytes before it.  `path` is the file, for messages.
     """
 
     data: bytes | memoryview
@@ -47,11 +48,11 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How files are read; picklable.
+    """The options for reading files; picklable.
 
-    `text_field`: the field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text; `block`: bytes
-    that are read at once; `format`: what files are, whatever their names; `most`: bytes of the longest line or cell
-    that memory has room for, 0 for any.
+    `text_field`: the field of a `.jsonl` file, or the column of a `.parquet` file, that has the text.  `block`: the
+    bytes that are read at once.  `format`: the kind of all files, `None` to use their names.  `most`: the limit for the
+    length of a line or a cell in bytes, 0 for none.
     """
 
     text_field: str = "text"
@@ -60,20 +61,20 @@ class Reading:
     most: int = 0
 
     def file(self, path: Path) -> File:
-        """Return what kind of file that is; raises as `file_of` does."""
+        """Return the kind and the size of a file; raises the errors of `file_of`."""
         return file_of(path, self.format)
 
     def texts(
         self, file: File, *, start: int = 0, stop: int | None = None, buffers: Buffers | None = None
     ) -> Iterator[Texts]:
-        """Yield the texts of a file, in order, a block at a time.
+        """Yield the texts of a file in order, a block at a time.
 
-        `start` and `stop` are bytes of the text, for files of one text only.  `buffers`, of blocks as large as these,
-        go from one file to the next.
+        `start` and `stop` are positions in bytes, only for files of one text.  `buffers` can be reused for the next
+        file; its blocks must have the size `block`.
 
-        Raises `CorpusError` naming the file, and the line or row, where it is broken, has no such field, is not
-        of its kind, or is no longer as large as it was; `MemoryLimitError` on a line or cell of more than `most` bytes;
-        `ImportError` when a package that its kind needs is missing; `OSError` naming the file.
+        Raises `CorpusError` naming the file, and the line or row, when it is broken, lacks the field, is of another
+        kind, or changed its size; `MemoryLimitError` on a line or cell of more than `most` bytes; `ImportError` when a
+        required package is missing; `OSError` naming the file.
         """
         if file.kind == "parquet":
             return self._parquet(file)
@@ -82,7 +83,7 @@ class Reading:
         return self._lines(file)
 
     def records(self, file: File) -> Iterator[tuple[int, Text]]:
-        """Yield the texts of a file of records, each with the number of its record, from 0; raises as `texts` does."""
+        """Yield the texts of a file of records, each with the number of its record from 0; raises errors of `texts`."""
         if file.kind == "parquet":
             with opened(file, buffered=True) as source:
                 done = 0
@@ -97,7 +98,7 @@ class Reading:
         with opened(file, _WINDOWS * self.most, buffered=True) as source:
             lines = JsonLines(source, self.text_field, self.most)
             for text in lines:
-                source.check_place()
+                source.check_position()
                 yield lines.row, text
             source.check_size()
 
@@ -118,7 +119,7 @@ class Reading:
                 if ended and end is not None:
                     raise source.shorter(end - left)
                 after = source.block(buffers, 0 if ended else min(self.block, left))
-                source.check_place()
+                source.check_position()
                 if not after and stop is None:
                     source.check_size()
                 yield Texts(block, None, not after, source.position(), 0, stop is None, ROOM, file.path)
@@ -131,7 +132,7 @@ class Reading:
             lines = JsonLines(source, self.text_field, self.most)
             while True:
                 data, ends = gather(lines, self.block, text_bytes)
-                source.check_place()
+                source.check_position()
                 if len(ends) or lines.skipped:
                     yield Texts(data, ends, True, source.position(), lines.taken_skipped(), path=file.path)
                 if not len(ends):
@@ -142,7 +143,7 @@ class Reading:
         with opened(file, buffered=True) as source:
             for column, position in parquet_columns(source, self.text_field, self.most):
                 data, offsets = buffers_of(column.drop_null())
-                # a view of memory that arrow owns and reuses for nothing else while it lives
+                # a view of memory that arrow owns and does not reuse while the view exists
                 yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path)
 
 

@@ -1,1 +1,1 @@
-"""Texts to ids and back, by a tokenizer's spec."""
+"""Encode texts to ids and decode ids to texts, by the spec of a tokenizer."""

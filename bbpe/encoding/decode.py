@@ -1,4 +1,4 @@
-"""Ids to text and bytes, by threads over ranges of one array or groups of rows."""
+"""Decode ids to text and bytes; threads share the ranges of one array or the rows of a batch."""
 
 from __future__ import annotations
 
@@ -13,41 +13,40 @@ import numpy.typing as npt
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from ..spec.spec import TokenizerSpec, decoded_tokens, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
 from .edges import Edges, edges_of
 from .stream import StreamDecoder, UnknownIds
 
-#: Ids as every decoding method takes them.
+#: The types of ids that all decoding methods accept.
 Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
-#: Rows of ids.
+#: The types of batches of ids that all decoding methods accept.
 Rows = Iterable[Ids] | Ragged | npt.NDArray[np.integer[Any]]
 
 _UNKNOWN_IDS = get_args(UnknownIds)
-#: Ids that one task decodes.
+#: The number of ids that one task decodes.
 _GROUP = 1 << 16
-#: Fewer ids are not worth a thread.
+#: A batch with fewer ids than this is decoded by one thread.
 _THREAD_WORTH = 1 << 19
 
 
 class Decoder:
-    """Decodes the ids of a spec; `Tokenizer` documents its methods' arguments."""
+    """Decodes the ids of a spec; the methods of `Tokenizer` document the arguments."""
 
     def __init__(self, spec: TokenizerSpec, tokens: TokenBytes) -> None:
-        """Take the spec and its tokens as the vocabulary has them."""
         self._spec = spec
         written = decoded_tokens(spec)
-        #: The bytes of each id within a text.
+        #: The bytes that decoding writes for each id within a text.
         self.token_bytes = tokens if written is None else TokenBytes(*written)
 
-    @FirstUse
+    @lazy_property
     def edges(self) -> Edges | None:
-        """The rules of both ends of a text."""
+        """The rules for the beginning and the end of a text; `None` if there are none."""
         return edges_of(self._spec, self.token_bytes)
 
-    @FirstUse
+    @lazy_property
     def special_ids(self) -> frozenset[int]:
         """The ids of special tokens."""
         return frozenset(self._spec.special_tokens.values())
@@ -86,7 +85,7 @@ class Decoder:
         return [self.edges.trimmed(text, row) for text, row in zip(texts, rows, strict=True)]
 
     def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
-        """Return the text of ids, and the index of the first character that holds a byte of each."""
+        """Return the text of ids, and for each id the index of the first character with a byte of it."""
         kept = checked_ids(ids)
         text = self.token_bytes.join(kept).decode("utf-8", "strict")
         spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
@@ -100,13 +99,13 @@ class Decoder:
         return trimmed, np.clip(offsets - self.edges.leading_blanks(kept), 0, len(trimmed)).tolist()
 
     def stream(self, errors: str, skip_special_tokens: bool, unknown_ids: UnknownIds) -> StreamDecoder:
-        """Return a decoder of one id at a time."""
+        """Return a decoder that takes one id at a time."""
         _check_unknown_ids(unknown_ids)
         skipped = self.special_ids if skip_special_tokens else frozenset()
         return StreamDecoder(self.token_bytes, self.edges, errors=errors, skipped=skipped, unknown_ids=unknown_ids)
 
     def _kept(self, ids: Ids, skip_special_tokens: bool, unknown_ids: str) -> Ids:
-        """Return ids without those of special tokens, or without those that no token has, where these are skipped."""
+        """Return ids without the special and unknown ones that the options skip."""
         kept: Ids = checked_ids(ids)
         _check_unknown_ids(unknown_ids)
         if unknown_ids == "skip":
@@ -127,7 +126,7 @@ class Decoder:
         return in_range & are_tokens[np.where(in_range, ids, 0)]
 
     def _marked(self, ids: Ids, errors: str) -> str:
-        """Return the text of ids with U+FFFD for each that no token has."""
+        """Return the text of ids with U+FFFD for each unknown id."""
         return "".join(self.stream(errors, False, "mark").stream(as_ids(ids).tolist()))
 
     def _row_texts(self, rows: Rows, errors: str, threads: int | None) -> list[str]:
@@ -159,18 +158,18 @@ def checked_ids(ids: object) -> Any:
         return ids if isinstance(ids, Sequence) else checked_ids(np.asarray(ids))
     else:
         found = type(ids).__name__
-    raise TypeError(f"ids are a sequence of int or an integer array of one dimension, not {found}")
+    raise TypeError(f"ids must be a sequence of int or an integer array of one dimension, not {found}")
 
 
 def checked_rows(batch: object) -> Any:
-    """Return rows of ids; `TypeError` naming the row that is none."""
+    """Return rows of ids; `TypeError` naming the first row that does not have ids."""
     if isinstance(batch, Ragged) or (isinstance(batch, np.ndarray) and batch.ndim == 2 and batch.dtype.kind in "iu"):
         return batch
     is_ordered = isinstance(batch, Iterable) and not isinstance(batch, str | bytes | Mapping | Set | np.ndarray)
     if not is_ordered:
         shape = f" of {batch.dtype} with {batch.ndim} dimensions" if isinstance(batch, np.ndarray) else ""
         raise TypeError(
-            "a batch is an iterable of rows of ids, a Ragged or an integer array of two dimensions, not "
+            "a batch must be an iterable of rows of ids, a Ragged or an integer array of two dimensions, not "
             f"{type(batch).__name__}{shape}"
         )
     rows = batch if isinstance(batch, list | tuple) else list(batch)  # type: ignore[call-overload]
@@ -189,7 +188,7 @@ def _check_unknown_ids(unknown_ids: str) -> None:
 
 
 def _mapper(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]:
-    """Return an ordered map over as many threads: `map` itself for one."""
+    """Return a function like `map` that uses this many threads and keeps the order."""
     if threads is None:
         return imap
     return map if thread_count(threads) == 1 else partial(imap, threads=threads)
@@ -198,7 +197,7 @@ def _mapper(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any
 def _by_groups(
     decode: Callable[[int, int], list[str]], offsets: npt.NDArray[np.int64], threads: int | None
 ) -> list[str]:
-    """Decode rows, those of about `_GROUP` ids at a time."""
+    """Decode rows in groups of about `_GROUP` ids."""
     count = len(offsets) - 1
     if threads is None and offsets[-1] < _THREAD_WORTH:
         threads = 1

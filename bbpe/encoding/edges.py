@@ -1,4 +1,4 @@
-"""What decoding changes at the beginning and at the end of a text, for every way to decode alike."""
+"""The changes that decoding makes at the beginning and the end of a text, shared by all decoding methods."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..spec.spec import TokenizerSpec, first_tokens
 
 @dataclass(frozen=True)
 class Edges:
-    """The rules of both ends of a text.
+    """The rules for the beginning and the end of a text.
 
-    `written`: the bytes of tokens within a text; `first`: those of the token that begins one, where they differ, as a
-    token that continues a word keeps its prefix there.  Then up to `leading` blanks go from the beginning, but none of
-    those that the token `unknown` is written with, and with `ends_words` one from the end, which the end of the last
-    word has become.
+    `written` has the bytes of tokens within a text.  `first` has the bytes of the first token, `None` if they are the
+    same; for example, a token that continues a word keeps its prefix there.  Decoding then removes up to `leading`
+    blanks from the beginning, except blanks in the text of the token `unknown`.  With `ends_words` it also removes the
+    blank at the end, which comes from the mark at the end of the last word.
     """
 
     written: TokenBytes
@@ -27,14 +27,14 @@ class Edges:
     ends_words: bool
 
     def trimmed(self, text: AnyStr, ids: Any) -> AnyStr:
-        """Return the text or the bytes of ids, joined from `written`, as decoding gives them."""
+        """Return the final text or bytes of ids; `text` is joined from `written`."""
         text = self.begun(text, ids)
         text = text[self.leading_blanks(ids) :]
         blank = " " if isinstance(text, str) else b" "
         return text[:-1] if self.ends_words and text.endswith(blank) else text
 
     def begun(self, text: AnyStr, ids: Any) -> AnyStr:
-        """Return the text with its first token as it is written at the beginning."""
+        """Return `text` with the first token replaced by its form at the beginning of a text."""
         if self.first is None or not len(ids):
             return text
         within, begun = self.written.token(ids[0]), self.first.token(ids[0])
@@ -43,7 +43,7 @@ class Edges:
         return begun + text[len(within) :]
 
     def leading_blanks(self, ids: Any) -> int:
-        """Return how many blanks go from the beginning of the text of ids."""
+        """Return the number of blanks to remove from the beginning of the text of ids."""
         count = 0
         for token_id in ids if self.leading else ():
             token = b"" if token_id == self.unknown else self.written.token(token_id)
@@ -55,7 +55,7 @@ class Edges:
 
 
 def edges_of(spec: TokenizerSpec, written: TokenBytes) -> Edges | None:
-    """Return the rules of a spec; `None` when its texts are the bytes of their tokens."""
+    """Return the rules of a spec; `None` when a text is simply the concatenation of its tokens."""
     first: Mapping[int, bytes] | None = first_tokens(spec)
     ends_words = spec.characters is not None and bool(spec.characters.end_of_word)
     if first is None and not ends_words and not spec.rules.strip_blanks:

@@ -1,4 +1,4 @@
-"""How encoding is spread: one text or many, special tokens between, threads over parts."""
+"""Encode single texts and batches: split off special tokens and spread the work over threads."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from ..text import Text, text_bytes
 from ..threads import imap, run, thread_count
 from ..types import Ragged
 
-#: Text of less than this, in characters or bytes, is not worth a thread.
+#: Text shorter than this, in characters or bytes, is encoded by one thread.
 THREAD_WORTH = SHORT_TEXT
-#: What one task of a thread encodes, at most and at least: more would wait for the last one, less for each other.
+#: The largest and the smallest part of a text that is one task; threads idle at the end of larger tasks, and wait for
+#: each other between smaller ones.
 _CHUNK, _LEAST_CHUNK = 1 << 18, 1 << 17
-#: Tasks of a thread, at least: what they cost differs, up to fivefold in a text of many languages.
+#: The fewest tasks for each thread, because in a text of many languages some parts take five times as long as others.
 _TASKS = 16
 
 Ids = npt.NDArray[np.uint32]
@@ -39,7 +40,14 @@ Ids = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """Bytes of caches: of one tokenizer, of all tokenizers of the process, and how many these may take."""
+    """The sizes of caches in bytes.
+
+    Attributes:
+        tokenizer: The size of the caches of one tokenizer.
+        process: The size of the caches of all tokenizers in the process.
+        limit: The limit on `process`.
+
+    """
 
     tokenizer: int
     process: int
@@ -50,17 +58,17 @@ _ID_DTYPES = tuple(map(np.dtype, (np.uint32, np.uint16, np.int32, np.int64)))
 
 
 def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
-    """Return the dtype of ids; `ValueError` when it is none of four, or does not hold the ids of a vocabulary."""
+    """Return the dtype of ids; `ValueError` when it is not supported or is too small for the ids of a vocabulary."""
     chosen = np.dtype(dtype)
     if chosen not in _ID_DTYPES:
-        raise ValueError(f"dtype of ids is {chosen}; expected one of {', '.join(map(str, _ID_DTYPES))}")
+        raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, _ID_DTYPES))}")
     if vocab_size - 1 > np.iinfo(chosen).max:
-        raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen}; expected uint32 or int64")
+        raise ValueError(f"dtype is {chosen}, which cannot hold ids up to {vocab_size - 1}; expected uint32 or int64")
     return chosen
 
 
 def checked_seed(dropout: float, seed: int | None) -> int:
-    """Return the seed of a call with dropout, a new one for None; `ValueError` when either is out of range."""
+    """Return the seed for a call with dropout, a random one for None; `ValueError` when either is out of range."""
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
     chosen = secrets.randbits(64) if seed is None else seed
@@ -70,17 +78,17 @@ def checked_seed(dropout: float, seed: int | None) -> int:
 
 
 class TextEncoder:
-    """A model behind a pattern: texts to ids, as lists and arrays.
+    """Encodes texts by a pattern and a model.
 
-    `matcher` says in each call which special tokens are ids, and which are refused.  With a `scheme`, that one cuts in
-    place of the pattern, where it gives the same ids.
+    The `matcher` of a call has the special tokens that become ids and those that are refused.  A `scheme` that gives
+    the same ids splits texts instead of the pattern.
     """
 
     def __init__(self, model: Model, pattern: Pattern, scheme: Scheme | None = None) -> None:
         self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
-        self._open_tail = pattern.open_tail if scheme is None else 1  # a pair of bytes alone says where that ends
-        #: What has the ids of a short text without special tokens; None where a regex splits.
+        self._open_tail = pattern.open_tail if scheme is None else 1  # such a scheme depends on pairs of bytes only
+        #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
@@ -115,23 +123,23 @@ class TextEncoder:
         run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker))
         return parts.taken()
 
-    def in_parts(
-        self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
+    def to_array_with_head(
+        self, text: str | bytes, change: Callable[[str | bytes], str | bytes], threads: int | None = None
     ) -> Ids:
-        """Return the ids of a long text whose beginning is what `first` makes of it, without a copy of the rest."""
+        """Return the ids of a long text with `change` applied to its first part; the rest is not copied."""
         cuts = self._cuts(text, threads)
-        head = first(text[: cuts[1]])
+        head = change(text[: cuts[1]])
         most = most_ids(head, len(head)) + most_ids(text, 1) * (cuts[1:] - cuts[1])
         parts = Parts(np.concatenate([cuts[:1], most]), len(text), thread_count(threads))
         run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker, head))
         return parts.taken()
 
     def _cuts(self, text: Text, threads: int | None) -> npt.NDArray[np.int64]:
-        """Return where a long text is cut into parts for threads."""
+        """Return the positions at which a long text is split into parts for threads, int64[n + 1]."""
         return self.encoder.cuts(text, _chunk(_length(text), threads))
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
-        """Return how many ids a text has, without memory for them."""
+        """Return the number of ids of a text without storing them."""
         if matcher is not None:
             pieces = matcher.checked_pieces(text_bytes(text))
             return sum(1 if isinstance(piece, int) else self.count(piece, threads=threads) for piece in pieces)
@@ -147,7 +155,7 @@ class TextEncoder:
         return sum(counts)
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
-        """Return how many ids a text has, or, as soon as they are more than `limit`, any larger number."""
+        """Return the number of ids of a text, or any number above `limit` if there are more than `limit`."""
         if self._exceeds(text, limit, matcher):
             return limit + 1
         if matcher is None and self.splitter.compiled is not None:
@@ -160,7 +168,7 @@ class TextEncoder:
         return total
 
     def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
-        """Whether a text is too long for so many of the longest tokens, even if it is one endless word."""
+        """Return whether a text is longer than `limit` of the longest tokens, which is known without encoding it."""
         longest = self.encoder.model.longest
         if longest is None or self.splitter.pattern.drops_gaps:
             return False
@@ -169,7 +177,7 @@ class TextEncoder:
     def counts(
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
-        """Return how many ids each text has, int64[n]."""
+        """Return the number of ids of each text, int64[n]."""
         batch = _Batch(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             found = imap(lambda text: self.count(text, matcher, threads=1), texts, batch.threads)
@@ -185,24 +193,26 @@ class TextEncoder:
         run(tasks, work)
         return counts
 
-    def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
-        """Return the ids of pretokens, which are cut at `ends`."""
+    def encode_pretokens(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
+        """Return the ids of pretokens that end at `ends`."""
         return self.encoder.encode_given(data, ends)
 
-    def dropping(self, dropout: float, seed: int) -> TextEncoder:
-        """Return an encoder of one text that skips merges at random."""
+    given = encode_pretokens  # the name that bbpe/training calls
+
+    def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
+        """Return an encoder that skips merges at random."""
         return DropoutEncoder(self, dropout, seed)
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         if matcher is not None or self.splitter.compiled is None:
             return list(imap(lambda text: self.to_list(text, matcher), texts, _Batch(texts, threads).threads))
-        return self.normalised_lists(texts, None, threads)
+        return self.normalized_lists(texts, None, threads)
 
-    def normalised_lists(
+    def normalized_lists(
         self, texts: list[Text], rules: SentencePieceNormalizer | None, threads: int | None = None
     ) -> list[list[int]]:
-        """Return the ids of what each text becomes by `rules`, without special tokens; a regex splits nothing here."""
+        """Return the ids of each text after `rules`, without special tokens; only for compiled splitters."""
         batch = _Batch(texts, threads)
         if batch.threads == 1:
             return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length, is_all=True)
@@ -241,11 +251,14 @@ class TextEncoder:
     def stream_arrays(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[Ids]:
         """Yield the ids of the joined chunks in parts, uint32[n] each."""
         for piece in pieces(chunks, self.splitter.cut, self._open_tail, matcher):
-            yield np.array([piece], np.uint32) if isinstance(piece, int) else self.given(*piece)
+            yield np.array([piece], np.uint32) if isinstance(piece, int) else self.encode_pretokens(*piece)
 
 
 class DropoutEncoder(TextEncoder):
-    """Texts to ids, each merge skipped with a probability; a text after the other, as chance goes on."""
+    """Encodes texts with BPE-dropout, which skips each merge with a probability.
+
+    Texts are encoded one after another, because all of them draw from one random generator.
+    """
 
     def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:
         model = engine.encoder.model
@@ -264,23 +277,23 @@ class DropoutEncoder(TextEncoder):
         """Return the ids of a text as uint32[n]."""
         if matcher is not None:
             return super().to_array(text, matcher, threads)
-        return self.given(*self.splitter.cut(bytes(text_bytes(text)))[:2])
+        return self.encode_pretokens(*self.splitter.cut(bytes(text_bytes(text)))[:2])
 
-    def given(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
-        """Return the ids of pretokens, which are cut at `ends`."""
+    def encode_pretokens(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
+        """Return the ids of pretokens that end at `ends`."""
         if self._words is not None:
             data, ends = self._words.marked(data, ends)
         return self.encoder.encode_dropout(data, ends, self._dropout, self._random)
 
-    def in_parts(
-        self, text: str | bytes, first: Callable[[str | bytes], str | bytes], threads: int | None = None
+    def to_array_with_head(
+        self, text: str | bytes, change: Callable[[str | bytes], str | bytes], threads: int | None = None
     ) -> Ids:
-        """Return the ids of a text whose beginning is what `first` makes of it."""
-        return self.to_array(first(text))
+        """Return the ids of a text after `change`."""
+        return self.to_array(change(text))
 
 
 def _slices(text: Text) -> Iterator[Text]:
-    """Yield a text slice by slice, each as long as all before it."""
+    """Yield a text in slices, each as long as all slices before it together."""
     start, end = 0, 1 << 12
     while start < len(text):
         yield text[start:end]
@@ -288,14 +301,14 @@ def _slices(text: Text) -> Iterator[Text]:
 
 
 def _chunk(length: int, threads: int | None) -> int:
-    """How much of so much text a task gets, so that all threads get as many tasks."""
+    """Return the length of a task for a text of some length, so that all threads get equally many tasks."""
     workers = thread_count(threads)
     rounds = max(_TASKS, -(-length // (workers * _CHUNK)))
     return max(_LEAST_CHUNK, -(-length // (workers * rounds)))
 
 
 class _Batch:
-    """How much the texts of a batch are, in characters or bytes, and what encodes them."""
+    """The lengths of the texts of a batch, in characters or bytes, and the number of threads for them."""
 
     def __init__(self, texts: list[Text], threads: int | None) -> None:
         self._ends = np.empty(len(texts), np.int64)
@@ -307,23 +320,23 @@ class _Batch:
         self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
 
     def marks(self) -> npt.NDArray[np.int64]:
-        """Return which text each part of the batch begins with, and how many texts there are: int64[n + 1]."""
-        if self.threads == 1:  # which takes all at once
+        """Return the number of the first text of each part of the batch, then the number of texts, int64[n + 1]."""
+        if self.threads == 1:  # one part for all texts
             return np.array([0, len(self._ends)][: 1 + len(self._ends)])
         chunk = _chunk(self._most, self.threads)
         marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
         marks = np.concatenate([[0], marks, [len(self._ends)]])
-        # not by numpy.unique, the first call of which imports modules for 10 ms
+        # not numpy.unique, because its first call imports modules for 10 ms
         differ = np.concatenate([[True], marks[1:] > marks[:-1]])
         return np.compress(differ, marks)
 
     def bounds(self, marks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return how many ids the texts before each mark have at most: int64[n + 1]."""
+        """Return the most ids that the texts before each mark can have, int64[n + 1]."""
         return np.concatenate([[0], self._ends[marks[1:] - 1]])
 
 
 def _length(text: Text) -> int:
-    """Return the characters or bytes of a text; `TypeError` on what is no text."""
+    """Return the number of characters or bytes of a text; `TypeError` unless it is a text."""
     try:
         return len(text)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Files to ids, document by document, in the order of the corpus; only the ids of a document are ever held whole."""
+"""Encode files document by document, in the order of the corpus; only the ids of one document are held in memory."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from ..text import Text
 from .engine import Ids, TextEncoder
 from .rule_encoder import RuleEncoder
 
-#: Bytes of a text that are encoded at once, enough for several threads.
+#: The bytes of a text that are encoded at once, enough for several threads.
 BLOCK = 1 << 23
-#: Bytes of records, and how many of them, that are encoded at once.
+#: The most bytes and the most records that are encoded at once.
 _BATCH, _MOST_RECORDS = 1 << 22, 1 << 13
-#: Bytes that a regex splits at once.
+#: The bytes that a regex splits at once.
 _SLICE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document of a corpus and its ids, in parts that follow one another; `parts` is read once.
+    """A document of a corpus and its ids.
 
-    `row`: the number of the record in its file, from 0; `None` where the file is one text.
+    `row` is the number of the record in its file, from 0; `None` if the file is one text.  `parts` yields the ids in
+    order and can be read once.
     """
 
     path: Path
@@ -44,7 +45,7 @@ class Document:
         whole, size = first, len(first)
         for part in self.parts:
             if size + len(part) > len(whole):
-                # it grows in its place, where the system can do that: joining parts would hold all ids twice
+                # the array grows in place where the system can do that; joining the parts would hold all ids twice
                 whole = np.array(first) if whole is first else whole
                 whole.resize((size + len(part)) * 9 // 8, refcheck=False)
             whole[size : size + len(part)] = part
@@ -55,7 +56,7 @@ class Document:
 
 
 class FileEncoder:
-    """Encodes files; `specials` are all tokens that may be looked for in texts."""
+    """Encodes files; `specials` has all tokens that a call may search for in texts."""
 
     def __init__(
         self, encoder: TextEncoder, matcher: Matcher | None, specials: Iterable[str], text_field: str = "text",
@@ -70,14 +71,14 @@ class FileEncoder:
         self._cutter = Cutter(ChunkOptions(encoder.splitter.pattern, tuple(tokens)), encoder.splitter)
 
     def corpus(self, files: CorpusPaths) -> Iterator[Document]:
-        """Yield the documents of files; all names are looked at before the first file is read."""
+        """Yield the documents of files; all names are checked before the first file is read."""
         listed = [self._reading.file(path) for path in corpus_paths(files)]
         return chain.from_iterable(map(self.documents, listed))
 
     def documents(self, file: File) -> Iterator[Document]:
-        """Yield the documents of a file; those without text are left out.
+        """Yield the documents of a file; records without a text are skipped.
 
-        Raises `CorpusError` naming what cannot be read as text, `OSError` naming the file.
+        Raises `CorpusError` naming the file and the record that cannot be read as text, `OSError` naming the file.
         """
         if file.kind != "text":
             yield from self._rows(file)
@@ -85,9 +86,9 @@ class FileEncoder:
         yield Document(file.path, None, self.parts(self._reading.texts(file, buffers=self._buffers)))
 
     def parts(self, events: Iterable[Texts]) -> Iterator[Ids]:
-        """Yield the ids of one text that comes in blocks, in parts."""
+        """Yield the ids of one text that comes in blocks."""
         if isinstance(self._encoder, RuleEncoder):
-            # a rule may change any of it
+            # a rule may change any part of the text, so it is collected first
             text = bytearray()
             for event in events:
                 text += event.data
@@ -130,12 +131,12 @@ class FileEncoder:
     def _encoded(self, file: File, rows: list[int], texts: list[Text]) -> Iterator[Document]:
         ids = self._encoder.rows(texts, self._matcher)
         for number, row in enumerate(rows):
-            # a copy, so that who keeps one document does not keep all of these
+            # a copy, so that a caller who keeps one document does not keep the whole batch alive
             yield Document(file.path, row, iter((ids[number].copy(),)))
 
 
 def _slices(events: Iterable[Texts]) -> Iterator[bytes]:
-    """Yield a text in slices, as a regex takes many times the memory of its text."""
+    """Yield a text in slices, because splitting by a regex takes many times the memory of the text."""
     for event in events:
         for start in range(0, len(event.data), _SLICE):
             yield bytes(event.data[start : start + _SLICE])

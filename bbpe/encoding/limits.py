@@ -1,4 +1,4 @@
-"""Texts within a number of tokens: cut at a side, and rows of one length."""
+"""Limit texts to a number of tokens: truncate texts, and pad or truncate rows of ids."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
 from ..types import Ragged
 from .engine import TextEncoder
-from .offsets import check_places, located
+from .offsets import check_has_offsets, encode_with_spans
 from .rule_encoder import RuleEncoder
 
-#: The side of a text that is kept, or of a row that is filled.
+#: The side at which a text is truncated or a row is padded.
 Side: TypeAlias = Literal["left", "right"]
 _T = TypeVar("_T", bound=Text)
 
-# tokens of a text, and ids of a row
+# the highest limit on tokens
 _MOST = 2**62
-# a text is cut from the left in a stretch at its end, of so many characters for each token at first
+# to truncate at the left, first encode this many characters at the end of a text for each token
 _LOOK_BACK = 16
 
 
 def truncated(
     encoder: TextEncoder, token_bytes: TokenBytes, text: _T, limit: int, side: Side, matcher: Matcher | None
 ) -> _T:
-    """Return the part of a text at a side that has at most `limit` tokens; `Tokenizer.truncate` has the details."""
+    """Return a text truncated at a side to at most `limit` tokens; `Tokenizer.truncate` documents the details."""
     check_side(side)
     if encoder.count_up_to(text, limit, matcher) <= limit:
         return text
     ids, spans, start = _ids_around_cut(encoder, token_bytes, text, limit, matcher, side)
     part: Any = text[start:]
     if side == "right":
-        # the cut is where the token after it begins, or where a character begins that this token shares
-        places = _places(part, spans[: limit + 1])[:, 0][::-1]
-        parts = (part[: _floor(part, int(place))] for place in places)
+        # cut where a token begins, or at the start of a character that this token shares with the one before
+        starts = _indices(part, spans[: limit + 1])[:, 0][::-1]
+        parts = (part[: _floor(part, int(start))] for start in starts)
     else:
-        places = _places(part, spans[len(ids) - limit - 1 :])[:, 1]
-        parts = (part[_ceil(part, int(place)) :] for place in places)
+        ends = _indices(part, spans[len(ids) - limit - 1 :])[:, 1]
+        parts = (part[_ceil(part, int(end)) :] for end in ends)
     return cast(_T, next(kept for kept in parts if encoder.count_up_to(kept, limit, matcher) <= limit))
 
 
 def _ids_around_cut(
     encoder: TextEncoder, token_bytes: TokenBytes, text: Any, limit: int, matcher: Matcher | None, side: Side
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], int]:
-    """Return ids of a text, more than `limit` at the side that is kept, their spans, and the place of the first."""
-    check_places(encoder)
+    """Return more than `limit` ids at the side of a text that is kept, their spans, and the index of the first one."""
+    check_has_offsets(encoder)
     if matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder):
         if side == "right":
             ids = encoder.encoder.first_ids(text, limit)
@@ -65,12 +65,12 @@ def _ids_around_cut(
             if len(ids) > limit:
                 return ids, token_bytes.spans(ids), start
             look *= 4
-    return *located(encoder, token_bytes, text, matcher), 0
+    return *encode_with_spans(encoder, token_bytes, text, matcher), 0
 
 
 @dataclass(frozen=True)
 class Padding:
-    """How rows get one length; `ValueError` or `TypeError` naming the argument that is wrong."""
+    """The options of padding; raises `ValueError` or `TypeError` naming a wrong argument of `encode_padded`."""
 
     max_length: int | None
     pad_id: int
@@ -92,7 +92,7 @@ class Padding:
     def rows(
         self, rows: Ragged, around: tuple[Sequence[int], Sequence[int]]
     ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
-        """Return rows, with ids around each, as one array of ids and a mask that is true where ids are."""
+        """Return rows, with the ids `around` each, as one array of ids and a mask that is false at padding."""
         if self.max_length is not None:
             rows = _cut_rows(rows, checked_limit(self.max_length, "max_length", sum(map(len, around))))
         if any(around):
@@ -103,7 +103,10 @@ class Padding:
 def _padded(
     rows: Ragged, pad_id: int, side: Side, pad_to_multiple_of: int, dtype: np.dtype[Any]
 ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
-    """Return rows as one array, [rows, the longest or the next multiple], and a mask that is true where ids are."""
+    """Return rows as one padded array and a mask that is false at padding, both [row, column].
+
+    The number of columns is the length of the longest row, rounded up to a multiple of `pad_to_multiple_of`.
+    """
     lengths = np.diff(rows.offsets)
     width = -(-int(lengths.max(initial=0)) // pad_to_multiple_of) * pad_to_multiple_of
     columns = np.arange(width)
@@ -123,14 +126,14 @@ def _cut_rows(rows: Ragged, limit: int) -> Ragged:
 
 
 def as_batch(texts: Iterable[Text]) -> list[Text]:
-    """Return texts as a list; `TypeError` on one text."""
+    """Return texts as a list; `TypeError` on a single text."""
     if isinstance(texts, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"a batch is an iterable of texts, not one {type(texts).__name__}")
+        raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
     if isinstance(texts, list):
         return texts
     if not isinstance(texts, Iterable):
-        raise TypeError(f"a batch is an iterable of texts, not {type(texts).__name__}")
-    # a column of Arrow yields objects of its own
+        raise TypeError(f"a batch must be an iterable of texts, not {type(texts).__name__}")
+    # iterating an Arrow column yields Arrow scalars, not str
     to_list = getattr(texts, "to_pylist", None)
     return list(texts if to_list is None else to_list())
 
@@ -142,7 +145,7 @@ def check_side(side: str) -> None:
 
 
 def checked_limit(n: int, name: str = "n", least: int = 0) -> int:
-    """Return a number of tokens less `least`; `TypeError` or `ValueError` naming the argument."""
+    """Check a limit on tokens and return it minus `least`; `TypeError` or `ValueError` naming the argument."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
         raise TypeError(f"{name} must be an int, not {type(n).__name__}")
     if not least <= n <= _MOST:
@@ -150,26 +153,26 @@ def checked_limit(n: int, name: str = "n", least: int = 0) -> int:
     return int(n) - least
 
 
-def _places(text: Text, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return spans of bytes as indices of a text."""
-    places = np.ascontiguousarray(spans)
+def _indices(text: Text, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Convert spans in UTF-8 bytes to indices of a text, int64[n, 2]."""
+    indices = np.ascontiguousarray(spans)
     if isinstance(text, str):
-        map_spans(text, places, "char")
-    return places
+        map_spans(text, indices, "char")
+    return indices
 
 
-def _floor(text: Any, place: int) -> int:
-    """Move a place back to the beginning of a character."""
+def _floor(text: Any, index: int) -> int:
+    """Move an index back to the beginning of a character."""
     if isinstance(text, str):
-        return place
-    start = max(place - 4, 0)
-    return start + complete_characters(bytes(text_bytes(text[start:place])))
+        return index
+    start = max(index - 4, 0)
+    return start + complete_characters(bytes(text_bytes(text[start:index])))
 
 
-def _ceil(text: Any, place: int) -> int:
-    """Move a place on to the beginning of a character."""
+def _ceil(text: Any, index: int) -> int:
+    """Move an index forward to the beginning of a character."""
     if not isinstance(text, str):
-        tail = bytes(text_bytes(text[place : place + 3]))
+        tail = bytes(text_bytes(text[index : index + 3]))
         while tail and tail[0] & 0xC0 == 0x80:
-            tail, place = tail[1:], place + 1
-    return place
+            tail, index = tail[1:], index + 1
+    return index

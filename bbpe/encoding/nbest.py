@@ -1,4 +1,7 @@
-"""Other ids than the best ones for a text: the n best and random ways of a Unigram model (Kudo, 2018), any model's."""
+"""Alternative segmentations of a text by a Unigram model (the n best, or random ones), and a test for canonical ids.
+
+Source: Kudo, 2018, "Subword Regularization".
+"""
 
 from __future__ import annotations
 
@@ -15,57 +18,59 @@ from .decode import Decoder, Ids
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder
 
-#: The most ways that are looked for.
+#: The most segmentations that a call can ask for.
 _MOST = 1 << 16
 
 
 def is_canonical(encoder: TextEncoder, decoder: Decoder, specials: SpecialTokens, ids: Ids) -> bool:
-    """Say whether ids are those that encoding gives to their text; special tokens are themselves."""
-    decoder.token_bytes.join(ids)
-    given = np.asarray(ids, dtype=np.uint32)
+    """Return whether encoding the text of ids gives the same ids; special tokens are encoded as special tokens."""
+    decoder.token_bytes.join(ids)  # raises on an id out of range
+    array = np.asarray(ids, dtype=np.uint32)
     if isinstance(encoder, RuleEncoder):
-        text = decoder.text(given, "replace", None, False, "raise")
-        return np.array_equal(encoder.to_array(text, specials.matcher("all")), given)
-    special, plain = np.isin(given, list(decoder.special_ids)), specials.matcher()
-    for stretch in np.split(given, np.flatnonzero(special)):
-        # each but the first begins with a special token
+        text = decoder.text(array, "replace", None, False, "raise")
+        return np.array_equal(encoder.to_array(text, specials.matcher("all")), array)
+    special, plain = np.isin(array, list(decoder.special_ids)), specials.matcher()
+    for stretch in np.split(array, np.flatnonzero(special)):
+        # each stretch except the first begins with a special token
         rest = stretch[1:] if len(stretch) and stretch[0] in decoder.special_ids else stretch
         if not np.array_equal(encoder.to_array(decoder.token_bytes.join(rest), plain), rest):
             return False
     return True
 
 
-class UnigramWays:
-    """What samples the texts of an encoder; `TypeError` when its model is not Unigram."""
+class UnigramSampler:
+    """Finds alternative segmentations by the model of an encoder; `TypeError` when that is not a Unigram model."""
 
     def __init__(self, encoder: TextEncoder) -> None:
         model = encoder.encoder.model
         if not isinstance(encoder, RuleEncoder) or not isinstance(model, UnigramModel):
-            raise TypeError("only a Unigram model has several ways to encode a text; this tokenizer has another model")
+            raise TypeError(
+                "this tokenizer has no scores for alternative segmentations; expected one whose model is Unigram"
+            )
         self._encoder, self._model = encoder, model
 
-    def best(self, text: Text, n: int) -> list[tuple[list[int], float]]:
-        """Return the n best ways, the best first: ids and the sum of their scores."""
+    def nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
+        """Return the ids of the n best segmentations, each with the sum of its scores, the best first."""
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST:
             raise ValueError(f"n is {n}; expected 1 to {_MOST}")
         found: list[tuple[float, list[int]]] = [(0.0, [])]
         for pretoken in self._encoder.pretokens(text):
-            ways = self._model.best_ways(pretoken, n)
-            joined = ((before + score, [*ids, *more]) for before, ids in found for score, more in ways)
-            found = nlargest(n, joined, key=lambda way: way[0])
+            candidates = self._model.best_ways(pretoken, n)
+            joined = ((before + score, [*ids, *more]) for before, ids in found for score, more in candidates)
+            found = nlargest(n, joined, key=lambda scored: scored[0])
         return [(ids, score) for score, ids in found]
 
-    def drawn(self, text: Text, *, alpha: float, nbest: int | None, seed: int | None) -> list[int]:
-        """Return the ids of one way at random, of the `nbest` best or of all."""
+    def sample(self, text: Text, *, alpha: float, nbest: int | None, seed: int | None) -> list[int]:
+        """Return the ids of a random segmentation, out of the `nbest` best ones or out of all."""
         if not math.isfinite(alpha) or alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
         random = Random(seed)
         if nbest is not None:
-            ways = self.best(text, nbest)
-            weights = [math.exp(alpha * (score - ways[0][1])) for _, score in ways]
-            return random.choices([ids for ids, _ in ways], weights)[0]
-        state, drawn = random.getrandbits(64), list[int]()
+            candidates = self.nbest(text, nbest)
+            weights = [math.exp(alpha * (score - candidates[0][1])) for _, score in candidates]
+            return random.choices([ids for ids, _ in candidates], weights)[0]
+        state, sampled = random.getrandbits(64), list[int]()
         for pretoken in self._encoder.pretokens(text):
             ids, state = self._model.drawn_way(pretoken, alpha, state)
-            drawn += ids
-        return drawn
+            sampled += ids
+        return sampled

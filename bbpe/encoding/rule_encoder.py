@@ -1,6 +1,6 @@
-"""Encoding by rules: normalizers, tokens with options, prefixes, pre-tokenizers, vocabularies of characters.
+"""Encode texts by rules: normalizers, tokens with options, prefixes, pre-tokenizers, vocabularies of characters.
 
-For specs that have any of these; all others go straight to `TextEncoder`.
+A spec without any of these uses `TextEncoder` directly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import UnigramModel, WordPieceModel
-from ..spec.rules import BLANK, Characters, Lowercase, Prepend, Replace, UnicodeForm
+from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
@@ -32,15 +32,15 @@ from .engine import THREAD_WORTH, TextEncoder
 from .words import word_encoder, wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
-_BLANK_BYTES = BLANK.encode()
-# bytes.find takes three times as long in Japanese, where its last byte is frequent
-_find_blank = re.compile(_BLANK_BYTES).search
-_STRAY = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
+_MARK_BYTES = SPACE_MARK.encode()
+# `re`, because bytes.find takes three times as long in Japanese, where the last byte of U+2581 is frequent
+_find_mark = re.compile(_MARK_BYTES).search
+_INVALID_BYTES = re.compile("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8
 _NO_IDS = np.empty(0, np.uint32)
 
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
-    """Return what encodes the texts of a spec."""
+    """Return the encoder for a spec."""
     if isinstance(spec.model, UnigramModel):
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPieceModel):
@@ -58,7 +58,7 @@ def _of_words(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
     encoder, rules = word_encoder(spec, characters)
     if rules == spec.rules and encoder.splitter.pattern == spec.pattern:
         return RuleEncoder(encoder, spec)
-    # the engine takes texts as they are, or as they are in a normal form
+    # the engine applies all remaining rules itself
     ready = replace(spec, rules=rules, pattern=encoder.splitter.pattern, characters=None)
     return RuleEncoder(encoder, ready) if rules.normalizers or characters.are_bytes else encoder
 
@@ -70,7 +70,7 @@ def _of_characters(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
     order = [token_id for token_id in made if token_id not in alone]
     model = CharacterModel(spec.vocab, characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
     scheme = None
-    # what the vocabulary does not join may be cut, unless whole pretokens count, or runs within one
+    # splitting between bytes that no token joins keeps ids, except for whole pretokens and fused unknown characters
     if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and characters.byte_ids:
         scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
     return TextEncoder(model, spec.pattern, scheme)
@@ -81,35 +81,35 @@ def _is_plain(spec: TokenizerSpec) -> bool:
 
 
 class RuleEncoder(TextEncoder):
-    """Texts to ids, by the rules of a spec."""
+    """Encodes texts by the rules of a spec."""
 
     def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
         self.splitter, self.encoder, self.short = engine.splitter, engine.encoder, None
         self._engine, self.rules, self._characters = engine, spec.rules, spec.characters
         marks = spec.characters is not None and spec.characters.marks_blanks
         self.marks_blanks = marks
-        self._marks = marks and bool(spec.rules.pre_tokenizers)
-        self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks)
-        self._front = _light_prefix(spec)
-        self._shrinks = _shrinking(spec)
+        self._marks_pretokens = marks and bool(spec.rules.pre_tokenizers)
+        self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks_pretokens)
+        self._simple_prefix = _simple_prefix(spec)
+        self._shrink_factor = _shrink_factor(spec)
         self._unknown: re.Pattern[str] | None = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
-        self._takes_words = spec.characters is not None and spec.characters.marks_words
-        self._mends = isinstance(engine.encoder.model, WordBPE)
-        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._takes_words)
-        self._only_normalised = is_whole and (has_bytes or spec.model is not None)
-        is_fast = marks and self._only_normalised and engine.splitter.compiled is not None
+        self._has_words = spec.characters is not None and spec.characters.marks_words
+        self._replaces_invalid = isinstance(engine.encoder.model, WordBPE)
+        is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._has_words)
+        self._only_normalizes = is_whole and (has_bytes or spec.model is not None)
+        is_fast = marks and self._only_normalizes and engine.splitter.compiled is not None
         self._sentencepiece = sentencepiece_normalizer(spec.rules.normalizers) if is_fast else None
-        self._errors = "surrogateescape" if has_bytes or self._takes_words else "replace"
-        if spec.characters is not None and not (has_bytes or self._takes_words) and spec.model is None:
+        self._errors = "surrogateescape" if has_bytes or self._has_words else "replace"
+        if spec.characters is not None and not (has_bytes or self._has_words) and spec.model is None:
             self._unknown = _unknown_characters(spec, spec.characters)
 
     def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
         """Return the ids of a text as a list."""
         if matcher is None:
-            ready = self._ready(text)
-            if ready is not None:
-                return self._engine.to_list(ready)
+            normalized = self._normalized(text)
+            if normalized is not None:
+                return self._engine.to_list(normalized)
         is_short = not hasattr(text, "__len__") or len(text) < THREAD_WORTH
         ids: list[int] = self.to_array(text, matcher, threads=1 if is_short else None).tolist()
         return ids
@@ -117,13 +117,13 @@ class RuleEncoder(TextEncoder):
     def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
         """Return the ids of a text as uint32[n]."""
         if matcher is None:
-            if self._front is not None:
-                return self._light(text, self._front, threads)
-            ready = self._ready(text)
-            if ready is not None:
-                return self._engine.to_array(ready, threads=threads)
+            if self._simple_prefix is not None:
+                return self._encode_prefixed(text, self._simple_prefix, threads)
+            normalized = self._normalized(text)
+            if normalized is not None:
+                return self._engine.to_array(normalized, threads=threads)
         if matcher is None and isinstance(text, str):
-            return _joined(self._piece(_mended(text), None, threads, True))
+            return _joined(self._piece(_without_surrogates(text), None, threads, True))
         parts: list[Ids] = []
         data = text_bytes(text)
         matcher = matcher or NOTHING
@@ -136,50 +136,50 @@ class RuleEncoder(TextEncoder):
         return _joined(parts)
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
-        """Return how many ids a text has."""
+        """Return the number of ids of a text."""
         return len(self.to_array(text, matcher, threads))
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
-        """Return how many ids a text has, or any number above `limit` when it is long enough to prove that."""
+        """Return the number of ids of a text, or any number above `limit` if its length proves that there are more."""
         if self._exceeds(text, limit, matcher):
             return limit + 1
         return self.count(text, matcher)
 
     def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
-        if self._shrinks is None or isinstance(matcher, OptionMatcher) or not isinstance(text, str):
+        if self._shrink_factor is None or isinstance(matcher, OptionMatcher) or not isinstance(text, str):
             return False
-        return super()._exceeds(text, limit * self._shrinks, matcher)
+        return super()._exceeds(text, limit * self._shrink_factor, matcher)
 
     def counts(
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
-        """Return how many ids each text has, int64[n]."""
+        """Return the number of ids of each text, int64[n]."""
         return np.fromiter(map(len, self._each(texts, matcher, threads)), np.int64, len(texts))
 
-    def dropping(self, dropout: float, seed: int) -> TextEncoder:
-        """Return what encodes one text with merges skipped at random."""
+    def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
+        """Return an encoder that skips merges at random."""
         other = copy(self)
-        other._engine = self._engine.dropping(dropout, seed)
+        other._engine = self._engine.with_dropout(dropout, seed)
         return other
 
     def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         if matcher is None and self._sentencepiece is not None:
-            return self._engine.normalised_lists(texts, self._sentencepiece, threads)
-        ready = self._all_ready(texts, matcher)
-        if ready is not None:
-            return self._engine.lists(ready, threads=threads)
+            return self._engine.normalized_lists(texts, self._sentencepiece, threads)
+        normalized = self._all_normalized(texts, matcher)
+        if normalized is not None:
+            return self._engine.lists(normalized, threads=threads)
         return [ids.tolist() for ids in self._each(texts, matcher, threads)]
 
     def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
-        ready = self._all_ready(texts, matcher)
-        if ready is not None:
-            return self._engine.rows(ready, threads=threads)
+        normalized = self._all_normalized(texts, matcher)
+        if normalized is not None:
+            return self._engine.rows(normalized, threads=threads)
         return Ragged.from_rows(self._each(texts, matcher, threads))
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
-        """Yield the ids of the joined chunks, which are collected first: a rule may change any of them."""
+        """Yield the ids of the joined chunks, which are collected first because a rule may change any of them."""
         listed = list(chunks)
         texts = [text for text in listed if isinstance(text, str)]
         if len(texts) == len(listed):
@@ -192,42 +192,42 @@ class RuleEncoder(TextEncoder):
             threads = 1
         return imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads)
 
-    def _ready(self, text: Text) -> Text | None:
-        """Return what the engine takes for a text that is only normalised; `None` when more is to be done."""
+    def _normalized(self, text: Text) -> Text | None:
+        """Return the normalized text if that is all that the engine needs, otherwise `None`."""
         if self._sentencepiece is not None:
             return self._sentencepiece.apply(text)
-        if not (self._only_normalised and isinstance(text, str)):
+        if not (self._only_normalizes and isinstance(text, str)):
             return None
-        text = _mended(text)
+        text = _without_surrogates(text)
         return text if self.normalize is None else self.normalize(text)
 
-    def _all_ready(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
-        if matcher is not None or not self._only_normalised:
+    def _all_normalized(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
+        if matcher is not None or not self._only_normalizes:
             return None
-        ready = [text for text in map(self._ready, texts) if text is not None]
-        return ready if len(ready) == len(texts) else None
+        normalized = [text for text in map(self._normalized, texts) if text is not None]
+        return normalized if len(normalized) == len(texts) else None
 
-    def _light(self, text: Text, front: str, threads: int | None) -> Ids:
-        """Return the ids of a text that only gets something in front, and blanks for marks."""
+    def _encode_prefixed(self, text: Text, prefix: str, threads: int | None) -> Ids:
+        """Return the ids of a text for rules that only add a prefix and replace U+2581 by a blank."""
         data: str | bytes
         if isinstance(text, str):
-            data = text.replace(BLANK, " ") if BLANK in text else text
+            data = text.replace(SPACE_MARK, " ") if SPACE_MARK in text else text
         else:
             data = bytes(text_bytes(text))
-            data = data.replace(_BLANK_BYTES, b" ") if _find_blank(data) else data
-        if not data or not front:
+            data = data.replace(_MARK_BYTES, b" ") if _find_mark(data) else data
+        if not data or not prefix:
             return self._engine.to_array(data, threads=threads)
         if len(data) < THREAD_WORTH or self.splitter.compiled is None:
-            return self._engine.to_array(_behind(front, data), threads=threads)
-        return self._engine.in_parts(data, lambda head: _behind(front, head), threads)
+            return self._engine.to_array(_prepended(prefix, data), threads=threads)
+        return self._engine.to_array_with_head(data, lambda head: _prepended(prefix, head), threads)
 
     def decoded(self, data: bytes | memoryview) -> str:
-        """Return a text; of bytes that are not UTF-8 the tokens of bytes can tell, and others cannot."""
+        """Decode UTF-8; bytes that are not UTF-8 become surrogates if the vocabulary has byte tokens, else U+FFFD."""
         text = str(data, "utf-8", self._errors)
-        return _STRAY.sub("\ufffd", text) if self._mends and not text.isascii() else text
+        return _INVALID_BYTES.sub("\ufffd", text) if self._replaces_invalid and not text.isascii() else text
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
-        """Return the ids of a stretch between tokens that were found in the text as it is."""
+        """Return the ids of a piece between tokens that were found in the original text."""
         if self.normalize is not None:
             text = self.normalize(text)
         if after is None:
@@ -242,96 +242,96 @@ class RuleEncoder(TextEncoder):
         return parts
 
     def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
-        """Return the ids of a piece of normalised text without any tokens to find."""
+        """Return the ids of a piece of normalized text without special tokens."""
         text = prefixed(self.rules.prefix, text, is_first)
-        if self._takes_words:
-            return self._given(self._cut(text, is_first))
+        if self._has_words:
+            return self._encode_each(self._split(text, is_first))
         if not self.rules.pre_tokenizers and (self._unknown is None or not self._unknown.search(text)):
             return self._engine.to_array(_encodable(text), threads=threads)
-        found = self._cut(text, is_first)
-        return self._given(found) if self._unknown is None else _joined(self._known(found))
+        found = self._split(text, is_first)
+        return self._encode_each(found) if self._unknown is None else _joined(self._encode_with_unknown(found))
 
     def plain(
         self, text: str, is_first: bool, lengths_of: Callable[[Ids], npt.NDArray[np.int64]]
     ) -> tuple[Ids, npt.NDArray[np.int64]]:
-        """Return the ids of a piece of normalised text, and how many bytes of it each is, int64[n]."""
+        """Return the ids of a piece of normalized text, and the number of its bytes that each stands for, int64[n]."""
         if self._unknown is None:
             ids = self._encode(text, None, is_first)
             return ids, lengths_of(ids)
-        # an unknown token is not as long as what it stands for
+        # the length of the unknown token differs from that of the characters that it stands for
         assert self._characters is not None
-        found = self._cut(prefixed(self.rules.prefix, text, is_first), is_first)
+        found = self._split(prefixed(self.rules.prefix, text, is_first), is_first)
         parts = [part for pretoken in found for part in self._unknown.split(pretoken.decode())]
-        known = self._unknown.fullmatch
+        is_unknown = self._unknown.fullmatch
         unknown = np.array([self._characters.unknown], np.uint32)
-        rows = [unknown if known(part) else self._given([part.encode()]) for part in parts if part]
+        rows = [unknown if is_unknown(part) else self._encode_each([part.encode()]) for part in parts if part]
         sizes = [
-            np.array([len(part.encode())]) if known(part) else lengths_of(row)
+            np.array([len(part.encode())]) if is_unknown(part) else lengths_of(row)
             for part, row in zip(filter(None, parts), rows, strict=True)
         ]
         return _joined(rows), np.concatenate([np.empty(0, np.int64), *sizes])
 
-    def _cut(self, text: str, is_first: bool) -> list[bytes]:
-        """Return the pretokens of a piece of normalised text behind its prefix."""
+    def _split(self, text: str, is_first: bool) -> list[bytes]:
+        """Return the pretokens of a piece of normalized text that has its prefix."""
         if not self.rules.pre_tokenizers:
             pattern = self.splitter.pattern
             found_in = split_at_blanks(text) if pattern == PATTERNS["whitespace"] else pattern.split(text)
             return [pretoken.encode("utf-8", "surrogateescape") for pretoken in found_in]
         found = pretokens(self.rules.pre_tokenizers, text, is_first=is_first)
-        return [pretoken.replace(_BLANK_BYTES, b" ") for pretoken in found] if self._marks else found
+        return [pretoken.replace(_MARK_BYTES, b" ") for pretoken in found] if self._marks_pretokens else found
 
-    def _given(self, found: Sequence[bytes]) -> Ids:
+    def _encode_each(self, found: Sequence[bytes]) -> Ids:
         """Return the ids of pretokens."""
         ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
-        return self._engine.given(b"".join(found), ends)
+        return self._engine.encode_pretokens(b"".join(found), ends)
 
     def pretokens(self, text: Text) -> list[bytes]:
-        """Return the pretokens of a text without any tokens to find, as the model sees them."""
-        given = self.decoded(bytes(text_bytes(text)))
-        normalised = given if self.normalize is None else self.normalize(given)
-        return self._cut(prefixed(self.rules.prefix, normalised, True), True)
+        """Return the pretokens of a text without special tokens, in the form that the model encodes."""
+        original = self.decoded(bytes(text_bytes(text)))
+        normalized = original if self.normalize is None else self.normalize(original)
+        return self._split(prefixed(self.rules.prefix, normalized, True), True)
 
-    def _known(self, found: Sequence[bytes]) -> Iterator[Ids]:
-        """Yield the ids of pretokens that may hold unknown characters, which merge with nothing."""
+    def _encode_with_unknown(self, found: Sequence[bytes]) -> Iterator[Ids]:
+        """Yield the ids of pretokens that may have unknown characters, which merge with nothing."""
         assert self._unknown is not None
         assert self._characters is not None
         unknown = np.array([self._characters.unknown], np.uint32)
         for pretoken in found:
             for number, part in enumerate(self._unknown.split(pretoken.decode())):
                 if part:
-                    yield unknown if number % 2 else self._given([part.encode()])
+                    yield unknown if number % 2 else self._encode_each([part.encode()])
 
 
 def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Pattern[str]:
-    """Return a search for the characters that have no token."""
+    """Return a regex that finds the characters without a token."""
     singles = {token.decode() for token in spec.vocab.values() if is_single(token)}
     known = "".join(map(re.escape, singles))
-    often = "+" if characters.fuse_unknown else ""
-    return re.compile(f"([^{known}]{often})" if known else f"(.{often})", re.DOTALL)
+    repeat = "+" if characters.fuse_unknown else ""
+    return re.compile(f"([^{known}]{repeat})" if known else f"(.{repeat})", re.DOTALL)
 
 
-def _light_prefix(spec: TokenizerSpec) -> str | None:
-    """Return what goes in front of every text when the rules do no more than that and mark blanks, else `None`."""
+def _simple_prefix(spec: TokenizerSpec) -> str | None:
+    """Return the prefix of every text if the rules only add it and mark blanks, else `None`."""
     rules, characters = spec.rules, spec.characters
     if characters is None or not (characters.marks_blanks and characters.byte_ids):
         return None
     match rules.normalizers:
         case (Prepend(front), Replace(" ", False, "\u2581")) if not (rules.prefix or rules.pre_tokenizers):
-            return front.replace(BLANK, " ")
+            return front.replace(SPACE_MARK, " ")
         case (Replace(" ", False, "\u2581"),) if not (rules.prefix or rules.pre_tokenizers):
             return ""
     return None
 
 
-def _shrinking(spec: TokenizerSpec) -> int | None:
-    """Return how many characters of a text may at most become one on the way to tokens; `None`: any number."""
+def _shrink_factor(spec: TokenizerSpec) -> int | None:
+    """Return the most characters of a text that the rules can turn into one; `None` if there is no limit."""
     has_unknown = spec.characters is not None and not spec.characters.byte_ids
     if has_unknown or spec.rules.pre_tokenizers:
         return None
     factor = 1
     for rule in spec.rules.normalizers:
         match rule:
-            case UnicodeForm():  # no character decomposes into more than four that compose again
+            case UnicodeForm():  # a composed character comes from at most four characters
                 factor *= 4
             case Lowercase() | Prepend():
                 pass
@@ -342,12 +342,12 @@ def _shrinking(spec: TokenizerSpec) -> int | None:
     return factor
 
 
-def _behind(front: str, text: str | bytes) -> str | bytes:
-    return front + text if isinstance(text, str) else front.encode() + text
+def _prepended(prefix: str, text: str | bytes) -> str | bytes:
+    return prefix + text if isinstance(text, str) else prefix.encode() + text
 
 
-def _mended(text: str) -> str:
-    """Return a text without surrogates, so that those of a text are bytes that are not UTF-8."""
+def _without_surrogates(text: str) -> str:
+    """Return a text without surrogates, because within rules a surrogate stands for a byte that is not UTF-8."""
     try:
         text.isascii() or text.encode()
     except UnicodeEncodeError:
@@ -356,7 +356,7 @@ def _mended(text: str) -> str:
 
 
 def _encodable(text: str) -> str | bytes:
-    """Return a text as the engine takes it, which would mend surrogates that are bytes."""
+    """Return a text for the engine: as bytes if it has surrogates that stand for bytes, which a str would lose."""
     try:
         text.isascii() or text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Ids to text as they come, one at a time."""
+"""Decode ids to text one at a time."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from ..core.ids import TokenBytes
 from ..errors import TokenIdError
 from .edges import Edges
 
-#: What becomes of an id that no token has.
+#: The treatment of unknown ids: raise an error, skip them, or write U+FFFD.
 UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]
 _MARK = "\ufffd"
 
 
 class StreamDecoder:
-    """Decodes ids one by one into the text that is complete so far; made by `Tokenizer.stream_decoder`.
+    """Decodes ids one by one; `Tokenizer.stream_decoder` makes it.
 
-    A character is given out by the id that completes it, never a part of one; an id takes the same time however much
-    came before.  What `push` and `finish` return is, joined, what `Tokenizer.decode` returns for all ids, so a blank
-    that the end of the text would lose waits for the next id.  It belongs to one stream, and to one thread at a time.
+    A character is returned with the id that completes it.  The time for an id does not depend on how many ids came
+    before.  The results of all calls of `push` and of `finish`, joined, equal the result of `Tokenizer.decode` for all
+    ids; so a blank that decoding would remove at the end of the text is held back until the next id.  A decoder is for
+    one stream, and for one thread at a time.
 
-    >>> decoder = bbpe.train_from_iterator(["a b"], vocab_size=256).stream_decoder()
-    >>> [decoder.push(token_id) for token_id in (64, 127, 102)], decoder.finish()
-    (['a', '', 'é'], '')
+    Example:
+        >>> decoder = bbpe.train_from_iterator(["a b"], vocab_size=256).stream_decoder()
+        >>> [decoder.push(token_id) for token_id in (64, 127, 102)], decoder.finish()
+        (['a', '', 'é'], '')
+
     """
 
     def __init__(
@@ -47,13 +50,24 @@ class StreamDecoder:
         self._held = ""
 
     def push(self, token_id: int) -> str:
-        """Return the text that an id completes; `TokenIdError` when no token has it, and nothing changes then."""
+        """Return the text that an id completes.
+
+        Args:
+            token_id: The next id.
+
+        Returns:
+            The characters that the id completes; "" while a character is incomplete.
+
+        Raises:
+            TokenIdError: The id is unknown and `unknown_ids` is "raise"; the state of the decoder does not change.
+
+        """
         try:
             token = (self._first or self._tokens).token(token_id)
         except TokenIdError:
             if self._unknown_ids == "raise":
                 raise
-            return self._given(self._decoder.decode(b"", final=True) + _MARK) if self._unknown_ids == "mark" else ""
+            return self._trimmed(self._decoder.decode(b"", final=True) + _MARK) if self._unknown_ids == "mark" else ""
         if token_id in self._skipped:
             return ""
         self._first = None
@@ -62,21 +76,37 @@ class StreamDecoder:
             return text
         if token_id == self._edges.unknown:
             self._leading = 0
-        return self._given(text)
+        return self._trimmed(text)
 
     def finish(self) -> str:
-        """Return what an end in the middle of a character leaves, by `errors`; the decoder then begins anew."""
-        text = self._given(self._decoder.decode(b"", final=True))
+        """End the stream; the decoder can then decode another stream.
+
+        Returns:
+            The rest of the text: an incomplete character as `errors` defines it, or "".
+
+        """
+        text = self._trimmed(self._decoder.decode(b"", final=True))
         self._decoder.reset()
         self._begin()
         return text
 
     def stream(self, ids: Iterable[int]) -> Iterator[str]:
-        """Yield the text of ids piece by piece, none of them empty, to the end.
+        """Decode all ids of a stream, and end it.
 
-        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
-        >>> list(tok.stream_decoder().stream(tok.encode("né")))
-        ['n', 'é']
+        Args:
+            ids: The ids of the stream.
+
+        Yields:
+            The text in non-empty pieces.
+
+        Raises:
+            TokenIdError: An id is unknown and `unknown_ids` is "raise".
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+            >>> list(tok.stream_decoder().stream(tok.encode("né")))
+            ['n', 'é']
+
         """
         for token_id in ids:
             if text := self.push(token_id):
@@ -84,8 +114,8 @@ class StreamDecoder:
         if text := self.finish():
             yield text
 
-    def _given(self, text: str) -> str:
-        """Leave out blanks at the beginning of the whole text, and keep back one that may be its end."""
+    def _trimmed(self, text: str) -> str:
+        """Remove blanks at the beginning of the whole text, and hold back a blank that may be at its end."""
         if self._leading and text:
             count = len(text) - len(text.lstrip(" "))
             self._leading, text = self._leading - count if count == len(text) else 0, text[min(count, self._leading) :]

@@ -1,4 +1,4 @@
-"""The tokens of a spec by id, by bytes and by the keys that files write."""
+"""Look up the tokens of a spec by id, by bytes, and by the keys that files use for them."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import NoReturn
 from ..core.ids import TokenBytes
 from ..errors import SpecialTokenError, TokenNotFoundError
 from ..formats import keys_of_characters, merges_of
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.named_tokens import named_tokens
 from ..spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 
-#: Characters of a token that a message shows.
+#: The most characters of a token that a message shows.
 _SHOWN = 60
 
 
 class Vocabulary:
-    """Looks tokens up; `Tokenizer` documents what its methods return."""
+    """Looks up tokens; the methods of `Tokenizer` document the results."""
 
     def __init__(self, spec: TokenizerSpec) -> None:
         self._spec = spec
 
-    @FirstUse
+    @lazy_property
     def tokens(self) -> TokenBytes:
         """The bytes of each id."""
         return TokenBytes(self._spec.vocab, other_tokens(self._spec))
 
     def keys(self) -> dict[str, int]:
-        """Return all tokens as `vocab.json` writes them, and their ids."""
+        """Return the keys of all tokens in `vocab.json`, and their ids."""
         spec = self._spec
         if spec.characters is not None:
             return keys_of_characters(spec)
@@ -45,19 +45,19 @@ class Vocabulary:
         return [(vocab[left], vocab[right]) for left, right, _ in merges]
 
     def learned_as(self) -> str:
-        """Return the model in a few words."""
+        """Return a short description of the model."""
         if self._spec.model is not None:
             return type(self._spec.model).__name__
         mode = "ranks" if self._spec.merges is None else f"{len(self._spec.merges)} merges"
         return f"{mode}, pattern {self._spec.pattern}"
 
     def key(self, token_id: int) -> str:
-        """Return a token as `tokenize` writes it."""
+        """Return the key of a token, as `tokenize` returns it."""
         token = self.tokens.token(token_id)
         return token.decode() if is_of_text(self._spec) else bytes_to_alphabet(token)
 
     def id_of(self, token: bytes | str) -> int:
-        """Return the id of a token, given as a key, a text or bytes; the first of these readings counts."""
+        """Return the id of a token; a str is looked up as a key, as a key with GPT-2's alphabet, and then as a text."""
         if isinstance(token, str):
             found = self._ids_by_key.get(token)
             found = found if found is not None else self._id_of_bytes(_bytes_of_key(token))
@@ -82,22 +82,23 @@ class Vocabulary:
                 return self._spec.special_tokens[text]
         raise SpecialTokenError(f"this tokenizer has no end-of-text token; expected one of {', '.join(END_OF_TEXT)}")
 
-    @FirstUse
+    @lazy_property
     def named(self) -> dict[str, str]:
-        """The texts of tokens by their uses: "pad", "bos" and so on."""
+        """The texts of tokens by their uses ("pad", "bos", ...)."""
         return named_tokens(self._spec)
 
     def id_of_named(self, use: str) -> int | None:
-        """Return the id of the token for a use; `None` when no file names one, or no token has that text."""
+        """Return the id of the token for a use; `None` when no file names one or the vocabulary does not have it."""
         text = self.named.get(use)
         return None if text is None else self.id_of_text(text)
 
     def padding(self) -> int:
-        """Return the id that fills rows up; `SpecialTokenError` when there is none."""
+        """Return the id for padding; `SpecialTokenError` when there is none."""
         declared, token_id = self.named.get("pad"), self.id_of_named("pad")
         if declared is not None and token_id is None:
             raise SpecialTokenError(
-                f"the files of this tokenizer name {declared!r} as pad_token, which no token is; expected pad_id"
+                f"the files of this tokenizer name {declared!r} as pad_token, but the vocabulary does not have it; "
+                "expected pad_id"
             )
         if token_id is not None:
             return token_id
@@ -108,11 +109,11 @@ class Vocabulary:
                 "this tokenizer has no pad_token and no end-of-text token to pad with; expected pad_id"
             ) from None
 
-    @FirstUse
+    @lazy_property
     def _ids_by_key(self) -> dict[str, int]:
         return self.keys()
 
-    @FirstUse
+    @lazy_property
     def _ids_by_token(self) -> dict[bytes, int]:
         spec = self._spec
         ids = {token: token_id for token_id, token in other_tokens(spec).items()}
@@ -124,7 +125,7 @@ class Vocabulary:
 
 def _raise_not_found(token: object) -> NoReturn:
     shown = repr(token) if len(repr(token)) <= _SHOWN else f"{repr(token)[:_SHOWN]}..."
-    expected = "a token as get_vocab() writes it, its text or its bytes"
+    expected = "a key of get_vocab(), the text of a token or its bytes"
     raise TokenNotFoundError(f"no token is {shown}; expected {expected}; `encode` takes any text")
 
 

@@ -1,6 +1,7 @@
-"""Words behind rules at the engine's speed: text is cut where no word goes on, and each stretch normalised when new.
+"""Encoders for WordPiece and for BPE of characters in words, at the speed of the engine.
 
-For WordPiece, and BPE of characters in words.
+Where the rules allow it, the engine splits the original text at borders of words and normalizes each stretch only when
+it is new.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
 from .engine import TextEncoder
 
-# characters whose lower case has more bytes
+# characters whose lower case has more bytes in UTF-8
 _GROWING = tuple(Replace(char, False, char.lower()) for char in "\u0130\u023a\u023e")
-_BLANKS_AS_ONE = Replace(r"\s+", True, " ")
+_SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
 def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel) -> tuple[TextEncoder, bool]:
-    """Return what encodes pretokens of a spec, and whether it takes texts as they are, by all rules of the spec."""
+    """Return the encoder for a spec, and whether it applies all rules of the spec itself."""
     bert = bert_of(spec.rules) if not spec.token_options else None
     made = WordPiece(
         spec.vocab,
@@ -47,30 +48,34 @@ def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel) -> tuple[TextE
 
 
 def word_encoder(spec: TokenizerSpec, characters: Characters) -> tuple[TextEncoder, TextRules]:
-    """Return what encodes words of characters, and the rules of the spec that are still to be applied before."""
+    """Return the encoder for words of characters, and the rules of the spec that must be applied before it."""
     symbols = WordSymbols(spec.vocab, spec.merges or (), characters)
-    ways = None if spec.token_options else _ways_of(spec)
-    if characters.are_bytes and ways is not None:
-        ways = _without_growth(ways)
+    plan = None if spec.token_options else _word_plan(spec)
+    if characters.are_bytes and plan is not None:
+        plan = _without_growth(plan)
     model = WordBPE(
         symbols.model,
         symbols.symbols,
         begins=bool(characters.prefix),
         ends=bool(characters.end_of_word),
         fuses=characters.fuse_unknown,
-        bert=None if ways is None else ways.normalizer,
-        joins=ways is not None and not ways.is_bert,
-        clip=ways is not None and ways.is_clip,
+        bert=None if plan is None else plan.normalizer,
+        joins=plan is not None and not plan.is_bert,
+        clip=plan is not None and plan.is_clip,
     )
-    if ways is None:
+    if plan is None:
         return TextEncoder(model, spec.pattern), spec.rules
-    scheme = _bert_scheme(ways.normalizer) if ways.is_bert else Scheme(words="space")
-    return TextEncoder(model, PATTERNS["none"], scheme), replace(spec.rules, normalizers=ways.before, pre_tokenizers=())
+    scheme = _bert_scheme(plan.normalizer) if plan.is_bert else Scheme(words="space")
+    return TextEncoder(model, PATTERNS["none"], scheme), replace(spec.rules, normalizers=plan.before, pre_tokenizers=())
 
 
 @dataclass(frozen=True)
-class _Ways:
-    """How the engine makes words of a text: behind normal forms, by rules of BERT's, at blanks or by its marks."""
+class _WordPlan:
+    """The steps by which the engine splits a text into words.
+
+    The rules `before` apply to the text first.  The engine then applies `normalizer` to each new stretch, and splits it
+    by BERT's rules, by CLIP's pattern, or at white space.
+    """
 
     before: tuple[Normalizer, ...]
     normalizer: BertNormalizer
@@ -78,14 +83,14 @@ class _Ways:
     is_clip: bool = False
 
 
-def _ways_of(spec: TokenizerSpec) -> _Ways | None:
-    """Return how the engine can do what the rules of a spec say; `None` when it cannot."""
+def _word_plan(spec: TokenizerSpec) -> _WordPlan | None:
+    """Return the plan by which the engine applies the rules of a spec; `None` when it cannot apply them."""
     rules = spec.rules
     before = rules.normalizers[:1] if isinstance(next(iter(rules.normalizers), None), UnicodeForm) else ()
     left = replace(rules, normalizers=rules.normalizers[len(before) :])
     bert = bert_of(left)
     if bert is not None:
-        return _Ways(before, bert, is_bert=True)
+        return _WordPlan(before, bert, is_bert=True)
     is_clip = not rules.pre_tokenizers and spec.pattern == PATTERNS["clip"]
     at_blanks = rules.pre_tokenizers == (WhitespaceSplit(),) or (
         not rules.pre_tokenizers and spec.pattern == PATTERNS["whitespace"]
@@ -94,26 +99,29 @@ def _ways_of(spec: TokenizerSpec) -> _Ways | None:
         return None
     match left.normalizers:
         case (BertNormalizer() as bert,) if not is_clip:
-            return _Ways(before, bert)
-    # words do not tell how much white space is between them
-    match tuple(rule for rule in left.normalizers if rule != _BLANKS_AS_ONE):
+            return _WordPlan(before, bert)
+    # the amount of white space between words does not affect them
+    match tuple(rule for rule in left.normalizers if rule != _SQUEEZE_WHITE_SPACE):
         case ():
-            return _Ways(before, BertNormalizer(False, False, False, False), is_clip=is_clip)
+            return _WordPlan(before, BertNormalizer(False, False, False, False), is_clip=is_clip)
         case (Lowercase(),):
-            return _Ways(before, BertNormalizer(False, False, False, True), is_clip=is_clip)
+            return _WordPlan(before, BertNormalizer(False, False, False, True), is_clip=is_clip)
     return None
 
 
-def _without_growth(ways: _Ways) -> _Ways | None:
-    """Return ways in which the engine makes no more bytes of a text than it has; `None` for BERT's rules."""
-    normalizer = ways.normalizer
-    if ways.is_bert or normalizer != BertNormalizer(False, False, False, normalizer.lowercase):
+def _without_growth(plan: _WordPlan) -> _WordPlan | None:
+    """Return a plan in which the engine never makes a text longer in bytes; `None` for BERT's rules.
+
+    The engine has no space for more bytes than the text has.
+    """
+    normalizer = plan.normalizer
+    if plan.is_bert or normalizer != BertNormalizer(False, False, False, normalizer.lowercase):
         return None
-    return replace(ways, before=(*ways.before, *(_GROWING if normalizer.lowercase else ())))
+    return replace(plan, before=(*plan.before, *(_GROWING if normalizer.lowercase else ())))
 
 
 def bert_of(rules: TextRules) -> BertNormalizer | None:
-    """Return BERT's normaliser where rules are it and its pre-tokeniser, and nothing else."""
+    """Return BERT's normalizer if the rules are only that and BERT's pre-tokenizer, else `None`."""
     match rules.normalizers, rules.pre_tokenizers:
         case (BertNormalizer() as bert,), (BertPreTokenizer(),) if rules.prefix is None:
             return bert

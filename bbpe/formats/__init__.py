@@ -1,4 +1,4 @@
-"""Vocabulary files: one module for each format, one row for each module (`rows.py`)."""
+"""Recognise, read and write vocabulary files; each format has a module and a row in `rows.py`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "keys_of_
 __all__ += ["ranks_of", "sniff", "written"]
 
 
-# What is known and not read, by how it begins.
+# Files that are recognised by their first bytes and refused.
 _REFUSED = {
     "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)": re.compile(rb"version https://git-lfs"),
     "a byte order mark (BOM) before the text (save it as UTF-8 without one)": re.compile(
@@ -38,24 +38,23 @@ _REFUSED = {
     "a zip file (unpack it first)": re.compile(rb"PK\x03\x04"),
 }
 
-# Formats that can say what happens to a text before it is split.
+# The formats that can express rules for a text before it is split.
 _HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
-# The formats of models other than BPE.
+# The formats that can express models other than BPE.
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
     WordPieceModel: ("huggingface", "wordpiece"),
     UnigramModel: ("huggingface", "sentencepiece", "gguf"),
 }
 
 _HEAD_BYTES = 1 << 16
-# the keys of a vocabulary of bytes, and those that a message shows
+# the fewest keys of a byte-level vocabulary, and the most fields that a message shows
 _LEAST_KEYS, _SHOWN_KEYS = 256, 5
 
 
 def sniff(path: StrPath) -> str:
     r"""Return the name of the format of a file or folder, by content and name.
 
-    Raises `VocabularyError` that lists the formats when it is none of them, `OSError` when it cannot be
-    read.
+    Raises `VocabularyError` with a list of the formats when none fits, `OSError` when the file cannot be read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -63,28 +62,28 @@ def sniff(path: StrPath) -> str:
     ...     sniff(Path(folder, "x"))
     'tiktoken'
     """
-    given = _path_of(path)
-    if given.is_dir():
-        return _sniff_folder(given)
+    checked = _path_of(path)
+    if checked.is_dir():
+        return _sniff_folder(checked)
     try:
-        with open_file(given) as file:
+        with open_file(checked) as file:
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError as error:
         raise FileNotFoundError(error.errno, f"{error.strerror}{_published_like(str(path))}", str(path)) from None
     for kind, begins in _REFUSED.items():
         if begins.match(head):
-            _refuse(f"found {kind}", given)
+            _refuse(f"found {kind}", checked)
     by_content = [name for name, row in FORMATS.items() if row.head.match(head)]
-    by_name = [name for name, row in FORMATS.items() if _missing(given, row) is not None]
-    # of two formats with a file of this name, the one whose other file is there
-    by_name.sort(key=lambda name: _missing(given, FORMATS[name]) or 0)
-    # one that needs two files is known by their names; content alone may be a broken file of another format
+    by_name = [name for name, row in FORMATS.items() if _missing(checked, row) is not None]
+    # if two formats have a file of this name, prefer the format whose other file exists
+    by_name.sort(key=lambda name: _missing(checked, FORMATS[name]) or 0)
+    # a format of two files is recognised by their names, because the content alone may be a broken file of any format
     alone = [name for name in by_content if len(FORMATS[name].names[0]) == 1]
     fitting = [name for name in by_name if name in by_content] or alone or by_name
     if not fitting and head.lstrip()[:1] in (b"{", b"["):
-        _refuse_json(given)
+        _refuse_json(checked)
     if not fitting:
-        _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", given)
+        _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", checked)
     return fitting[0]
 
 
@@ -97,51 +96,51 @@ def load(
 ) -> TokenizerSpec:
     """Read a vocabulary file or folder of any format.
 
-    `pattern` and `special_tokens` replace what the file says or what is known of it.
+    `pattern` and `special_tokens` replace those of the file or of the known vocabulary.
 
-    Raises `VocabularyError` with file, place and what was expected, `PatternError` on a pattern that
-    cannot be followed exactly or is not known, `OSError` when a file cannot be read.
+    Raises `VocabularyError` naming the file, the position and the expectation; `PatternError` on a pattern that is
+    unknown or cannot be followed exactly; `OSError` when a file cannot be read.
     """
     row = FORMATS[sniff(path)]
-    given = Path(path)
-    if given.is_dir() and len(row.names[0]) == 1:
-        given = given / row.names[0][0]
+    source = Path(path)
+    if source.is_dir() and len(row.names[0]) == 1:
+        source = source / row.names[0][0]
     try:
-        with about(given):
-            return row.load(given, pattern=pattern, special_tokens=special_tokens, name=name)
+        with about(source):
+            return row.load(source, pattern=pattern, special_tokens=special_tokens, name=name)
     except RecursionError:
-        raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=given) from None
+        raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002
-    """Return the files that hold a spec in a format, in one folder: their paths and bytes.
+    """Return the paths and bytes of the files of a spec in a format, all in one folder.
 
-    `format` is by default the one that the path's name says: `.json` is "huggingface", or "tekken" for one with
-    "tekken" in its name, `.tiktoken` is "tiktoken", `.gguf` is "gguf", `.model` is "sentencepiece", `.txt` is
-    "wordpiece" and `.codes` is "codes"; any other path is a folder with a tokenizer.json.
+    The default of `format` depends on the suffix of the path: `.json` is "huggingface", or "tekken" for a name with
+    "tekken" in it; `.tiktoken` is "tiktoken", `.gguf` is "gguf", `.model` is "sentencepiece", `.txt` is "wordpiece"
+    and `.codes` is "codes".  Any other path is a folder for a tokenizer.json.
 
     Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
     """
-    given = _path_of(path)
-    chosen = checked_format(format) or format_of(given)
+    target = _path_of(path)
+    chosen = checked_format(format) or format_of(target)
     row = FORMATS[chosen]
     if chosen not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
         raise VocabularyError(
-            f"{row.description} holds no normalizer, prefix, options of special tokens or characters, which this "
-            "tokenizer has; write tokenizer.json",
+            f"{row.description} holds no normalizer, prefix, options of special tokens or characters, but this "
+            "tokenizer has some; write tokenizer.json",
             path=path,
         )
     if spec.model is not None and chosen not in _HOLD_MODELS[type(spec.model)]:
         kind = type(spec.model).__name__
         raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
-    if given.is_dir() and len(row.names[0]) == 1:
-        given = given / row.names[0][0]  # a folder that is not there yet is made by the formats that have one
-    with about(given):
-        return row.written(spec, given)
+    if target.is_dir() and len(row.names[0]) == 1:
+        target = target / row.names[0][0]  # a format whose files need a folder adds the name itself for a new folder
+    with about(target):
+        return row.written(spec, target)
 
 
 def put(files: Mapping[Path, bytes], path: StrPath) -> None:
-    """Write what `written` returned for a path: all files or none; a folder is made where the path is one.
+    """Write the files that `written` returned for a path, all or none; make the folder if the path is one.
 
     Raises `OSError` naming the file that cannot be written.
     """
@@ -154,16 +153,16 @@ def put(files: Mapping[Path, bytes], path: StrPath) -> None:
 
 
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
-    """Write a spec in a format, as `written` returns it; what comes back is not compared.
+    """Write a spec in a format without reading it back; `saving.proven` checks the files first.
 
-    Raises as `written` does, and `OSError` when a file cannot be written.
+    Raises the errors of `written`, and `OSError` when a file cannot be written.
     """
     put(written(spec, path, format), path)
 
 
 def _path_of(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"a tokenizer is named by a str or a path, not {type(path).__name__}")
+        raise TypeError(f"path must be a str or a path, not {type(path).__name__}")
     return Path(path)
 
 
@@ -177,7 +176,7 @@ def _sniff_folder(folder: Path) -> str:
 
 
 def _missing(path: Path, row: Format) -> int | None:
-    """How many files of a format are missing beside a file; `None` when the name is not the format's."""
+    """Return how many files of a format are missing next to a file; `None` if its name does not fit the format."""
     for files in row.names:
         for ending in files:
             if path.name.endswith(ending):
@@ -186,8 +185,8 @@ def _missing(path: Path, row: Format) -> int | None:
     return None
 
 
-#: What people call a format elsewhere.
-_CALLED = {
+#: Other names that users may know formats by.
+_SYNONYMS = {
     "hf": "huggingface", "json": "huggingface", "tokenizer.json": "huggingface", "tokenizers": "huggingface",
     "transformers": "huggingface", "bert": "wordpiece", "vocab.txt": "wordpiece", "spm": "sentencepiece",
     "model": "sentencepiece", "vocab.json": "gpt2", "llama.cpp": "gguf", "ggml": "gguf", "mistral": "tekken",
@@ -196,12 +195,12 @@ _CALLED = {
 
 
 def checked_format(name: str | None) -> str | None:
-    """Return the name of a format; `ValueError` with the nearest one when there is none of this name."""
+    """Return the name of a format; `ValueError` with the closest name when the format is unknown."""
     if name is None or name in FORMATS:
         return name
     if not isinstance(name, str):
         raise TypeError(f"format must be a str or None, not {type(name).__name__}")
-    near = [_CALLED[name.lower()]] if name.lower() in _CALLED else get_close_matches(name, FORMATS, n=1)
+    near = [_SYNONYMS[name.lower()]] if name.lower() in _SYNONYMS else get_close_matches(name, FORMATS, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"format is {name!r}; expected one of {', '.join(map(repr, FORMATS))}{hint}")
 
@@ -213,7 +212,7 @@ _BY_SUFFIX = {
 
 
 def format_of(path: Path) -> str:
-    """Return the name of the format that a path is written in; a folder, there or not, gets a tokenizer.json."""
+    """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json."""
     if path.is_dir():
         return "huggingface"
     if path.suffix == ".json" and "tekken" in path.name:
@@ -222,7 +221,7 @@ def format_of(path: Path) -> str:
 
 
 def _published_like(name: str) -> str:
-    """Return what to call for a name that is no file but like a published one, as the end of a message."""
+    """Return the end of a message that suggests a published tokenizer for the name of a missing file."""
     if "/" in name or "\\" in name or Path(name).suffix in _BY_SUFFIX:
         return ""
     if name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None:
@@ -235,15 +234,15 @@ def _published_like(name: str) -> str:
 
 
 def _refuse_json(path: Path) -> NoReturn:
-    """Raise `VocabularyError` on a JSON file that is no vocabulary, saying what it holds."""
+    """Raise `VocabularyError` that describes a JSON file that is not a vocabulary."""
     value = read_json(path)
     if not isinstance(value, dict):
         _refuse(f"found JSON that is {shown(value)}", path)
     if len(value) >= _LEAST_KEYS and all(type(token_id) is int for token_id in value.values()):
-        problem = f"found {len(value)} tokens and ids under another name; expected vocab.json beside its merges.txt"
+        problem = f"found {len(value)} tokens and ids under another name; expected vocab.json next to its merges.txt"
         raise VocabularyError(problem, path=path)
     fields = ", ".join(map(repr, list(value)[:_SHOWN_KEYS])) or "none"
-    problem = f'found a JSON object without the field "model", so it is no tokenizer.json; its fields are {fields}'
+    problem = f'found a JSON object without the field "model", so it is not a tokenizer.json; its fields are {fields}'
     raise VocabularyError(f"{problem}; expected a tokenizer.json, a vocab.json or a tekken.json", path=path)
 
 

@@ -1,4 +1,4 @@
-"""Vocabularies of characters as keys: plain text with U+2581 for blanks, and `<0x0A>` for bytes."""
+"""The keys of vocabularies of characters in files: plain text with U+2581 for blanks, and `<0x0A>` for bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..spec.rules import BLANK, BYTE_KEYS, Characters
+from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ..spec.spec import TokenizerSpec
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .keys import check_well_formed
@@ -22,19 +22,20 @@ def read_keys(
     path: StrPath,
     place: str,
 ) -> tuple[dict[str, bytes], Characters]:
-    """Return the tokens of keys, without `left_out` and those of bytes, and the characters with their ids.
+    """Return the tokens of keys except `left_out` and byte tokens, and `characters` with the ids of byte tokens.
 
-    Raises `VocabularyError` when a byte has no token, or a character of the text no way to become ids.
+    Raises `VocabularyError` when a byte has no token, and when there are neither byte tokens nor an unknown token.
     """
     if byte_fallback:
         missing = next((key for key in BYTE_KEYS if key not in keys), None)
         if missing is not None:
-            problem = f"byte_fallback is true and {missing!r} has no id; expected tokens of all 256 bytes"
+            problem = f"byte_fallback is true, but {missing!r} has no id; expected tokens for all 256 bytes"
             raise VocabularyError(problem, path=path, place=place)
         characters = replace(characters, byte_ids=tuple(keys[key] for key in BYTE_KEYS))
     elif characters.unknown is None:
         raise VocabularyError(
-            "neither unk_token nor byte_fallback: characters without a token would be lost; expected one of the two",
+            "found neither unk_token nor byte_fallback, so characters without a token would be lost; expected one of "
+            "the two",
             path=path,
         )
     skipped = left_out.union(BYTE_KEYS) if byte_fallback else left_out
@@ -50,15 +51,15 @@ def token_of(key: str, characters: Characters) -> bytes:
     """Return the bytes of a key."""
     if characters.are_bytes:
         return alphabet_to_bytes(key)
-    return (key.replace(BLANK, " ") if characters.marks_blanks else key).encode()
+    return (key.replace(SPACE_MARK, " ") if characters.marks_blanks else key).encode()
 
 
 def key_of(token: bytes, characters: Characters) -> str:
-    """Return the key of a token's bytes."""
+    """Return the key of a token."""
     if characters.are_bytes:
         return bytes_to_alphabet(token)
     text = token.decode()
-    return text.replace(" ", BLANK) if characters.marks_blanks else text
+    return text.replace(" ", SPACE_MARK) if characters.marks_blanks else text
 
 
 def keys_of_characters(spec: TokenizerSpec) -> dict[str, int]:

@@ -1,11 +1,11 @@
-"""Files of merges alone, of words with an end: subword-nmt's codes, and CLIP's `bpe_simple_vocab_16e6.txt`.
+"""Files of merges with `</w>` at the end of words: subword-nmt's codes, and CLIP's `bpe_simple_vocab_16e6.txt`.
 
-A line is two symbols, the first line the version; `</w>` is the end of a word.  Codes have no ids: here 0 is `<unk>`,
-then the characters of ASCII and those that the merges use come, each within a word and at its end, in order, then what
-the merges make.  Other characters are unknown, where subword-nmt writes them as they are.
+The first line is the version; every other line has two symbols.  Codes have no ids.  This module numbers them: 0 is
+`<unk>`, then come the characters of ASCII and of the merges in order, each within a word and at its end, then the
+results of the merges.  Other characters are unknown; subword-nmt leaves them unchanged.
 
-CLIP's symbols are bytes in GPT-2's alphabet; its first 48,894 merges count, and ids are 256 bytes, these with an end,
-what the merges make, and two special tokens.
+The symbols of CLIP are bytes in GPT-2's alphabet.  CLIP uses the first 48,894 merges.  Its ids are the 256 bytes, the
+256 bytes with `</w>`, the results of the merges, and two special tokens.
 
 Format: `learn_bpe.py` and `apply_bpe.py` of subword-nmt, `simple_tokenizer.py` of CLIP.
 """
@@ -39,12 +39,12 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a file of merges.  subword-nmt's words stand between white space unless `pattern` says otherwise.
+    """Read a file of merges.  `pattern` replaces subword-nmt's rule, which splits words at white space.
 
-    Raises `VocabularyError` with the line that is no pair of symbols, and on version 0.1, in which the end of a word is
-    a symbol of its own.
+    Raises `VocabularyError` with the line that is not a pair of symbols, and on version 0.1, which has a separate
+    symbol for the end of a word.
     """
-    given = check_special_tokens(special_tokens)
+    specials = check_special_tokens(special_tokens)
     lines = read_text(path).rstrip("\r\n").split("\n")
     is_clip = lines[0].startswith(_CLIP)
     if not is_clip and lines[0].rstrip("\r") != "#version: 0.2":
@@ -53,11 +53,11 @@ def load(
     pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:], path)))
     chosen = None if pattern is None else get_pattern(pattern)
     with about(path):
-        return _clip(pairs, chosen, given, name) if is_clip else _codes(pairs, chosen, given, name)
+        return _clip(pairs, chosen, specials, name) if is_clip else _codes(pairs, chosen, specials, name)
 
 
 def _bytes_of(pair: tuple[str, str]) -> tuple[bytes, bytes]:
-    """Return the symbols of one of CLIP's merges; `VocabularyError` when one is not in GPT-2's alphabet."""
+    """Return the symbols of a merge of CLIP; `VocabularyError` when one is not in GPT-2's alphabet."""
     try:
         return alphabet_to_bytes(pair[0]), alphabet_to_bytes(pair[1])
     except ValueError as error:
@@ -66,14 +66,16 @@ def _bytes_of(pair: tuple[str, str]) -> tuple[bytes, bytes]:
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-    """Return subword-nmt's codes: merges alone, no ids, rules or special tokens.
+    """Return a file of subword-nmt's codes, which has merges but no ids, rules or special tokens.
 
-    Raises `VocabularyError` on a spec that is no BPE of characters with `</w>`.
+    Raises `VocabularyError` on a spec that is not BPE of characters with `</w>`.
     """
     characters = spec.characters
     is_of_words = characters is not None and characters.end_of_word == END and not characters.prefix
     if not is_of_words or characters is None or characters.are_bytes or spec.merges is None:
-        raise VocabularyError(f"codes hold merges of characters with {END} at the end of words alone", path=path)
+        raise VocabularyError(
+            f"codes hold only merges of characters with {END} at the end of words; write tokenizer.json", path=path
+        )
     vocab = spec.vocab
     rows = [f"{vocab[left].decode()} {vocab[right].decode()}\n" for left, right, _ in spec.merges]
     broken = next((row for row in rows if len(row.split()) != 2), None)
@@ -92,14 +94,14 @@ def _pairs(lines: Iterable[str], path: StrPath) -> Iterable[tuple[str, str]]:
 
 
 def _codes(
-    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, given: Mapping[str, int] | None, name: str | None
+    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, chosen: Mapping[str, int] | None, name: str | None
 ) -> TokenizerSpec:
     made = dict.fromkeys(left + right for left, right in pairs)
     symbols = {part.removesuffix(END) if part != END else part for pair in pairs for part in pair}
     characters = {*map(chr, range(33, 127)), *(symbol for symbol in symbols if len(symbol) == 1)}
     singles = [key for char in sorted(characters) for key in (char, char + END)]
     keys = {key: number for number, key in enumerate([_UNKNOWN, *singles, *made])}
-    specials = {_UNKNOWN: keys.pop(_UNKNOWN)} if given is None else {_UNKNOWN: keys.pop(_UNKNOWN), **given}
+    specials = {_UNKNOWN: keys.pop(_UNKNOWN), **(chosen or {})}
     return make_spec(
         {token_id: key.encode() for key, token_id in keys.items()},
         [(left.encode(), right.encode()) for left, right in pairs],
@@ -111,7 +113,7 @@ def _codes(
 
 
 def _around(specials: Mapping[str, int]) -> Template | None:
-    """Return what CLIP has around a text."""
+    """Return CLIP's template; `None` without its special tokens."""
     if not all(text in specials for text in _CLIP_SPECIALS):
         return None
     first, last = (specials[text] for text in _CLIP_SPECIALS)
@@ -119,12 +121,12 @@ def _around(specials: Mapping[str, int]) -> Template | None:
 
 
 def _clip(
-    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, given: Mapping[str, int] | None, name: str | None
+    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, chosen: Mapping[str, int] | None, name: str | None
 ) -> TokenizerSpec:
     merges = [_bytes_of(pair) for pair in pairs]
     alphabet = [bytes_to_alphabet(bytes((byte,))) for byte in BYTE_ORDER]
     keys = [*alphabet, *(char + END for char in alphabet), *(left + right for left, right in pairs)]
-    specials = dict(zip(_CLIP_SPECIALS, range(len(keys), len(keys) + 2), strict=True)) if given is None else given
+    specials = dict(zip(_CLIP_SPECIALS, range(len(keys), len(keys) + 2), strict=True)) if chosen is None else chosen
     return make_spec(
         {token_id: alphabet_to_bytes(key) for token_id, key in enumerate(keys)},
         merges,

@@ -1,8 +1,8 @@
-"""GPT-2's two files: `vocab.json`, an object of tokens and ids, and `merges.txt`, a merge in each line.
+"""GPT-2's two files: `vocab.json`, an object of tokens and ids, and `merges.txt`, one merge on each line.
 
-Tokens are written in the byte alphabet, special tokens as they are.  The files hold no pattern, do not
-mark special tokens, and their readers merge every pretoken, tokens or not.  First published with GPT-2
-(as `encoder.json` and `vocab.bpe`), now written by HF's `tokenizers` and `transformers`.
+Ordinary tokens are in the byte alphabet, special tokens in plain text.  The files have no pattern and do not mark
+special tokens; their readers never look up whole pretokens.  GPT-2 was published with such files (as `encoder.json` and
+`vocab.bpe`), and HF's `tokenizers` and `transformers` write them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
-from .keys import check_ids, config_beside, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .keys import check_ids, config_file, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_json, shown
 from .rows import FORMATS
 
@@ -29,14 +29,14 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a folder of `vocab.json` and `merges.txt`, given by its path or by that of either file.
+    """Read `vocab.json` and `merges.txt`; `path` is the folder or either file.
 
-    A key that can be no ordinary token is a special one: outside the byte alphabet, or of several
-    printable ASCII characters and in no merge.  `special_tokens` replaces these.  What is not given is
-    taken from the known vocabularies; one that is not known needs a pattern.
+    A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
+    ASCII characters that is in no merge.  `special_tokens` replaces these.  Known vocabularies have default values of
+    the arguments; any other vocabulary needs a pattern.
 
-    Raises `VocabularyError` with file and place on malformed JSON or lines, a repeated key or id, a merge
-    whose parts or result have no id, and a single byte without a token.
+    Raises `VocabularyError` with file and position on malformed JSON or lines, a repeated key or id, a merge whose
+    parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
     return load_files(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
@@ -50,7 +50,7 @@ def load_files(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read the two files by their paths, whatever their names; the rest is as in `load`."""
+    """Read two files with any names; `load` documents the other arguments."""
     values = read_json(vocab_path)
     if not isinstance(values, dict):
         raise VocabularyError(f"found {shown(values)}; expected an object of tokens and ids", path=vocab_path)
@@ -66,33 +66,33 @@ def load_files(
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-    """Return `vocab.json` and `merges.txt` in a folder, special tokens as plain keys.
+    """Return `vocab.json` and `merges.txt` in a folder, with special tokens as plain keys.
 
-    A `tokenizer_config.json` beside them says that the pattern is GPT-2's, where it is and the folder has no such file.
-    The format has no place for another pattern: readers must be told.
+    For GPT-2's pattern a `tokenizer_config.json` is added, unless the folder has one.  The format cannot express any
+    other pattern, so readers need it as an argument.
 
-    Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or a special token reads
-    like an ordinary one.
+    Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or when a special token looks like an
+    ordinary one.
     """
     merges = merges_text(spec, file_merges(spec, path=path))
     vocab = json.dumps(keys_of(spec, path=path), ensure_ascii=False, separators=(",", ":"))
     vocab_name, merges_name = NAMES[0]
-    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_beside(spec, path)}
+    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_file(spec, path)}
 
 
 def find(path: StrPath, names: Sequence[tuple[str, ...]]) -> tuple[Path, Path]:
-    """Return the two files that a path stands for: their folder, or either of them.
+    """Return the paths of the two files; `path` is their folder or either file.
 
-    Raises `VocabularyError` when the name is none of the two, `FileNotFoundError` when a file is missing.
+    Raises `VocabularyError` when the name of the file does not end with one of the names.
     """
-    given = Path(path)
-    if given.is_dir():
-        pairs = [(given / vocab, given / merges) for vocab, merges in names]
+    source = Path(path)
+    if source.is_dir():
+        pairs = [(source / vocab, source / merges) for vocab, merges in names]
         return next((pair for pair in pairs if pair[0].exists()), pairs[0])
     for pair in names:
         for ending in pair:
-            if given.name.endswith(ending):
-                prefix = given.name.removesuffix(ending)
-                return given.with_name(prefix + pair[0]), given.with_name(prefix + pair[1])
-    expected = " or ".join(f"{vocab} beside {merges}" for vocab, merges in names)
+            if source.name.endswith(ending):
+                prefix = source.name.removesuffix(ending)
+                return source.with_name(prefix + pair[0]), source.with_name(prefix + pair[1])
+    expected = " or ".join(f"{vocab} next to {merges}" for vocab, merges in names)
     raise VocabularyError(f"found a file of another name; expected {expected}", path=path)

@@ -1,4 +1,4 @@
-"""Vocabularies as keys in the byte alphabet, and merges as pairs of keys: what four formats have in common."""
+"""Vocabularies as keys in the byte alphabet, and merges as pairs of keys, for the four formats that use them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from .reading import about, read_json, read_text, shown, well_formed
 
 @dataclass(frozen=True)
 class MergeKeys:
-    """Merges in order, as pairs of keys, with the file that they stand in and the place of each.
+    """Merges in order, as pairs of keys.
 
-    The second of two loses `prefix` when they merge.
+    `path` is the file of the merges, and `place` returns the position of the nth merge in it.  The second key of a pair
+    loses `prefix` when the two merge.
     """
 
     pairs: Sequence[tuple[str, str]]
@@ -36,14 +37,14 @@ class MergeKeys:
         return (left + right.removeprefix(self.prefix) for left, right in self.pairs)
 
     def using(self, keys: set[str]) -> set[str]:
-        """Return those of a few keys that are parts or results of merges."""
+        """Return the keys that are parts or results of merges."""
         if not keys:
             return set()
         return keys.intersection(self.made).union(keys.intersection(chain.from_iterable(self.pairs)))
 
 
 def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = None) -> dict[str, int]:
-    """Return a JSON object as keys and ids; `VocabularyError` on an id that is no number or has two keys."""
+    """Return a JSON object as keys and ids; `VocabularyError` on an id that is not an int or has two keys."""
     owner: dict[int, str] = {}
     for key, token_id in keys.items():
         if type(token_id) is not int:
@@ -64,13 +65,13 @@ def tokens_of(keys: Iterable[str], *, path: StrPath, place: str | None = None) -
     try:
         return dict(zip(listed, alphabet_to_tokens(listed), strict=True))
     except ValueError:
-        tokens: dict[str, bytes] = {}  # one of them is wrong
+        tokens: dict[str, bytes] = {}  # at least one key is not in the alphabet; the loop finds it
     for key in listed:
         try:
             tokens[key] = alphabet_to_bytes(key)
         except ValueError as error:
             raise VocabularyError(
-                f"token {key!r}: {error}, and it is no special token; expected GPT-2's byte alphabet",
+                f"token {key!r}: {error}, and it is not a special token; expected GPT-2's byte alphabet",
                 path=path,
                 place=place,
             ) from None
@@ -78,9 +79,9 @@ def tokens_of(keys: Iterable[str], *, path: StrPath, place: str | None = None) -
 
 
 def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
-    """Return merges as pairs of bytes; of one that is listed twice the last place counts, as in HF.
+    """Return merges as pairs of bytes; of a merge that is listed twice the last position counts, as in HF.
 
-    Raises `VocabularyError` with the place of a merge whose parts or result are no tokens.
+    Raises `VocabularyError` with the position of a merge whose parts or result are not tokens.
     """
     for number, ((left, right), made) in enumerate(zip(merges.pairs, merges.made, strict=True)):
         if made not in tokens or left not in tokens or right not in tokens:
@@ -98,9 +99,9 @@ def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[b
 
 
 def read_merges(path: StrPath) -> MergeKeys:
-    """Read a `merges.txt`: a pair of keys in each line, with one blank between; a first line `#version` is none.
+    """Read a `merges.txt`: a pair of keys on each line, with one blank between, after an optional `#version` line.
 
-    Raises `VocabularyError` with the line that is no pair.
+    Raises `VocabularyError` with the line that is not a pair.
     """
     lines = read_text(path).rstrip("\r\n").split("\n")
     first = 1 if lines[0].startswith("#version") else 0
@@ -127,24 +128,24 @@ def spec_of_files(
     special_tokens: Mapping[str, int] | None,
     name: str | None,
 ) -> TokenizerSpec:
-    """Make a spec of a file of keys and a file of merges, which hold no pattern and do not mark special tokens.
+    """Return the spec of a file of keys and a file of merges, which have no pattern and do not mark special tokens.
 
-    A key that can be no ordinary token is a special one: outside the byte alphabet, or of several
-    printable ASCII characters and in no merge.  Special tokens that the caller gives replace these.
+    A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
+    ASCII characters that is in no merge.  `special_tokens` replaces these.
     """
-    given = check_special_tokens(special_tokens)
+    specials = check_special_tokens(special_tokens)
     plain = _special_keys(keys, merges)
     tokens = tokens_of((key for key in keys if key not in plain), path=path)
     ordinary = {keys[key]: token for key, token in tokens.items()}
     known = None
-    if pattern is None or given is None or name is None:
+    if pattern is None or specials is None or name is None:
         known = recognise(rank_text(ordinary))
     if pattern is None and known is None:
-        pattern = pattern_beside(Path(path).with_name(CONFIG))
-    if given is None:
-        given = plain or ({} if known is None else dict(known.special_tokens))
+        pattern = config_pattern(Path(path).with_name(CONFIG))
+    if specials is None:
+        specials = plain or ({} if known is None else dict(known.special_tokens))
     else:
-        kept = tokens_of((key for key in plain if given.get(key) != plain[key]), path=path)
+        kept = tokens_of((key for key in plain if specials.get(key) != plain[key]), path=path)
         ordinary.update({plain[key]: token for key, token in kept.items()})
     pairs = merged_bytes(merges, tokens)
     with about(path):
@@ -152,29 +153,29 @@ def spec_of_files(
             ordinary,
             pairs,
             pattern=pattern_of(pattern, known, path=path, kind=kind),
-            special_tokens=given,
+            special_tokens=specials,
             name=name if name is not None or known is None else known.name,
         )
 
 
-#: The file that names the class of a folder's tokenizer, for HF's `transformers`.
+#: The file in a folder that names the class of its tokenizer, for HF's `transformers`.
 CONFIG = "tokenizer_config.json"
 _CLASS = "tokenizer_class"
 #: The split patterns of classes that read a vocabulary and merges.
 _PATTERN_OF_CLASS = {"GPT2Tokenizer": "gpt2", "GPT2TokenizerFast": "gpt2"}
 
 
-def pattern_beside(config: Path) -> str | None:
-    """Return the pattern of the class that a `tokenizer_config.json` names; `None` when it says none that is known."""
+def config_pattern(config: Path) -> str | None:
+    """Return the pattern of the class that a `tokenizer_config.json` names; `None` when it names no known class."""
     found = read_json(config) if config.is_file() else None
     name = found.get(_CLASS) if isinstance(found, dict) else None
     return _PATTERN_OF_CLASS.get(name) if isinstance(name, str) else None
 
 
-def config_beside(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
-    """Return the `tokenizer_config.json` for a folder of a vocabulary and merges: the one that is there, or a new one.
+def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
+    """Return the `tokenizer_config.json` for a folder of a vocabulary and merges: the existing one or a new one.
 
-    There is none for a pattern other than GPT-2's.
+    The result is empty for a pattern other than GPT-2's.
     """
     if spec.pattern != PATTERNS["gpt2"]:
         return {}
@@ -191,7 +192,7 @@ def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
 
 
 def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> None:
-    """Raise `VocabularyError` on a token of text that no text has."""
+    """Raise `VocabularyError` on a key with an unpaired surrogate, which no text can have."""
     broken = next((key for key in keys if not key.isascii() and not well_formed(key)), None)
     if broken is not None:
         problem = f"token {broken!r} holds half a surrogate pair; expected Unicode text"
@@ -199,7 +200,7 @@ def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None =
 
 
 def in_alphabet(key: str) -> bool:
-    """Whether a text is the key of bytes too."""
+    """Return whether all characters of a text are in the byte alphabet."""
     try:
         alphabet_to_bytes(key)
     except ValueError:
@@ -208,9 +209,9 @@ def in_alphabet(key: str) -> bool:
 
 
 def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict[str, int]:
-    """Return the keys and ids of all tokens in order of ids, special and added ones as they are.
+    """Return the keys and ids of all tokens in order of ids, with special and added tokens in plain text.
 
-    `marked`: whether the file also says which keys are special tokens.
+    `marked`: the file also marks which keys are special tokens.
 
     Raises `VocabularyError` when a special token would be read as an ordinary one, or is not Unicode text.
     """
@@ -218,8 +219,8 @@ def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         taken = keys.setdefault(text, token_id) != token_id
         if taken or (not marked and not text.isascii() and in_alphabet(text)):
-            problem = f"special token {text!r} (id {token_id}) reads like the bytes {alphabet_to_bytes(text)!r} there"
-            raise VocabularyError(f"{problem}; expected a text that is no key of bytes", path=path)
+            problem = f"special token {text!r} (id {token_id}) would be read as the bytes {alphabet_to_bytes(text)!r}"
+            raise VocabularyError(f"{problem}; expected a text outside GPT-2's byte alphabet", path=path)
         if not well_formed(text):
             problem = f"special token {text!r} holds half a surrogate pair; expected Unicode text"
             raise VocabularyError(problem, path=path)
@@ -238,7 +239,7 @@ def merge_keys(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> l
 
 
 def file_merges(spec: TokenizerSpec, *, path: StrPath) -> Collection[tuple[int, int, int]]:
-    """Return the merges to write where the file cannot ask for the look-up of whole pretokens.
+    """Return the merges to write into a file that cannot request the look-up of whole pretokens.
 
     Raises `VocabularyError` when the spec needs that look-up.
     """
@@ -248,7 +249,7 @@ def file_merges(spec: TokenizerSpec, *, path: StrPath) -> Collection[tuple[int, 
     if spec.whole_pretokens and live.unmade:
         raise VocabularyError(
             f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, "
-            "which merges.txt cannot say; write tokenizer.json or a .tiktoken file",
+            "which merges.txt cannot express; write tokenizer.json or a .tiktoken file",
             path=path,
         )
     return live.merges if spec.merges is None else spec.merges

@@ -1,8 +1,8 @@
-"""Vocabularies that are recognised by their content.
+"""Recognise published vocabularies by their content.
 
-A rank file and a `vocab.json` say nothing about the split pattern.  Those of published vocabularies are
-known by the SHA-256 of their ordinary tokens, written as a rank file in order of ids, which is how their
-publishers write them: the checksums are those of `published.py`.
+A rank file and a `vocab.json` do not contain the split pattern.  Published vocabularies are recognised by the SHA-256
+of their ordinary tokens as a rank file in order of ids.  Publishers write their files in this form, so the checksums
+are those of `bbpe/published/table.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 @dataclass(frozen=True)
 class Known:
-    """What a published vocabulary is used with."""
+    """The name, the pattern and the special tokens of a recognised vocabulary."""
 
     name: str
     pattern: str
@@ -30,7 +30,7 @@ class Known:
 
 
 def _known() -> dict[str, Known]:
-    # the first of the names that share a file, and of its special tokens what all of them have
+    # several names share a file: use the first name, and only the special tokens that all of them have
     rows = {name: name for name in ("gpt2", "p50k_base", "cl100k_base", "o200k_base", "llama3", "llama4", "qwen")}
     rows |= {"whisper": "whisper", "qwen3.5": "qwen3_6"}
     shared = {
@@ -64,23 +64,23 @@ def rank_text(vocab: Mapping[int, bytes]) -> bytes:
 
 
 def recognise(text: bytes) -> Known | None:
-    """Return what is known about a vocabulary, given the text of its rank file."""
+    """Return the known vocabulary with this rank file; `None` if there is none."""
     return KNOWN.get(hashlib.sha256(text).hexdigest())
 
 
 def pattern_of(
     pattern: str | Sequence[str] | Pattern | None, known: Known | None, *, path: StrPath, kind: str
 ) -> Pattern:
-    """Return the pattern that the caller names, else the known one.
+    """Return the pattern of the caller, or of the known vocabulary.
 
-    Raises `VocabularyError` when there is neither: a guess would give wrong ids in silence.
+    Raises `VocabularyError` when there is neither, because a guess could silently give wrong ids.
     """
     if pattern is not None:
         return get_pattern(pattern)
     if known is None:
         names = ", ".join(row.name for row in KNOWN.values())
         raise VocabularyError(
-            f"{kind} does not say how text is split, and this vocabulary is none of the known ones ({names}); "
+            f"{kind} does not define how text is split, and this vocabulary is not a known one ({names}); "
             f"give pattern=, a regex or one of: {', '.join(PATTERNS)}",
             path=path,
         )
@@ -88,7 +88,7 @@ def pattern_of(
 
 
 def check_special_tokens(special_tokens: object) -> dict[str, int] | None:
-    """Return special tokens that a caller gives; `TypeError` unless they map texts to ids."""
+    """Return the special tokens of a caller; `TypeError` unless they map texts to ids."""
     if special_tokens is None:
         return None
     if not isinstance(special_tokens, Mapping):

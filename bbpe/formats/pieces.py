@@ -1,9 +1,9 @@
-"""SentencePiece's pieces, from whichever file: rows of text, score and type, and flags, as a spec, and back.
+"""Convert between specs and the pieces of SentencePiece: rows of text, score and type, with flags.
 
-Its symbols are characters.  In BPE any two neighbours merge whose concatenation is a piece, the highest score first; in
-Unigram the pieces are taken whose scores sum up highest.  What is no piece becomes the tokens of its bytes, or unknown.
-Control symbols are special tokens here; user-defined ones are added tokens of BPE, found in the text as normalised, and
-pieces of Unigram that score by their length.
+The symbols are characters.  In BPE any two neighbours merge whose concatenation is a piece, the highest score first.
+In Unigram the segmentation with the highest sum of scores wins.  A character without a piece becomes byte tokens or the
+unknown token.  Control symbols are special tokens of the spec.  User-defined symbols are added tokens of BPE, found in
+the normalized text, and pieces of Unigram that score by their length.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..spec.characters import CharacterModel, ordered_by_score
 from ..spec.models import UnigramModel
 from ..spec.rules import (
     ALL_BLANKS,
-    BLANK,
     BYTE_KEYS,
+    SPACE_MARK,
     Characters,
     Charsmap,
     Normalizer,
@@ -36,18 +36,18 @@ from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .character_keys import key_of
 
-#: The types of pieces, in models and in GGUF files.
+#: The types of pieces in models and in GGUF files.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
-#: What SentencePiece writes for the unknown piece by default.
+#: The text that SentencePiece decodes the unknown piece to by default.
 UNKNOWN_TEXT = " \u2047 "
-_LONGEST_PIECE = 1024  # pieces are words
+_LONGEST_PIECE = 1024  # characters
 _MOST_PADDING = 1 << 16
 _PADDING = re.compile(r"\[PAD\d+\]")
-_MARK = Replace(" ", False, BLANK)
+_MARK = Replace(" ", False, SPACE_MARK)
 
 
 class Piece(NamedTuple):
-    """A row: what it says, with U+2581 for blanks, its score, and its type."""
+    """A row: its text with U+2581 for blanks, its score, and its type."""
 
     text: str
     score: float
@@ -56,11 +56,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class PieceModel:
-    """All pieces in order of ids, and what happens to a text before they are looked for.
+    """All pieces in order of ids, and the rules for texts.
 
-    `byte_fallback`: what is no piece becomes the pieces of its bytes.  `charsmap`: a compiled table of normalisation,
-    or empty.  `is_padded`: unused pieces called `[PADn]` fill ids, and are left out.  `unknown_text`: what decoding
-    writes for the unknown piece.
+    `byte_fallback`: a character without a piece becomes the pieces of its bytes.  `charsmap`: a compiled normalization
+    table, or empty.  `is_padded`: unused pieces named `[PADn]` fill gaps between ids and are ignored.  `unknown_text`:
+    the text that decoding writes for the unknown piece.
     """
 
     pieces: Sequence[Piece]
@@ -82,11 +82,12 @@ def spec_of(
     name: str | None = None,
     template: Template | None = None,
 ) -> TokenizerSpec:
-    """Return the spec of a model; `place` says where the piece of an id stands in its file.
+    """Return the spec of a model; `place` returns the position of a piece in its file, by id.
 
-    `pattern` cuts the text before it is encoded, which such models do not; `special_tokens` replaces control symbols.
+    `pattern` splits the text before it is encoded, which such models do not do themselves.  `special_tokens` replaces
+    the control symbols.
 
-    Raises `VocabularyError` with the piece on what is broken or not supported, by name.
+    Raises `VocabularyError` naming the piece or the flag that is broken or not supported.
     """
     pieces = _Pieces(model, place)
     return make_spec(
@@ -105,7 +106,7 @@ def spec_of(
 
 
 class _Pieces:
-    """The pieces of a model by what they are."""
+    """The pieces of a model, sorted by their types."""
 
     def __init__(self, model: PieceModel, place: Callable[[int], str]) -> None:
         self.vocab: dict[int, bytes] = {}
@@ -117,18 +118,18 @@ class _Pieces:
         self.byte_ids: tuple[int, ...] = ()
         self.is_bpe, self.is_padded, self.unknown_text = model.is_bpe, model.is_padded, model.unknown_text
         self.by_length: list[int] = []
-        #: The highest id that is no padding, plus one.
+        #: The highest id that is not padding, plus one.
         self.count = 0
         found: dict[str, int] = {}
         for token_id, piece in enumerate(model.pieces):
             if not piece.text or piece.text in found:
-                problem = f"{piece.text!r} is empty or stands twice; expected each piece once"
+                problem = f"{piece.text!r} is empty or listed twice; expected each piece once"
                 raise VocabularyError(problem, place=place(token_id))
             found[piece.text] = token_id
             self._add(token_id, piece, place)
         bytes_found = [key for key in BYTE_KEYS if key in found and model.pieces[found[key]].kind == BYTE]
         if model.byte_fallback and len(bytes_found) < 256:
-            raise VocabularyError(f"byte_fallback is set and {len(bytes_found)} bytes have pieces; expected all 256")
+            raise VocabularyError(f"byte_fallback is set, but {len(bytes_found)} bytes have pieces; expected all 256")
         if self.unknown is None:
             raise VocabularyError("no piece has the type UNKNOWN; expected one")
         if model.byte_fallback:
@@ -149,26 +150,26 @@ class _Pieces:
         elif kind == USER_DEFINED:
             self.kept.append(text)
         if kind == USER_DEFINED and self.is_bpe:
-            self.user_defined[text.replace(BLANK, " ")] = token_id
+            self.user_defined[text.replace(SPACE_MARK, " ")] = token_id
         elif kind in (NORMAL, USER_DEFINED):
-            self.vocab[token_id] = text.replace(BLANK, " ").encode()
+            self.vocab[token_id] = text.replace(SPACE_MARK, " ").encode()
             self.scores[token_id] = piece.score
             if kind == USER_DEFINED:
                 self.by_length.append(token_id)
 
     def _problem_of(self, piece: Piece) -> str:
-        """Return what is wrong with a piece, or nothing."""
+        """Return a description of what is wrong with a piece, "" if nothing is."""
         text, score, kind = piece
         if len(text) > _LONGEST_PIECE:
-            return f"it has {len(text)} characters; expected at most {_LONGEST_PIECE}"
+            return f"the piece has {len(text)} characters; expected at most {_LONGEST_PIECE}"
         if kind == NORMAL and " " in text:
-            return f"{text!r} holds a blank; expected U+2581 for each"
+            return f"{text!r} has a blank; expected U+2581 for each"
         if kind == NORMAL and math.isnan(score):
-            return f"the score of {text!r} is no number"
+            return f"the score of {text!r} is NaN; expected a number"
         if kind == UNKNOWN and self.unknown is not None:
             return f"{text!r} is the second piece of the type UNKNOWN; expected one"
         if kind == CONTROL and len(text) == 1:
-            return f"the control symbol {text!r} is one character, which is not supported"
+            return f"the control symbol {text!r} is a single character, which is not supported"
         if kind == BYTE and text not in BYTE_KEYS:
             return f"{text!r} has the type BYTE; expected <0x00> to <0xFF>"
         if kind == UNUSED:
@@ -176,22 +177,22 @@ class _Pieces:
         return "" if NORMAL <= kind <= BYTE else f"{text!r} has the type {kind}; expected {NORMAL} to {BYTE}"
 
     def characters(self) -> Characters:
-        """Return what the model has beside its pieces of text."""
-        # a text that is the piece's own needs no rule
+        """Return the options of characters."""
+        # no rule is needed if decoding writes the text of the piece itself
         text = None if self.special.get(self.unknown_text) == self.unknown else self.unknown_text
         return Characters(self.byte_ids, self.unknown, True, True, unknown_text=text)
 
 
 def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
-    """Return the merges that happen when any two neighbours merge whose concatenation is a piece."""
+    """Return the merges that can apply when any two neighbours merge whose concatenation is a piece."""
     order = _in_order(pieces)
     texts = [token.decode() for token in pieces.vocab.values()]
     singles = {text for text in texts if len(text) == 1}
     for text in texts:
         if len(text) > 1 and not singles.issuperset(text):
-            # SentencePiece would join what is no piece
-            char = next(char for char in text if char not in singles).replace(" ", BLANK)
-            problem = f"{text.replace(' ', BLANK)!r} is a piece, and its character {char!r} is none"
+            # SentencePiece also merges characters that are not pieces
+            char = next(char for char in text if char not in singles).replace(" ", SPACE_MARK)
+            problem = f"{text.replace(' ', SPACE_MARK)!r} is a piece, but its character {char!r} is not"
             raise VocabularyError(f"{problem}, which is not supported")
     merges = CharacterModel(pieces.vocab, pieces.characters(), order).merges_by_rank()
     return [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges]
@@ -199,14 +200,14 @@ def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
 
 def _unigram(pieces: _Pieces) -> UnigramModel:
     if pieces.byte_ids and b" " not in pieces.vocab.values():
-        # its three bytes would be three tokens of what is one blank here
-        raise VocabularyError("byte_fallback is set and U+2581 alone is no piece, which is not supported")
+        # SentencePiece would encode U+2581 as three bytes, but here it is a blank, which is one byte
+        raise VocabularyError("byte_fallback is set, but U+2581 alone is not a piece, which is not supported")
     scores = tuple(pieces.scores.get(token_id, 0.0) for token_id in range(pieces.count))
     return UnigramModel(scores, True, tuple(pieces.by_length))
 
 
 def _in_order(pieces: _Pieces) -> list[int]:
-    """Return the pieces of several characters, the first to merge first."""
+    """Return the ids of the pieces of several characters, in the order in which they merge."""
     rows = [(pieces.scores[token_id], token_id, token) for token_id, token in pieces.vocab.items()]
     try:
         return ordered_by_score([row for row in rows if len(row[2].decode()) > 1])
@@ -215,17 +216,17 @@ def _in_order(pieces: _Pieces) -> list[int]:
 
 
 def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ...]:
-    """Return the rules of a model; user-defined symbols are `kept` as they are in the text given."""
+    """Return the rules of a model; normalization does not change the user-defined symbols `kept`."""
     rules: list[Normalizer] = []
-    prefix = BLANK if model.add_dummy_prefix else ""
+    prefix = SPACE_MARK if model.add_dummy_prefix else ""
     if model.charsmap:
         check_charsmap(model.charsmap)
         rules.append(Charsmap(model.charsmap, tuple(kept), "" if model.remove_extra_whitespaces else prefix))
     if model.remove_extra_whitespaces:
-        blank = next((text for text in kept if " " in text or BLANK in text), None)
+        blank = next((text for text in kept if " " in text or SPACE_MARK in text), None)
         if blank is not None:
             raise VocabularyError(
-                f"user-defined symbol {blank!r} holds a blank and remove_extra_whitespaces is true, which together are "
+                f"user-defined symbol {blank!r} has a blank and remove_extra_whitespaces is true; this combination is "
                 "not supported"
             )
         rules.append(SqueezeBlanks())
@@ -239,18 +240,21 @@ def _strips(model: PieceModel) -> int:
 
 
 def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> PieceModel:
-    """Return the model that has a spec's ids; `pads` fills holes between ids.
+    """Return the model that gives the ids of a spec; `pads` fills gaps between ids.
 
-    Raises `VocabularyError` on what pieces cannot say: symbols that are bytes, splits, rules of other kinds, holes
-    between ids, merges that are not all those that the pieces allow, sums of scores that are not SentencePiece's.
+    Raises `VocabularyError` on a spec that pieces cannot express: symbols that are bytes, splits, other rules, gaps
+    between ids, merges that differ from all merges that the pieces allow, and sums of scores other than
+    SentencePiece's.
     """
     characters = spec.characters
     if characters is None or not characters.marks_blanks:
-        raise VocabularyError("its symbols are not characters with U+2581 for blanks; write tokenizer.json", path=path)
+        raise VocabularyError(
+            "the symbols of the vocabulary are not characters with U+2581 for blanks; write tokenizer.json", path=path
+        )
     table, squeezes, prepends = _rules_of(spec, path)
     if isinstance(spec.model, UnigramModel):
         if not spec.model.is_float:
-            problem = "its scores are summed up as HF's tokenizers does, which may give other ids; write tokenizer.json"
+            problem = "scores are summed as in HF's tokenizers, which may give other ids; write tokenizer.json"
             raise VocabularyError(problem, path=path)
     else:
         _check_merges(spec, characters, path)
@@ -259,41 +263,43 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
         pieces = padded(rows, spec.vocab_size, path)
     else:
         if sorted(rows) != list(range(len(rows))):
-            problem = "ids have holes; a SentencePiece model numbers its pieces from 0; write tokenizer.json"
+            problem = "ids have gaps, but a SentencePiece model numbers its pieces from 0; write tokenizer.json"
             raise VocabularyError(problem, path=path)
         pieces = [rows[token_id] for token_id in range(len(rows))]
     if characters.unknown not in rows:
-        raise VocabularyError("there is no unknown token, which SentencePiece always has", path=path)
+        raise VocabularyError(
+            "there is no unknown token, but a SentencePiece model needs one; write tokenizer.json", path=path
+        )
     text = rows[characters.unknown].text if characters.unknown_text is None else characters.unknown_text
     return PieceModel(pieces, spec.model is None, bool(characters.byte_ids), prepends, squeezes, table, pads, text)
 
 
 def padded(rows: Mapping[int, Piece], size: int, path: StrPath) -> list[Piece]:
-    """Return pieces for all ids: those that there are, and between them unused ones, `[PADn]`."""
+    """Return a piece for each id; gaps get unused pieces `[PADn]`."""
     if size > 2 * len(rows) + _MOST_PADDING:
-        problem = f"{len(rows)} tokens have ids up to {size - 1}; GGUF has a token for each id"
-        raise VocabularyError(f"{problem}. Write tokenizer.json", path=path)
+        problem = f"{len(rows)} tokens have ids up to {size - 1}, but GGUF needs a token for each id"
+        raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
     pieces = [rows.get(token_id) or Piece(f"[PAD{token_id}]", 0.0, UNUSED) for token_id in range(size)]
     if len({piece.text for piece in pieces}) < len(pieces):
-        raise VocabularyError("a token is called like the padding of another id; write tokenizer.json", path=path)
+        raise VocabularyError("a token has the name of the padding for another id; write tokenizer.json", path=path)
     return pieces
 
 
 def _rules_of(spec: TokenizerSpec, path: StrPath) -> tuple[bytes, bool, bool]:
-    """Return the table, whether blanks are squeezed and whether one is put in front."""
+    """Return the normalization table, whether blanks are squeezed, and whether a blank is put in front."""
     left = list(spec.rules.normalizers)
     table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
     assert isinstance(table, Charsmap)
-    squeezes, prepends = SqueezeBlanks() in left, Prepend(BLANK) in left
-    expected = [*([SqueezeBlanks()] if squeezes else []), *([Prepend(BLANK)] if prepends else []), _MARK]
+    squeezes, prepends = SqueezeBlanks() in left, Prepend(SPACE_MARK) in left
+    expected = [*([SqueezeBlanks()] if squeezes else []), *([Prepend(SPACE_MARK)] if prepends else []), _MARK]
     others = spec.rules.prefix or spec.rules.pre_tokenizers or spec.pattern != PATTERNS["none"] or spec.whole_pretokens
     verbatim = TokenOptions(normalized=True, verbatim=True)
     options = {spec.token_options.get(text) for text in spec.added_tokens} | {
         spec.token_options.get(text, verbatim) for text in spec.special_tokens
     }
-    if left != expected or table.prefix not in ("", BLANK) or others or options - {verbatim}:
+    if left != expected or table.prefix not in ("", SPACE_MARK) or others or options - {verbatim}:
         raise VocabularyError(
-            "a SentencePiece model has no place for its normalizers, splits or options of tokens; write tokenizer.json",
+            "a SentencePiece model cannot hold the normalizers, splits or options of tokens; write tokenizer.json",
             path=path,
         )
     return table.data, squeezes, prepends or bool(table.prefix)
@@ -313,7 +319,7 @@ def _rows(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
             rows[token_id] = Piece(key_of(token, characters), score, NORMAL)
     bytes_of = zip(characters.byte_ids, BYTE_KEYS, strict=False)
     rows.update({token_id: Piece(key, 0.0, BYTE) for token_id, key in bytes_of})
-    added = {token_id: text.replace(" ", BLANK) for text, token_id in spec.added_tokens.items()}
+    added = {token_id: text.replace(" ", SPACE_MARK) for text, token_id in spec.added_tokens.items()}
     rows.update({token_id: Piece(text, 0.0, USER_DEFINED) for token_id, text in added.items()})
     for text, token_id in spec.special_tokens.items():
         rows[token_id] = Piece(text, 0.0, UNKNOWN if token_id == characters.unknown else CONTROL)
@@ -321,15 +327,15 @@ def _rows(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
 
 
 def _check_merges(spec: TokenizerSpec, characters: Characters, path: StrPath) -> None:
-    """Refuse merges that are not those of any two neighbours whose concatenation is a token."""
+    """Refuse merges that differ from merging any two neighbours whose concatenation is a token."""
     order = list(dict.fromkeys(made for _, _, made in spec.merges or ()))
     several = [token_id for token_id, token in spec.vocab.items() if len(token.decode()) > 1]
     order += sorted(set(several).difference(order))
     model = CharacterModel(spec.vocab, characters, order)
-    # with a part that nothing makes a merge never happens, listed or not
+    # compare live merges only: a merge with a part that nothing makes can never apply
     if model.live_merges(model.merges_by_rank()) != model.live_merges(spec.merges or ()):
         raise VocabularyError(
-            "its list of merges differs from all merges that its tokens allow, which is what a SentencePiece model "
-            "does; write tokenizer.json",
+            "the list of merges differs from all merges that the tokens allow, but a SentencePiece model always does "
+            "all of these; write tokenizer.json",
             path=path,
         )

@@ -1,14 +1,14 @@
-"""Between the two ways to say how tokens merge: by rank, and by a list of merges.
+"""Convert between the two definitions of how tokens merge: ranks, and lists of merges.
 
 In *rank mode* (tiktoken) any two neighbours merge whose concatenation is a token, the lowest rank first.
 In *merge-list mode* (HF) only listed pairs merge, the first listed first.
 
-Both take the lowest pair, the leftmost of equals, until none is left.  So whatever surrounds a token `t`,
-the steps inside it are those of merging `t` alone: no step crosses its ends, and the lowest of all pairs
-that lies inside is the lowest inside.  Hence `t` has at most one last step (its *live merge*), which
-merging it alone reveals (csrc/models/bpe/model.h); other pairs that spell `t` never come to be merged, and a
-token that is not rebuilt from its own bytes is never made at all.  Two definitions with the same live merges in the same
-order give the same ids.
+Both modes merge the lowest pair, the leftmost of equal ones, until no pair is left.  Consider a token `t` that merging
+makes within a longer text.  No step crosses the ends of `t`, and among the pairs inside `t` the lowest one is always
+merged first.  So the steps inside `t` are the same as when the bytes of `t` are merged alone.  Hence `t` has at most
+one last step, its *live merge*, and merging `t` alone reveals it (csrc/models/bpe/model.h).  Other pairs that spell
+`t` are never merged, and a token that merging does not rebuild from its own bytes is never made.  Two definitions with
+the same live merges in the same order give the same ids.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Merge = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class LiveMerges:
-    """The merges that happen, and the tokens of two bytes and more that none makes.
+    """The live merges of a spec, and the tokens of two or more bytes without one.
 
-    `merges` holds `(left id, right id, id)` in order of priority, one for each token that merging makes;
-    `unmade` the ids of the others, which only the look-up of whole pretokens can find.
+    `merges` has `(left id, right id, id)` in order of priority, one for each token that merging makes.  `unmade` has
+    the ids of the other tokens, which only the look-up of whole pretokens can find.
     """
 
     merges: tuple[Merge, ...]
@@ -35,7 +35,7 @@ class LiveMerges:
 
 
 def live_merges(spec: TokenizerSpec) -> LiveMerges:
-    """Find the merges of a spec that happen.
+    """Return the live merges of a spec.
 
     >>> from bbpe.splitting.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
@@ -55,17 +55,17 @@ def live_merges(spec: TokenizerSpec) -> LiveMerges:
 def merges_of(spec: TokenizerSpec) -> list[Merge]:
     """Return the merges of a spec as `(left id, right id, id)` in order of priority.
 
-    Those of a spec in rank mode are found: one for each token that merging makes.  They give the same ids
-    as the ranks, given the same `whole_pretokens`.
+    For a spec in rank mode these are the live merges, which give the same ids as the ranks if `whole_pretokens` is the
+    same.
     """
     return list(live_merges(spec).merges if spec.merges is None else spec.merges)
 
 
 def ranks_of(spec: TokenizerSpec) -> dict[bytes, int]:
-    """Return the ranks that give the same ids as a spec, where there are such ranks.
+    """Return the ranks that give the same ids as a spec.
 
-    Raises `VocabularyError` when merging by rank, or finding whole pretokens that are tokens, as all
-    readers of ranks do, would give other ids.
+    Raises `VocabularyError` when merging by rank would give other ids, and when the look-up of whole pretokens, which
+    all readers of ranks do, would give other ids.
     """
     ranks = {token: token_id for token_id, token in spec.vocab.items()}
     if spec.merges is None and spec.whole_pretokens:
@@ -76,8 +76,8 @@ def ranks_of(spec: TokenizerSpec) -> dict[bytes, int]:
     if live.unmade and not spec.whole_pretokens:
         token_id = live.unmade[0]
         raise VocabularyError(
-            f"token {spec.vocab[token_id]!r} (id {token_id}) is made by no merge, yet ranks would find it as a whole "
-            "pretoken; write tokenizer.json, which can tell the two apart"
+            f"no merge makes token {spec.vocab[token_id]!r} (id {token_id}), but readers of ranks would find it as a "
+            "whole pretoken; write tokenizer.json, which can turn that off"
         )
     return ranks
 
@@ -86,9 +86,9 @@ def _same_merges(spec: TokenizerSpec, by_list: tuple[Merge, ...], by_rank: tuple
     if by_list == by_rank:
         return
     pairs = zip((*by_list, None), (*by_rank, None), strict=False)
-    place, (listed, ranked) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+    step, (listed, ranked) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
     raise VocabularyError(
-        f"merging by rank differs from the list of merges: step {place} is {_spelled(spec, ranked)} by rank and "
+        f"merging by rank differs from the list of merges: step {step} is {_spelled(spec, ranked)} by rank and "
         f"{_spelled(spec, listed)} in the list; expected ids in the order of merges. Write tokenizer.json, or "
         "vocab.json with merges.txt, which keep the list"
     )

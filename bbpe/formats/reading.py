@@ -1,4 +1,4 @@
-"""Text and JSON with errors that name the file and the place."""
+"""Read text and JSON with errors that name the file and the position."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _T = TypeVar("_T")
 
 
 def read_file(path: StrPath) -> bytes:
-    """Return the bytes of a file; `VocabularyError` when it is larger than any vocabulary, `OSError` as usual."""
+    """Return the bytes of a file; `VocabularyError` above 1 GiB, `OSError` when it cannot be read."""
     return read_bytes(path, most=_MOST_BYTES)
 
 
 def read_text(path: StrPath) -> str:
-    """Return the text of a UTF-8 file; `VocabularyError` where it is not UTF-8, or too large."""
+    """Return the text of a UTF-8 file; `VocabularyError` when it is not UTF-8 or too large."""
     try:
         return read_file(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -31,7 +31,7 @@ def read_text(path: StrPath) -> str:
 
 
 def read_json(path: StrPath) -> Any:
-    """Return the value of a JSON file; `VocabularyError` where it is malformed or repeats a key."""
+    """Return the value of a JSON file; `VocabularyError` when it is malformed or repeats a key."""
     text = read_text(path)
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -43,7 +43,7 @@ def read_json(path: StrPath) -> Any:
         raise VocabularyError(error.problem, path=path) from None
     except RecursionError:
         raise VocabularyError("the JSON is nested too deeply; expected a vocabulary", path=path) from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise VocabularyError(f"{error}; expected JSON", path=path) from None
 
 
@@ -53,7 +53,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise VocabularyError(f"key {key!r} stands twice in one object; expected each key once")
+                raise VocabularyError(f"key {key!r} is listed twice in one object; expected each key once")
             seen.add(key)
     return values
 
@@ -64,7 +64,7 @@ def _no_constant(constant: str) -> NoReturn:
 
 @contextmanager
 def about(path: StrPath) -> Iterator[None]:
-    """Name the file in every `VocabularyError` that names none."""
+    """Add the file to every `VocabularyError` that does not name one."""
     try:
         yield
     except VocabularyError as error:
@@ -74,7 +74,7 @@ def about(path: StrPath) -> Iterator[None]:
 
 
 class Fields:
-    """A JSON object that is read field by field, so that none is overlooked."""
+    """A JSON object that is read field by field, so that no field is overlooked."""
 
     def __init__(self, value: object, *, path: StrPath, place: str) -> None:
         self.path, self.place = path, place
@@ -86,7 +86,7 @@ class Fields:
         return key in self._left
 
     def take(self, key: str, default: Any = _REQUIRED) -> Any:
-        """Return a field, which must be there unless it has a default."""
+        """Return a field; refuse the object if the field is missing and has no default."""
         value = self._left.pop(key, default)
         if value is _REQUIRED:
             self.refuse(f"field {key!r} is missing")
@@ -97,7 +97,7 @@ class Fields:
         return self._left.get(key)
 
     def take_type(self, key: str, kind: type[_T], default: Any = _REQUIRED) -> _T:
-        """Return a field of one type."""
+        """Return a field that must have a type."""
         value = self.take(key, default)
         if type(value) is not kind:
             self.refuse(f"found {shown(value)}; expected {_KINDS[kind]}", key)
@@ -106,21 +106,21 @@ class Fields:
         return value
 
     def take_int(self, key: str, least: int, most: int, default: Any = _REQUIRED) -> int:
-        """Return a field that is a whole number within bounds."""
+        """Return a field that must be a whole number within bounds."""
         value = self.take_type(key, int, default)
         if not least <= value <= most:
             self.refuse(f"found {shown(value)}; expected {least} to {most}", key)
         return value
 
     def only(self, key: str, *accepted: object, default: Any = _REQUIRED) -> None:
-        """Refuse a field whose value is none of the accepted ones."""
+        """Take a field and refuse any value except the accepted ones."""
         value = self.take(key, default)
         if not any(type(value) is type(other) and value == other for other in accepted):
             expected = " or ".join(json.dumps(other) for other in accepted)
             self.refuse(f"{shown(value)} is not supported; expected {expected}", key)
 
     def done(self) -> None:
-        """Refuse the fields that nobody took: they might change ids."""
+        """Refuse fields that were not taken, because they might change ids."""
         if self._left:
             self.refuse(f"unknown field {min(self._left)!r}")
 
@@ -129,12 +129,12 @@ class Fields:
         raise VocabularyError(problem, path=self.path, place=self.at(key) or None)
 
     def at(self, key: str | None) -> str:
-        """Return the place of a field, such as `model.vocab`."""
+        """Return the path of a field, such as `model.vocab`."""
         return ".".join(part for part in (self.place, key) if part)
 
 
 def parts_of(value: object, name: str, path: StrPath, place: str) -> list[tuple[object, str]]:
-    """Return a component and its place, or those of the parts of a `Sequence`, which stand in the field `name`."""
+    """Return a component and its position, or those of all parts of a `Sequence`, which are in the field `name`."""
     if not isinstance(value, dict) or value.get("type") != "Sequence":
         return [(value, place)]
     fields = Fields(value, path=path, place=place)
@@ -156,11 +156,11 @@ _KINDS: Mapping[type, str] = {
 
 
 def well_formed(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair, which JSON can write and UTF-8 cannot."""
+    """Return whether a text has no unpaired surrogate, which JSON can express but UTF-8 cannot."""
     return text.isascii() or not any(0xD800 <= ord(char) <= 0xDFFF for char in text)
 
 
 def shown(value: object) -> str:
-    """Return a JSON value as it stands in the file, cut to one line."""
+    """Return the JSON text of a value, shortened to 60 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,8 +1,8 @@
-"""One row for each format: what its files are called, how they begin, and the module that reads and writes them.
+"""One row for each format: the names and first bytes of its files, and the module that reads and writes them.
 
 A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec` and
-`written(spec, path) -> dict[Path, bytes]`.  It is imported when a file is of its format: importing all of them took two
-fifths of what a first load imports.
+`written(spec, path) -> dict[Path, bytes]`.  It is imported at the first file of its format, because importing all
+modules would take two fifths of the import time of a first load.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..splitting.patterns import Pattern
 class Format:
     """A vocabulary format.
 
-    `names` are the sets of files that make a vocabulary: names or suffixes, and a prefix may stand before the names of
-    a pair.  `head` is how the file that holds the tokens begins.
+    `names` has the sets of files that make a vocabulary, as names or suffixes; both names of a pair may have the same
+    prefix.  `head` matches the beginning of the file with the tokens.
     """
 
     description: str
@@ -34,7 +34,7 @@ class Format:
 
     @property
     def module(self) -> ModuleType:
-        """The module that reads and writes it."""
+        """The module that reads and writes the format."""
         return import_module("." + self.module_name, __package__)
 
     def load(
@@ -50,14 +50,14 @@ class Format:
         return found
 
     def written(self, spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-        """Return the files that hold a spec in this format, in one folder: their paths and bytes."""
+        """Return the paths and bytes of the files of a spec in this format, all in one folder."""
         found: dict[Path, bytes] = self.module.written(spec, path)
         return found
 
 
 _JSON_KEYS = rb"version|truncation|padding|added_tokens|pre_tokenizer|normalizer|post_processor|decoder|model"
 
-#: Formats by name.  Where several fit a folder, or a file whose name does not decide, the first is taken.
+#: Formats by name.  If several formats fit a folder, or a file whose name is not decisive, the first one is used.
 FORMATS: dict[str, Format] = {
     "huggingface": Format(
         "tokenizer.json", "huggingface.tokenizer_json", (("tokenizer.json",),),
@@ -77,7 +77,7 @@ FORMATS: dict[str, Format] = {
         "vocab.txt with merges.txt", "vocab_txt", (("vocab.txt", "merges.txt"),),
         re.compile(rb"[^\s{]\S* \d+\r?(?:\n|\Z)"),
     ),
-    # lines without blanks, one of which is the unknown token
+    # lines without blanks; one of them is the unknown token
     "wordpiece": Format(
         "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), re.compile(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)")
     ),

@@ -1,4 +1,4 @@
-"""Saving a spec so that what is read back is the same one, or nothing is written."""
+"""Check before saving that reading the files back gives an equal spec."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..errors import BBPEError, VocabularyError
 from ..spec.fingerprint import are_equal
 from ..spec.spec import TokenizerSpec
 
-#: What may be left out of a file on purpose.
+#: The parts of a tokenizer that `drop=` can leave out of a file.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern"]
-#: Formats whose readers are always told the pattern.
-_TOLD = ("tiktoken",)
-#: Formats of merges alone.
+#: Formats whose readers always need the pattern as an argument.
+_NEED_PATTERN = ("tiktoken",)
+#: Formats that have only merges.
 _WITHOUT_IDS = ("codes",)
 _SHOWN = 3
-#: What is compared, and what messages call it.
+#: The compared fields of a spec, and their names in messages.
 _SHARED = {
     "special_tokens": "special tokens", "added_tokens": "added tokens", "token_options": "options of tokens",
     "pattern": "the pattern", "rules": "normalizers and pre-tokenizers", "template": "the template",
@@ -29,7 +29,7 @@ _SHARED = {
 _ALL = {
     **_SHARED, "vocab": "ordinary tokens", "characters": "the rules of characters", "model": "the model",
 }  # fmt: skip
-#: The part that leaves a field of a spec out.
+#: The part that a field of a spec belongs to.
 _DROPPED: dict[str, Part] = {
     "special_tokens": "special_tokens", "added_tokens": "special_tokens", "token_options": "special_tokens",
     "pattern": "pattern", "template": "template",
@@ -56,18 +56,19 @@ def proven(
     format: str | None = None,  # noqa: A002
     drop: Collection[Part] = (),
 ) -> tuple[dict[Path, bytes], TokenizerSpec]:
-    """Return the files that hold a spec, and the spec that is read from them, which is equal to it.
+    """Return the files of a spec, and the equal spec that is read back from them.
 
-    The files are read in a temporary folder.  Besides the fingerprints, ids and text of a probe are compared that holds
-    all bytes and all special and added tokens; `made` makes what encodes and decodes it.
+    The files are read back from a temporary folder.  The fingerprints of both specs must be equal, and so must the ids
+    and the decoded text of a probe with all bytes and all special and added tokens.  `made` returns a tokenizer of a
+    spec for the probe.
 
-    Raises `VocabularyError` naming what the format cannot hold.
+    Raises `VocabularyError` naming the parts that the format cannot hold.
     """
     kept = _without(spec, drop)
     files = formats.written(kept, path, format)
     chosen = formats.checked_format(format) or formats.format_of(Path(path))
     options: dict[str, Any] = {}
-    if "pattern" in drop or chosen in _TOLD:
+    if "pattern" in drop or chosen in _NEED_PATTERN:
         options["pattern"] = kept.pattern
     if "special_tokens" in drop:
         options["special_tokens"] = {}
@@ -75,9 +76,9 @@ def proven(
         again = _read_back(files, Path(path), options)
     except (BBPEError, ImportError) as error:
         problem = getattr(error, "problem", error)
-        raise _refused(chosen, path, f"what would be written cannot be read: {problem}") from error
+        raise _refused(chosen, path, f"the file would not be readable: {problem}") from error
     if chosen == "gguf" and kept.characters is not None and again.characters is not None:
-        # readers of GGUF have a text of their own for what is unknown
+        # GGUF does not store the text for the unknown token; its readers choose one
         kept = replace(kept, characters=replace(kept.characters, unknown_text=again.characters.unknown_text))
     if chosen in _WITHOUT_IDS:
         is_equal, compared = _without_ids(kept) == _without_ids(again), tuple(_SHARED)
@@ -88,12 +89,12 @@ def proven(
         changed = ", ".join(_described(kept, again, name) for name in names)
         raise _refused(chosen, path, f"it would lose or change {changed or 'merges'}", names)
     if chosen not in _WITHOUT_IDS and _probed(kept, made) != _probed(again, made):
-        raise _refused(chosen, path, "a probe of all bytes and special tokens would get other ids or another text")
+        raise _refused(chosen, path, "a text with all bytes and special tokens would encode or decode differently")
     return files, again
 
 
 def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
-    """Return the spec without what is to be left out."""
+    """Return the spec without the dropped parts."""
     parts = get_args(Part)
     if isinstance(drop, str) or not isinstance(drop, Collection) or not set(drop) <= set(parts):
         raise ValueError(f"drop is {drop!r}; expected a collection of {', '.join(map(repr, parts))}")
@@ -113,16 +114,16 @@ def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, An
 
 def _refused(chosen: str, path: str | os.PathLike[str], problem: str, names: Sequence[str] = ()) -> VocabularyError:
     row, parts = formats.FORMATS[chosen], sorted({_DROPPED[name] for name in names if name in _DROPPED})
-    ways_out = [] if chosen == "huggingface" else ["write tokenizer.json"]
+    remedies = [] if chosen == "huggingface" else ["write tokenizer.json"]
     if parts and all(name in _DROPPED for name in names):
         options = " ".join(f"--drop {part}" for part in parts)
-        ways_out.append(f"leave it out on purpose with drop={parts} ({options} on the command line)")
-    expected = f"; {', or '.join(ways_out)}" if ways_out else ""
+        remedies.append(f"leave it out on purpose with drop={parts} ({options} on the command line)")
+    expected = f"; {', or '.join(remedies)}" if remedies else ""
     return VocabularyError(f"{row.description} cannot hold this tokenizer: {problem}{expected}", path=path)
 
 
 def _without_ids(spec: TokenizerSpec) -> tuple[object, ...]:
-    """Return what a file of merges alone says: everything but ids, and the tokens that no merge names."""
+    """Return the parts of a spec that a file of merges determines: all except ids and tokens that no merge uses."""
     pairs = [(spec.vocab[left], spec.vocab[right]) for left, right, _ in spec.merges or ()]
     unknown = None if spec.characters is None else spec.characters.unknown
     tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
@@ -131,7 +132,7 @@ def _without_ids(spec: TokenizerSpec) -> tuple[object, ...]:
 
 
 def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
-    """Return what a field is called that differs between two specs, with examples of tokens."""
+    """Return the name of a field that differs between two specs, with examples of tokens."""
     mine, found = getattr(ours, name), getattr(theirs, name)
     keys = [key for key in mine if found.get(key) != mine[key]] if isinstance(mine, Mapping) else []
     shown = ", ".join(repr(mine[key] if name == "vocab" else key) for key in keys[:_SHOWN])
@@ -140,7 +141,7 @@ def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
 
 
 def _probed(spec: TokenizerSpec, made: Callable[[TokenizerSpec], Probed]) -> list[object]:
-    """Return ids and texts of a probe, with and without special tokens, or the errors that there are instead."""
+    """Return the ids and decoded texts of a probe, with and without special tokens, or the types of errors."""
     tokenizer = made(spec)
     tokens = [*spec.special_tokens, *spec.added_tokens]
     text = _PROBE + "".join(f" {token} a{token}b" for token in tokens)

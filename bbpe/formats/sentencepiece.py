@@ -1,6 +1,6 @@
-"""SentencePiece's `.model` for BPE and Unigram, through its own protobuf (`sentencepiece_model.proto`).
+"""SentencePiece's `.model` files for BPE and Unigram, read with its protobuf (`sentencepiece_model.proto`).
 
-The file says nothing of BOS and EOS around a text.
+The file does not define BOS and EOS around a text.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ def load(
 ) -> TokenizerSpec:
     """Read a SentencePiece model of the type BPE or Unigram.
 
-    `pattern` cuts the text before it is encoded, which such models do not; `special_tokens` replaces control symbols.
+    `pattern` splits the text before it is encoded, which such models do not do themselves.  `special_tokens` replaces
+    the control symbols.
 
-    Raises `VocabularyError` with file and piece on what is broken or not supported, by name; `ImportError` without
-    the packages `sentencepiece` and `protobuf`.
+    Raises `VocabularyError` naming the file and the piece or field that is broken or not supported; `ImportError`
+    without the packages `sentencepiece` and `protobuf`.
     """
-    given = check_special_tokens(special_tokens)
+    specials = check_special_tokens(special_tokens)
     model = _parsed(path)
     with about(path):
         _check(model)
@@ -50,7 +51,7 @@ def load(
             charsmap=normalizer.precompiled_charsmap,
             unknown_text=_text(model.trainer_spec.unk_surface, "trainer_spec.unk_surface"),
         )
-        return spec_of(pieces, place=_place, pattern=pattern, special_tokens=given, name=name)
+        return spec_of(pieces, place=_place, pattern=pattern, special_tokens=specials, name=name)
 
 
 def _place(token_id: int) -> str:
@@ -58,13 +59,13 @@ def _place(token_id: int) -> str:
 
 
 def _piece(token_id: int, row: Any) -> Piece:
-    # what is no UTF-8 is given as its bytes
+    # protobuf returns bytes for a string that is not UTF-8
     return Piece(_text(row.piece, _place(token_id)), row.score, row.type)
 
 
 def _text(value: Any, place: str) -> str:
     if not isinstance(value, str):
-        raise VocabularyError(f"{value!r} is no UTF-8; expected text", place=place)
+        raise VocabularyError(f"{value!r} is not valid UTF-8; expected text", place=place)
     return value
 
 
@@ -73,7 +74,7 @@ def _parsed(path: StrPath) -> Any:
     data = read_bytes(path, most=_MOST_BYTES)
     try:
         model.ParseFromString(data)
-    except Exception as error:  # the class of the error is google.protobuf's, of whichever version
+    except Exception as error:  # the class of the error depends on the version of protobuf
         raise VocabularyError(f"{error}; expected a SentencePiece model", path=path) from None
     if not model.pieces:
         raise VocabularyError("found no piece; expected a SentencePiece model", path=path)
@@ -91,7 +92,7 @@ def _proto() -> Any:
 
 
 def _check(model: Any) -> None:
-    """Refuse what is not followed."""
+    """Refuse models with options that are not supported."""
     kind = model.trainer_spec.model_type
     if kind not in (_UNIGRAM, _BPE):
         problem = f"the model is of the type {_MODELS.get(kind, kind)}; expected BPE or Unigram"
@@ -101,14 +102,13 @@ def _check(model: Any) -> None:
     if not model.normalizer_spec.escape_whitespaces:
         raise VocabularyError("escape_whitespaces is false; expected true", place="normalizer_spec")
     if model.denormalizer_spec.precompiled_charsmap:
-        raise VocabularyError("a table of the denormalizer is not supported", place="denormalizer_spec")
+        raise VocabularyError("found a normalization table, which is not supported", place="denormalizer_spec")
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return a SentencePiece model of the type BPE or Unigram.
 
-    Raises `VocabularyError` on what such a model cannot say: symbols that are bytes, splits, rules of other kinds,
-    holes between ids, merges that are not all those that the pieces allow, sums of scores that are not SentencePiece's.
+    Raises `VocabularyError` on a spec that such a model cannot express; `pieces_of` lists the reasons.
     """
     pieces = pieces_of(spec, path)
     model = _proto().ModelProto()

@@ -1,9 +1,9 @@
-"""`tekken.json`: ranks in base64, the pattern and the special tokens, as Mistral's models have them.
+"""`tekken.json` of Mistral's models: ranks in base64, the pattern and the special tokens.
 
-Special tokens take the first ids, ordinary ones follow in order of their ranks; of the ranks in the file
-only those count that `default_vocab_size` leaves room for.  A pretoken that is a token is that token.
-Format: Mistral's `mistral-common` (`tokens/tokenizers/tekken.py`), which is also where the names of the
-special tokens come from that files before version 7 do not list.
+Special tokens have the first ids, and ordinary tokens follow in order of rank.  `default_vocab_size` limits how many of
+the ranks in the file are used.  A pretoken that is a token becomes that token without merging.
+Source of the format, and of the special tokens that files up to version 7 do not list: Mistral's `mistral-common`
+(`tokens/tokenizers/tekken.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .known import check_special_tokens
 from .ranks import ranks_of
 from .reading import Fields, about, read_json, shown
 
-# what files of versions up to 7 that list no special tokens have at the ids 0, 1, 2, ...
+# the special tokens 0, 1, 2, ... of files of versions up to 7 that do not list them
 _UNLISTED = (
     "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] "
     "[IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
@@ -31,7 +31,7 @@ _UNLISTED = (
 _VERSIONS = ("v1", "v2", "v3", "v7", "v11", "v13", "v15")
 _UNLISTED_UP_TO = _VERSIONS.index("v7")
 _MOST_UNLISTED = 1 << 16
-# the fields of a file that say nothing about text
+# fields that do not affect texts
 _NOT_TEXT = ("image", "multimodal", "audio", "model_settings_builder", "version", "type")
 
 
@@ -44,13 +44,13 @@ def load(
 ) -> TokenizerSpec:
     """Read a `tekken.json`.
 
-    `pattern` replaces the regex of the file, `special_tokens` its special tokens.  Control tokens are
-    never found in a text unless a call allows them, as in `mistral-common`.
+    `pattern` replaces the regex of the file, `special_tokens` its special tokens.  Control tokens are never found in a
+    text unless a call allows them, as in `mistral-common`.
 
-    Raises `VocabularyError` with file and place on malformed JSON, unknown fields, ranks out of order, bad
-    base64 and sizes that do not fit together; `PatternError` on a regex that is none of the known ones.
+    Raises `VocabularyError` with file and position on malformed JSON, unknown fields, ranks out of order, bad base64
+    and inconsistent sizes; `PatternError` on an unknown regex.
     """
-    given = check_special_tokens(special_tokens)
+    specials = check_special_tokens(special_tokens)
     document = Fields(read_json(path), path=path, place="")
     for field in _NOT_TEXT:
         document.take(field, None)
@@ -68,7 +68,7 @@ def load(
             vocab,
             None,
             pattern=get_pattern(pattern) if pattern is not None else _pattern(source, path),
-            special_tokens=special if given is None else given,
+            special_tokens=special if specials is None else specials,
             whole_pretokens=True,
             name=name,
         )
@@ -77,18 +77,18 @@ def load(
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return a `tekken.json` that `mistral-common` reads to the same ids.
 
-    Raises `VocabularyError` when the spec has added tokens, special tokens that are not the first ids, or
-    ordinary ones that are not the ids behind them beginning with the 256 bytes in order; when ranks would
-    give other ids than its merges; and when it has a pattern of several regexes, or one that no reader knows.
+    Raises `VocabularyError` on added tokens; on special tokens that do not have the first ids; on ordinary tokens that
+    do not follow them without a gap or do not begin with the 256 bytes in order; on merges that ranks cannot replace;
+    and on a pattern of several regexes or an unknown one.
     """
     ranks = sorted(ranks_of(spec).items(), key=lambda item: item[1])
     count = len(spec.special_tokens)
-    _check_places(spec, [token_id for _, token_id in ranks], path)
+    _check_order(spec, [token_id for _, token_id in ranks], path)
     wrong = next((byte for byte in range(256) if ranks[byte][0] != bytes((byte,))), None)
     if wrong is not None:
         raise VocabularyError(
-            f"the token of rank {wrong} is {ranks[wrong][0]!r}; expected the single byte 0x{wrong:02X}, as "
-            "tekken.json begins with the 256 bytes in order",
+            f"the token of rank {wrong} is {ranks[wrong][0]!r}; expected the single byte 0x{wrong:02X}, because "
+            "tekken.json begins with the 256 bytes in order; write tokenizer.json",
             path=path,
         )
     document = {
@@ -112,16 +112,16 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 
 
 def _sizes(config: Fields, rows: int) -> tuple[str, int, int]:
-    """Return the regex, the number of special tokens, and that of all tokens."""
+    """Return the regex, the number of special tokens, and the number of all tokens."""
     source = config.take_type("pattern", str)
-    config.take_type("num_vocab_tokens", int, rows)  # a record that no reader uses
+    config.take_type("num_vocab_tokens", int, rows)  # readers ignore this field
     count = config.take_type("default_num_special_tokens", int)
     size = config.take_type("default_vocab_size", int)
     if not 0 <= count <= size:
         config.refuse(f"found {count}; expected 0 to default_vocab_size, {size}", "default_num_special_tokens")
     if size > MAX_ID or size - count > rows:
         config.refuse(
-            f"found {size}; expected at most the {rows} tokens of vocab and {count} special ones", "default_vocab_size"
+            f"found {size}; expected at most {rows} tokens of vocab plus {count} special tokens", "default_vocab_size"
         )
     return source, count, size
 
@@ -134,13 +134,13 @@ def _tokens(rows: list[Any], path: StrPath) -> list[bytes]:
             if row.keys() != fields or row["rank"] != rank or type(row["rank"]) is not int:
                 raise ValueError
             tokens.append(a2b_base64(row["token_bytes"], strict_mode=True))
-        except (ValueError, TypeError, AttributeError):  # bad base64 is a ValueError too
+        except (ValueError, TypeError, AttributeError):  # bad base64 raises ValueError
             raise _explained(row, rank, path) from None
     if len(set(tokens)) < len(tokens):
         first: dict[bytes, int] = {}
         for rank, token in enumerate(tokens):
             if first.setdefault(token, rank) != rank:
-                problem = f"token {token!r} already stands in vocab[{first[token]}]; expected each token once"
+                problem = f"token {token!r} is already in vocab[{first[token]}]; expected each token once"
                 raise VocabularyError(problem, path=path, place=f"vocab[{rank}].token_bytes")
     return tokens
 
@@ -155,7 +155,7 @@ def _explained(value: object, rank: int, path: StrPath) -> VocabularyError:
         return error
     if found != rank:
         return VocabularyError(
-            f"found {found}; expected {rank}, as ranks count the tokens", path=path, place=row.at("rank")
+            f"found {found}; expected {rank}, because ranks number the tokens", path=path, place=row.at("rank")
         )
     try:
         a2b_base64(encoded, strict_mode=True)
@@ -166,14 +166,14 @@ def _explained(value: object, rank: int, path: StrPath) -> VocabularyError:
 
 
 def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int]:
-    """Return the special tokens; ids that the file gives no text are `<SPECIAL_n>`."""
+    """Return the special tokens; an id without a text in the file gets the text `<SPECIAL_n>`."""
     version = config.take_type("version", str)
     if version not in _VERSIONS:
         config.refuse(f"found {version!r}; expected one of {', '.join(_VERSIONS)}", "version")
     texts: list[str] = []
     if listed is None:
         if _VERSIONS.index(version) > _UNLISTED_UP_TO:
-            config.refuse(f"a file of version {version} lists its special tokens; this one does not", "version")
+            config.refuse(f"found {version}, which requires the field special_tokens; expected that field", "version")
         texts += _UNLISTED
     elif not isinstance(listed, list):
         raise VocabularyError(f"found {shown(listed)}; expected a list", path=config.path, place="special_tokens")
@@ -181,7 +181,7 @@ def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int
         for number, value in enumerate(listed):
             texts.append(_special_token(Fields(value, path=config.path, place=f"special_tokens[{number}]"), number))
     if len(texts) > count:
-        config.refuse(f"found {count}; expected at least the {len(texts)} listed ones", "default_num_special_tokens")
+        config.refuse(f"found {count}; expected at least {len(texts)}, the listed ones", "default_num_special_tokens")
     if count - len(texts) > _MOST_UNLISTED:
         config.refuse(
             f"found {count}, of which {len(texts)} have a text; expected at most {_MOST_UNLISTED} without one",
@@ -191,7 +191,7 @@ def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int
     special = {text: number for number, text in enumerate(texts)}
     if len(special) < len(texts):
         number = next(number for number, text in enumerate(texts) if special[text] != number)
-        problem = f"special token {texts[number]!r} stands twice; expected each token once"
+        problem = f"special token {texts[number]!r} is listed twice; expected each token once"
         raise VocabularyError(problem, path=config.path, place=f"special_tokens[{number}]")
     return special
 
@@ -201,19 +201,19 @@ def _special_token(row: Fields, number: int) -> str:
     row.take_type("is_control", bool)
     row.done()
     if rank != number:
-        row.refuse(f"found {rank}; expected {number}, as ranks count the special tokens", "rank")
+        row.refuse(f"found {rank}; expected {number}, because ranks number the special tokens", "rank")
     return text
 
 
 def _pattern(source: str, path: StrPath) -> Pattern:
-    # read by tiktoken, whose dialect is another one: only what is known to be the same there
+    # tiktoken's regex dialect differs, so only regexes that are known to mean the same in both are accepted
     try:
         pattern = get_pattern((source,))
     except PatternError as error:
         raise PatternError(f"{path}: config.pattern: {error}") from None
     if pattern.scheme is None:
         raise PatternError(
-            f"{path}: config.pattern: {source!r} is no pattern whose meaning in tiktoken's dialect is known; "
+            f"{path}: config.pattern: {source!r} is not a pattern with a known meaning in tiktoken's dialect; "
             "give pattern=, a name or a regex of the `regex` package"
         )
     return pattern
@@ -222,31 +222,31 @@ def _pattern(source: str, path: StrPath) -> Pattern:
 def _written_pattern(pattern: Pattern, path: StrPath) -> str:
     if len(pattern.steps) != 1 or pattern.drops_gaps or pattern.scheme is None:
         raise VocabularyError(
-            f"tekken.json cannot hold the pattern {str(pattern)!r}; expected a single regex that is one of the known "
-            "patterns. Write tokenizer.json",
+            f"tekken.json cannot hold the pattern {str(pattern)!r}; expected a single regex of a known pattern. "
+            "Write tokenizer.json",
             path=path,
         )
     return pattern.steps[0]
 
 
-def _check_places(spec: TokenizerSpec, ids: list[int], path: StrPath) -> None:
+def _check_order(spec: TokenizerSpec, ids: list[int], path: StrPath) -> None:
     count = len(spec.special_tokens)
     if spec.added_tokens:
-        problem = f"added token {min(spec.added_tokens)!r} has no place in tekken.json; write tokenizer.json"
+        problem = f"tekken.json cannot hold the added token {min(spec.added_tokens)!r}; write tokenizer.json"
         raise VocabularyError(problem, path=path)
     numbered = sorted(spec.special_tokens.items(), key=lambda item: item[1])
     for number, (text, token_id) in enumerate(numbered):
         if token_id != number:
             raise VocabularyError(
-                f"special token {text!r} has id {token_id}; expected {number}, as tekken.json numbers special tokens "
-                "from 0. Write tokenizer.json",
+                f"special token {text!r} has id {token_id}; expected {number}, because tekken.json numbers special "
+                "tokens from 0. Write tokenizer.json",
                 path=path,
             )
     for number, token_id in enumerate(ids, count):
         if token_id != number:
             raise VocabularyError(
-                f"token {spec.vocab[token_id]!r} has id {token_id}; expected {number}, as ordinary tokens follow the "
-                "special ones without a gap in tekken.json. Write tokenizer.json",
+                f"token {spec.vocab[token_id]!r} has id {token_id}; expected {number}, because ordinary tokens follow "
+                "special tokens without a gap in tekken.json. Write tokenizer.json",
                 path=path,
             )
 

@@ -1,8 +1,8 @@
-"""Rank files (`.tiktoken`): a line for each token, its bytes in base64, a blank, and its rank.
+"""Rank files (`.tiktoken`): each line has the bytes of a token in base64, a blank, and its rank.
 
-The rank is the id and the priority of merging; the files hold neither the pattern nor special tokens.
-Written by OpenAI's tiktoken, whose reader this follows: a pretoken that is a token is that token, ranks
-may have holes, blank lines are skipped, and `=` is the empty token (in Whisper's files).
+The rank is the id and the priority of merging; the files have neither the pattern nor special tokens.
+This module follows the reader of OpenAI's tiktoken: a pretoken that is a token becomes that token, ranks may have gaps,
+blank lines are skipped, and `=` is the empty token (in Whisper's files).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def load(
 ) -> TokenizerSpec:
     """Read a rank file.
 
-    What is not given is taken from the known vocabularies; one that is not known needs a pattern and has
-    no special tokens.
+    Known vocabularies have default values of the arguments; any other vocabulary needs a pattern and has no special
+    tokens by default.
 
-    Raises `VocabularyError` with the line on bad base64, a bad rank, and a rank or token that stands twice.
+    Raises `VocabularyError` with the line on bad base64, a bad rank, and a repeated rank or token.
     """
     special = check_special_tokens(special_tokens)
     data = read_file(path)
@@ -58,21 +58,21 @@ def load(
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return the rank file of the ordinary tokens of a spec.
 
-    The format has no place for the pattern and the special tokens: readers must be told.
+    The format cannot hold the pattern and the special tokens, so readers need them as arguments.
 
-    Raises `VocabularyError` when merging by rank would give other ids than the spec's merges.
+    Raises `VocabularyError` when merging by rank would give other ids than the merges of the spec.
     """
     return {path: rank_text({token_id: token for token, token_id in ranks_of(spec).items()})}
 
 
 def _read(data: bytes, path: StrPath) -> tuple[Mapping[int, bytes], bool]:
-    """Return the vocabulary of a rank file, and whether the file is its canonical text."""
+    """Return the vocabulary of a rank file, and whether the file has the canonical form of `rank_text`."""
     read = Vocab.of_rank_text(data)
     return (_parse(data, path), False) if read is None else read
 
 
 def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
-    """Read line by line what is out of the ordinary, and say what is wrong where it stands."""
+    """Read line by line a file that the compiled reader did not accept; errors name the line."""
     vocab: dict[int, bytes] = {}
     count = 0
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -84,7 +84,7 @@ def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
             if not rank.isdigit():
                 raise ValueError
             vocab[int(rank)] = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
-        except ValueError:  # bad base64 and a line that is no pair are among them
+        except ValueError:  # also raised by bad base64 and by a line that is not a pair
             raise _explained(line, path, number) from None
         count += 1
     if count != len(vocab) or count != len(set(vocab.values())):
@@ -119,7 +119,7 @@ def _repeated(data: bytes, path: StrPath) -> VocabularyError:
         token = b"" if encoded == b"=" else a2b_base64(encoded)
         for key, what in ((int(rank), "rank"), (token, "token")):
             if key in lines:
-                problem = f"{what} {key!r} already stands in line {lines[key]}; expected each {what} once"
+                problem = f"{what} {key!r} is already in line {lines[key]}; expected each {what} once"
                 return VocabularyError(problem, path=path, place=f"line {number}")
             lines[key] = number
     raise AssertionError("there is a repeated line")

@@ -1,7 +1,6 @@
-"""A `vocab.txt` of lines `token id`, with the `merges.txt` of GPT-2 beside it.
+"""A `vocab.txt` of lines `token id`, together with a `merges.txt` like GPT-2's.
 
-Tokens are written in the byte alphabet, special tokens as they are; ids may stand in any order and leave
-holes.
+Ordinary tokens are in the byte alphabet, special tokens in plain text; ids may be in any order and have gaps.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from ..files import StrPath
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .gpt2_files import find
-from .keys import check_ids, config_beside, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .keys import check_ids, config_file, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_text
 from .rows import FORMATS
 
@@ -29,12 +28,12 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a folder of `vocab.txt` and `merges.txt`, given by its path or by that of either file.
+    """Read `vocab.txt` and `merges.txt`; `path` is the folder or either file.
 
-    Special tokens and the pattern are found as for `vocab.json`.
+    Special tokens and the pattern are found as for `vocab.json` (`spec_of_files`).
 
-    Raises `VocabularyError` with file and line on a line that is no token and id, a repeated token or id,
-    a merge whose parts or result have no id, and a single byte without a token.
+    Raises `VocabularyError` with file and line on a line that is not a token and an id, a repeated token or id, a merge
+    whose parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
     return load_files(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
@@ -48,7 +47,7 @@ def load_files(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read the two files by their paths, whatever their names; the rest is as in `load`."""
+    """Read two files with any names; `load` documents the other arguments."""
     return spec_of_files(
         check_ids(_parse(vocab_path), path=vocab_path),
         read_merges(merges_path),
@@ -61,26 +60,28 @@ def load_files(
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-    """Return `vocab.txt` and `merges.txt` in a folder, special tokens as plain keys, and the pattern as `vocab.json`.
+    """Return `vocab.txt` and `merges.txt` in a folder, with special tokens as plain keys.
 
-    Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or a special token reads
-    like an ordinary one or holds a line break.
+    For GPT-2's pattern a `tokenizer_config.json` is added, unless the folder has one.
+
+    Raises `VocabularyError` when the spec needs the look-up of whole pretokens, and when a special token looks like an
+    ordinary one or has a line break.
     """
     merges = merges_text(spec, file_merges(spec, path=path))
     keys = keys_of(spec, path=path)
     broken = next((key for key in keys if "\n" in key or key.endswith("\r")), None)
     if broken is not None:
-        problem = f"special token {broken!r} holds a line break; expected one line for each token"
+        problem = f"special token {broken!r} has a line break; expected one line for each token"
         raise VocabularyError(problem, path=path)
     vocab = "".join(f"{key} {token_id}\n" for key, token_id in keys.items())
     vocab_name, merges_name = NAMES[0]
-    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_beside(spec, path)}
+    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_file(spec, path)}
 
 
 def _parse(path: StrPath) -> dict[str, int]:
     keys: dict[str, int] = {}
     for number, line in enumerate(read_text(path).split("\n"), 1):
-        # from the right: special tokens may hold blanks
+        # split at the last blank, because special tokens may have blanks
         key, blank, digits = line.rstrip("\r").rpartition(" ")
         if not line.strip("\r"):
             continue
@@ -89,6 +90,6 @@ def _parse(path: StrPath) -> dict[str, int]:
             problem = f"found {line[:60]!r}; expected a token, a blank and its id in decimal digits"
             raise VocabularyError(problem, path=path, place=place)
         if key in keys:
-            raise VocabularyError(f"token {key!r} stands twice; expected each token once", path=path, place=place)
+            raise VocabularyError(f"token {key!r} is listed twice; expected each token once", path=path, place=place)
         keys[key] = int(digits)
     return keys

@@ -1,8 +1,8 @@
-"""WordPiece: BERT's `vocab.txt`, a token a line, and the model of a `tokenizer.json`.
+"""WordPiece: BERT's `vocab.txt` with one token on each line, and the WordPiece model of a `tokenizer.json`.
 
-A `vocab.txt` says nothing of the rules.  `tokenizer_config.json` beside it is asked for `do_lower_case`,
-`strip_accents` and `tokenize_chinese_chars`; without it texts are lower-cased unless a token has an upper-case letter,
-which no lower-cased text would ever find.
+A `vocab.txt` does not contain the rules for texts.  The fields `do_lower_case`, `strip_accents` and
+`tokenize_chinese_chars` come from a `tokenizer_config.json` in the same folder.  Without this file texts are
+lower-cased unless a token has an upper-case letter, because no lower-cased text could match such a token.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .rows import FORMATS
 NAMES = FORMATS["wordpiece"].names
 _UNKNOWN = "[UNK]"
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-_BESIDE = "tokenizer_config.json"
+_CONFIG = "tokenizer_config.json"
 
 
 def load(
@@ -37,21 +37,21 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a `vocab.txt`; ids are numbers of lines, from 0.  `pattern` cuts in place of BERT's pre-tokeniser.
+    """Read a `vocab.txt`; the id of a token is its line number, from 0.  `pattern` replaces BERT's pre-tokenizer.
 
-    Raises `VocabularyError` with file and line on a token that stands twice, and when `[UNK]` is missing.
+    Raises `VocabularyError` with file and line on a repeated token, and when `[UNK]` is missing.
     """
-    given = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
-    keys = _read(given)
+    source = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
+    keys = _read(source)
     specials = check_special_tokens(special_tokens)
     if specials is None:
         specials = {text: keys[text] for text in _SPECIALS if text in keys}
     if _UNKNOWN not in keys:
-        raise VocabularyError(f"no line is {_UNKNOWN}; expected one for words without tokens", path=given)
-    rules = TextRules((_normalizer(given.with_name(_BESIDE), keys),), None, (BertPreTokenizer(),))
+        raise VocabularyError(f"no line is {_UNKNOWN}; expected one for words without tokens", path=source)
+    rules = TextRules((_normalizer(source.with_name(_CONFIG), keys),), None, (BertPreTokenizer(),))
     if pattern is not None:
         rules = TextRules(rules.normalizers)
-    with about(given):
+    with about(source):
         return make_spec(
             {token_id: key.encode() for key, token_id in keys.items()},
             None,
@@ -65,30 +65,36 @@ def load(
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-    """Return a `vocab.txt`, and into a folder with it the `tokenizer_config.json` that says BERT's rules.
+    """Return a `vocab.txt`; for a folder, also a `tokenizer_config.json` with the options of BERT's rules.
 
-    Raises `VocabularyError` when the spec is no WordPiece with BERT's rules, ids have a hole, or a token a line break.
+    Raises `VocabularyError` when the spec is not WordPiece with BERT's rules, when ids have a gap, and when a token has
+    a line break.
     """
     model = spec.model
     if not isinstance(model, WordPieceModel):
-        raise VocabularyError("vocab.txt holds WordPiece alone; write tokenizer.json", path=path)
+        raise VocabularyError("vocab.txt holds only WordPiece; write tokenizer.json", path=path)
     normalizers = spec.rules.normalizers
     bert = normalizers[0] if len(normalizers) == 1 else None
     plain = spec.rules == TextRules(normalizers, None, (BertPreTokenizer(),)) and not spec.token_options
     usual = (model.prefix, model.max_characters) == ("##", 100)
     if not isinstance(bert, BertNormalizer) or not plain or not usual:
-        raise VocabularyError("vocab.txt is read by BERT's rules, which this is not; write tokenizer.json", path=path)
+        raise VocabularyError(
+            "readers of vocab.txt use BERT's rules, but this tokenizer has others; write tokenizer.json", path=path
+        )
     keys = keys_of_text(spec)
     if keys.get(_UNKNOWN) != model.unknown:
-        raise VocabularyError(f"vocab.txt calls the unknown token {_UNKNOWN}, which this is not", path=path)
-    hole = next((number for number, token_id in enumerate(keys.values()) if token_id != number), None)
-    if hole is not None:
-        raise VocabularyError(f"no token has id {hole}; expected one on each line", path=path)
+        raise VocabularyError(
+            f"the unknown token of this tokenizer is not {_UNKNOWN}, as vocab.txt requires; write tokenizer.json",
+            path=path,
+        )
+    gap = next((number for number, token_id in enumerate(keys.values()) if token_id != number), None)
+    if gap is not None:
+        raise VocabularyError(f"no token has id {gap}; expected ids without a gap, one for each line", path=path)
     broken = next((key for key in keys if "\n" in key or key.endswith("\r")), None)
     if broken is not None:
-        raise VocabularyError(f"token {broken!r} holds a line break; expected one line for each token", path=path)
+        raise VocabularyError(f"token {broken!r} has a line break; expected one line for each token", path=path)
     data = "".join(f"{key}\n" for key in keys).encode()
-    return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _BESIDE: _config(bert)}
+    return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _CONFIG: _config(bert)}
 
 
 def _read(path: Path) -> dict[str, int]:
@@ -99,7 +105,7 @@ def _read(path: Path) -> dict[str, int]:
     for number, line in enumerate(lines):
         key = line.rstrip("\r")
         if keys.setdefault(key, number) != number:
-            problem = f"token {key!r} stands on line {keys[key] + 1} too; expected each token once"
+            problem = f"token {key!r} is also on line {keys[key] + 1}; expected each token once"
             raise VocabularyError(problem, path=path, place=f"line {number + 1}")
     return keys
 
@@ -158,8 +164,8 @@ def read_wordpiece(
 def write_wordpiece(spec: TokenizerSpec, model: WordPieceModel) -> dict[str, Any]:
     """Return the field `model` of a `tokenizer.json`.
 
-    Tokens that are no words are left to `added_tokens`, where HF's `tokenizers` gives them the next ids: in the
-    vocabulary they would be words too.
+    Special and added tokens that are not words are only in `added_tokens`, and HF's `tokenizers` gives them the next
+    ids.  In the vocabulary of the model they would also match words.
     """
     keys = keys_of_text(spec)
     words = {key: token_id for key, token_id in keys.items() if token_id in spec.vocab}
@@ -167,7 +173,7 @@ def write_wordpiece(spec: TokenizerSpec, model: WordPieceModel) -> dict[str, Any
     others = [token_id for token_id in added if token_id not in spec.vocab]
     first = max(len(words), 1 + max((token_id for token_id in added if token_id in spec.vocab), default=-1))
     if others != list(range(first, first + len(others))):
-        words = keys  # or they would get other ids
+        words = keys  # outside the vocabulary they would get other ids
     return {
         "type": "WordPiece",
         "unk_token": next(key for key, token_id in words.items() if token_id == model.unknown),

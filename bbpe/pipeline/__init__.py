@@ -1,1 +1,1 @@
-"""What happens to a text around the model: special and added tokens, normalizers, pre-tokenizers, alignment."""
+"""The steps around the model: special and added tokens, normalizers, pre-tokenizers and alignment."""

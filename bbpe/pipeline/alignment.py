@@ -1,7 +1,7 @@
-"""Which characters of a text the characters of the normalised text come from.
+"""Alignment: the source character in the original text for each character of the normalized text.
 
-As HF's `tokenizers` has it: what is put in comes from the character beside it, a composed character from the first of
-those that it is composed of, and what replaces several from the last of them.
+The rules are those of HF's `tokenizers`: an inserted character comes from the character next to it, a composed
+character from the first of its parts, and a replacement of several characters from the last of them.
 """
 
 from __future__ import annotations
@@ -22,23 +22,25 @@ from ..splitting.regexes import compiled
 from ..text import WHITE_SPACE
 from .normalizers import normalizer
 
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """A normalised text, and for each of its characters the character of the text that it comes from, int64[n]."""
+    """A normalized text, and the position in the original text that each of its characters comes from, int64[n]."""
 
     text: str
-    sources: Places
+    sources: Positions
 
-    def then(self, text: str, taken: Sequence[int] | Places) -> Aligned:
-        """Return what becomes of it, given the character here of each character there."""
+    def then(self, text: str, taken: Sequence[int] | Positions) -> Aligned:
+        """Return the result of another rule; `taken` has the position in this text of each character of `text`."""
         return Aligned(text, self.sources[np.asarray(taken, dtype=np.int64)])
 
 
 def align(rules: Sequence[Normalizer], text: str) -> Aligned:
-    r"""Apply normalizers in order; `VocabularyError` on one that changes the text and leaves no places, naming it.
+    r"""Apply normalizers in order.
+
+    Raises `VocabularyError` naming a normalizer that changed the text and cannot be aligned.
 
     >>> aligned = align([UnicodeForm("NFC"), Prepend(">")], "e\u0301x")
     >>> aligned.text, aligned.sources.tolist()
@@ -54,7 +56,8 @@ def align(rules: Sequence[Normalizer], text: str) -> Aligned:
     return done
 
 
-def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str) -> Sequence[int] | Places:
+def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str) -> Sequence[int] | Positions:
+    """Return the position in `text` of each character of `after`, the result of a rule."""
     match rule:
         case Prepend(prefix):
             return [0] * len(prefix) + list(range(len(text)))
@@ -72,7 +75,7 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
                 return taken
         case UnicodeForm(form):
             return _composed("NFKD" if "K" in form else "NFD", text, after)
-    raise VocabularyError(f"normalizer {rule} has changed the text, which leaves no places; encode without offsets")
+    raise VocabularyError(f"normalizer {rule} changed the text in a way that has no offsets; encode without offsets")
 
 
 def _replaced(pattern: str, length: int, text: str) -> list[int]:
@@ -85,17 +88,22 @@ def _replaced(pattern: str, length: int, text: str) -> list[int]:
     return [*taken, *range(done, len(text))]
 
 
-def _composed(decomposition: Form, text: str, after: str) -> Places:
-    """Both texts decompose into as many characters; each begins with the first of those that are its own."""
+def _composed(decomposition: Form, text: str, after: str) -> Positions:
+    """Return the position in `text` of each character of `after`, one of its Unicode normal forms.
+
+    Both texts decompose into the same number of characters, so their decompositions are aligned one to one.
+    """
     sources = _decomposed(decomposition, text)
     firsts = np.fromiter(accumulate((len(_parts(decomposition, char)) for char in after), initial=0), np.int64)
     if firsts[-1] != len(sources):
-        raise VocabularyError("a Unicode form has changed the text, which leaves no places; encode without offsets")
+        raise VocabularyError(
+            "a Unicode normal form changed the text in a way that has no offsets; encode without offsets"
+        )
     return sources[firsts[:-1]]
 
 
-def _decomposed(decomposition: Form, text: str) -> Places:
-    """Return where the characters of a decomposed text come from; marks are sorted, and what they add with them."""
+def _decomposed(decomposition: Form, text: str) -> Positions:
+    """Return the position in `text` of each character of its decomposition, with marks in canonical order."""
     adds: list[int] = []
     marks: list[tuple[int, int]] = []
     for char in text:
@@ -113,6 +121,6 @@ def _decomposed(decomposition: Form, text: str) -> Places:
 
 @cache
 def _parts(decomposition: Form, char: str) -> str:
-    """Return what a character decomposes into."""
+    """Return the decomposition of a character."""
     apply = normalizer((UnicodeForm(decomposition),))
     return char if apply is None else apply(char)

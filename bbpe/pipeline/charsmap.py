@@ -1,7 +1,8 @@
-"""SentencePiece's compiled table of normalisation: the longest key at each place of a text becomes its value.
+"""SentencePiece's compiled normalization table: the longest key at each position of a text becomes its value.
 
-Its bytes are a double-array trie (Aoe, 1989, "An Efficient Digital Search by Using a Double-Array Structure", in the
-layout of darts-clone) whose values are places in the text of the results behind it, each of which a zero byte ends.
+The bytes are the size of a double-array trie (4 bytes, little-endian), the trie (Aoe, 1989, "An Efficient Digital
+Search by Using a Double-Array Structure", in the layout of darts-clone), and the replacement texts.  The values of the
+trie are offsets into the replacement texts; a zero byte ends each text.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ import regex
 from ..core.charsmap import SentencePieceNormalizer
 from ..errors import VocabularyError
 
-# keys are a few characters; NFKC's table has 225,000 of them
+# keys have a few characters; NFKC's table has 225,000 keys
 _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES, _MOST_KEY_BYTES = 256, 2_000_000, 1 << 22, 1 << 26
 _GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
 
 
 def grapheme_function(data: bytes) -> Callable[[str], str]:
-    """Return the function that replaces as HF's `tokenizers` does.
+    """Return a function that applies a table as HF's `tokenizers` does.
 
-    What begins with a key and is one grapheme, of up to 5 bytes, becomes the value of its shortest key; of any other
-    each character that is a key becomes its value.  Raises `VocabularyError` on a table that is no such trie.
+    A grapheme cluster of up to 5 bytes that begins with a key becomes the value of its shortest key.  In any other
+    cluster each character that is a key becomes its value.  Raises `VocabularyError` on a broken table.
     """
     table = read_charsmap(data) if data else {}
     several = _class({key[1] for key in table if len(key) > 1})
@@ -42,7 +43,7 @@ def grapheme_function(data: bytes) -> Callable[[str], str]:
         return "".join(table.get(char, char) for char in grapheme)
 
     def apply(text: str) -> str:
-        if text.isascii() and "\r\n" not in text:  # each is a grapheme
+        if text.isascii() and "\r\n" not in text:  # each character is a grapheme cluster
             return ones.sub(lambda found: table.get(found[0], found[0]), text)
         if not (several.search(text) or ones.search(text)):
             return text
@@ -53,49 +54,49 @@ def grapheme_function(data: bytes) -> Callable[[str], str]:
 
 
 def _class(characters: Collection[str]) -> re.Pattern[str]:
-    """Return a regex of one of some characters, or of any beyond U+FFFF if some are.
+    """Return a regex that matches one of some characters, or all characters above U+FFFF if one is above it.
 
-    These, re would compare with one by one, wherever it looks: 30 times as slow.
+    `re` compares members above U+FFFF one by one at each position, which makes a search 30 times as slow.
     """
-    beyond = any(char > "\uffff" for char in characters)
+    has_astral = any(char > "\uffff" for char in characters)
     found = sorted(map(ord, characters))
-    left_out: list[tuple[int, int]] = []
+    gaps: list[tuple[int, int]] = []
     for before, after in pairwise([-1, *(point for point in found if point <= 0xFFFF), 0x10000]):
         if after - before > 1:
-            left_out.append((before + 1, after - 1))
-    source = "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in left_out)
-    return re.compile(f"[^{source}]" if beyond else f"[^{source}\U00010000-\U0010ffff]")
+            gaps.append((before + 1, after - 1))
+    source = "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in gaps)
+    return re.compile(f"[^{source}]" if has_astral else f"[^{source}\U00010000-\U0010ffff]")
 
 
 def check_charsmap(data: bytes) -> None:
-    """Raise `VocabularyError` on what `read_charsmap` does, in C: 5 ms where that takes 0.3 s."""
+    """Raise `VocabularyError` on a broken table; the check runs in C and takes 5 ms, `read_charsmap` 0.3 s."""
     _units_of(data)
     SentencePieceNormalizer(data, None, (), unmarks=False)
 
 
 def _units_of(data: bytes) -> npt.NDArray[np.uint32]:
-    """Return the units of the trie."""
+    """Return the units of the trie, uint32[n]."""
     if len(data) > _MOST_BYTES:
         problem = f"the table of the normalizer has {len(data)} bytes; expected at most {_MOST_BYTES}"
         raise VocabularyError(problem)
     size = int.from_bytes(data[:4], "little")
     if size % 4 or len(data) < 4 + size or not size:
-        raise VocabularyError("the table of the normalizer is cut off; expected its size, a trie and texts")
+        raise VocabularyError("the table of the normalizer is truncated; expected its size, a trie and texts")
     return np.frombuffer(data[4 : 4 + size], dtype="<u4")
 
 
 @lru_cache(maxsize=2)  # 0.3 s to read
 def read_charsmap(data: bytes) -> Mapping[str, str]:
-    """Return the keys and values of a table; `VocabularyError` when it is no such trie."""
+    """Return the keys and values of a table; `VocabularyError` when the table is broken."""
     units = _units_of(data)
     texts = data[4 + 4 * len(units) :]
     table: dict[str, str] = {}
-    values: dict[int, str] = {}  # by their places, which keys share
+    values: dict[int, str] = {}  # by offset; several keys can have the same offset
     try:
-        for key, place in _keys(units):
-            if place not in values:
-                values[place] = texts[place : texts.index(b"\0", place)].decode("utf-8")
-            table[key.decode("utf-8")] = values[place]
+        for key, offset in _keys(units):
+            if offset not in values:
+                values[offset] = texts[offset : texts.index(b"\0", offset)].decode("utf-8")
+            table[key.decode("utf-8")] = values[offset]
     except (IndexError, ValueError):
         problem = "the table of the normalizer is broken; expected a double-array trie of UTF-8 and the texts it names"
         raise VocabularyError(problem) from None
@@ -103,15 +104,19 @@ def read_charsmap(data: bytes) -> Mapping[str, str]:
 
 
 def _keys(units: npt.NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
-    """Yield the keys of a double array and their values, the shorter ones first; `ValueError` when they do not end."""
-    # a unit whose highest bit is set is a value; any other stands at its parent's base, exclusive-or its label
-    places = np.flatnonzero((units >> 31 == 0) & (units & 0xFF != 0))
-    bases = places ^ (units[places] & 0xFF)
+    """Yield the keys of a double array and their values, shorter keys first; `ValueError` when the trie has a cycle.
+
+    Layout of a unit: bit 31 marks a value in bits 0-30.  In other units bits 0-7 are the label, bit 8 says that a key
+    ends here, and bits 10-30 are the base offset, shifted left by 8 if bit 9 is set.
+    """
+    # a node is at index `base of its parent ^ label`
+    nodes = np.flatnonzero((units >> 31 == 0) & (units & 0xFF != 0))
+    bases = nodes ^ (units[nodes] & 0xFF)
     order = np.argsort(bases, kind="stable")
-    places, bases = places[order], bases[order]
-    after = np.arange(len(units)) ^ (units >> 10 << ((units & 0x200) >> 6))
-    keys, at, steps = np.zeros((1, 0), np.uint8), after[:1], 1
-    # all keys of one length at a time: a table of NFKC, 225,000 of them, is read in 0.28 s, one by one in 0.64
+    nodes, bases = nodes[order], bases[order]
+    child_bases = np.arange(len(units)) ^ (units >> 10 << ((units & 0x200) >> 6))
+    keys, at, steps = np.zeros((1, 0), np.uint8), child_bases[:1], 1
+    # all keys of one length at once: the 225,000 keys of NFKC's table take 0.28 s, one by one 0.64 s
     for _ in range(_LONGEST_KEY + 1):
         first = np.searchsorted(bases, at, "left")
         counts = np.searchsorted(bases, at, "right") - first
@@ -122,9 +127,9 @@ def _keys(units: npt.NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
         if not more:
             return
         parents = np.repeat(np.arange(len(at)), counts)
-        found = places[np.arange(len(parents)) + np.repeat(first + counts - np.cumsum(counts), counts)]
+        found = nodes[np.arange(len(parents)) + np.repeat(first + counts - np.cumsum(counts), counts)]
         keys = np.column_stack([keys[parents], (units[found] & 0xFF).astype(np.uint8)])
-        at = after[found]
+        at = child_bases[found]
         ends = units[found] >> 8 & 1 == 1
         data, length = keys[ends].tobytes(), keys.shape[1]
         rows = (data[start : start + length] for start in range(0, len(data), length))

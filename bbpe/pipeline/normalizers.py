@@ -1,4 +1,4 @@
-"""Normalizers at work: one text becomes another, as HF's `tokenizers` and SentencePiece make it."""
+"""Apply normalizers to texts, with the results of HF's `tokenizers` and SentencePiece."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from ..core.charsmap import SentencePieceNormalizer
 from ..spec.rules import (
-    BLANK,
+    SPACE_MARK,
     BertNormalizer,
     Charsmap,
     Lowercase,
@@ -40,9 +40,9 @@ Function: TypeAlias = Callable[[str], str]
 
 
 def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Function | None:
-    r"""Return the function that applies rules in order; `None` when it would change nothing.
+    r"""Return a function that applies rules in order; `None` when there are none.
 
-    `marks_blanks`: U+2581 is a blank at last, and so needs not be written first.
+    `marks_blanks`: the function finally replaces U+2581 by a blank, and so skips a last rule that writes U+2581.
 
     >>> normalizer([UnicodeForm("NFC"), Prepend(">")])("e\u0301")
     '>é'
@@ -50,9 +50,9 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
     chosen = list(rules)
     functions: list[Function] = []
     if marks_blanks:
-        if chosen and chosen[-1] == Replace(" ", False, BLANK):
+        if chosen and chosen[-1] == Replace(" ", False, SPACE_MARK):
             chosen.pop()
-        functions = [lambda text: text.replace(BLANK, " ")]
+        functions = [lambda text: text.replace(SPACE_MARK, " ")]
     functions = [*map(_function, chosen), *functions]
     if not functions:
         return None
@@ -65,9 +65,11 @@ _TWO_BLANKS = re.compile("  +")
 
 
 def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormalizer | None:
-    """Return what applies a SentencePiece model's rules, U+2581 a blank at last; `None` where the rules are others.
+    """Return a compiled normalizer for the rules of a SentencePiece model; `None` for other rules.
 
-    >>> normalizer = sentencepiece_normalizer([SqueezeBlanks(), Prepend(BLANK), Replace(" ", False, BLANK)])
+    The normalizer finally replaces U+2581 by a blank.
+
+    >>> normalizer = sentencepiece_normalizer([SqueezeBlanks(), Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)])
     >>> normalizer.apply_all(["a  b ", "", "c"])
     [b' a b', b'', b' c']
     """
@@ -76,8 +78,8 @@ def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormal
     assert isinstance(table, Charsmap)
     squeezes = left[:1] == [SqueezeBlanks()]
     left = left[1:] if squeezes else left
-    prepends = left[:1] == [Prepend(BLANK)]
-    if left[1 if prepends else 0 :] != [Replace(" ", False, BLANK)] or table.prefix not in ("", BLANK):
+    prepends = left[:1] == [Prepend(SPACE_MARK)]
+    if left[1 if prepends else 0 :] != [Replace(" ", False, SPACE_MARK)] or table.prefix not in ("", SPACE_MARK):
         return None
     return SentencePieceNormalizer(
         table.data, None, table.kept, unmarks=True, squeezes=squeezes, prepends=prepends, begins=bool(table.prefix)
@@ -88,7 +90,7 @@ def _charsmap(data: bytes, kept: Sequence[str], prefix: str) -> Function:
     normal = SentencePieceNormalizer(data, None, kept, unmarks=False)
 
     def apply(text: str) -> str:
-        # surrogates are bytes that are not UTF-8, which stay as they are
+        # surrogates stand for bytes that are not UTF-8; these bytes do not change
         return prefix + normal.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     return lambda text: apply(text) if text else text
@@ -113,7 +115,7 @@ def _function(rule: Normalizer) -> Function:
             found = compiled(pattern)
             return lambda text: found.replaced(text, content)
         case SqueezeBlanks():
-            return lambda text: _TWO_BLANKS.sub(" ", text).lstrip(" ").rstrip(" " + BLANK)
+            return lambda text: _TWO_BLANKS.sub(" ", text).lstrip(" ").rstrip(" " + SPACE_MARK)
         case BertNormalizer():
             return lambda text: _bert(rule, text)
         case Precompiled(data):
@@ -125,7 +127,7 @@ def _function(rule: Normalizer) -> Function:
 def _lowercase(text: str) -> str:
     if text.isascii():
         return text.lower()
-    # one by one: str.lower makes a sigma at the end of a word another letter
+    # str.lower depends on context only for a sigma at the end of a word
     lowered = text.translate(LOWER_NEWER_THAN_14)
     return lowered.lower() if "Σ" not in lowered else "σ".join(part.lower() for part in lowered.split("Σ"))
 
@@ -152,10 +154,10 @@ def _strip(left: bool, right: bool) -> Function:
     return strip
 
 
-# -- BERT's ------------------------------------------------------------------------------------------------
+# -- BERT --------------------------------------------------------------------------------------------------
 
-# what is white space and no control character
-_BLANK = re.compile("[\\t\\n\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]")
+# white space except control characters
+_WHITE_SPACE = re.compile("[\\t\\n\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]")
 _IDEOGRAPH = re.compile(
     "([\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\U00020000-\\U0002a6df\\U0002a700-\\U0002b81f"
     "\\U0002b920-\\U0002ceaf\\U0002f800-\\U0002fa1f])"
@@ -165,7 +167,7 @@ _IDEOGRAPH = re.compile(
 def _bert(rule: BertNormalizer, text: str) -> str:
     if rule.clean_text:
         text = "".join(char for char in text if not is_dropped(char))
-        text = _BLANK.sub(" ", text)
+        text = _WHITE_SPACE.sub(" ", text)
     if rule.cjk_apart:
         text = _IDEOGRAPH.sub(r" \1 ", text)
     if rule.strip_accents:
@@ -175,7 +177,7 @@ def _bert(rule: BertNormalizer, text: str) -> str:
 
 @cache
 def is_dropped(char: str) -> bool:
-    """Whether cleaning drops a character: a control or format character, U+0000 or U+FFFD."""
+    """Return whether cleaning drops a character: a control, format or private-use character, or U+FFFD."""
     if char in "\t\n\r" or _is_in(FORMAT_NEWER, char):
         return False
     return char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Co")
@@ -183,7 +185,7 @@ def is_dropped(char: str) -> bool:
 
 @cache
 def is_nonspacing(char: str) -> bool:
-    """Whether stripping accents drops a character.
+    """Return whether stripping accents drops a character.
 
     >>> is_nonspacing("\N{COMBINING ACUTE ACCENT}"), is_nonspacing("a")
     (True, False)

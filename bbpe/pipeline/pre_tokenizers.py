@@ -1,6 +1,6 @@
-"""Pre-tokenizers at work: pieces of text become pretokens, as HF's `tokenizers` cuts them.
+"""Apply pre-tokenizers: split pieces of text into pretokens as HF's `tokenizers` does.
 
-For chains of rules that are no `Pattern`; those are split faster.
+This module is for chains of rules that cannot be expressed as a `Pattern`, which is faster.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import regex
 
 from ..spec.rules import (
-    BLANK,
+    SPACE_MARK,
     Behavior,
     BertPreTokenizer,
     ByteLevel,
@@ -38,14 +38,14 @@ _GPT2 = PATTERNS["gpt2"].steps[0]
 
 
 def prefixed(prefix: Prefix | None, text: str, is_first: bool) -> str:
-    """Return a piece of text with the prefix that a rule gives it; `is_first`: the text begins with it."""
+    """Return a piece of text with the prefix of a rule; `is_first`: the piece is at the beginning of the text."""
     if prefix is None or not text or (prefix.first and not is_first):
         return text
     return text if text.startswith(prefix.text) else prefix.text + text
 
 
 def pretokens(rules: Sequence[PreTokenizer], text: str, *, is_first: bool = True) -> list[bytes]:
-    """Return the pretokens of a piece of text; `is_first`: the whole text begins with it.
+    """Return the pretokens of a piece of text; `is_first`: the piece is at the beginning of the text.
 
     >>> pretokens([WhitespaceSplit(), Punctuation("Isolated")], "a, b")
     [b'a', b',', b'b']
@@ -59,11 +59,11 @@ def pretokens(rules: Sequence[PreTokenizer], text: str, *, is_first: bool = True
 
 
 def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> Iterator[tuple[str, bool]]:
-    """Yield what a rule makes of a piece, and whether each part is where the text begins."""
+    """Yield the parts into which a rule splits a piece, each with whether it is at the beginning of the text."""
     if isinstance(rule, Metaspace):
-        text = text.replace(" ", BLANK)
+        text = text.replace(" ", SPACE_MARK)
         if rule.prepend_scheme != "never":
-            text = prefixed(Prefix(BLANK, first=rule.prepend_scheme == "first"), text, is_first)
+            text = prefixed(Prefix(SPACE_MARK, first=rule.prepend_scheme == "first"), text, is_first)
     elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
         text = prefixed(Prefix(" "), text, is_first)
     parts = _parts(rule, text, limit)
@@ -93,18 +93,18 @@ def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
         case CharDelimiterSplit(delimiter):
             chosen = Split(regex.escape(delimiter), "Removed")
         case Metaspace():
-            chosen = Split(BLANK, "MergedWithNext") if rule.split else None
+            chosen = Split(SPACE_MARK, "MergedWithNext") if rule.split else None
         case ByteLevel():
             chosen = Split(_GPT2, "Isolated") if rule.use_regex else None
     return [text] if chosen is None else split_text(chosen, text, limit)
 
 
-# what str.split takes for white space and patterns do not
+# str.split splits at these, but \s does not match them
 _SEPARATORS = re.compile("[\x1c-\x1f]")
 
 
 def split_at_blanks(text: str) -> list[str]:
-    """Return the words that the pattern "whitespace" finds.
+    """Return the pretokens of the pattern "whitespace".
 
     >>> split_at_blanks(" a  b ")
     ['a', 'b']
@@ -113,7 +113,7 @@ def split_at_blanks(text: str) -> list[str]:
 
 
 def split_text(rule: Split, text: str, limit: TimeLimit | None = None) -> list[str]:
-    """Return what a split makes of a text; `limit`: that of the whole text, of which this is a part.
+    """Split a text by a rule; `limit` is the time limit of the whole text if this text is a part of one.
 
     >>> split_text(Split(",", "MergedWithPrevious"), "a,b,,c")
     ['a,', 'b,', ',', 'c']
@@ -123,7 +123,7 @@ def split_text(rule: Split, text: str, limit: TimeLimit | None = None) -> list[s
 
 
 def _matches(rule: Split, text: str, limit: TimeLimit | None) -> list[tuple[str, bool]]:
-    """Cut a text into matches and what lies between, and say which is cut at."""
+    """Split a text into matches and the text between, each with whether it is a separator for the rule."""
     parts: list[tuple[str, bool]] = []
     done = 0
     for first, last in compiled(rule.regex).spans(text, limit):
@@ -158,7 +158,7 @@ def _contiguous(parts: list[tuple[str, bool]]) -> list[str]:
 
 
 def _merged(parts: Iterable[tuple[str, bool]], join: Callable[[str, str], str]) -> list[str]:
-    """Join each match to the part before it in the given order, unless that is a match too."""
+    """Join each match to the part before it in the order of `parts`, unless that part is a match too."""
     joined: list[str] = []
     after_cut = False
     for part, is_cut in parts:

@@ -14,7 +14,7 @@ import regex
 
 from ..core.matcher import Policy, TokenMatcher
 from ..errors import SpecialTokenError
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from ..spec.rules import TokenOptions
 from ..text import WHITE_SPACE
 
@@ -166,23 +166,23 @@ class SpecialTokens:
         self.texts = (*special, *added)
         self._policies: dict[tuple[str | frozenset[str], str | frozenset[str]], Matcher | None] = {}
 
-    @FirstUse
+    @lazy_property
     def _matcher(self) -> TokenMatcher:
         return TokenMatcher({**self._added, **self._special})
 
-    @FirstUse
+    @lazy_property
     def _numbers(self) -> dict[bytes, int]:
         return {token: number for number, token in enumerate(self._matcher.tokens)}
 
-    @FirstUse
+    @lazy_property
     def _ids(self) -> list[int]:
         return [{**self._added, **self._special}[token] for token in self._matcher.tokens]
 
-    @FirstUse
+    @lazy_property
     def _plain(self) -> Matcher | None:
         return self._made(self._added, ()) if self._added else None
 
-    @FirstUse
+    @lazy_property
     def _all(self) -> Matcher | None:
         return self._made({**self._added, **self._special}, ()) if self._special else self._plain
 

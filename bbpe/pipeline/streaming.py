@@ -1,8 +1,8 @@
-"""Text that arrives in chunks, cut where nothing that follows can change the cut.
+"""Split text that arrives in chunks, at borders that later text cannot change.
 
-More text can change only the last few pretokens of what there is (`Pattern.open_tail`), a special token
-that has begun, and a character that is not complete; these wait for the next chunk.  What is pending is
-looked at again only when it has doubled, so that a long pretoken in tiny chunks costs linear time.
+More text can change only the last few pretokens (`Pattern.open_tail`), a partial special token at the end, and an
+incomplete character at the end; these wait for the next chunk.  Pending text is split again only after it has doubled
+in length, so a long pretoken in tiny chunks takes linear time.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy.typing as npt
 from ..text import Text, text_bytes
 from .special_tokens import NOTHING, Matcher
 
-#: Cuts a text: its bytes as they are to be encoded and the ends of its pretokens in them, int64[n], and
-#: the ends of the same pretokens in the text, int64[n].
+#: Splits a text; returns the bytes to encode, the ends of the pretokens in these bytes, int64[n], and the ends of
+#: the pretokens in the text, int64[n].
 Cut: TypeAlias = Callable[[bytes], tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 #: Text and the ends of its pretokens, or the id of a special token.
 Piece: TypeAlias = tuple[bytes, npt.NDArray[np.int64]] | int
 
 
 def chunk_bytes(chunks: Iterable[Text]) -> Iterator[bytes | memoryview]:
-    """Yield chunks as UTF-8; a surrogate pair that two strings share is joined."""
+    """Yield chunks as UTF-8; a surrogate pair split over two strings is joined."""
     high = ""
     for chunk in chunks:
         if not isinstance(chunk, str):
@@ -41,9 +41,9 @@ def chunk_bytes(chunks: Iterable[Text]) -> Iterator[bytes | memoryview]:
 
 
 def pieces(chunks: Iterable[Text], cut: Cut, open_tail: int | None, matcher: Matcher | None) -> Iterator[Piece]:
-    """Yield the pretokens and special tokens of the joined chunks as soon as they are settled.
+    """Yield the pretokens and special tokens of the joined chunks as soon as they are final.
 
-    Raises `SpecialTokenError` when the text holds a token that the matcher refuses.
+    Raises `SpecialTokenError` when the text has a token that the matcher refuses.
     """
     matcher = matcher or NOTHING
     pending, enough = bytearray(), 0
@@ -58,7 +58,7 @@ def pieces(chunks: Iterable[Text], cut: Cut, open_tail: int | None, matcher: Mat
 
 
 def _checked(chunks: Iterable[bytes | memoryview], matcher: Matcher) -> Iterator[bytes | memoryview]:
-    """Yield chunks once no refused token ends in them, wherever in the joined text it begins."""
+    """Yield chunks after a check that no refused token ends in them, even one that begins in an earlier chunk."""
     before, done = b"", 0
     for chunk in chunks:
         window = before + chunk
@@ -69,19 +69,19 @@ def _checked(chunks: Iterable[bytes | memoryview], matcher: Matcher) -> Iterator
 
 
 def _take(pending: bytearray, cut: Cut, open_tail: int | None, matcher: Matcher) -> Iterator[Piece]:
-    """Remove what is settled from the front of `pending`, and yield it."""
-    # a token that begins later may be cut off, or be the beginning of a longer one
-    settled = len(pending) - max(matcher.longest - 1, 0)
+    """Remove final pieces from the front of `pending`, and yield them."""
+    # a token that begins after this may be incomplete, or a prefix of a longer token
+    final = len(pending) - max(matcher.longest - 1, 0)
     done = 0
     for start, end, token_id in matcher.matches(pending):
-        if start >= settled:
+        if start >= final:
             break
         if start > done:
             yield cut(bytes(pending[done:start]))[:2]
         yield token_id
         done = end
-    if open_tail is not None and done < settled:
-        text = bytes(pending[done:settled])
+    if open_tail is not None and done < final:
+        text = bytes(pending[done:final])
         data, ends, text_ends = cut(text[: complete_characters(text)])
         keep = len(ends) - open_tail
         if keep > 0:
@@ -91,7 +91,7 @@ def _take(pending: bytearray, cut: Cut, open_tail: int | None, matcher: Matcher)
 
 
 def complete_characters(text: bytes) -> int:
-    """Return the length of a text without the character that its end cuts off, if it does."""
+    """Return the length of a text without an incomplete character at its end."""
     for back in range(1, min(4, len(text) + 1)):
         byte = text[-back]
         if byte & 0xC0 != 0x80:

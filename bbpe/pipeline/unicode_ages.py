@@ -1,8 +1,8 @@
-"""Where the Unicode data of HF's `tokenizers` differs from that of Python, by characters.
+"""The characters for which the Unicode data of HF's `tokenizers` differs from Python's.
 
-`tokenizers` 0.23 normalises by Unicode 9.0, finds punctuation by an older table still, and lower-cases by Unicode 17;
-Python brings the version of its release, 14.0 with 3.11.  The characters listed are all those up to Unicode 17 that
-the two treat unlike; tests/pipeline/test_normalizing.py compares every code point where `tokenizers` is installed.
+`tokenizers` 0.23 normalizes by Unicode 9.0, finds punctuation by an even older table, and lower-cases by Unicode 17.
+Python has the Unicode version of its release: 14.0 for 3.11.  The tables list all characters up to Unicode 17 that the
+two treat differently; tests/pipeline/test_normalizing.py compares every code point where `tokenizers` is installed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def _moved(text: str) -> dict[int, int]:
 
 
 def character_class(ranges: tuple[tuple[int, int], ...]) -> str:
-    """Return ranges of code points as a class of a regex."""
+    """Return ranges of code points as a regex character class."""
     return "[" + "".join(f"\\U{first:08X}-\\U{last:08X}" for first, last in ranges) + "]"
 
 
-#: Newer than Unicode 9.0, and changed, moved or joined by a normal form: to 9.0 they are characters like any other.
+#: Characters newer than Unicode 9.0 that a normal form changes, reorders or joins; Unicode 9.0 leaves them alone.
 NEWER_THAN_9 = _ranges(
     """
     7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1ADD 1AE0-1AEB 1DF6-1DFA 32FF A7F1-A7F4 A82C AB69 105C9
@@ -39,7 +39,7 @@ NEWER_THAN_9 = _ranges(
     """
 )
 
-#: Marks newer than Unicode 9.0, and two that were marks then.
+#: Marks newer than Unicode 9.0, and two characters that were marks only in 9.0.
 MARKS_NEWER_THAN_9 = _ranges(
     """
     7FD 897-89F 8CA-8D3 9FE AFA-AFF B55 C04 C3C CF3 D00 D3B-D3C D81 EBA ECE 1715 180F 1ABF-1ADD 1AE0-1AEB 1CF7
@@ -54,7 +54,7 @@ MARKS_NEWER_THAN_9 = _ranges(
 )
 MARKS_ONLY_IN_9 = _ranges("1CF2-1CF3")
 
-#: Punctuation that HF's table does not have, and what only it has.
+#: Punctuation missing from HF's table, and characters that are punctuation only in HF's table.
 PUNCTUATION_NEWER = _ranges(
     """
     61D 9FD A76 C77 C84 1B4E-1B4F 1B7D-1B7F 2E43-2E4F 2E52-2E5D 2E60-2E63 10D6E 10EAD 10ED0 10F55-10F59
@@ -73,7 +73,7 @@ LOWER_NEWER_THAN_14 = _moved(
     """
 )
 
-#: Nonspacing marks that BERT's normaliser in HF's `tokenizers` does not know as such, and what only it does.
+#: Nonspacing marks that HF's BERT normalizer does not drop, and characters that only it drops as nonspacing marks.
 NONSPACING_NEWER = _ranges(
     """
     7FD 897-89F 8CA-8E1 9FE AFA-AFF B55 C04 C3C D00 D3B-D3C D81 EBA ECE 180F 1885-1886 1ABF-1ADD 1AE0-1AEB
@@ -90,5 +90,5 @@ NONSPACING_NEWER = _ranges(
 )
 NONSPACING_OLDER = _ranges("1734 1171E")
 
-#: Format characters that it does not drop.
+#: Format characters that HF's BERT normalizer does not drop.
 FORMAT_NEWER = _ranges("890-891 8E2 110CD 13430-1343F")

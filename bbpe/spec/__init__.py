@@ -1,1 +1,1 @@
-"""What a tokenizer is, as data."""
+"""The definition of a tokenizer as plain data."""

@@ -1,10 +1,11 @@
-"""Vocabularies whose symbols are characters (SentencePiece's, HF's `byte_fallback`), as models of bytes.
+"""Vocabularies whose symbols are characters (SentencePiece's, HF's `byte_fallback`), translated to models of bytes.
 
-There a text is first cut into characters; one that is a token is a symbol, any other becomes the tokens of its bytes,
-which merge with nothing.  The engine's symbols are bytes, so its model first builds the characters that are tokens,
-byte by byte, by merges that come before all others.  In UTF-8 no such merge can cross from one character into the
-next, so all characters stand before the first real merge, and ids are the same.  What was begun of a character that is
-no token is written as the tokens of its bytes.  Words whose characters are marked by their place are in `word_symbols`.
+A vocabulary of characters splits a text into characters.  A character that is a token is a symbol; any other becomes
+the tokens of its bytes, which never merge.  The symbols of the engine are bytes, so the translated model first builds
+the characters that are tokens, byte by byte, by merges that precede all others.  In UTF-8 no such merge can cross from
+one character into the next, so every character is complete before the first real merge, and ids are the same.  A
+partly built character that is not a token is written as the tokens of its bytes.  The module `word_symbols` translates
+words whose characters are marked by their position.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .rules import Characters
 
 
 class ByteModel:
-    """A model of bytes in the making: 256 bytes, then what merges make, and what ids each is written as."""
+    """A builder for a model of bytes: 256 bytes, then merged tokens, each with the ids that it is written as."""
 
     def __init__(self, outputs: Iterable[tuple[int, ...]]) -> None:
         self.tokens = [bytes((byte,)) for byte in range(256)]
@@ -33,17 +34,17 @@ class ByteModel:
         return len(self.tokens) - 1
 
     def joined(self, left: int, right: int, output: tuple[int, ...]) -> int:
-        """Add the token that two others make."""
+        """Add the concatenation of two tokens, and return its id in the model."""
         return self.add(self.tokens[left] + self.tokens[right], output)
 
     def merge(self, left: int, right: int, output: tuple[int, ...]) -> int:
-        """Add it, and the merge that makes it."""
+        """Add the concatenation of two tokens and the merge that makes it, and return its id in the model."""
         made = self.joined(left, right, output)
         self.merges.append((left, right, made))
         return made
 
     def character(self, char: bytes, output: tuple[int, ...]) -> int:
-        """Add a character, and what it is built of."""
+        """Add a character and the merges that build it, and return its id in the model."""
         if len(char) == 1:
             self.outputs[char[0]] = output
             return char[0]
@@ -58,7 +59,7 @@ class ByteModel:
     def model(
         self, merges: Iterable[tuple[int, int, int]] = (), *, whole_pretokens: bool = False, fixed_merges: int
     ) -> BPE:
-        """Return the model, with more merges behind its own."""
+        """Return the model, with more merges after its own."""
         return BPE(
             dict(enumerate(self.tokens)),
             [*self.merges, *merges],
@@ -69,9 +70,9 @@ class ByteModel:
 
 
 class CharacterModel:
-    """The model of bytes for tokens and merges of characters, and what its ids are written as.
+    """The model of bytes for tokens and merges of characters, and the ids that its ids are written as.
 
-    `order`: the ids of the tokens of several characters that merge, in any order that names each once.
+    `order`: the ids of the tokens of several characters that merging makes, in any order, each once.
     """
 
     def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Iterable[int]) -> None:
@@ -84,24 +85,24 @@ class CharacterModel:
             self._internal[token_id] = self._bytes.add(vocab[token_id], (token_id,))
 
     def by_list(self, merges: Iterable[tuple[int, int, int]], *, whole_pretokens: bool = False) -> BPE:
-        """Return a model in which listed pairs merge, in order."""
-        place = self._internal
-        listed = [(place[left], place[right], place[made]) for left, right, made in merges]
+        """Return a model that applies listed merges in order."""
+        inner = self._internal
+        listed = [(inner[left], inner[right], inner[made]) for left, right, made in merges]
         return self._bytes.model(listed, whole_pretokens=whole_pretokens, fixed_merges=len(self._bytes.merges))
 
     def merges_by_rank(self) -> list[tuple[int, int, int]]:
-        """Return the merges that happen when any two neighbours merge whose concatenation is a token.
+        """Return the merges that can apply when any two neighbours merge whose concatenation is a token.
 
-        The first of `order` merges first; there is one merge for each token that merging makes.
+        The first token of `order` merges first; the result has one merge for each token that merging can make.
         """
         return self._outer(BPE(dict(enumerate(self._bytes.tokens)), None).live_merges()[0])
 
     def live_merges(self, merges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-        """Return those of listed merges that happen, in order."""
+        """Return the listed merges that can apply, in order."""
         return self._outer(self.by_list(merges).live_merges()[0])
 
     def _outer(self, live: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-        """Return merges of the model as merges of tokens, without those that build characters."""
+        """Translate merges of the model to merges of tokens, leaving out the merges that build characters."""
         outer = {inner: token_id for token_id, inner in self._internal.items()}
         building = {made for _, _, made in self._bytes.merges}
         return [
@@ -119,10 +120,10 @@ def _of_byte(byte: int, singles: Mapping[bytes, int], characters: Characters) ->
 
 
 def joined_pairs(tokens: Collection[bytes]) -> bytes:
-    """Return the pairs of neighbouring bytes that tokens hold, as `Scheme.joins`.
+    """Return the pairs of adjacent bytes that occur in tokens, as `Scheme.joins`.
 
-    Merging crosses the border between two bytes only into a token that holds both.  So where no token does, a text may
-    be cut, and the ids are those of the text in one piece.  A border within a character is never one to cut at.
+    A merge can join two adjacent bytes only in a token that has both of them in a row.  So splitting a text at a pair
+    that no token has does not change its ids.  Borders within a character are excluded from splitting.
     """
     bits = np.zeros(1 << 16, dtype=np.bool_)
     bits.reshape(256, 256)[:, 0x80:0xC0] = True
@@ -134,13 +135,13 @@ def joined_pairs(tokens: Collection[bytes]) -> bytes:
 
 
 def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> list[int]:
-    """Return ids in the order in which SentencePiece merges their tokens: `(score, id, token)`, the highest first.
+    """Return the ids of `(score, id, token)` in the order in which SentencePiece merges: the highest score first.
 
-    Of equal scores it takes the leftmost pair, whichever token that makes.  A list of merges cannot say this, but for
-    runs of one character it can, the longer ones first: in both ways the leftmost run grows by what stands behind it,
-    and once it has grown what stands before it is tried first, as that makes the longest.
+    SentencePiece merges the leftmost of several pairs with equal scores, whichever token that makes.  A list of merges
+    cannot express this order, except for runs of one character with the longer runs first.  With both rules the
+    leftmost run grows to the right, and then joins a run on its left first, because that makes the longest token.
 
-    Raises `ValueError` naming two other tokens of equal score.
+    Raises `ValueError` naming two tokens of equal score that are not runs of one character.
     """
     groups: dict[float, list[tuple[bytes, int]]] = {}
     for score, token_id, token in scores:
@@ -156,7 +157,7 @@ def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> list[int]:
 
 
 def is_single(token: bytes) -> bool:
-    """Whether a token is one character."""
+    """Return whether a token is one character."""
     try:
         return len(token.decode("utf-8")) == 1
     except UnicodeDecodeError:

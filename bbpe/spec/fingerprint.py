@@ -1,4 +1,4 @@
-"""One digest over everything in a spec that can change an id or a text."""
+"""A digest of everything in a spec that can change an id or a text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def fingerprint(spec: TokenizerSpec) -> str:
-    """Return the SHA-256 of what a tokenizer does, as 64 hex digits.
+    """Return a SHA-256 of everything that affects the ids and texts of a tokenizer, as 64 hex digits.
 
-    It covers ids and bytes of all tokens, the merges that happen, the look-up of whole pretokens, options of tokens,
-    normalizers, splits, model, template and decoding.  The name, the file format and files that are carried along do
-    not count, and neither do merges that never happen, so a list of merges and the ranks that give the same ids are
-    equal.  Dropout skips merges, so with it such a merge may happen, and equal tokenizers may draw other ids.
+    The digest covers the ids and bytes of all tokens, the merges that can apply, the look-up of whole pretokens, the
+    options of tokens, normalizers, pre-tokenizers, model, template and decoding.  It does not cover the name, the file
+    format, attached files and merges that can never apply.  So a list of merges and ranks that give the same ids have
+    equal digests.  Dropout can make such a merge apply, so tokenizers with equal digests may draw different ids.
 
     >>> from bbpe.splitting.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc"}
@@ -51,12 +51,12 @@ def fingerprint(spec: TokenizerSpec) -> str:
 
 
 def are_equal(one: TokenizerSpec, other: TokenizerSpec) -> bool:
-    """Say whether two specs give the same ids and texts, and name the same special tokens in the same order."""
+    """Return whether two specs give the same ids and texts and have the same special tokens."""
     return one.special_tokens == other.special_tokens and fingerprint(one) == fingerprint(other)
 
 
 def _template(spec: TokenizerSpec) -> Template | None:
-    """Return the template; one that adds nothing to a text and knows no pairs is none."""
+    """Return the template, `None` if it adds nothing to a text and has no form for pairs."""
     return None if spec.template == Template((("A", 0),)) else spec.template
 
 
@@ -78,7 +78,7 @@ def _add_merges(digest: _Hash, spec: TokenizerSpec) -> None:
 
 
 def _live_merges(spec: TokenizerSpec) -> tuple[Iterable[tuple[int, int, int]], bool]:
-    """Return the merges that happen, in order, and whether there are tokens that none makes."""
+    """Return the merges that can apply, in order, and whether there are tokens that no merge makes."""
     if spec.characters is None:
         merges, unmade = BPE(spec.vocab, spec.merges).live_merges()
         return merges, bool(unmade)

@@ -1,4 +1,4 @@
-"""Models other than BPE, as plain data: what a vocabulary needs beside its tokens to encode a pretoken."""
+"""The options of models other than BPE: the data that encodes a pretoken together with the vocabulary."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class WordPieceModel:
-    """Greedy longest match: the longest token that a word begins with, then what continues it.
+    """Greedy longest match from left to right: each step takes the longest token that the rest of a word begins with.
 
-    Tokens with `prefix` continue a word, all others begin one.  A word that cannot be matched to its end, or has more
-    than `max_characters` characters, is the one id `unknown`.  Decoding puts a blank before each token that begins a
-    word, and with `cleanup` takes away those before some punctuation and contractions, as HF's `tokenizers` does.
+    Tokens with `prefix` continue a word; all others begin one.  A word that cannot be matched to its end, or that has
+    more than `max_characters` characters, becomes the single id `unknown`.  Decoding puts a blank before each token
+    that begins a word; with `cleanup` it removes the blanks before some punctuation and contractions, as HF's
+    `tokenizers` does.
     """
 
     unknown: int
@@ -21,20 +22,21 @@ class WordPieceModel:
     cleanup: bool = True
 
     def identity(self) -> bytes:
-        """Return what ids depend on, for the fingerprint."""
+        """Return everything that ids depend on, for the fingerprint."""
         # fingerprints of saved models do not change with the name of the class
         return f"WordPiece{repr(self).removeprefix(type(self).__name__)}".encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True)
 class UnigramModel:
-    """The tokens that make up a pretoken with the highest sum of scores; what is no token is as in `Characters`.
+    """The segmentation of a pretoken into tokens with the highest sum of scores, found by the Viterbi algorithm.
 
-    `scores`: by id, for each id of the vocabulary; those of ids that are no token of text do not matter.  A character
-    without a token scores 10 less than the lowest of all.  `is_float`: sums are those of SentencePiece, rounded to
-    float32 from the beginning of a text, and the tokens of bytes are no text; else they are those of HF's `tokenizers`,
-    doubles, and the tokens of bytes are found as they are written.  `user_defined`: ids of tokens that score by their
-    length, as SentencePiece has it.
+    `Characters` describes the ids of characters without a token; each scores 10 less than the lowest token.
+
+    `scores` is indexed by id; the scores of ids that are not ordinary tokens have no effect.  With `is_float`, sums are
+    rounded to float32 from the beginning of a text and the text of a byte token ("<0x0A>") is not found in texts, as in
+    SentencePiece.  Otherwise sums are doubles and the text of a byte token is found, as in HF's `tokenizers`.
+    `user_defined` has the ids of tokens that score by their length, as in SentencePiece.
     """
 
     scores: tuple[float, ...]
@@ -42,7 +44,7 @@ class UnigramModel:
     user_defined: tuple[int, ...] = ()
 
     def identity(self) -> bytes:
-        """Return what ids depend on, for the fingerprint."""
+        """Return everything that ids depend on, for the fingerprint."""
         scores = list(self.scores)
         for token_id in self.user_defined:
             scores[token_id] = 0.0

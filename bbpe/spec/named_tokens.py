@@ -1,4 +1,4 @@
-"""The tokens that a model's files name by their use: padding, beginning and end of a text, unknown."""
+"""The tokens that the files of a model name by their use: padding, beginning and end of a text, unknown."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..errors import VocabularyError
 from .models import WordPieceModel
 from .spec import TokenizerSpec
 
-#: The uses, as HF's `transformers` names them.
+#: The uses, with the names of HF's `transformers`.
 USES = ("pad", "bos", "eos", "unk", "cls", "sep", "mask")
-# the first file that names a token counts
+# the first file that names a token for a use takes precedence
 _FILES = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
-    """Return the texts of tokens by their uses; a use that no file names is not there.
+    """Return the texts of tokens by their uses, without the uses that no file names.
 
-    Raises `VocabularyError` naming the file and the field that is no token's text.
+    Raises `VocabularyError` naming the file and the field that does not have a text.
     """
     found: dict[str, str] = {}
     for name in _FILES:
@@ -44,5 +44,5 @@ def _object(data: bytes | None) -> dict[str, Any]:
     try:
         value = json.loads(data) if data else {}
     except (ValueError, RecursionError):
-        return {}  # the file is only carried along
+        return {}  # such a file has no effect; it is only saved again
     return value if isinstance(value, dict) else {}

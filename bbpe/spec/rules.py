@@ -1,6 +1,6 @@
-"""What happens to a text before it is split and merged, and around its ids: plain data, a class for each rule.
+"""The rules that change a text before the model encodes it, and the ids around it: one data class for each rule.
 
-The rules are those of HF's `tokenizers` and of SentencePiece; `normalizing` and `pretokenizing` follow them.
+The rules are those of HF's `tokenizers` and of SentencePiece; the modules of `bbpe/pipeline` apply them.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-#: What becomes of the matches of a split: HF's names.
+#: The treatment of the matches of a split, with HF's names.
 Behavior: TypeAlias = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 BEHAVIORS: tuple[Behavior, ...] = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 
-#: Where Metaspace puts a blank in front of a piece.
+#: The pieces that Metaspace puts a blank in front of.
 PrependScheme: TypeAlias = Literal["always", "first", "never"]
 PREPEND_SCHEMES: tuple[PrependScheme, ...] = ("always", "first", "never")
 
 #: Unicode's normal forms.
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
-#: The mark that vocabularies of characters write for a blank.
-BLANK = "\u2581"
-#: More blanks than any text begins with.
+#: The character that vocabularies of characters write in place of a blank.
+SPACE_MARK = "\u2581"
+#: A limit on leading blanks that no text reaches.
 ALL_BLANKS = (1 << 31) - 1
-#: What files write for the tokens that stand for bytes, in their order.
+#: The names of byte tokens in files, in the order of the bytes.
 BYTE_KEYS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
@@ -33,19 +33,19 @@ BYTE_KEYS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 @dataclass(frozen=True)
 class UnicodeForm:
-    """NFC, NFD, NFKC or NFKD, as of Unicode 9.0, which HF's `tokenizers` has."""
+    """NFC, NFD, NFKC or NFKD of Unicode 9.0, the version that HF's `tokenizers` uses."""
 
     form: Form
 
 
 @dataclass(frozen=True)
 class Lowercase:
-    """Each character in lower case, whatever stands around it."""
+    """Each character becomes lower case, independent of its context."""
 
 
 @dataclass(frozen=True)
 class StripAccents:
-    """Marks are dropped."""
+    """Combining marks are dropped."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Strip:
 
 @dataclass(frozen=True)
 class Prepend:
-    """A text that is not empty gets something in front."""
+    """A non-empty text gets `text` in front."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Replace:
-    """All places of a string, or matches of a regex of the `regex` package, become `content`."""
+    """Each occurrence of a string, or each match of a regex of the `regex` package, becomes `content`."""
 
     pattern: str
     is_regex: bool
@@ -74,9 +74,9 @@ class Replace:
 
 @dataclass(frozen=True)
 class Charsmap:
-    """SentencePiece's compiled table: the longest key at each place becomes its value; `kept` strings stay.
+    """SentencePiece's compiled table: the longest key at each position becomes its value; `kept` strings do not change.
 
-    `prefix` goes in front of what becomes of a text that is not empty.
+    The result for a non-empty text gets `prefix` in front.
     """
 
     data: bytes
@@ -86,22 +86,23 @@ class Charsmap:
 
 @dataclass(frozen=True)
 class Precompiled:
-    """The same table as HF's `tokenizers` applies it: to what a reader sees as one character, or else to each."""
+    """SentencePiece's compiled table as HF's `tokenizers` applies it: to grapheme clusters, then to characters."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class SqueezeBlanks:
-    """SentencePiece's removal of extra blanks: one for each run, none at the beginning and at the end."""
+    """SentencePiece's removal of extra blanks: each run becomes one; the text does not begin or end with one."""
 
 
 @dataclass(frozen=True)
 class BertNormalizer:
-    """BERT's, as HF's `tokenizers` has it, in this order.
+    """BERT's normalizer as in HF's `tokenizers`, whose steps run in the order of the fields.
 
-    `clean_text`: control and format characters are dropped and white space becomes blanks; `cjk_apart`: ideographs get
-    blanks around them; `strip_accents`: decomposed, and nonspacing marks dropped; `lowercase`.
+    `clean_text`: control and format characters are dropped and white space becomes blanks.  `cjk_apart`: ideographs get
+    blanks around them.  `strip_accents`: the text is decomposed and nonspacing marks are dropped.  `lowercase`: letters
+    become lower case.
     """
 
     clean_text: bool = True
@@ -121,7 +122,7 @@ Normalizer: TypeAlias = (
 
 @dataclass(frozen=True)
 class Prefix:
-    """A piece gets `text` in front, unless it begins with it; `first`: only where the text begins."""
+    """A piece gets `text` in front unless it begins with it; `first`: only the piece at the beginning of the text."""
 
     text: str
     first: bool = False
@@ -129,7 +130,7 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Split:
-    """Cut at the matches of a regex of the `regex` package; `invert`: at what lies between them."""
+    """Split at the matches of a regex of the `regex` package; `invert`: at the text between the matches."""
 
     regex: str
     behavior: Behavior
@@ -138,38 +139,38 @@ class Split:
 
 @dataclass(frozen=True)
 class Digits:
-    """Numbers are apart, one by one or in runs."""
+    """Split off numbers: each numeric character with `individual`, otherwise each run."""
 
     individual: bool
 
 
 @dataclass(frozen=True)
 class Punctuation:
-    """Cut at each punctuation character, as HF's `tokenizers` knows them."""
+    """Split at each character that HF's `tokenizers` classifies as punctuation."""
 
     behavior: Behavior
 
 
 @dataclass(frozen=True)
 class Whitespace:
-    """Words, and runs of what is neither word nor white space; white space is dropped."""
+    """Split into words and runs of characters that are neither word characters nor white space; drop white space."""
 
 
 @dataclass(frozen=True)
 class WhitespaceSplit:
-    """What stands between white space."""
+    """Split at white space, and drop it."""
 
 
 @dataclass(frozen=True)
 class CharDelimiterSplit:
-    """What stands between places of one character."""
+    """Split at one character, and drop it."""
 
     delimiter: str
 
 
 @dataclass(frozen=True)
 class Metaspace:
-    """Blanks become U+2581, also in front of a piece; `split`: each one begins a pretoken."""
+    """Blanks become U+2581, and pieces get one in front by `prepend_scheme`; `split`: each one begins a pretoken."""
 
     prepend_scheme: PrependScheme
     split: bool
@@ -177,7 +178,7 @@ class Metaspace:
 
 @dataclass(frozen=True)
 class ByteLevel:
-    """The bytes of a piece in GPT-2's alphabet; `use_regex`: cut by GPT-2's pattern first."""
+    """Write the bytes of a piece in GPT-2's alphabet; `use_regex`: split by GPT-2's pattern first."""
 
     add_prefix_space: bool
     use_regex: bool
@@ -185,7 +186,7 @@ class ByteLevel:
 
 @dataclass(frozen=True)
 class BertPreTokenizer:
-    """What stands between white space, and each punctuation character apart."""
+    """Split at white space, drop it, and make each punctuation character a separate pretoken."""
 
 
 PreTokenizer: TypeAlias = (
@@ -206,11 +207,12 @@ PreTokenizer: TypeAlias = (
 
 @dataclass(frozen=True)
 class TokenOptions:
-    """How a special or added token is found.
+    """The rules by which a special or added token is found.
 
-    `lstrip`, `rstrip`: with the white space before or behind it; `single_word`: only where no letter, number or mark
-    stands beside it; `normalized`: in the text as normalised, and itself normalised, after all others were found in
-    the text as it is; `verbatim`: itself not.
+    `lstrip`, `rstrip`: the token includes the white space before or after it.  `single_word`: the token is found only
+    where no letter, number or mark precedes or follows it.  `normalized`: the normalized token is found in the
+    normalized text, after the other tokens were found in the original text.  `verbatim`: a token with `normalized` is
+    searched in the normalized text but is not normalized itself.
     """
 
     lstrip: bool = False
@@ -222,9 +224,10 @@ class TokenOptions:
 
 @dataclass(frozen=True)
 class Template:
-    """What stands around the ids of a text, and of two: ids of special tokens, and "A" and "B" for those of the texts.
+    """The ids that surround one text or a pair of texts.
 
-    Each is `(id or text, type id)`, as in HF's `TemplateProcessing`.
+    `single` and `pair` are sequences of `(item, type id)`, as in HF's `TemplateProcessing`; an item is the id of a
+    special token, or "A" or "B" for the ids of the first or second text.
     """
 
     single: tuple[tuple[int | str, int], ...]
@@ -232,14 +235,14 @@ class Template:
 
     @property
     def around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids before and behind those of one text."""
+        """The ids before and after those of one text."""
         items = [item for item, _ in self.single]
         at = items.index("A")
-        before, behind = items[:at], items[at + 1 :]
-        return tuple(map(int, before)), tuple(map(int, behind))
+        before, after = items[:at], items[at + 1 :]
+        return tuple(map(int, before)), tuple(map(int, after))
 
     def joined(self, first: list[int], second: list[int]) -> list[int]:
-        """Return the ids of two texts in one row; `ValueError` when there is no form for two."""
+        """Return the ids of two texts in one row; `ValueError` when the template has no form for pairs."""
         if not self.pair:
             problem = "the template of this tokenizer has no form for pairs"
             raise ValueError(f"{problem}; expected add_special_tokens=False")
@@ -250,7 +253,7 @@ class Template:
 
 
 def bert_template(specials: Mapping[str, int]) -> Template | None:
-    """Return what BERT has around a text, and two, where there are such tokens."""
+    """Return BERT's template for one text and for pairs; `None` without the tokens "[CLS]" and "[SEP]"."""
     if "[CLS]" not in specials or "[SEP]" not in specials:
         return None
     first, last = specials["[CLS]"], specials["[SEP]"]
@@ -260,19 +263,21 @@ def bert_template(specials: Mapping[str, int]) -> Template | None:
 
 @dataclass(frozen=True)
 class Characters:
-    """What a vocabulary of characters has beside tokens and merges; its symbols are characters, not bytes.
+    """The options of a vocabulary whose symbols are characters, not bytes.
 
-    `byte_ids`: the 256 tokens that stand for bytes, or empty: only then a character that is no token is `unknown`, with
-    `fuse_unknown` one for a run of them.  `marks_blanks`: its file writes U+2581 for a blank in its tokens, and so does
-    a rule in texts; here both are blanks.
+    `byte_ids` has the ids of the 256 byte tokens, or is empty.  Only without byte tokens a character that is not a
+    token becomes the id `unknown`; with `fuse_unknown` a run of such characters becomes one id.  `marks_blanks`: the
+    tokens in the file and a rule for texts write U+2581 for a blank; here both have blanks.
 
-    `end_of_word`: each pretoken is a word, whose last character has this behind it, as tokens have that end one
-    (Sennrich et al., 2016, there "</w>"); decoding makes it a blank, but for the last.  `prefix`: each character of a
-    word but the first has this before it, as tokens have that go on with one; of two that merge the second loses it.
-    Decoding takes it away, and where words have no end puts a blank before all other tokens but the first, with
-    `cleanup` as `WordPiece` does.  `are_bytes`: the characters of words with an end are bytes.
+    `end_of_word`: each pretoken is a word, and this suffix marks its last character and the tokens that end a word
+    (Sennrich et al., 2016, with "</w>").  Decoding replaces it by a blank, except at the end of the text.
 
-    `unknown_text`: what decoding writes for the unknown token, where that is not the token itself.
+    `prefix`: this prefix marks every character of a word except the first, and the tokens that continue a word; when
+    two tokens merge, the second loses it.  Decoding removes it.  Without `end_of_word`, decoding also puts a blank
+    before each token without the prefix, except the first, and `cleanup` removes blanks as in `WordPiece`.
+
+    `are_bytes`: the characters of words with `end_of_word` are bytes.  `unknown_text`: the text that decoding writes
+    for the unknown token, `None` for the token itself.
     """
 
     byte_ids: tuple[int, ...] = ()
@@ -287,11 +292,11 @@ class Characters:
 
     @property
     def marks_words(self) -> bool:
-        """Whether pretokens are words, and characters other symbols by their place in these."""
+        """Whether pretokens are words, and the symbol of a character depends on its position in the word."""
         return bool(self.end_of_word or self.prefix)
 
     def identity(self) -> bytes:
-        """Return what ids depend on, for the fingerprint."""
+        """Return everything that ids depend on, for the fingerprint."""
         rest: tuple[object, ...] = (self.end_of_word, self.are_bytes)
         if self.prefix:
             rest = (*rest, self.prefix, self.cleanup)

@@ -1,4 +1,4 @@
-"""Everything that a tokenizer *is*, as plain data: the hub that all file formats meet at."""
+"""The complete definition of a tokenizer as plain data; every file format reads and writes it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
 from .models import UnigramModel, WordPieceModel
-from .rules import BLANK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
+from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
 
-# how many ids for each token, and besides
-_MOST_HOLES, _ROOM = 16, 1 << 21
+# the highest id may be at most _IDS_PER_TOKEN for each token, plus _FREE_IDS
+_IDS_PER_TOKEN, _FREE_IDS = 16, 1 << 21
 
 __all__ = ["MAX_ID", "TextRules", "TokenizerSpec", "make_spec", "vocab_of_ranks"]
 
 
 @dataclass(frozen=True)
 class TextRules:
-    """What happens to a text around splitting.
+    """The rules that change a text before and after the model.
 
-    `normalizers`, then, for each piece between special tokens, `prefix`; `pre_tokenizers`, when there are any, cut in
-    place of the pattern.  Decoding takes up to `strip_blanks` blanks away from the beginning of a text.
+    `normalizers` apply first, then `prefix` to each piece between special tokens.  If there are `pre_tokenizers`, they
+    split the text instead of the pattern.  Decoding removes up to `strip_blanks` blanks from the beginning of a text.
     """
 
     normalizers: tuple[Normalizer, ...] = ()
@@ -39,15 +39,15 @@ class TextRules:
 class TokenizerSpec:
     """The definition of a tokenizer.
 
-    `vocab` maps ids to the bytes of ordinary tokens.  `merges` holds `(left id, right id, id)` in order
-    of priority ("merge-list mode", HF); `None` means that any two neighbours merge whose concatenation is
-    a token, the lowest id first ("rank mode", tiktoken).  With `whole_pretokens` a pretoken that is itself
-    a token is that token, whether or not merging would build it.  `special_tokens` follow the policy of
-    each call, `added_tokens` always match; `token_options` says how, where that is not as they stand.
+    `vocab` maps ids to the bytes of ordinary tokens.  `merges` has `(left id, right id, id)` in order of priority
+    ("merge-list mode", HF); `None` means that any two neighbours merge whose concatenation is a token, the lowest id
+    first ("rank mode", tiktoken).  With `whole_pretokens`, a pretoken that is a token becomes that token, whether or
+    not merges would build it.  `special_tokens` follow the policy of each call; `added_tokens` always match.
+    `token_options` has the tokens that are not matched exactly as written.
 
-    `characters`: symbols are characters, not bytes, and `vocab` leaves the tokens of bytes out.  `template` is what a
-    call may ask to have around the ids.  `files` are what lies beside the vocabulary and is written with it, by name.
-    `model`: None is BPE; with any other there are no merges, and tokens are of characters, not of bytes.
+    `characters`: symbols are characters, not bytes, and `vocab` does not have the byte tokens.  `template` has the ids
+    that a call can ask for around the ids of a text.  `files` has other files of the tokenizer, by name; saving writes
+    them again.  `model`: `None` is BPE; any other model has no merges, and its tokens are of characters, not of bytes.
     """
 
     vocab: Mapping[int, bytes]
@@ -65,12 +65,12 @@ class TokenizerSpec:
     model: WordPieceModel | UnigramModel | None = None
 
     def __post_init__(self) -> None:
-        """Keep mappings as ones that nobody can write to; refuse ids that are too far apart."""
+        """Make the mappings immutable, and refuse ids that are too sparse."""
         if not isinstance(self.vocab, Vocab):
             object.__setattr__(self, "vocab", Vocab(self.vocab))
         for name in ("special_tokens", "added_tokens", "token_options", "files"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        _check_holes(self)
+        _check_sparse(self)
 
     @property
     def vocab_size(self) -> int:
@@ -100,16 +100,16 @@ def make_spec(
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
-    A special or added token may be in `vocab` too, under the same id.  It is no ordinary token then, unless merges of
-    characters make it, it is a single character, or it is a word of a WordPiece model, which finds the word wherever
-    the token was not matched.  With a `model` there are no merges.
+    A special or added token may also be in `vocab` under the same id.  A byte-level vocabulary then no longer has it as
+    an ordinary token.  Vocabularies of characters and WordPiece vocabularies keep it, because merges may make it and
+    words may match it where it was not found as a special token.  With a `model` there are no merges.
 
-    Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single
-    byte without a token, and a merge whose parts or result have no id; `TypeError` on ids that are no int,
-    tokens that are no bytes, and special tokens that are no str.
+    Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single byte without
+    a token, and a merge whose parts or result have no id.  Raises `TypeError` on an id that is not an int, a token that
+    is not bytes and a special token that is not a str.
     """
     if not isinstance(vocab, Mapping):
-        raise TypeError(f"a vocabulary maps int to bytes; it is not {type(vocab).__name__}")
+        raise TypeError(f"vocab must map ids to the bytes of tokens, not be {type(vocab).__name__}")
     for tokens in (special_tokens, added_tokens):
         if tokens is not None and not isinstance(tokens, Mapping):
             raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
@@ -144,19 +144,19 @@ def make_spec(
     )
 
 
-def _check_holes(spec: TokenizerSpec) -> None:
-    """Refuse ids that are so far apart that tables of all ids would take gigabytes."""
+def _check_sparse(spec: TokenizerSpec) -> None:
+    """Refuse ids so sparse that tables indexed by id would take gigabytes."""
     assert isinstance(spec.vocab, Vocab)
     others = (*spec.special_tokens.values(), *spec.added_tokens.values(), *_byte_ids(spec))
     highest = max((spec.vocab.id_count - 1, *others))
     tokens = len(spec.vocab) + len(others)
-    most = _MOST_HOLES * tokens + _ROOM
+    most = _IDS_PER_TOKEN * tokens + _FREE_IDS
     if highest > most:
         raise VocabularyError(f"found {tokens} tokens with ids up to {highest}; expected ids up to {most}")
 
 
 def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
-    """Return the ids of the tokens of bytes, where these are apart from the vocabulary."""
+    """Return the ids of byte tokens that are not in `spec.vocab`."""
     return () if spec.characters is None else spec.characters.byte_ids
 
 
@@ -166,18 +166,18 @@ def _check_model(
     ordinary: Vocab,
     specials: Mapping[str, int],
 ) -> None:
-    """Refuse what does not fit a model of characters."""
+    """Refuse merges, tokens and an unknown token that do not fit a model other than BPE."""
     if merges is not None:
-        raise VocabularyError(f"{type(model).__name__} has no merges; expected None")
+        raise VocabularyError(f"found merges for {type(model).__name__}, which has none; expected None")
     for token_id, token in ordinary.items():
         try:
             token.decode("utf-8")
         except UnicodeDecodeError:
-            raise VocabularyError(f"token {token!r} (id {token_id}) is no UTF-8; expected text") from None
+            raise VocabularyError(f"token {token!r} (id {token_id}) is not valid UTF-8; expected text") from None
     if isinstance(model, UnigramModel):
-        raise VocabularyError("a Unigram vocabulary is one of characters; expected `characters`")
+        raise VocabularyError("characters is None; expected the options of characters for a Unigram vocabulary")
     if model.unknown not in ordinary and model.unknown not in specials.values():
-        raise VocabularyError(f"the unknown token has id {model.unknown}, which no token has")
+        raise VocabularyError(f"the unknown token has id {model.unknown}; expected the id of a token")
 
 
 def _check_scores(model: UnigramModel, ordinary: Vocab) -> None:
@@ -188,13 +188,13 @@ def _check_scores(model: UnigramModel, ordinary: Vocab) -> None:
 
 
 def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, int]) -> None:
-    """Refuse ids that a vocabulary of characters has for two things."""
+    """Refuse a vocabulary of characters that uses one id for two different tokens."""
     byte_of = {token_id: byte for byte, token_id in enumerate(characters.byte_ids)}
     for token_id, byte in byte_of.items():
         if token_id in ordinary:
             raise VocabularyError(f"byte 0x{byte:02X} and token {ordinary[token_id]!r} have the same id {token_id}")
     for text, token_id in specials.items():
-        token = text.replace(BLANK, " ") if characters.marks_blanks else text
+        token = text.replace(SPACE_MARK, " ") if characters.marks_blanks else text
         if token_id in byte_of or ordinary.get(token_id, token.encode()) != token.encode():
             other = ordinary.get(token_id, f"<0x{byte_of.get(token_id, 0):02X}>")
             raise VocabularyError(f"special token {text!r} and token {other!r} have the same id {token_id}")
@@ -203,11 +203,13 @@ def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, i
 def _check_characters(
     characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: WordPieceModel | UnigramModel | None
 ) -> None:
-    """Refuse scores that fit no vocabulary, and what words of marked characters cannot have."""
+    """Refuse missing scores, and options that vocabularies with marked words cannot have."""
     if isinstance(model, UnigramModel):
         _check_scores(model, ordinary)
     if characters.marks_words and (whole_pretokens or characters.byte_ids or model is not None):
-        raise VocabularyError("words of marked characters have no tokens of bytes, and are merged, never looked up")
+        raise VocabularyError(
+            "found whole_pretokens, byte_ids or a model with end_of_word or prefix; expected none of them"
+        )
 
 
 def _check_bytes(ordinary: Vocab) -> None:
@@ -215,18 +217,18 @@ def _check_bytes(ordinary: Vocab) -> None:
     if missing:
         raise VocabularyError(
             f"{len(missing)} single bytes have no token, the first is 0x{missing[0]:02X}; "
-            "a byte-level vocabulary has a token for each of the 256 bytes"
+            "expected a token for each of the 256 bytes in a byte-level vocabulary"
         )
 
 
 def is_of_text(spec: TokenizerSpec) -> bool:
-    """Whether tokens are text as they stand, so that nothing needs another alphabet."""
+    """Return whether all tokens are text, so that files can have them without GPT-2's byte alphabet."""
     is_of_words = spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes
     return spec.model is not None or is_of_words
 
 
 def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
-    """Return all tokens of such a vocabulary as text, and their ids, in order of ids."""
+    """Return the texts and ids of all tokens of a vocabulary of text (`is_of_text`), in order of ids."""
     keys = {token.decode(): token_id for token_id, token in (*spec.vocab.items(), *other_tokens(spec).items())}
     return dict(sorted(keys.items(), key=lambda item: item[1]))
 
@@ -241,9 +243,9 @@ _CLEANUP = (
 
 
 def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[int, bytes]] | None:
-    """Return the ids and bytes of `spec.vocab` and of other tokens as they are written into a text.
+    """Return the bytes that decoding writes for each id: of `spec.vocab`, and of the other tokens.
 
-    `None` where these are the tokens themselves.
+    Returns `None` where decoding writes the tokens unchanged.
     """
     vocab, others, characters = spec.vocab, other_tokens(spec), spec.characters
     words = _words_of(spec)
@@ -262,7 +264,10 @@ def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[in
 
 
 def first_tokens(spec: TokenizerSpec) -> dict[int, bytes] | None:
-    """Return all tokens as they are written at the beginning of a text; `None` where that is as within it."""
+    """Return the bytes that decoding writes for each id at the beginning of a text.
+
+    Returns `None` where the beginning of a text is not special.
+    """
     words = _words_of(spec)
     if words is None:
         return None
@@ -270,7 +275,10 @@ def first_tokens(spec: TokenizerSpec) -> dict[int, bytes] | None:
 
 
 def _words_of(spec: TokenizerSpec) -> tuple[bytes, bool] | None:
-    """Return the prefix of what continues a word, and whether text is cleaned up; `None` where no blank is put in."""
+    """Return the prefix of tokens that continue a word, and whether decoding removes blanks before punctuation.
+
+    Returns `None` where decoding puts no blanks between words.
+    """
     if isinstance(spec.model, WordPieceModel):
         return spec.model.prefix.encode(), spec.model.cleanup
     characters = spec.characters
@@ -296,7 +304,7 @@ def _clean(part: bytes, cleanup: bool) -> bytes:
 
 
 def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:
-    """Return the ids and bytes of the tokens that are not in `spec.vocab`: of bytes, special and added ones."""
+    """Return the ids and bytes of the tokens that are not in `spec.vocab`: byte, special and added tokens."""
     others = {token_id: bytes((byte,)) for byte, token_id in enumerate(_byte_ids(spec))}
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         if token_id not in spec.vocab:
@@ -305,7 +313,7 @@ def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:
 
 
 def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
-    """Turn tokens to ranks into ids to tokens; `VocabularyError` when two tokens have one rank."""
+    """Invert a mapping of tokens to ranks; `VocabularyError` when two tokens have the same rank."""
     vocab: dict[int, bytes] = {}
     for token, rank in ranks.items():
         if vocab.setdefault(rank, token) != token:
@@ -353,7 +361,7 @@ def _merge_ids(
             yield id_of(left), id_of(right), id_of(left + right.removeprefix(prefix) if prefix else left + right)
         except KeyError as missing:
             if not (isinstance(left, bytes) and isinstance(right, bytes)):
-                raise TypeError(f"merge {number} is of {left!r} and {right!r}; expected bytes") from None
+                raise TypeError(f"merge {number} has {left!r} and {right!r}; expected bytes") from None
             raise VocabularyError(
                 f"merge {number} of {left!r} and {right!r}: {missing.args[0]!r} has no id; "
                 "expected both parts and the result in the vocabulary"

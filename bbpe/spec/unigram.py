@@ -1,4 +1,4 @@
-"""Unigram vocabularies as the models that encode: which strings are found in texts, and what each scores."""
+"""Translate Unigram specs to compiled models: the strings that are searched in texts, and the score of each."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..core import unigram as core
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 from .models import UnigramModel
-from .rules import BLANK, BYTE_KEYS
+from .rules import BYTE_KEYS, SPACE_MARK
 from .spec import TokenizerSpec
 
-#: What a character without a token scores less than the lowest token, in SentencePiece and HF's `tokenizers`.
+#: A character without a token scores this much less than the lowest token, in SentencePiece and HF's `tokenizers`.
 UNKNOWN_PENALTY = 10.0
-#: The pattern of HF's Metaspace that splits, where blanks are its marks.
+#: The pattern of HF's Metaspace with `split`, for texts that have blanks in place of U+2581.
 AT_BLANKS = (r" [^ ]*|[^ ]+",)
 
 
 def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
-    """Return the model of a spec that has one of the kind Unigram."""
+    """Return the compiled model of a spec with a Unigram model."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
     pieces = spec.vocab if spec.model.is_float else {**spec.vocab, **_literals(spec, spec.model)}
@@ -37,7 +37,7 @@ def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
 
 
 def unigram_scheme(pattern: Pattern) -> Scheme | None:
-    """Return the scheme that cuts as a pattern does which knows of nothing but blanks."""
+    """Return the scheme of a pattern that does not split or splits before blanks; `None` for any other pattern."""
     if pattern == PATTERNS["none"]:
         return Scheme(joins=b"\xff" * 8192)
     if pattern.steps == AT_BLANKS and not pattern.drops_gaps:
@@ -48,7 +48,7 @@ def unigram_scheme(pattern: Pattern) -> Scheme | None:
 
 
 def piece_scores(model: UnigramModel, pieces: Mapping[int, bytes]) -> tuple[npt.NDArray[np.float64], float]:
-    """Return the scores of pieces, float64[n], and that of a character without one."""
+    """Return the scores of pieces, float64[n], and the score of a character without a token."""
     found = np.array([model.scores[token_id] for token_id in pieces], np.float64)
     if not model.is_float:
         return found, min(model.scores, default=0.0) - UNKNOWN_PENALTY
@@ -56,15 +56,15 @@ def piece_scores(model: UnigramModel, pieces: Mapping[int, bytes]) -> tuple[npt.
     chosen = frozenset(model.user_defined)
     normal = [score for token_id, score in zip(pieces, found.tolist(), strict=True) if token_id not in chosen]
     for number, (token_id, token) in enumerate(pieces.items()):
-        if token_id in chosen:  # by the bytes that it has in the file; more than 0, so that it is always taken
-            found[number] = float(np.float32(0.1 * (len(token.replace(b" ", BLANK.encode())) - 1)))
+        if token_id in chosen:  # 0.1 for each byte in the file except the first; above 0, so the token always wins
+            found[number] = float(np.float32(0.1 * (len(token.replace(b" ", SPACE_MARK.encode())) - 1)))
     return found, float(np.float32(min(normal, default=0.0)) - np.float32(UNKNOWN_PENALTY))
 
 
 def _literals(spec: TokenizerSpec, model: UnigramModel) -> dict[int, bytes]:
-    """Return the ids of tokens of bytes as they are written, which HF's `tokenizers` finds in texts like any other.
+    """Return the ids and names of byte tokens ("<0x0A>"), which HF's `tokenizers` finds in texts like other tokens.
 
-    Special and added tokens are found by their own policy alone, so that no text from outside can bring them in.
+    Special and added tokens are left out: only the special-token policy of a call may find them in a text.
     """
     assert spec.characters is not None
     known = set(spec.vocab.values())

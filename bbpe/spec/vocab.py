@@ -8,12 +8,12 @@ from ..core.token_table import TokenTable
 
 
 class Vocab(TokenTable, Mapping[int, bytes]):
-    """Ids to bytes, in the order of a file or mapping; immutable, equal to any mapping of the same items.
+    """Ids to bytes, in the order of a file or mapping; immutable, and equal to any mapping of the same items.
 
-    The bytes stand in one block of memory; `bytes` objects are made when they are asked for, so that
-    100,000 tokens are there at once.
+    All tokens are in one block of memory, and `bytes` objects are made on access, so a vocabulary of 100,000 tokens
+    loads without making 100,000 objects.
 
-    Raises `TypeError` on ids that are no int and tokens that are no bytes, `VocabularyError` on an id out of
+    Raises `TypeError` on an id that is not an int and a token that is not bytes; `VocabularyError` on an id out of
     range and on two ids of one token.
 
     >>> vocab = Vocab({7: b"the", 2: b"a"})
@@ -46,7 +46,7 @@ class Vocab(TokenTable, Mapping[int, bytes]):
 
 
 class _Items(ItemsView[int, bytes]):
-    """Items made all at once, not looked up one by one."""
+    """A view that makes all items in one call instead of looking up each id."""
 
     def __init__(self, vocab: Vocab) -> None:
         super().__init__(vocab)
@@ -57,7 +57,7 @@ class _Items(ItemsView[int, bytes]):
 
 
 class _Values(ValuesView[bytes]):
-    """Values made all at once."""
+    """A view that makes all values in one call instead of looking up each id."""
 
     def __init__(self, vocab: Vocab) -> None:
         super().__init__(vocab)

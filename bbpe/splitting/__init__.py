@@ -1,1 +1,1 @@
-"""Split patterns: their names, how they are recognised, and the splitter that follows them."""
+"""Split patterns: named patterns, recognition of regexes, and the compiled splitter."""

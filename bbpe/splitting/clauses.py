@@ -1,9 +1,9 @@
 r"""The clauses of a split regex, as plain data.
 
-A regex is an alternation of clauses, a clause a row of items, an item a set of characters with a quantifier.
-Spellings that mean the same give equal clauses: `[\p{L}]` and `\p{L}`, `[\r\n]` and `[\n\r]` and the
-characters themselves, `X{1,}` and `X+`, `(?i:'s|'t)` and `'(?i:[st])`, `X++` where nothing follows that could fail.
-Only the constructs that known split patterns use are read; on any other `parse_clauses` raises `UnknownClauseError`.
+A regex is an alternation of clauses.  A clause is a sequence of items, and an item is a set of characters with a
+quantifier.  Equivalent spellings give equal clauses: `[\p{L}]` and `\p{L}`; `[\r\n]` and `[\n\r]`, escaped or literal;
+`X{1,}` and `X+`; `(?i:'s|'t)` and `'(?i:[st])`; `X++` and `X+` where nothing that follows can fail.
+The parser reads only the constructs that known split patterns use and raises `UnknownClauseError` on any other.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ ")
 
 
 class UnknownClauseError(Exception):
-    """A regex holds a construct that no known clause has."""
+    """A regex has a construct that no known clause uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    r"""A set of characters: `properties` such as `\p{L}` or `\s` and `points`, or all but these if `negated`.
+    r"""A set of characters: `properties` such as `\p{L}` or `\s`, and `points`; if `negated`, all other characters.
 
-    What is in `but` is left out.  `points` are ranges of code points, both ends included, ascending and apart.
+    Characters with a property in `but` are excluded.  `points` are ranges of code points, both ends included, in
+    ascending order, with gaps between them.
     """
 
     properties: frozenset[str] = frozenset()
@@ -35,16 +36,16 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One of a few strings; a capital letter stands for a letter in any case, which takes U+017F for an s."""
+    """One of a few strings; a capital letter matches that letter in any case, and S matches U+017F (long s) too."""
 
     words: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    r"""A set or words, from `least` to `most` times (`None`: any number of them), or a condition on what follows.
+    r"""A set or words repeated `least` to `most` times (`None`: no limit), or a condition on the text that follows.
 
-    The conditions are "$" and `(?!\S)`.  `possessive`: it gives nothing back, and it matters.
+    The conditions are "$" and `(?!\S)`.  `possessive`: the item never backtracks, and that changes the matches.
     """
 
     what: Set | Words | str
@@ -74,7 +75,7 @@ def parse_clauses(source: str) -> list[Clause]:
 
 
 class _Parser:
-    """Recursive descent; `at` is the place in the source, `fold` whether letters are in any case there."""
+    """A recursive descent parser; `at` is its position in the source, `fold` whether case is ignored there."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -82,7 +83,7 @@ class _Parser:
         self.fold = False
 
     def take(self, *tokens: str) -> str:
-        """Move behind the first of some strings that stands here; "" when none does."""
+        """Return the first of `tokens` that the source has at this position and move past it; "" when it has none."""
         for token in tokens:
             if self.source.startswith(token, self.at):
                 self.at += len(token)
@@ -107,7 +108,7 @@ class _Parser:
                 return clauses
 
     def clause(self) -> list[Clause]:
-        """Read one clause; a group that is all of it gives its alternatives instead."""
+        """Read one clause; return the alternatives of a group that makes up the whole clause."""
         items: list[Item] = []
         while not self.ended():
             atoms = self.atom()
@@ -135,37 +136,37 @@ class _Parser:
         if self.take("(?:"):
             return self.group()
         if self.take("["):
-            return self.lettered(self.char_class())
+            return self.item(self.char_class())
         char = self.next()
         if char == "\\":
-            return self.lettered(self.escape())
+            return self.item(self.escape())
         if char in "().*+?{}[]^":
             raise UnknownClauseError(char)
-        return self.lettered(char)
+        return self.item(char)
 
     def group(self) -> list[Clause]:
         clauses = self.alternation()
         if not self.take(")"):
-            raise UnknownClauseError("a group without its end")
+            raise UnknownClauseError("a group that is not closed")
         return clauses
 
-    def lettered(self, what: Set | str) -> Item:
-        """Make an item of a set or a character; where case does not count it must be a few ASCII characters."""
+    def item(self, what: Set | str) -> Item:
+        """Return the item of a set or a character; where case is ignored, only a few ASCII characters are allowed."""
         chosen = _points(what) if isinstance(what, str) else what
         if not self.fold:
             return Item(chosen)
         chars = _chars(chosen)
         if chars is None or not chars.isascii():
-            raise UnknownClauseError("any case of more than a few ASCII letters")
+            raise UnknownClauseError("ignored case for more than a few ASCII letters")
         return Item(Words(frozenset(chars.upper())))
 
     def quantified(self, item: Item) -> Item:
-        """Read the quantifier behind an item."""
+        """Read the quantifier after an item."""
         bounds = self.bounds()
         if bounds is None:
             return item
         if (item.least, item.most) != (1, 1) or item.possessive or isinstance(item.what, str):
-            raise UnknownClauseError("a quantifier of what already has one")
+            raise UnknownClauseError("a second quantifier")
         if self.take("?"):
             raise UnknownClauseError("a lazy quantifier")
         return Item(item.what, *bounds, possessive=bool(self.take("+")))
@@ -182,7 +183,7 @@ class _Parser:
         return int(least), int(most) if most else None if comma else int(least)
 
     def escape(self) -> Set | str:
-        r"""Read what follows a backslash: `\p{L}`, `\s`, `\S`, or a character."""
+        r"""Read the rest of an escape, after its backslash: `\p{L}`, `\s`, `\S`, or a character."""
         char = self.next()
         if char in "sS":
             return Set(frozenset({r"\s"}), negated=char == "S")
@@ -208,7 +209,7 @@ class _Parser:
         ranges: list[tuple[int, int]] = []
         but: frozenset[str] = frozenset()
         if self.source.startswith("]", self.at):
-            raise UnknownClauseError("a bracket that begins a class")
+            raise UnknownClauseError("a class that begins with a bracket")
         while not self.take("]"):
             if self.take("&&["):
                 others = self.char_class()
@@ -228,9 +229,9 @@ class _Parser:
         return Set(frozenset(properties), _merged(ranges), negated, but)
 
     def member(self) -> Set | str:
-        # doubled, these are operators in some dialects
+        # some dialects read these as set operators or nested classes
         if self.take("[", "&&", "||", "--", "~~"):
-            raise UnknownClauseError("an operator or a class in a class")
+            raise UnknownClauseError("an operator or a nested class in a class")
         char = self.next()
         return self.escape() if char == "\\" else char
 
@@ -240,7 +241,7 @@ class _Parser:
         self.at += 1
         last = self.member()
         if isinstance(last, Set) or last < first:
-            raise UnknownClauseError("a range without its end")
+            raise UnknownClauseError("a range without a valid end")
         return ord(first), ord(last)
 
 
@@ -259,14 +260,17 @@ def _merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def _chars(chosen: Set) -> str | None:
-    """Return the members of a set of a few characters, `None` for any other set."""
+    """Return the members of a set that lists at most a few characters, `None` for any other set."""
     if chosen.properties or chosen.negated or sum(last - first for first, last in chosen.points) > 32:
         return None
     return "".join(chr(point) for first, last in chosen.points for point in range(first, last + 1))
 
 
 def _language(items: Clause) -> frozenset[str] | None:
-    """Return the strings that a clause matches, `None` when they are not few, or hold what stands for any case."""
+    """Return the strings that a clause matches; `None` when there are more than 64 or one has a capital letter.
+
+    `Words` would read a capital letter as that letter in any case.
+    """
     words = [""]
     for item in items:
         if isinstance(item.what, str) or (item.least, item.most) != (1, 1):
@@ -285,35 +289,35 @@ def _language(items: Clause) -> frozenset[str] | None:
 
 
 def _grouped(clauses: list[Clause], *, repeated: bool) -> Item:
-    """Return the one item that a group within a clause is."""
+    """Return the item that is equivalent to a group within a clause."""
     languages = [_language(clause) for clause in clauses]
     words = frozenset().union(*(language for language in languages if language is not None))
-    if None not in languages and not _shadowed(words):
+    if None not in languages and not _has_prefixes(words):
         return Item(Words(words))
     if len(clauses) == 1 and len(clauses[0]) == 1:
         item = clauses[0][0]
         if not repeated:
             return item
         if item.least == 1 and not item.possessive and not isinstance(item.what, str):
-            return Item(item.what)  # (X{1,n})+ is X+, and tries the same ends in the same order
+            return Item(item.what)  # (X{1,n})+ equals X+: both try the same ends in the same order
     raise UnknownClauseError("a group in a clause")
 
 
-def _shadowed(words: frozenset[str]) -> bool:
-    """Whether one word begins another: the order of alternatives would matter then."""
+def _has_prefixes(words: frozenset[str]) -> bool:
+    """Return whether one word is a prefix of another, so that the order of alternatives matters."""
     return any(a != b and b.casefold().startswith(a.casefold()) for a in words for b in words)
 
 
 def _simplified(items: Clause) -> Clause:
-    """Drop possessiveness where it changes nothing, and spell out strings.
+    """Drop `possessive` where it changes nothing, and replace items that spell few strings by `Words`.
 
-    An item that only optional ones follow never has to give anything back, nor has one of fixed size.
+    An item of fixed size never backtracks, nor does one that is followed by optional items only.
     """
     clause: list[Item] = []
     optional = True
     for item in reversed(items):
-        idle = optional or item.least == item.most
-        clause.append(replace(item, possessive=False) if idle else item)
+        never_backtracks = optional or item.least == item.most
+        clause.append(replace(item, possessive=False) if never_backtracks else item)
         optional = optional and item.least == 0
     clause.reverse()
     words = _language(tuple(clause))

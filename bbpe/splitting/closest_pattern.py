@@ -1,4 +1,4 @@
-"""How a split pattern relates to the named ones."""
+"""Find the named pattern that is closest to a split pattern."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from .patterns import PATTERNS, Pattern
 from .scheme import Scheme
 
-#: Texts that at least two named patterns split differently, each for its own reason.
+#: Each of these texts is split differently by at least two named patterns, for a different reason.
 PROBES = (
     "I'm he'LL x's 'ſx don't",
     "HTTPServer helloWorld ǅa",
@@ -28,10 +28,10 @@ _LIKE = 0.9
 
 @dataclass(frozen=True)
 class Nearest:
-    """The named pattern that is most like a pattern.
+    """The named pattern that is closest to a pattern.
 
-    `differs` says in what, nothing when they are the same; `example` is a text that the two split differently,
-    `None` when none of a few hard ones is.
+    `differs` lists the differences and is empty when the two are equal.  `example` is a text that the two split
+    differently, `None` when they split all of `PROBES` alike.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Nearest:
 
 
 def nearest(pattern: Pattern) -> Nearest | None:
-    r"""Return the named pattern that a pattern equals or nearly equals; `None` when it is like none.
+    r"""Return the named pattern that a pattern equals or nearly equals; `None` when none is close.
 
     >>> from bbpe.splitting.patterns import get_pattern
     >>> nearest(get_pattern(r"\p{N}{1,2}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")).name

@@ -1,6 +1,6 @@
-"""What a regex may be: of what size, of which constructs, and on texts of what length it needs no limit of time.
+"""Limits of split regexes: their size, their constructs, and the text length that is safe without a time limit.
 
-A regex out of a file must not take minutes or gigabytes to compile, and its matches must follow one another.
+A regex from a file must not take minutes or gigabytes to compile, and its matches must be in order and not overlap.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import regex
 
 from ..errors import PatternError
 
-#: The most regexes in a chain, and characters in all of them; published patterns have 3 and 700.
+#: The most regexes in a chain, and the most characters in all of them; published patterns have up to 3 and 700.
 MOST_STEPS, MOST_CHARACTERS = 64, 20_000
-#: The most characters that a regex may have when what it repeats a fixed number of times is written out.
-MOST_WRITTEN_OUT = 100_000
+#: The most characters of a chain with counted repetitions expanded: `a{3}` as `aaa`.
+MOST_EXPANDED = 100_000
 
 _PART = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(\d+)(?:,(\d*))?\}|.", regex.DOTALL)
 
 
 def check_size(steps: Sequence[str]) -> None:
-    """Raise `PatternError` on a chain of regexes that is too long, or would be with its repetitions written out.
+    """Raise `PatternError` on a chain of regexes that is too long, as written or with repetitions expanded.
 
     >>> check_size([r"a{1000}"])
     """
@@ -29,17 +29,17 @@ def check_size(steps: Sequence[str]) -> None:
     characters = sum(map(len, steps))
     if characters > MOST_CHARACTERS:
         raise PatternError(f"the regexes have {characters} characters; expected at most {MOST_CHARACTERS}")
-    written_out = sum(map(_written_out, steps))
-    if written_out > MOST_WRITTEN_OUT:
+    expanded = sum(map(_expanded, steps))
+    if expanded > MOST_EXPANDED:
         raise PatternError(
-            f"the repetitions of the pattern are {written_out} characters when written out; expected at most "
-            f"{MOST_WRITTEN_OUT}"
+            f"the pattern has {expanded} characters when its repetitions are expanded; expected at most "
+            f"{MOST_EXPANDED}"
         )
 
 
-def _written_out(source: str) -> int:
-    """Return the length of a regex with its counted repetitions written out; groups that do not match do not matter."""
-    sizes, last = [0], 0  # of the open groups, and of the last atom in the innermost
+def _expanded(source: str) -> int:
+    """Return the length of a regex with counted repetitions expanded; unbalanced parentheses do no harm."""
+    sizes, last = [0], 0  # sizes of the open groups, and the size of the last atom in the innermost group
     for part in _PART.finditer(source):
         if part[1] is not None:
             repeated = last * max(int(part[1]), int(part[2] or 0)) - last
@@ -77,43 +77,44 @@ _CONSTRUCT = regex.compile(
 _REFUSED = {
     "keep": "moves the beginning of a match",
     "anchor": "depends on where the search began",
-    "list": "names a list that a pattern cannot bring along",
-    "version": "chooses the version of the syntax, which is 1 with && and else 0",
-    "call": "calls a part of the regex anew, without end",
+    "list": "names a list that a pattern cannot contain",
+    "version": "chooses the version of the syntax, which is 1 with && and 0 otherwise",
+    "call": "calls a part of the regex recursively, without limit",
     "fuzzy": "allows errors in a match",
 }
-#: The steps of going back, as many as a regex can ever need on a text, that take no time to speak of.
+#: The number of backtracking steps that takes negligible time.
 _FEW_STEPS = 10**7
 
 
 def check_constructs(source: str) -> None:
-    r"""Raise `PatternError` on a construct by which matches need not follow one another in a text, by name.
+    r"""Raise `PatternError` on a construct with which matches can overlap or come out of order; the error names it.
 
     >>> check_constructs(r"[\K]+")
     """
-    for kind, token, place in _constructs(source):
+    for kind, token, start in _constructs(source):
         if kind in _REFUSED:
             raise PatternError(
-                f"pattern {source!r} has {token!r} at character {place}, which {_REFUSED[kind]} and is not supported; "
-                "expected a regex whose matches follow one another"
+                f"pattern {source!r} has {token!r} at character {start}, which {_REFUSED[kind]} and is not supported; "
+                "expected a regex whose matches are in order and do not overlap"
             )
 
 
-def needs_its_numbers(source: str) -> bool:
-    """Whether a regex means another thing with a group around it: it names groups by numbers, or ends the search."""
+def uses_group_numbers(source: str) -> bool:
+    """Return whether a group around a regex would change it: it refers to groups by number, or has a control verb."""
     return any(kind == "number" or token == "(*" for kind, token, _ in _constructs(source))
 
 
-def quick_up_to(source: str) -> int:
-    """Return the length of texts up to which a regex needs few steps whatever they hold; -1 where that is not known.
+def safe_length(source: str) -> int:
+    """Return the length up to which a regex takes few steps on every text; -1 when no length is known to be safe.
 
-    Each repetition of a character has at most as many ends as the text, each `|` in a group doubles the ways, and there
-    are as many beginnings as characters.  Nothing is known where a group repeats, or what a group matched counts.
+    The bound on steps: a match can begin at each character, each repetition of a character can end at each character
+    of the text, and each `|` in a group doubles the alternatives.  A repeated group or a reference to a group has no
+    such bound.
 
-    >>> quick_up_to("[0-9][0-9][0-9]") > 1000, quick_up_to("(?:a|aa)+$")
+    >>> safe_length("[0-9][0-9][0-9]") > 1000, safe_length("(?:a|aa)+$")
     (True, -1)
     """
-    clauses = [[1, 1, 1]]  # characters, repetitions and ways
+    clauses = [[1, 1, 1]]  # for each clause its characters, repetitions and alternatives
     depth, before = 0, ""
     for kind, token, _ in _constructs(source):
         clause = clauses[-1]
@@ -129,13 +130,13 @@ def quick_up_to(source: str) -> int:
             clause[2] *= 2
         before = before if kind == "comment" else kind
     length = step = 0
-    while sum(size * ways * (length + 1) ** most for size, most, ways in clauses) < _FEW_STEPS:
+    while sum(size * choices * (length + 1) ** repeats for size, repeats, choices in clauses) < _FEW_STEPS:
         step = 1 + length // 8
         length += step
     return length - max(step, 1)
 
 
 def _constructs(source: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the kind, the text and the place of each part of a regex."""
+    """Yield the kind, the text and the position of each construct of a regex."""
     for found in _CONSTRUCT.finditer(source):
         yield found.lastgroup or "", found[0], found.start()

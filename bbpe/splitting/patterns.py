@@ -1,9 +1,9 @@
-"""Split patterns: the named ones, and any regex.
+"""Split patterns: the named patterns, and any regex.
 
-A pattern cuts a text into pretokens; merging never crosses their borders.  It is a chain of regexes in
-the syntax of the `regex` package: each one cuts every piece that the one before left, into its matches
-and the text between them.  So nothing is lost, unless the pattern says that what lies between matches is
-dropped.  A vocabulary must be used with the pattern it was trained with.
+A pattern splits a text into pretokens, and no merge crosses the border of a pretoken.  It is a chain of regexes in the
+syntax of the `regex` package.  Each regex splits every piece that the regex before it left into matches and the text
+between matches.  So no text is lost, unless the pattern drops the text between matches.  A vocabulary must be used with
+the pattern that it was trained with.
 
 Sources of the regexes: tiktoken (`tiktoken_ext/openai_public.py`), the model authors' tokenizer files,
 and llama.cpp's list of pre-tokenizers (`src/llama-vocab.cpp`).
@@ -21,7 +21,7 @@ import regex
 
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
-from ..lazy import FirstUse
+from ..lazy import lazy_property
 from .pattern_limits import check_size
 from .recogniser import recognise_scheme
 from .regexes import Regex, TimeLimit, compiled
@@ -49,11 +49,11 @@ def _o200k(suffix: str, number: str, rest_tail: str, but: str = "") -> str:
 
 @dataclass(frozen=True)
 class Pattern:
-    """How text is cut into pretokens.
+    """A rule that splits text into pretokens.
 
-    `name` is the canonical name, `None` for a regex of the user's own; `steps` the chain of regexes;
-    `drops_gaps` whether text that no regex matches is dropped rather than kept; `open_tail` how many
-    pretokens at the end of a text may still change when text is appended (`None`: no bound is known).
+    `name` is the canonical name, `None` for a regex from the user.  `steps` is the chain of regexes.  With
+    `drops_gaps`, text that no regex matches is dropped, not kept.  `open_tail` is how many pretokens at the end of a
+    text can change when text is appended (`None`: no bound is known).
     """
 
     name: str | None
@@ -67,28 +67,28 @@ class Pattern:
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("_compiled", "scheme")}
 
-    @FirstUse
+    @lazy_property
     def scheme(self) -> Scheme | None:
-        """Return what the compiled splitter knows of the pattern; `None`: the `regex` package splits."""
-        return _WORDS.get(self) or recognise_scheme(self.steps, self.drops_gaps)
+        """The scheme by which the compiled splitter splits; `None` if the `regex` package does."""
+        return _INTERNAL_SCHEMES.get(self) or recognise_scheme(self.steps, self.drops_gaps)
 
     @property
     def unicode_version(self) -> str | None:
-        """The version of Unicode that characters are classified by; `None` when `regex` does not say its own.
+        """The version of Unicode that classifies characters; `None` when that of `regex` is not known.
 
         >>> PATTERNS["gpt2"].unicode_version
         '16.0.0'
         """
         return _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
 
-    @FirstUse
+    @lazy_property
     def _compiled(self) -> tuple[Regex, ...]:
         return tuple(map(compiled, self.steps))
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the start and end of each pretoken, in characters.
 
-        Raises `PatternError` when a regex takes too long, or its matches do not follow one another.
+        Raises `PatternError` when a regex takes too long or its matches overlap.
         """
         spans: Iterator[tuple[int, int]] = iter(((0, len(text)),) if text else ())
         limit = TimeLimit(len(text))
@@ -104,10 +104,10 @@ class Pattern:
         self, step: Regex, text: str, spans: Iterator[tuple[int, int]], limit: TimeLimit
     ) -> Iterator[tuple[int, int]]:
         for start, end in spans:
-            # a copy, not `pos` and `endpos`: a later step must not look beyond its piece
+            # a copy, not `pos` and `endpos`: a later step must not see text outside its piece
             whole = start == 0 and end == len(text)
             done = start
-            for first, last in step.found(text if whole else text[start:end], limit):
+            for first, last in step.find(text if whole else text[start:end], limit):
                 first, last = start + first, start + last
                 if not done <= first <= last:
                     step.refuse(first, last, done)
@@ -121,10 +121,10 @@ class Pattern:
 
 
 def _unicode_of_regex() -> str | None:
-    # imported here, because it is slow and few ask
+    # imported here, because the import is slow and the version is rarely needed
     from importlib.metadata import metadata
 
-    # no attribute of the package says it
+    # the package has no attribute with the version
     description = "".join(metadata("regex").get_all("Description", []))
     found = regex.search(r"supports Unicode (\d+\.\d+\.\d+)", description)
     return None if found is None else found[1]
@@ -192,21 +192,21 @@ ALIASES: dict[str, str] = {
     for alias in aliases.split()
 }
 
-# Parts of texts that rules may be applied to one by one (`Scheme.words`); a blank stands before its word.
+# Patterns whose pretokens can be normalized separately (`Scheme.words`); a blank is in front of its word.
 _SPACE, _MARKS, _IDEOGRAPHS, _ENDS = r"\t\n\r ", r"!-/:-@\[-`{-~", r"\u5000-\u9fff", r"\u3000-\u3003\u3008-\u3011"
 _BETWEEN = rf"[{_SPACE}]?[^{_SPACE}{_MARKS}{_IDEOGRAPHS}{_ENDS}]"
 SPACE_PARTS = Pattern(None, (rf"[{_SPACE}]?[^{_SPACE}]+|[{_SPACE}]",), open_tail=1)
 BERT_PARTS = Pattern(
     None, (rf" ?[{_MARKS}{_IDEOGRAPHS}]|{_BETWEEN}*[{_ENDS}]|{_BETWEEN}+|[{_SPACE}]",), open_tail=1
 )
-# Blanks and line feeds and what follows up to the next ones: what Unigram models are trained on is cut further.
+# Blanks and line feeds with the text up to the next ones; the training of Unigram models splits these further.
 RUN_PARTS = Pattern(None, (r"[ \n]*[^ \n]+|[ \n]+",), open_tail=1)
-# Blanks and what follows up to the next one: words that begin with a mark.
+# A blank with the text up to the next blank: words that begin with a mark.
 BLANK_PARTS = Pattern(None, (r" ?[^ ]+| ",), open_tail=1)
 
 
 def _joins(firsts: set[int], seconds: bytes) -> bytes:
-    """Return all pairs of bytes, as `Scheme.joins`, but those that are cut: `firsts` before `seconds`."""
+    """Return `Scheme.joins` with all pairs of bytes except those of a first byte and a second byte given here."""
     bits = bytearray(b"\xff" * 8192)
     for first in firsts:
         for second in seconds:
@@ -214,7 +214,7 @@ def _joins(firsts: set[int], seconds: bytes) -> bytes:
     return bytes(bits)
 
 
-_WORDS = {
+_INTERNAL_SCHEMES = {
     SPACE_PARTS: Scheme(words="space"),
     BERT_PARTS: Scheme(words="bert_apart"),
     RUN_PARTS: Scheme(joins=_joins(set(range(256)) - set(b" \n"), b" \n")),
@@ -226,14 +226,14 @@ _BY_STEPS = {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
 
 @cache
 def _by_scheme() -> dict[Scheme | None, Pattern]:
-    # cl100k_older and llama3 are the same rule: the later one, which most models use, stands for it
+    # cl100k_older and llama3 have equal schemes; the later row wins, because more models use llama3
     return {row.scheme: row for row in PATTERNS.values() if row.scheme is not None}
 
 
 def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
-    r"""Return the named pattern that a chain of regexes is in any spelling, or the chain itself as a pattern.
+    r"""Return the named pattern that is equivalent to a chain of regexes, or the chain itself as a pattern.
 
-    `drops_gaps`: whether text that no regex matches is dropped.
+    `drops_gaps`: text that no regex matches is dropped.
 
     Raises `PatternError` when a regex does not compile.
 
@@ -251,7 +251,7 @@ def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
 
 
 def _open_tail(scheme: Scheme) -> int:
-    # "a", "'", "l": one more "l" makes a single pretoken of them, unless "'l" is one
+    # appending "l" to the pretokens "a", "'", "l" makes one pretoken of all three, unless "'l" was one
     return 3 if scheme.contraction == "suffix_fold" and scheme.prefix != "any" and not scheme.ascii_word else 2
 
 
@@ -261,8 +261,7 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
     A string of letters, digits, `_`, `-` and `.` that starts with a letter is a name and must be known;
     any other string is a regex in the syntax of the `regex` package.
 
-    Raises `PatternError` on an unknown name or a regex that does not compile, `TypeError` on anything
-    that is no string.
+    Raises `PatternError` on an unknown name or a regex that does not compile, `TypeError` on any other type.
 
     >>> get_pattern("r50k_base").name
     'gpt2'
@@ -283,5 +282,5 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
         return recognise((pattern,))
     steps = tuple(pattern) if isinstance(pattern, Sequence) else None
     if not steps or not all(isinstance(step, str) for step in steps):
-        raise TypeError(f"pattern must be a name, a regex or a sequence of regexes, not {pattern!r}")
+        raise TypeError(f"pattern must be a name, a regex or a non-empty sequence of regexes, not {pattern!r}")
     return recognise(steps)

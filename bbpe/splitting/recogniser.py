@@ -1,9 +1,9 @@
-r"""Recognise a split pattern: from the clauses of its regexes to its scheme.
+r"""Translate the regexes of a split pattern into a `Scheme` that splits every text in the same way.
 
-Each clause of a regex is looked up in a table of clauses, and their order is compared with the order of
-the sentence that a `Scheme` is.  Two clauses may stand in another order where no text can begin with both.
-A clause that is not in the table, one that is missing, and an order that matters give `None`: the `regex`
-package splits then.  Never a guess.
+The recogniser looks up each clause of a regex in a table and compares the order of the clauses with the order in which
+a `Scheme` tries them.  Two clauses may be in a different order only if no text can begin with both.
+The result is `None` for an unknown clause, a missing clause and an order that matters.  The `regex` package splits
+then, so recognition never changes the pretokens.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .scheme import Scheme
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What a clause is in the sentence, and the fields it sets."""
+class _Role:
+    """The role of a clause in a scheme, and the fields that it sets."""
 
     kind: str
     fields: Mapping[str, Any]
@@ -33,11 +33,11 @@ def _one(source: str) -> Clause:
 def _words(source: str) -> frozenset[str]:
     (item,) = _one(source)
     if not isinstance(item.what, Words):
-        raise TypeError(f"{source!r} is no list of words")
+        raise TypeError(f"{source!r} is not a list of words")
     return item.what.words
 
 
-# No contraction begins another one, so that their order and the number of clauses do not matter.
+# No contraction is a prefix of another, so their order and the number of clauses that hold them do not matter.
 _LEAD = _words("'(?:[sdmt]|ll|ve|re)")
 _FOLD = _words("(?i:'(?:[sdmt]|ll|ve|re))")
 
@@ -48,55 +48,55 @@ _RESTS = {"not_sLN": r"[^\s\p{L}\p{N}]", "not_sLMN": r"[^\s\p{L}\p{M}\p{N}]", "P
 _TAILS = {"none": "", "newlines": r"[\r\n]*", "newlines_slash": r"[\r\n/]*"}
 
 
-def _rows() -> Iterator[tuple[str, _Part]]:
-    """Yield each known clause and what it is; why it is so where that is not plain."""
-    yield r"\p{Han}+", _Part("han", {"han_run": True})
-    yield r"""[!-/:-@\[-`{-~][A-Za-z]+""", _Part("ascii_word", {"ascii_word": True})
+def _rows() -> Iterator[tuple[str, _Role]]:
+    """Yield each known clause and its role."""
+    yield r"\p{Han}+", _Role("han", {"han_run": True})
+    yield r"""[!-/:-@\[-`{-~][A-Za-z]+""", _Role("ascii_word", {"ascii_word": True})
     yield from _word_rows()
     for tail, rest in product(_TAILS, _RESTS):
-        for blank in (" ?", " ?+"):  # a blank is in no set of rest: the optional one never has to be given back
-            yield f"{blank}{_RESTS[rest]}+{_TAILS[tail]}", _Part("rest", {"rest": rest, "tail": tail})
-    # White space.  All of the run, which reaches the end of the text: given back, the end would not be there.
-    # ($ also matches before the last line end of the text, but the run takes that too.)
+        for blank in (" ?", " ?+"):  # no set of rest has a blank, so the optional blank never backtracks
+            yield f"{blank}{_RESTS[rest]}+{_TAILS[tail]}", _Role("rest", {"rest": rest, "tail": tail})
+    # A run of white space up to the end of the text never backtracks, because "$" would not match before its end.
+    # ("$" also matches before the last line end of a text, but the run includes that line end.)
     for source in (r"\s+$", r"\s++$"):
-        yield source, _Part("end", {})
-    # [\r\n] takes the last line end of the run, \s* all before it, so that more of them never follow.
+        yield source, _Role("end", {})
+    # \s* takes everything up to the last line end of the run, so [\r\n]+ never matches more than one character.
     for source in (r"\s*[\r\n]", r"\s*[\r\n]+"):
-        yield source, _Part("newline", {"newline": True})
-    yield r"\s+(?!\S)", _Part("inner", {})
-    # Behind "inner" a run of white space is one character: of a longer one "inner" has taken all but the last.
+        yield source, _Role("newline", {"newline": True})
+    yield r"\s+(?!\S)", _Role("inner", {})
+    # After "inner" a run of white space has one character, because "inner" takes all but the last of a longer run.
     for source in (r"\s", r"\s+"):
-        yield source, _Part("last", {})
+        yield source, _Role("last", {})
 
 
-def _word_rows() -> Iterator[tuple[str, _Part]]:
-    for (prefix, before), (suffix, behind), han in product(
+def _word_rows() -> Iterator[tuple[str, _Role]]:
+    for (prefix, before), (suffix, after), han in product(
         _PREFIXES.items(), (("none", ""), ("suffix_fold", "(?i:'(?:[sdmt]|ll|ve|re))?")), (False, True)
     ):
         but = r"&&[^\p{Han}]" if han else ""
         fields = {"prefix": prefix, "suffix": suffix, "but_han": han}
         for word, letters in _LETTERS.items():
-            yield f"{before}[{letters}{but}]+{behind}", _Part("word", {**fields, "word": word})
-            if prefix == "space" or word == "L":  # the prefix is no part of words: it never has to be given back
-                yield f"{before}+[{letters}{but}]+{behind}", _Part("word", {**fields, "word": word})
+            yield f"{before}[{letters}{but}]+{after}", _Role("word", {**fields, "word": word})
+            if prefix == "space" or word == "L":  # words have no character of the prefix, so it never backtracks
+                yield f"{before}+[{letters}{but}]+{after}", _Role("word", {**fields, "word": word})
         upper, lower = f"[{_UPPER}{but}]", f"[{_LOWER}{but}]"
         fields |= {"word": "LM", "cased": True}
-        yield f"{before}{upper}*{lower}+{behind}", _Part("word", fields)
-        yield f"{before}{upper}+{lower}*{behind}", _Part("upper_word", fields)
+        yield f"{before}{upper}*{lower}+{after}", _Role("word", fields)
+        yield f"{before}{upper}+{lower}*{after}", _Role("upper_word", fields)
 
 
-_TABLE = {_one(source): part for source, part in _rows()}
+_TABLE = {_one(source): role for source, role in _rows()}
 
 _NUMBER = _one(r"\p{N}")[0].what
 _BLANKS = {_one(source + "x")[0] for source in (" ?", " ?+")}
-_MOST = 2**31  # what the compiled splitter can count to
+_MOST = 2**31  # the compiled splitter counts up to this
 _CJK = _one("[\u4e00-\u9fa5\u3040-\u30ff]+")
 
 
 def recognise_scheme(steps: tuple[str, ...], drops_gaps: bool) -> Scheme | None:
-    r"""Return the scheme that splits every text as a chain of regexes does, `None` when it is not known to.
+    r"""Return the scheme that splits every text as a chain of regexes does, `None` when no scheme is known to.
 
-    `drops_gaps`: whether text that no regex matches is dropped.
+    `drops_gaps`: text that no regex matches is dropped.
 
     >>> gpt2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
     >>> recognise_scheme((gpt2,), False) == Scheme(contraction="lead", number_space=True)
@@ -110,29 +110,29 @@ def recognise_scheme(steps: tuple[str, ...], drops_gaps: bool) -> Scheme | None:
         return None
     if not chain:
         return None
-    apart = _apart(chain[:-1])
-    parts = [_part(clause) for clause in chain[-1]]
-    if apart is None or None in parts:
+    earlier = _earlier_fields(chain[:-1])
+    roles = [_role_of(clause) for clause in chain[-1]]
+    if earlier is None or None in roles:
         return None
-    scheme = _scheme([part for part in parts if part is not None], apart)
-    if scheme is None or not _works(scheme):
+    scheme = _scheme([role for role in roles if role is not None], earlier)
+    if scheme is None or not _is_supported(scheme):
         return None
-    # with gaps dropped, only one step that leaves no gap is the same
+    # a scheme keeps gaps, so it fits a pattern that drops them only if there are none
     return None if drops_gaps and (len(steps) > 1 or _leaves_gaps(scheme)) else scheme
 
 
-def _part(clause: Clause) -> _Part | None:
-    """Look a clause up."""
+def _role_of(clause: Clause) -> _Role | None:
+    """Return the role of a clause, `None` for an unknown clause."""
     found = _TABLE.get(clause)
     if found is not None:
         return found
     if len(clause) == 1 and isinstance(clause[0].what, Words) and (clause[0].least, clause[0].most) == (1, 1):
-        return _Part("contraction", {"words": clause[0].what.words})
+        return _Role("contraction", {"words": clause[0].what.words})
     limit = _number_limit(clause[-1:])
-    # numbers hold no blank: the optional one never has to be given back
+    # numbers have no blank, so the optional blank never backtracks
     if limit is None or len(clause) > 2 or (len(clause) == 2 and clause[0] not in _BLANKS):
         return None
-    return _Part("number", {"number_max": limit, "number_space": len(clause) == 2})
+    return _Role("number", {"number_max": limit, "number_space": len(clause) == 2})
 
 
 def _number_limit(clause: Clause) -> int | None:
@@ -145,10 +145,10 @@ def _number_limit(clause: Clause) -> int | None:
     return item.most or 0
 
 
-def _apart(steps: list[list[Clause]]) -> dict[str, Any] | None:
-    """Return the fields that all steps but the last set: each kind at most once.
+def _earlier_fields(steps: list[list[Clause]]) -> dict[str, Any] | None:
+    """Return the fields set by all steps before the last; `None` for an unknown step or two of one kind.
 
-    What they cut off is disjoint, so that their order does not matter.
+    The order of these steps does not matter, because numbers and CJK runs are disjoint.
     """
     fields: dict[str, Any] = {}
     for clauses in steps:
@@ -162,38 +162,40 @@ def _apart(steps: list[list[Clause]]) -> dict[str, Any] | None:
     return fields
 
 
-def _scheme(parts: list[_Part], apart: dict[str, Any]) -> Scheme | None:
-    """Unite the fields of the clauses of the last step, and check that all are there and in order."""
-    places = {part.kind: place for place, part in reversed([*enumerate(parts)])}
-    last_places = {part.kind: place for place, part in enumerate(parts)}
-    words = [word for part in parts if part.kind == "contraction" for word in part.fields["words"]]
-    if len(places) + sum(part.kind == "contraction" for part in parts) - ("contraction" in places) != len(parts):
-        return None  # a kind of clause stands twice
+def _scheme(roles: list[_Role], earlier: dict[str, Any]) -> Scheme | None:
+    """Combine the fields of all steps; `None` unless the last step has all required clauses, and in order."""
+    positions = {role.kind: position for position, role in reversed([*enumerate(roles)])}
+    last_positions = {role.kind: position for position, role in enumerate(roles)}
+    words = [word for role in roles if role.kind == "contraction" for word in role.fields["words"]]
+    if len(positions) + sum(role.kind == "contraction" for role in roles) - ("contraction" in positions) != len(roles):
+        return None  # there are two clauses of one kind
     fields: dict[str, Any] = {}
-    for part in parts:
-        if part.kind == "upper_word" and any(fields.get(key) != value for key, value in part.fields.items()):
+    for role in roles:
+        if role.kind == "upper_word" and any(fields.get(key) != value for key, value in role.fields.items()):
             return None
-        fields |= part.fields if part.kind != "contraction" else {}
+        fields |= role.fields if role.kind != "contraction" else {}
     contraction = _contraction(words, fields.pop("suffix", "none"))
     if contraction is None or fields.pop("but_han", False) != fields.get("han_run", False):
         return None
-    if ("upper_word" in places) != fields.get("cased", False) or not {"word", "rest", "inner", "last"} <= set(places):
+    if ("upper_word" in positions) != fields.get("cased", False):
         return None
-    limit = _limit(fields, apart)
+    if not {"word", "rest", "inner", "last"} <= positions.keys():
+        return None
+    limit = _limit(fields, earlier)
     if limit is None:
         return None
-    end_first = "end" in places and "newline" in places and places["end"] < places["newline"]
-    scheme = Scheme(**{**fields, **apart, "number_max": limit, "contraction": contraction, "end_first": end_first})
+    end_first = "end" in positions and "newline" in positions and positions["end"] < positions["newline"]
+    scheme = Scheme(**{**fields, **earlier, "number_max": limit, "contraction": contraction, "end_first": end_first})
     in_order = all(
-        last_places[first] < places[then]
+        last_positions[first] < positions[then]
         for first, then in _precedence(scheme)
-        if first in places and then in places
+        if first in positions and then in positions
     )
     return scheme if in_order else None
 
 
 def _contraction(words: list[str], suffix: str) -> str | None:
-    """Return the field of contractions that stand in front, or behind words; `None` for any but the known ones."""
+    """Return the field `contraction`: contractions before words or after them; `None` for unknown contractions."""
     if not words:
         return suffix
     if suffix != "none" or len(words) != len(_LEAD):
@@ -201,28 +203,28 @@ def _contraction(words: list[str], suffix: str) -> str | None:
     return {_LEAD: "lead", _FOLD: "lead_fold"}.get(frozenset(words))
 
 
-def _limit(fields: dict[str, Any], apart: dict[str, Any]) -> int | None:
-    """Return how many numbers make a pretoken at most, `None` when that is no such rule.
+def _limit(fields: dict[str, Any], earlier: dict[str, Any]) -> int | None:
+    """Return the most numbers in a pretoken, 0 for no limit, `None` when the steps have no common limit.
 
-    The last step cuts what an earlier one has cut off: into pieces of 2, say, what comes in pieces of 4.
+    The last step splits the pieces of an earlier step again: pieces of 4 into pieces of 2, for example.
     """
     limit: int | None = fields.get("number_max")
-    if "number_max" not in apart:
+    if "number_max" not in earlier:
         return limit
-    first: int = apart["number_max"]
+    first: int = earlier["number_max"]
     if not limit or 0 < first <= limit:
         return first
     return limit if first % limit == 0 else None
 
 
 def _precedence(scheme: Scheme) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of clauses that may begin at the same place, in the order of the sentence.
+    """Yield pairs of kinds of clauses that can match at the same position, in the order of the scheme.
 
-    Of two kinds that are not here no text begins with both.  Behind a prefix or a blank stands something that
-    is no white space, so words, numbers and rest exclude all white space clauses but the last: "end" and
-    "newline" need white space or a line end next (no prefix is a line end), "inner" a run of two or the end.
+    No text begins with both clauses of any other pair.  A prefix or a blank is followed by a character that is not
+    white space.  So words, numbers and rest exclude all white space clauses except the last: "end" and "newline" need
+    more white space or a line end (no prefix is a line end), and "inner" needs a run of two or the end of the text.
     """
-    # Han marks, numbers and symbols are also prefixes, numbers and rest
+    # Han marks, numbers and symbols can also be prefixes, numbers and rest
     yield from (("han", kind) for kind in ("word", "upper_word", "number", "rest"))
     # an apostrophe is punctuation, and a prefix of the kind "any"
     yield from (("contraction", "ascii_word"), ("contraction", "rest"), ("ascii_word", "rest"))
@@ -231,10 +233,10 @@ def _precedence(scheme: Scheme) -> Iterator[tuple[str, str]]:
     yield ("word", "upper_word")
     for word in ("word", "upper_word"):
         if scheme.prefix == "no_punct":
-            yield (word, "number")  # numbers are prefixes too
-        # a prefix or a mark that begins a word may also begin rest
-        apart = scheme.prefix == "space" or (scheme.prefix == "no_punct" and scheme.rest == "PS")
-        if not apart or (scheme.word == "LM" and scheme.rest == "not_sLN"):
+            yield (word, "number")  # numbers can be prefixes
+        # a prefix or a mark at the beginning of a word can also begin rest
+        is_disjoint = scheme.prefix == "space" or (scheme.prefix == "no_punct" and scheme.rest == "PS")
+        if not is_disjoint or (scheme.word == "LM" and scheme.rest == "not_sLN"):
             yield (word, "rest")
         yield (word, "last")
     yield from (("rest", "last"), ("newline", "inner"), ("newline", "last"), ("inner", "last"))
@@ -243,15 +245,15 @@ def _precedence(scheme: Scheme) -> Iterator[tuple[str, str]]:
 
 
 def _leaves_gaps(scheme: Scheme) -> bool:
-    """Whether there are characters that no clause takes."""
+    """Return whether there are characters that no clause matches."""
     return scheme.rest == "PS" or (scheme.rest == "not_sLMN" and scheme.word == "L")
 
 
-def _works(scheme: Scheme) -> bool:
-    """Whether the compiled splitter follows a combination; what it does not nobody has been seen to use."""
+def _is_supported(scheme: Scheme) -> bool:
+    """Return whether the compiled splitter supports a combination; no known pattern uses any other."""
     if scheme.han_run and scheme.numbers_apart:
-        return False  # Han numbers are both
+        return False  # a Han number would belong to both
     if scheme.cjk_apart and (scheme.contraction == "suffix_fold" or scheme.tail == "newlines_slash"):
-        return False  # both are looked for beyond the piece
+        return False  # the compiled splitter looks for these after the end of the piece
     # a gap ends where a clause begins, except numbers and Han runs
     return not _leaves_gaps(scheme) or (scheme.numbers_apart and not scheme.han_run)

@@ -1,8 +1,8 @@
-"""Regexes at work on texts: matches that follow one another, found within a limit of time.
+"""Find matches of regexes in texts: in order, without overlap, and within a time limit.
 
-The `regex` package goes back over a text for as long as a regex asks it to, which may be years.  Its limit of time
-reads the clock of the process at each call and each match, which takes longer than most matches.  So one call finds 64
-matches, and a regex that provably ends soon has no limit on short texts.
+The `regex` package backtracks without a bound, which may take years.  With a timeout it reads the clock at each call
+and each match, which takes longer than most matches.  So one call finds up to 64 matches, and short texts have no time
+limit if the regex provably takes few steps on them.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from typing import NoReturn
 import regex
 
 from ..errors import PatternError
-from ..lazy import FirstUse
-from .pattern_limits import check_constructs, check_size, needs_its_numbers, quick_up_to
+from ..lazy import lazy_property
+from .pattern_limits import check_constructs, check_size, safe_length, uses_group_numbers
 
 Span = tuple[int, int]
 
-#: The seconds that regexes may take over a text, and more for each of its characters; usual ones take 0.2 us for each.
+#: The time limit for a text is SECONDS plus SECONDS_EACH for each character; usual regexes take 0.2 us for each.
 SECONDS, SECONDS_EACH = 2.0, 1e-4
-#: Matches found by one call.
-_TOGETHER = 64
+#: The most matches that one call finds.
+_BATCH = 64
 _SPAN: Callable[[regex.Match[str]], Span] = methodcaller("span")
 _REFUSED_FLAGS = {
-    "(?r), by which matches come from the end": regex.REVERSE,
+    "(?r), which searches backwards": regex.REVERSE,
     "(?b), which looks for the best match": regex.BESTMATCH,
     "(?e), which improves a match": regex.ENHANCEMATCH,
     "(?p), which looks for the longest match": regex.POSIX,
-    "(?L), which another locale changes": regex.LOCALE,
+    "(?L), which depends on the locale": regex.LOCALE,
 }
 
 
 class TimeLimit:
-    """The time that all regexes may take over one text, from the first call that has a limit."""
+    """The time that all regexes may take on one text, counted from the first call with a timeout."""
 
     def __init__(self, characters: int) -> None:
         self.seconds = SECONDS + SECONDS_EACH * characters
         self._began: float | None = None
 
     def left(self) -> float:
-        """Return the seconds that are left, of the processor's time in this thread; 0 when they are few."""
+        """Return the remaining seconds of this thread's CPU time; 0 when less than a twentieth is left."""
         now = time.thread_time()
         if self._began is None:
             self._began = now
@@ -53,9 +53,9 @@ class TimeLimit:
 
 
 class Regex:
-    """A regex of the `regex` package.
+    """A regex of the `regex` package whose matches are in order and do not overlap.
 
-    Raises `PatternError` on one that is malformed, or whose matches need not follow one another, by name.
+    Raises `PatternError` on a malformed regex and on a construct or flag that is not supported.
     """
 
     def __init__(self, source: str) -> None:
@@ -63,40 +63,41 @@ class Regex:
         check_constructs(source)
         # set operations ("&&") exist only in the package's version 1 syntax
         self._version = regex.V1 if "&&" in source else regex.V0
-        self.source, self._one = source, _compile(source, self._version)
+        self.source, self._single = source, _compile(source, self._version)
         for name, flag in _REFUSED_FLAGS.items():
-            if self._one.flags & flag:
-                raise PatternError(f"pattern {source!r} has the flag {name}; expected matches from left to right")
-        is_plain = not self._one.flags & (regex.V1 | regex.FULLCASE | regex.VERBOSE)
-        self._quick = quick_up_to(source) if is_plain else -1
+            if self._single.flags & flag:
+                raise PatternError(f"pattern {source!r} has the flag {name}; expected a regex without this flag")
+        is_plain = not self._single.flags & (regex.V1 | regex.FULLCASE | regex.VERBOSE)
+        self._safe_length = safe_length(source) if is_plain else -1
 
-    def found(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
-        """Return where the matches in a text begin and end, in order and not checked; they may be empty.
+    def find(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
+        """Return the spans of the matches in a text, unchecked; a match may be empty.
 
-        `limit`: that of the text of which this one is a part.  Raises `PatternError` when the time is over.
+        `limit` is the time limit of the whole text if this text is a part of one.  Raises `PatternError` when the time
+        is used up.
         """
-        several = self._several
-        if len(text) <= self._quick and several is not None:
-            spans: list[Span] = [] if (found := several.match(text)) is None else found.spans(1)
-            # as in a longer text, where the package's search differs from its match
-            if len(spans) < _TOGETHER and (not spans or spans[-1][0] < spans[-1][1]):
+        batched = self._batched
+        if len(text) <= self._safe_length and batched is not None:
+            spans: list[Span] = [] if (found := batched.match(text)) is None else found.spans(1)
+            # after an empty match only the package's search finds the next match
+            if len(spans) < _BATCH and (not spans or spans[-1][0] < spans[-1][1]):
                 return iter(spans)
         return self._timed(text, limit or TimeLimit(len(text)))
 
     def spans(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
-        """Yield what `found` returns; `PatternError` when a match begins before the last one ended."""
+        """Yield the spans that `find` returns; `PatternError` when a match begins before the end of the last one."""
         done = 0
-        for first, last in self.found(text, limit):
+        for first, last in self.find(text, limit):
             if not done <= first <= last:
                 self.refuse(first, last, done)
             yield first, last
             done = last
 
     def refuse(self, first: int, last: int, done: int) -> NoReturn:
-        """Raise `PatternError` about a match that does not follow the last one."""
+        """Raise `PatternError` about a match that begins before the end of the last one."""
         raise PatternError(
             f"pattern {self.source!r} matches characters {first} to {last} of a text after a match that ends at "
-            f"{done}; expected matches that follow one another"
+            f"{done}; expected matches that are in order and do not overlap"
         )
 
     def replaced(self, text: str, content: str) -> str:
@@ -109,18 +110,18 @@ class Regex:
         return "".join((*parts, text[done:])) if parts else text
 
     def _timed(self, text: str, limit: TimeLimit) -> Iterator[Span]:
-        several, done, patience = self._several, 0, 1
-        while several is not None:
+        batched, done, patience = self._batched, 0, 1
+        while batched is not None:
             try:
-                found = several.match(text, done, timeout=patience * self._seconds(limit, text, done))
+                found = batched.match(text, done, timeout=patience * self._seconds(limit, text, done))
             except TimeoutError:
-                patience *= 2  # it counts the time of other threads too
+                patience *= 2  # the package's timeout counts the time of other threads too
                 continue
             spans = [] if found is None else found.spans(1)
-            is_last, is_empty = len(spans) < _TOGETHER, False
+            is_last, is_empty = len(spans) < _BATCH, False
             while spans and spans[-1][0] == spans[-1][1]:
                 spans.pop()
-                is_empty = True  # another match may begin where an empty one is, which this call does not find
+                is_empty = True  # this call does not find another match that begins at an empty one
             yield from spans
             done = spans[-1][1] if spans else done
             if is_empty:
@@ -133,10 +134,10 @@ class Regex:
         last: Span | None = None
         patience = 1
         while True:
-            found = self._one.finditer(text, done, timeout=patience * self._seconds(limit, text, done))
+            found = self._single.finditer(text, done, timeout=patience * self._seconds(limit, text, done))
             try:
                 for span in map(_SPAN, found):
-                    if span != last:  # an empty one is found again by the next search
+                    if span != last:  # the next search finds an empty match again
                         yield span
                     last, done = span, span[1]
             except TimeoutError:
@@ -144,39 +145,39 @@ class Regex:
             else:
                 return
 
-    @FirstUse
-    def _several(self) -> regex.Pattern[str] | None:
-        """Many matches in one, as captures of one group; `None` where that would renumber other groups."""
-        if needs_its_numbers(self.source):
+    @lazy_property
+    def _batched(self) -> regex.Pattern[str] | None:
+        """A regex with up to 64 matches as captures of one group; `None` if the group would change the regex."""
+        if uses_group_numbers(self.source):
             return None
-        end = "\n" if self._one.flags & regex.VERBOSE else ""  # which may end with a comment
+        end = "\n" if self._single.flags & regex.VERBOSE else ""  # ends a comment at the end of the source
         try:
-            return regex.compile(rf"(?>(?s:.)*?({self.source}{end})){{1,{_TOGETHER}}}+", self._version)
-        except regex.error:  # of a source that is not whole
+            return regex.compile(rf"(?>(?s:.)*?({self.source}{end})){{1,{_BATCH}}}+", self._version)
+        except regex.error:  # the source does not compile within a group
             return None
 
     def _seconds(self, limit: TimeLimit, text: str, done: int) -> float:
         left = limit.left()
         if not left:
-            done = self._reached(text, done, limit)
+            done = self._last_end(text, done, limit)
             raise PatternError(
                 f"pattern {self.source!r} takes more than {limit.seconds:.1f} s, after character {done} of {len(text)}"
-                f", {text[done : done + 20]!r}: it goes back over the text too often, as repeated repetitions do; "
-                "expected a regex that need not go back, such as one with possessive repetitions (a++)"
+                f", {text[done : done + 20]!r}: it backtracks too often, as nested repetitions do; "
+                "expected a regex that does not backtrack, such as one with possessive repetitions (a++)"
             )
         return left
 
-    def _reached(self, text: str, done: int, limit: TimeLimit) -> int:
-        """Return where the last match ends that is soon found."""
+    def _last_end(self, text: str, done: int, limit: TimeLimit) -> int:
+        """Return the end of the last match that a short search finds."""
         with suppress(TimeoutError):
-            for found in self._one.finditer(text, done, timeout=0.05 * limit.seconds):
+            for found in self._single.finditer(text, done, timeout=0.05 * limit.seconds):
                 done = found.end()
         return done
 
 
 @lru_cache(maxsize=256)
 def compiled(source: str) -> Regex:
-    r"""Return a regex, compiled once; raises as `Regex` does.
+    r"""Return the `Regex` of a source from a cache; raises `PatternError` as `Regex` does.
 
     >>> list(compiled(r"\d").spans("a1b2"))
     [(1, 2), (3, 4)]
@@ -188,9 +189,9 @@ def _compile(source: str, flags: int) -> regex.Pattern[str]:
     try:
         return regex.compile(source, flags)
     except regex.error as error:
-        place = "" if error.pos is None else f" at character {error.pos}"
-        raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{place}") from None
+        where = "" if error.pos is None else f" at character {error.pos}"
+        raise PatternError(f"pattern {source!r} is not a valid regex: {error.msg}{where}") from None
     except RecursionError:
         raise PatternError(f"pattern {source!r} is nested too deeply") from None
-    except (ValueError, OverflowError, KeyError, IndexError, TypeError, AttributeError) as error:  # as it comes to them
+    except (ValueError, OverflowError, KeyError, IndexError, TypeError, AttributeError) as error:  # bugs of the package
         raise PatternError(f"pattern {source!r} is not a valid regex: {error}") from None

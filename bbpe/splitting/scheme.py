@@ -1,4 +1,4 @@
-"""What the compiled splitter knows of a pattern: one row of fields."""
+"""The description of a split pattern for the compiled splitter."""
 
 from __future__ import annotations
 
@@ -8,49 +8,50 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A split pattern as a sentence of known clauses.
+    """A split pattern as a sequence of known clauses.
 
-    They are tried in this order:
+    The splitter tries the clauses in this order:
 
         han_run? | contraction? | ascii_word? | prefix? word+ suffix? | number | " "? rest+ tail* | white space
 
-    `csrc/split/token.h` says what each field does; a field at its default means that the clause is absent.
+    `csrc/split/token.h` describes the effect of each field; a clause whose field has its default is absent.
     """
 
-    #: `'s 't 're 've 'm 'll 'd` in front of words, with "lead_fold" in any case; behind them with "suffix_fold".
+    #: `'s 't 're 've 'm 'll 'd` before words; "lead_fold": in any case; "suffix_fold": after words, in any case.
     contraction: Literal["none", "lead", "lead_fold", "suffix_fold"] = "none"
-    #: `\p{Han}+` first; Han characters are no part of words then.
+    #: `\p{Han}+` comes first, and words have no Han characters.
     han_run: bool = False
-    #: What may stand before a word: a blank; `[^\r\n\p{L}\p{N}]`; `[^\r\n\p{L}\p{P}\p{S}]`.
+    #: A character that may precede a word: a blank; `[^\r\n\p{L}\p{N}]`; `[^\r\n\p{L}\p{P}\p{S}]`.
     prefix: Literal["space", "any", "no_punct"] = "space"
     #: `\p{L}+`, or `[\p{L}\p{M}]+`.
     word: Literal["L", "LM"] = "L"
-    #: A word is `upper* lower+` or else `upper+ lower*`, where caseless letters and marks are both.
+    #: A word is `upper* lower+`, otherwise `upper+ lower*`; caseless letters and marks are in both sets.
     cased: bool = False
-    #: How many numbers make a pretoken at most; 0: any number of them.
+    #: The most numbers in one pretoken; 0: no limit.
     number_max: int = 0
-    #: ` ?\p{N}+`: a blank may stand before numbers.
+    #: ` ?\p{N}+`: a blank may precede numbers.
     number_space: bool = False
     #: `[^\s\p{L}\p{N}]`, `[^\s\p{L}\p{M}\p{N}]` or `[\p{P}\p{S}]`.
     rest: Literal["not_sLN", "not_sLMN", "PS"] = "not_sLN"
-    #: What a run of rest swallows behind it: `[\r\n]*` or `[\r\n/]*`.
+    #: The characters after rest that join its pretoken: `[\r\n]*` or `[\r\n/]*`.
     tail: Literal["none", "newlines", "newlines_slash"] = "none"
-    #: `\s*[\r\n]+`: white space is cut behind its last line end.
+    #: `\s*[\r\n]+`: white space is split after its last line end.
     newline: bool = False
-    #: `\s+$` before that: white space at the end of the text is one pretoken.
+    #: `\s+$` before the clause of `newline`: white space at the end of the text is one pretoken.
     end_first: bool = False
-    #: An earlier step has cut off `\p{N}{1,number_max}`.
+    #: An earlier step has split off `\p{N}{1,number_max}`.
     numbers_apart: bool = False
-    #: An earlier step has cut off runs of U+4E00-9FA5 and U+3040-30FF.
+    #: An earlier step has split off runs of U+4E00-9FA5 and U+3040-30FF.
     cjk_apart: bool = False
-    #: An ASCII punctuation character or symbol and the ASCII letters behind it.
+    #: An ASCII punctuation character or symbol with the ASCII letters after it.
     ascii_word: bool = False
-    #: Instead of the sentence: parts of a text that rules may be applied to one by one.  "space": such as go by words
-    #: between white space; "bert": BERT's; "bert_apart": the same where ideographs are words of their own.
-    #: `csrc/split/words.h` says where it is split.
+    #: Replaces the clauses: pretokens that can be normalized separately.  "space": for rules that split at white space;
+    #: "bert": for BERT's rules; "bert_apart": for BERT's rules with each ideograph a separate word.
+    #: `csrc/split/words.h` describes where these pretokens end.
     words: Literal["none", "space", "bert", "bert_apart"] = "none"
-    #: The text ends behind each line feed, and another one begins.
+    #: Each line, with its line feed, is split like a text.
     by_line: bool = False
-    #: Instead of the sentence: 8192 bytes of bits, least first, of the pairs of bytes that a vocabulary joins, at
-    #: first << 8 | second; a pretoken ends between any others.  A vocabulary's own, never a pattern's.
+    #: Replaces the clauses: a bit set of 8192 bytes, least significant bit first, over pairs of bytes; bit
+    #: `first << 8 | second`.  A pretoken ends between two bytes whose bit is 0.  It comes from the tokens of a
+    #: vocabulary or from an internal pattern, never from a regex.
     joins: bytes | None = None

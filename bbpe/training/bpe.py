@@ -13,7 +13,7 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, checked_specials
 from ..errors import CorpusError, MemoryLimitError
 from ..progress import Progress
-from ..spec.rules import BLANK, BYTE_KEYS
+from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
@@ -109,9 +109,9 @@ class BPE:
             name = "pad_vocab_to" if self.max_token_length is None else "max_token_length"
             raise ValueError(f"BPE.{name} is {getattr(self, name)}; expected it with alphabet='bytes' alone")
         start, end = self.word_start, self.end_of_word
-        if start not in (None, BLANK):
+        if start not in (None, SPACE_MARK):
             raise ValueError(
-                f"BPE.word_start is {start!r}; expected {BLANK!r} (U+2581), the mark that files have for a blank"
+                f"BPE.word_start is {start!r}; expected {SPACE_MARK!r} (U+2581), the mark that files have for a blank"
             )
         if end and start is not None:
             raise ValueError(f"BPE.end_of_word is {end!r} and word_start is {start!r}; expected one of them")
@@ -126,7 +126,7 @@ class BPE:
                 problem = "is empty; expected a text, such as '<|a|>'"
             elif 1 in (len(text), len(text.removesuffix(self.end_of_word or ""))):
                 problem = "is one symbol of words in files; expected a longer text, such as '<|a|>'"
-            elif not self.end_of_word and (BLANK in text or text in BYTE_KEYS):
+            elif not self.end_of_word and (SPACE_MARK in text or text in BYTE_KEYS):
                 problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
             else:
                 continue
@@ -155,7 +155,7 @@ class BPE:
             None if pattern is None else get_pattern(pattern),
             min_frequency=int(self.min_frequency),
             end_of_word=self.end_of_word or "",
-            word_start="" if self.end_of_word else BLANK,
+            word_start="" if self.end_of_word else SPACE_MARK,
             lowercase=self.lowercase,
             max_alphabet=self.max_alphabet,
             tie_break="strings" if ties == "strings" else "ids",

@@ -19,7 +19,7 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, check_share
 from ..errors import CorpusError
 from ..spec.models import UnigramModel
-from ..spec.rules import BLANK, BYTE_KEYS, Characters, Prepend, Replace
+from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, RUN_PARTS, Pattern, get_pattern
 from .bpe import check_vocabulary, reserved
@@ -82,7 +82,7 @@ class Unigram:
         """Return what is done to train such a model, checked against the other arguments of `train`."""
         specials = check_vocabulary(vocab_size, special_tokens)
         for text in specials:
-            if text == BLANK or text in BYTE_KEYS:
+            if text == SPACE_MARK or text in BYTE_KEYS:
                 problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
                 raise ValueError(f"special_tokens: {text!r} {problem}")
         fixed = ["<unk>", *specials, *self.user_defined_symbols]
@@ -148,7 +148,7 @@ class UnigramPlan:
             [],
             pattern=PATTERNS["none"],
             special_tokens={text: token_id for token_id, text in enumerate(fixed) if token_id not in user_defined},
-            rules=TextRules((Prepend(BLANK), Replace(" ", False, BLANK)), strip_blanks=1),
+            rules=TextRules((Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)), strip_blanks=1),
             characters=Characters(tuple(range(len(fixed), first)), 0, True, True),
             model=UnigramModel((*[0.0] * first, *found.scores), True, tuple(user_defined)),
         )

@@ -25,7 +25,7 @@ from ..pipeline.normalizers import normalizer
 from ..progress import Progress
 from ..spec.models import WordPieceModel
 from ..spec.rules import (
-    BLANK,
+    SPACE_MARK,
     BertNormalizer,
     BertPreTokenizer,
     Characters,
@@ -69,7 +69,7 @@ class WordPlan:
             return TextRules((bert,), None, (BertPreTokenizer(),))
         first = (Lowercase(),) if self.lowercase else ()
         if self.word_start:
-            return TextRules((*first, Prepend(BLANK), Replace(" ", False, BLANK)), strip_blanks=1)
+            return TextRules((*first, Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)), strip_blanks=1)
         return TextRules(first)
 
     @property
@@ -141,11 +141,11 @@ def _started_words(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
     lower = normalizer((Lowercase(),)) if plan.lowercase else None
     by_line = counts.spec.document == "line"
     for part, count in counts:
-        text = part.decode("utf-8", "replace").replace(" ", BLANK).removeprefix(BLANK)
+        text = part.decode("utf-8", "replace").replace(" ", SPACE_MARK).removeprefix(SPACE_MARK)
         if by_line:  # what follows a line feed begins a text
-            text = text.replace("\n", f"\n{BLANK}").removesuffix(BLANK)
-        for word in (text if lower is None else lower(text)).split(BLANK):
-            words[BLANK + word] = words.get(BLANK + word, 0) + count
+            text = text.replace("\n", f"\n{SPACE_MARK}").removesuffix(SPACE_MARK)
+        for word in (text if lower is None else lower(text)).split(SPACE_MARK):
+            words[SPACE_MARK + word] = words.get(SPACE_MARK + word, 0) + count
     return words
 
 
@@ -300,4 +300,4 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
 
 
 def _as_blanks(token: str) -> bytes:
-    return token.replace(BLANK, " ").encode()
+    return token.replace(SPACE_MARK, " ").encode()

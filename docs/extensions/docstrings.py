@@ -25,8 +25,8 @@ class Docstrings(griffe.Extension):
             obj.docstring.value = as_markdown(obj.docstring.value)
 
     def on_function(self, *, func: griffe.Function, **kwargs: Any) -> None:
-        """Replace a method that `FirstUse` decorates by the attribute that its users see."""
-        if func.parent is not None and any(str(each.value) == "FirstUse" for each in func.decorators):
+        """Replace a method that `lazy_property` decorates by the attribute that its users see."""
+        if func.parent is not None and any(str(each.value) == "lazy_property" for each in func.decorators):
             made = griffe.Attribute(func.name, lineno=func.lineno, endlineno=func.endlineno, annotation=func.returns)
             made.docstring = func.docstring
             made.labels.add("property")

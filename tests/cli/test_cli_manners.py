@@ -167,7 +167,7 @@ def test_standard_input_in_bounded_memory_and_as_rows(folder: Path) -> None:
     assert bbpe.load(folder / "n.json") == bbpe.train_from_iterator(["see my dogs " * 200_000], 262)
     code, out, err = shell(folder, "bbpe encode -t t.json", "\ufeffsee".encode("utf-16-le"))
     assert (code, out) == (1, "")
-    assert "standard input: its byte order mark says UTF-16" in err
+    assert "standard input: the byte order mark is that of UTF-16" in err
 
 
 def test_an_array_that_is_cut_off_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -170,7 +170,7 @@ def test_contents_of_what_is_no_text_are_refused(read: Read, what: str, tmp_path
     for name in ("data", "a.txt", "a.md.gz", "a.jsonl"):
         path = tmp_path / name
         path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        with pytest.raises(bbpe.CorpusError, match=rf"{name}: it begins as {what.strip()}.*format='text'"):
+        with pytest.raises(bbpe.CorpusError, match=rf"{name}: the file begins like {what.strip()}.*format='text'"):
             read(path)
     assert read(tmp_path / "data", format="text")
 

@@ -228,14 +228,14 @@ def test_what_are_no_ids(options: dict[str, Any]) -> None:
     ]  # fmt: skip
     for ids, named in wrong:
         for call in (tok.decode, lambda ids, **options: tok.decode_batch([[64], ids], **options)):
-            with pytest.raises(TypeError, match="ids are a sequence of int or an integer array of one") as caught:
+            with pytest.raises(TypeError, match="ids must be a sequence of int or an integer array of one") as caught:
                 call(ids, **options)
             assert named in str(caught.value)
-    with pytest.raises(TypeError, match="row 1: ids are"):
+    with pytest.raises(TypeError, match="row 1: ids must be"):
         tok.decode_batch([[64], {65}], **options)
     batches: list[tuple[Any, str]] = [(5, "int"), ("ab", "str"), ({(64,)}, "set"), (np.array([64]), "1 dimensions")]
     for batch, named in (*batches, (None, "NoneType")):
-        with pytest.raises(TypeError, match="a batch is an iterable of rows of ids") as caught:
+        with pytest.raises(TypeError, match="a batch must be an iterable of rows of ids") as caught:
             tok.decode_batch(batch, **options)
         assert named in str(caught.value)
     for ids in ([1.5], ["a"], [None], [True]):
@@ -266,7 +266,7 @@ def test_tokens_by_every_name() -> None:
             for error in (KeyError, ValueError, bbpe.TokenIdError, bbpe.TokenNotFoundError):
                 with pytest.raises(error) as caught:
                     tok.token_to_id(wrong)
-                assert str(caught.value).startswith(f"no token is {wrong!r}; expected a token as get_vocab() writes it")
+                assert str(caught.value).startswith(f"no token is {wrong!r}; expected a key of get_vocab()")
         for wrong in (None, 5, ["a"]):
             with pytest.raises(TypeError, match="a token is str or bytes, not"):
                 tok.token_to_id(wrong)  # type: ignore[arg-type]

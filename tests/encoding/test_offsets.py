@@ -73,7 +73,7 @@ def test_widths_of_strings(tok_of):
         assert tok.encode_with_offsets(text)[1].max() == len(text)
 
 
-def test_special_tokens_have_places(tok_of):
+def test_special_tokens_have_offsets(tok_of):
     for pattern in ("gpt2", "whitespace"):
         tok = tok_of(pattern)
         text = "é<s> a <|end|>漢"
@@ -85,7 +85,7 @@ def test_special_tokens_have_places(tok_of):
         tok.encode_with_offsets("a", "line")
 
 
-def test_texts_of_ids_have_places(tok_of):
+def test_texts_of_ids_have_offsets(tok_of):
     tok = tok_of("gpt2")
     for text in adversarial_strings(100, seed=43):
         ids = tok.encode(text)
@@ -116,7 +116,7 @@ def both(vocab_path):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_hf_has_the_same_places(both, corpus, name):
+def test_hf_has_the_same_offsets(both, corpus, name):
     tok, peer = both(name)
     specials = "a<|endoftext|>é<｜end▁of▁sentence｜>"
     for text in ["", specials, *adversarial_strings(200, seed=44), corpus("multi", 100_000)]:
@@ -126,7 +126,7 @@ def test_hf_has_the_same_places(both, corpus, name):
 @pytest.mark.long
 @pytest.mark.parametrize("language", ["en", "code", "ja", "zh", "multi"])
 @pytest.mark.parametrize("name", FILES)
-def test_hf_has_the_same_places_in_all_corpora(both, corpus, name, language):
+def test_hf_has_the_same_offsets_in_all_corpora(both, corpus, name, language):
     tok, peer = both(name)
     text = corpus(language)
     for at in range(0, len(text), 1 << 18):
@@ -202,7 +202,7 @@ def test_places_through_rules(tmp_path, name):
         assert tok.encode_with_offsets(data, allowed_special="all")[1].tolist() == spans.tolist()
 
 
-def test_rules_that_leave_no_places(tmp_path):
+def test_rules_without_offsets(tmp_path):
     for pre in ({"type": "WhitespaceSplit"}, {"type": "Whitespace"}):
         path = write_json(tmp_path / "tokenizer.json", ruled(None, sequence(pre, byte_level())))
         tok = bbpe.load(path)

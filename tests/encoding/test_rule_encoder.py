@@ -13,7 +13,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import added, byte_level, document, keys, write_json
 
 import bbpe
-from bbpe.spec.rules import BLANK
+from bbpe.spec.rules import SPACE_MARK
 
 DOCUMENTS: dict[str, Any] = {
     "light": of_characters(),
@@ -76,7 +76,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
             ids = tok.encode(soup)
             assert tok.encode_to_numpy(soup).tolist() == ids
             if value is not DOCUMENTS["nfc"]:
-                assert tok.decode_bytes(ids) == soup.replace(BLANK.encode(), b" ")
+                assert tok.decode_bytes(ids) == soup.replace(SPACE_MARK.encode(), b" ")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -89,7 +89,7 @@ def test_characters_by_their_definition(tmp_path: Path, seed: int) -> None:
     pairs += [f"{a} {b}" for a in sorted(several) for b in rng.sample(alphabet, k=2)]
     rng.shuffle(pairs)
     pairs = list(dict.fromkeys(pairs))
-    value = of_characters(pairs=pairs, normalizer=named("Replace", pattern={"String": " "}, content=BLANK))
+    value = of_characters(pairs=pairs, normalizer=named("Replace", pattern={"String": " "}, content=SPACE_MARK))
     value["model"]["vocab"] = {text: i for i, text in enumerate(dict.fromkeys([*value["model"]["vocab"], *alphabet]))}
     value["added_tokens"] = []
     tok = bbpe.load(write_json(tmp_path / "tokenizer.json", value))
@@ -97,7 +97,7 @@ def test_characters_by_their_definition(tmp_path: Path, seed: int) -> None:
     order = {tuple(part.encode() for part in pair.split(" ")): place for place, pair in enumerate(pairs)}
     for _ in range(300):
         text = "".join(rng.choices("ab éé中x\n😀", k=rng.randint(1, 12)))
-        assert [tok.id_to_token(i) for i in tok.encode(text)] == slow(text.replace(" ", BLANK), vocab, order)
+        assert [tok.id_to_token(i) for i in tok.encode(text)] == slow(text.replace(" ", SPACE_MARK), vocab, order)
 
 
 def slow(text: str, vocab: dict[str, int], order: dict[Any, int]) -> list[bytes]:
@@ -114,7 +114,7 @@ def slow(text: str, vocab: dict[str, int], order: dict[Any, int]) -> list[bytes]
         symbols[i : i + 2] = ["".join(symbols[i : i + 2])]
     found: list[bytes] = []
     for symbol in symbols:
-        data = symbol.replace(BLANK, " ").encode()
+        data = symbol.replace(SPACE_MARK, " ").encode()
         found += [data] if symbol in vocab else [bytes((byte,)) for byte in data]
-    assert b"".join(found) == text.replace(BLANK, " ").encode()
+    assert b"".join(found) == text.replace(SPACE_MARK, " ").encode()
     return found

@@ -260,14 +260,14 @@ def test_dropout_is_of_words(corpus: Callable[..., str]) -> None:
 # -- what is refused ----------------------------------------------------------------------------------------
 
 
-def test_words_leave_no_places() -> None:
+def test_words_have_no_offsets() -> None:
     several: tuple[dict[str, Any], ...] = ({"model": "wordpiece"}, {"alphabet": "chars", "end_of_word": "</w>"})
     for options in several:
         tok = bbpe.train_from_iterator(["low lower"], 40, **train_options(**options))
-        with pytest.raises(VocabularyError, match="have no places"):
+        with pytest.raises(VocabularyError, match="have no offsets"):
             tok.encode_with_offsets("low low lower")
         for text in ("low low lower", "low low lower" * 1000):
-            with pytest.raises(VocabularyError, match="have no places"):
+            with pytest.raises(VocabularyError, match="have no offsets"):
                 tok.truncate(text, 1)
 
 

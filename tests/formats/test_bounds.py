@@ -56,7 +56,7 @@ def test_pipes(name: str, writes: bool, tmp_path: Path) -> None:
     keep = os.open(path, os.O_RDWR) if writes else None
     if keep is not None:
         os.write(keep, rank_text(vocab_of()))
-    refused(path, "it is a pipe or a device; expected a file")
+    refused(path, "the file is a pipe or a device; expected a regular file")
     if keep is not None:
         os.close(keep)
 
@@ -66,8 +66,8 @@ def test_pipes(name: str, writes: bool, tmp_path: Path) -> None:
 def test_devices(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.symlink_to("/dev/zero")
-    refused(path, "it is a pipe or a device; expected a file")
-    refused(Path("/dev/zero"), "it is a pipe or a device")
+    refused(path, "the file is a pipe or a device; expected a regular file")
+    refused(Path("/dev/zero"), "the file is a pipe or a device")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
@@ -109,17 +109,17 @@ def test_terabytes_of_nothing(name: str, tmp_path: Path) -> None:
     if name == "x.json":
         path = path.rename(tmp_path / "vocab.json")
         (tmp_path / "merges.txt").write_text("")
-    refused(path, f"it has {1 << 40} bytes or more; expected at most ")
+    refused(path, f"the file has {1 << 40} bytes or more; expected at most ")
 
 
 def test_terabytes_beside(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(json.dumps(document()))
     sparse(tmp_path / "tokenizer_config.json", b"{")
-    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json: it has 1099511627776 bytes or more"):
+    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json: the file has 1099511627776 bytes or more"):
         bbpe.load(tmp_path)
     write_pair(tmp_path / "pair")
     sparse(tmp_path / "pair/merges.txt", b"")
-    with pytest.raises(VocabularyError, match=r"merges\.txt: it has 1099511627776 bytes or more"):
+    with pytest.raises(VocabularyError, match=r"merges\.txt: the file has 1099511627776 bytes or more"):
         bbpe.load(tmp_path / "pair", pattern="gpt2")
 
 
@@ -128,10 +128,10 @@ def test_files_that_are_longer_than_they_say(monkeypatch: pytest.MonkeyPatch) ->
     path = Path("/proc/self/maps")
     assert path.stat().st_size == 0
     assert len(read_bytes(path, most=1 << 24)) > 100
-    with pytest.raises(VocabularyError, match="/proc/self/maps: it has 101 bytes or more; expected at most 100"):
+    with pytest.raises(VocabularyError, match="/proc/self/maps: the file has 101 bytes or more; expected at most 100"):
         read_bytes(path, most=100)
     monkeypatch.setattr(reading, "_MOST_BYTES", 100)
-    with pytest.raises(VocabularyError, match="it has 101 bytes or more"):
+    with pytest.raises(VocabularyError, match="the file has 101 bytes or more"):
         reading.read_file(path)
 
 
@@ -162,7 +162,7 @@ def test_files_that_grow_while_they_are_read(tmp_path: Path, monkeypatch: pytest
     path.write_bytes(b"abc")
     growing = _Meanwhile(open_file(path), lambda: os.truncate(path, 1 << 32))
     monkeypatch.setattr(files, "open_file", lambda _: growing)
-    with pytest.raises(VocabularyError, match="it has 1001 bytes or more; expected at most 1000"):
+    with pytest.raises(VocabularyError, match="the file has 1001 bytes or more; expected at most 1000"):
         read_bytes(path, most=1000)
     assert growing.most == 1001
 
@@ -174,7 +174,7 @@ def test_limits_of_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(reading, "_MOST_BYTES", size)
     assert bbpe.load(path, pattern="gpt2").vocab_size == 267
     monkeypatch.setattr(reading, "_MOST_BYTES", size - 1)
-    refused(path, f"it has {size} bytes or more; expected at most {size - 1}")
+    refused(path, f"the file has {size} bytes or more; expected at most {size - 1}")
     assert sentencepiece._MOST_BYTES < 1 << 30
 
 
@@ -185,7 +185,7 @@ def test_a_read_file_is_what_was_read(tmp_path: Path) -> None:
     assert os.fspath(given) == str(given) == str(path)
     assert read_bytes(given, most=1 << 20) == given.data
     assert formats.FORMATS["tiktoken"].load(given, pattern="gpt2").vocab == vocab_of()
-    with pytest.raises(VocabularyError, match=rf"{path.name}: it has \d+ bytes or more; expected at most 10"):
+    with pytest.raises(VocabularyError, match=rf"{path.name}: the file has \d+ bytes or more; expected at most 10"):
         read_bytes(given, most=10)
     with pytest.raises(VocabularyError, match=rf"{path.name}: line 1: found 'IQ'"):
         formats.FORMATS["tiktoken"].load(ReadFile(path, b"IQ"), pattern="gpt2")
@@ -198,7 +198,7 @@ def test_strings_of_gguf_that_are_there_and_too_long(tmp_path: Path) -> None:
     path = tmp_path / "x.gguf"
     long, name = 1 << 39, PREFIX + "pre"
     sparse(path, b"GGUF" + pack("<IQQ", 3, 0, 1) + string(name) + pack("<IQ", 8, long))
-    refused(path, f"{name} has {long} bytes, and more than {metadata._MOST_BYTES} are kept")
+    refused(path, f"{name} has {long} bytes, which makes more than {metadata._MOST_BYTES} in all")
     sparse(path, b"GGUF" + pack("<IQQ", 3, 0, 1) + pack("<Q", long))
     refused(path, f"byte 24: found a name of {long} bytes; expected at most 65535")
     # what is not kept is passed over
@@ -211,7 +211,7 @@ def test_many_strings_of_gguf_have_one_limit(tmp_path: Path, monkeypatch: pytest
     path.write_bytes(gguf(vocabulary()))
     assert bbpe.load(path).vocab_size == 269
     monkeypatch.setattr(metadata, "_MOST_BYTES", 300)
-    refused(path, f"{PREFIX}tokens has ", "and more than 300 are kept")
+    refused(path, f"{PREFIX}tokens has ", "which makes more than 300 in all")
 
 
 def test_gguf_that_is_cut_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,7 @@ def test_gguf_that_is_cut_while_it_is_read(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         metadata, "open_file", lambda given: _Meanwhile(open_file(given), lambda: os.truncate(path, 0))
     )
-    refused(path, "and the file was cut while it was read")
+    refused(path, "but the file was truncated while it was read")
 
 
 # -- ids ----------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_ids_that_are_far_apart(name: str, tmp_path: Path, monkeypatch: pytest.M
     path.write_bytes(rank_text(vocab_of()))
     made: list[object] = []
     monkeypatch.setattr(bbpe.tokenizer.Tokenizer, "__init__", lambda self, spec: made.append(spec))
-    with pytest.raises(VocabularyError, match=rf"ids up to {MAX_ID}|next free one is 267"):
+    with pytest.raises(VocabularyError, match=rf"ids up to {MAX_ID}|next free id 267"):
         FAR[name](path)
     assert made == []
 

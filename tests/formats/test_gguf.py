@@ -78,7 +78,7 @@ def test_an_own_pattern(tmp_path: Path) -> None:
     path = write(tmp_path / "x.gguf", vocabulary(pre="mine", merges=merge_lines()[:-1]))
     fails(path, PREFIX + "pre", 'b"\'s"', "no merge makes", pattern="llama3")
     path = write(tmp_path / "x.gguf", vocabulary(pre=...))
-    fails(path, PREFIX + "pre", "does not say how text is split")
+    fails(path, PREFIX + "pre", "does not define how text is split")
     assert formats.load(path, pattern="llama3").pattern.name == "llama3"
 
 
@@ -94,33 +94,33 @@ TOKENS = [*keys(), "<|endoftext|>", "<tool>", "[PAD269]"]
     [
         ({"model": "llama"}, ("pre", "'gpt-2' is not supported", "expected 'default'")),
         ({"model": "bert"}, ("model", "'bert'", "expected 'gpt2', 'llama' or 't5'")),
-        ({"model": ...}, ("model", "it is missing")),
+        ({"model": ...}, ("model", "the value is missing")),
         ({"model": 5}, ("model", "expected a string")),
         ({"model": b"\x08\x00\x00\x00" + string(b"\xff")}, ("model", "byte 0xFF", "UTF-8")),
         ({"pre": "default"}, ("pre", "'default' is not supported")),
-        ({"tokens": ...}, ("tokens", "it is missing; expected a list")),
+        ({"tokens": ...}, ("tokens", "the value is missing; expected a list")),
         ({"tokens": "a"}, ("tokens", "expected a list of strings")),
         ({"tokens": [1, 2]}, ("tokens", "expected a list of strings")),
         ({"tokens": [*TOKENS[:-1], b"\x80"]}, ("tokens[269]", "0x80", "UTF-8")),
-        ({"tokens": TOKENS[:-1]}, ("token_type", "found 270 kinds", "expected 269")),
+        ({"tokens": TOKENS[:-1]}, ("token_type", "found 270 types", "expected 269")),
         ({"tokens": [*TOKENS[:-1], "!"]}, ("tokens[269]", "'!' already has id 0")),
         ({"tokens": ["中", *TOKENS[1:]]}, ("tokens", "'中'", "byte alphabet")),
         ({"tokens": ["xyz", *TOKENS[1:]]}, ("0x21", "each of the 256 bytes")),
-        ({"token_type": ...}, ("token_type", "it is missing")),
+        ({"token_type": ...}, ("token_type", "the value is missing")),
         ({"token_type": ["x"]}, ("token_type", "expected a list of numbers")),
-        ({"token_type": [1] * 267 + [3, 4, 6]}, ("token_type[269]", "'[PAD269]' is of kind 6", "expected 1 to 5")),
+        ({"token_type": [1] * 267 + [3, 4, 6]}, ("token_type[269]", "'[PAD269]' has type 6", "expected 1 to 5")),
         ({"token_type": [3] + [1] * 266 + [3, 4, 5]}, ("0x21", "each of the 256 bytes")),
-        ({"merges": ...}, ("merges", "it is missing")),
+        ({"merges": ...}, ("merges", "the value is missing")),
         ({"merges": ["t h", "t"]}, ("merges[1]", "'t'", "two tokens with one blank between")),
         ({"merges": ["t h", "q q"]}, ("merges[1]", "'qq' has no id")),
         ({"add_space_prefix": True}, ("add_space_prefix", "not supported; expected false")),
-        ({"precompiled_charsmap": [1]}, ("precompiled_charsmap", "it is not supported")),
+        ({"precompiled_charsmap": [1]}, ("precompiled_charsmap", "the value is not supported")),
         ({"add_bos_token": 1}, ("add_bos_token", "expected true or false")),
-        ({"bos_token_id": ...}, ("bos_token_id", "it is missing; expected an id, 0 to 269")),
+        ({"bos_token_id": ...}, ("bos_token_id", "the value is missing; expected an id, 0 to 269")),
         ({"add_eos_token": True, "eos_token_id": 270}, ("eos_token_id", "found 270; expected an id, 0 to 269")),
-        ({"surprise": 1}, ("surprise", "it is not supported")),
-        ({"surprise": nested()}, ("byte ", "surprise is a list of kind 9")),
-        ({"surprise": pack("<I", 77)}, ("byte ", "surprise is of kind 77", "expected 0 to 12")),
+        ({"surprise": 1}, ("surprise", "the value is not supported")),
+        ({"surprise": nested()}, ("byte ", "surprise is a list of type 9")),
+        ({"surprise": pack("<I", 77)}, ("byte ", "surprise has type 77", "expected 0 to 12")),
     ],
 )
 def test_broken_vocabularies(tmp_path: Path, changes: dict[str, Any], named: tuple[str, ...]) -> None:
@@ -135,21 +135,21 @@ def huge_list(kind: int) -> bytes:
     ("data", "named"),
     [
         (b"", ("an empty file",)),
-        (b"GGUF", ("byte 4", "the version takes 4 bytes, and the file ends after 0")),
+        (b"GGUF", ("byte 4", "the version takes 4 bytes, but the file ends after 0")),
         (gguf({}), ("found no vocabulary",)),
         (gguf({"a": 5}), ("found no vocabulary",)),
         (gguf({}, version=1), ("byte 4", "found version 1; expected 2 or 3")),
         (gguf({}, version=77 << 16), ("byte 4", "version", "expected 2 or 3")),
         (gguf(vocabulary())[:-3], ("byte ", "tokenizer.chat_template takes 7 bytes", "ends after 4")),
         (gguf(vocabulary())[:3000], ("byte ", "expected a whole file")),
-        (b"GGUF" + pack("<IQQ", 3, 0, 1 << 30), ("byte 16", "found 1073741824 values, and 0 bytes are left")),
+        (b"GGUF" + pack("<IQQ", 3, 0, 1 << 30), ("byte 16", "found 1073741824 values, but 0 bytes are left")),
         (b"GGUF" + pack("<IQQQ", 3, 0, 1, 1 << 40) + b"abcdefgh", ("a name takes 1099511627776 bytes",)),
         (huge_list(8), ("byte ", "1073741824 strings", "0 bytes are left")),
         (huge_list(0), ("byte ", "1073741824 numbers", "0 bytes are left")),
         (huge_list(5), ("byte ", "1073741824 numbers", "0 bytes are left")),
         (
             b"GGUF" + pack("<IQQ", 3, 0, 2) + 2 * (string("a.b") + value(5)),
-            ("byte 43", "'a.b' stands twice"),
+            ("byte 43", "'a.b' is listed twice"),
         ),
         (gguf({"x" * 70_000: 5}), ("byte 24", "a name of 70000 bytes")),
     ],
@@ -201,7 +201,7 @@ def test_what_stands_around_a_text(tmp_path: Path, bos: bool, eos: bool) -> None
     formats.dump(tok.spec, tmp_path / "y.gguf")
     assert formats.load(tmp_path / "y.gguf").template == tok.spec.template
     two = replace(tok.spec, template=Template(((267, 0), (267, 0), ("A", 0))))
-    with pytest.raises(VocabularyError, match=r"y\.gguf: GGUF has a place for one token before"):
+    with pytest.raises(VocabularyError, match=r"y\.gguf: GGUF holds one token before"):
         formats.dump(two, tmp_path / "y.gguf")
 
 
@@ -243,7 +243,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         "llama.cpp does not find them": make_spec(vocab, unmade, pattern=get_pattern("gpt2"), whole_pretokens=True),
         "llama.cpp finds them": make_spec(vocab, unmade, pattern=get_pattern("tekken")),
         "ids up to 2000000": small_spec(special_tokens={"<s>": 2_000_000}),
-        "like the padding": small_spec(special_tokens={"[PAD268]": 267, "<s>": 269}),
+        "the name of the padding": small_spec(special_tokens={"[PAD268]": 267, "<s>": 269}),
     }
     for message, spec in specs.items():
         with pytest.raises(VocabularyError, match=message):

@@ -107,20 +107,20 @@ LAST = f"tokens[{COUNT - 1}]"
     [
         ({"pre": "llama-bpe"}, ("pre", "'llama-bpe' is not supported", "expected 'default'")),
         ({"pre": 3}, ("pre", "expected a string")),
-        ({"tokens": ...}, ("tokens", "it is missing; expected a list")),
+        ({"tokens": ...}, ("tokens", "the value is missing; expected a list")),
         ({"tokens": [*TEXTS_OF[:-1], b"\xff"]}, (LAST, "0xFF", "UTF-8")),
-        ({"tokens": [*TEXTS_OF[:-1], "he"], "token_type": [*KINDS[:-1], 1]}, (LAST, "'he'", "stands twice")),
+        ({"tokens": [*TEXTS_OF[:-1], "he"], "token_type": [*KINDS[:-1], 1]}, (LAST, "'he'", "listed twice")),
         ({"tokens": [*TEXTS_OF[:-1], ""]}, (LAST, "'' is empty")),
-        ({"tokens": [*TEXTS_OF[:-1], "h e"], "token_type": [*KINDS[:-1], 1]}, (LAST, "'h e' holds a blank")),
+        ({"tokens": [*TEXTS_OF[:-1], "h e"], "token_type": [*KINDS[:-1], 1]}, (LAST, "'h e' has a blank")),
         ({"tokens": [*TEXTS_OF[:-1], "x" * 2000]}, (LAST, "2000 characters; expected at most 1024")),
         ({"tokens": [*TEXTS_OF[:-1], "xy"]}, (LAST, "'xy' has the type UNUSED")),
         ({"tokens": TEXTS_OF[:-1]}, ("scores", f"found {COUNT} numbers; expected {COUNT - 1}")),
-        ({"scores": ...}, ("scores", "it is missing; expected a list")),
+        ({"scores": ...}, ("scores", "the value is missing; expected a list")),
         ({"scores": [1, 2]}, ("scores", "expected a list of floats")),
         ({"scores": SCORES[:-1]}, ("scores", f"found {COUNT - 1} numbers; expected {COUNT}")),
-        ({"scores": [float("nan")] * COUNT}, ("tokens[260]", "is no number")),
+        ({"scores": [float("nan")] * COUNT}, ("tokens[260]", "is NaN; expected a number")),
         ({"scores": [-1.0] * COUNT}, ("have the same score",)),
-        ({"token_type": ...}, ("token_type", "it is missing")),
+        ({"token_type": ...}, ("token_type", "the value is missing")),
         ({"token_type": KINDS[:-1]}, ("token_type", f"found {COUNT - 1} numbers; expected {COUNT}")),
         ({"token_type": [*KINDS[:-1], 7]}, (LAST, "has the type 7; expected 1 to 6")),
         ({"token_type": [*KINDS[:-1], 0]}, (LAST, "has the type 0; expected 1 to 6")),
@@ -135,7 +135,7 @@ LAST = f"tokens[{COUNT - 1}]"
         ({"precompiled_charsmap": pack("<IIQ", 9, 0, 9) + b"\xff" * 9}, ("table of the normalizer",)),
         ({"bos_token_id": 9999}, ("bos_token_id", f"found 9999; expected an id, 0 to {COUNT - 1}")),
         ({"add_eos_token": 1}, ("add_eos_token", "expected true or false")),
-        ({"surprise": 1}, ("surprise", "it is not supported")),
+        ({"surprise": 1}, ("surprise", "the value is not supported")),
     ],
 )
 def test_broken_vocabularies(tmp_path: Path, changes: dict[str, Any], named: tuple[str, ...]) -> None:
@@ -226,14 +226,14 @@ def test_convert_verifies_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("is_unigram", "options", "problem"),
     [
-        (False, {"byte_fallback": True}, "normalised by a table, which llama.cpp does not do for BPE"),
+        (False, {"byte_fallback": True}, "found a normalization table, which llama.cpp does not apply for BPE"),
         (False, {"normalization_rule_name": "identity", "byte_fallback": True}, "runs of blanks become one"),
         (
             False,
             {"normalization_rule_name": "identity", "remove_extra_whitespaces": False},
-            "no tokens of bytes, which llama.cpp needs",
+            "no byte tokens, which llama.cpp needs",
         ),
-        (True, {"byte_fallback": True}, "tokens of bytes, which llama.cpp does not use"),
+        (True, {"byte_fallback": True}, "byte tokens, which llama.cpp does not use"),
     ],
 )
 def test_what_llama_cpp_does_not_follow_is_not_written(
@@ -255,7 +255,7 @@ def test_holes_between_ids_are_padded(tmp_path: Path) -> None:
     texts, scores, kinds = zip(*rows, strict=True)
     changes = {"tokens": [*texts], "scores": [*scores], "token_type": [*kinds]}
     tok = bbpe.load(write(tmp_path / "x.gguf", piece_vocabulary(**changes)))
-    with pytest.raises(VocabularyError, match="ids have holes"):
+    with pytest.raises(VocabularyError, match="ids have gaps"):
         tok.save(tmp_path / "x.model")
     tok.save(tmp_path / "y.gguf")
     fields = reader(tmp_path / "y.gguf").fields

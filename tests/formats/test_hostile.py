@@ -20,7 +20,7 @@ from bbpe import formats
 from bbpe.errors import BBPEError
 from bbpe.formats.known import rank_text
 from bbpe.spec.spec import MAX_ID
-from bbpe.splitting.pattern_limits import MOST_WRITTEN_OUT, check_size
+from bbpe.splitting.pattern_limits import MOST_EXPANDED, check_size
 from bbpe.splitting.patterns import PATTERNS
 from bbpe.tokenizer import Tokenizer
 
@@ -203,10 +203,10 @@ def test_errors_of_pages_are_cut() -> None:
     assert str(BBPEError("short")) == "short"
 
 
-def test_repetitions_written_out() -> None:
+def test_expanded_repetitions() -> None:
     for row in PATTERNS.values():
         check_size(row.steps)
-    limit = MOST_WRITTEN_OUT
+    limit = MOST_EXPANDED
     fits = ["a{1000}b{1000}", "(?:ab{10}){1000}", r"\s{512}|\s{256}", r"[a{2}]{9}{5}", "(a|b{2,}){3,}", "a{0}", ")("]
     for source in (*fits, f"a{{{limit}}}"):
         check_size([source])

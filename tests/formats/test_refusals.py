@@ -40,10 +40,10 @@ def spec_of(vocab: dict[int, bytes], merges: Any = None, **options: Any) -> Toke
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"model": UnigramModel((0.0,), False)}, "vocabulary is one of characters"),
+        ({"model": UnigramModel((0.0,), False)}, "characters is None"),
         ({"characters": Characters((1, 0)), "merges": []}, "byte 0x01 and token b'a' have the same id 0"),
         ({"characters": WORDS, "merges": [], "special_tokens": {"x": 0}}, "'x' and token b'a' have the same id 0"),
-        ({"characters": WORDS, "merges": [], "whole_pretokens": True}, "words of marked characters"),
+        ({"characters": WORDS, "merges": [], "whole_pretokens": True}, "expected none of them"),
         (
             {"model": WordPieceModel(0), "special_tokens": {"x": 1}, "added_tokens": {"x": 1}},
             "both a special and an added",
@@ -72,10 +72,10 @@ def wordpiece(vocab: dict[int, bytes], unknown: int = 0) -> TokenizerSpec:
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        (bbpe.train_from_iterator(TEXTS, 260).spec, "vocab.txt holds WordPiece alone"),
-        (wordpiece({0: b"[UNK]", 1: b"a"}, 1), "calls the unknown token [UNK], which this is not"),
+        (bbpe.train_from_iterator(TEXTS, 260).spec, "vocab.txt holds only WordPiece"),
+        (wordpiece({0: b"[UNK]", 1: b"a"}, 1), "the unknown token of this tokenizer is not [UNK]"),
         (wordpiece({0: b"[UNK]", 2: b"a"}), "no token has id 1"),
-        (wordpiece({0: b"[UNK]", 1: b"a\n"}), "holds a line break"),
+        (wordpiece({0: b"[UNK]", 1: b"a\n"}), "has a line break"),
     ],
 )
 def test_vocab_txt_of_wordpiece(spec: TokenizerSpec, problem: str, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_codes(tmp_path: Path) -> None:
     back = bbpe.load(path)
     assert back.merges == tok.merges
     assert [back.id_to_token(i) for i in back.encode(TEXTS[0])] == [tok.id_to_token(i) for i in tok.encode(TEXTS[0])]
-    with pytest.raises(VocabularyError, match="codes hold merges of characters"):
+    with pytest.raises(VocabularyError, match="codes hold only merges of characters"):
         bbpe.train_from_iterator(TEXTS, 260).save(path, format="codes")
     blanks = spec_of({0: b"?", 1: b"a", 2: b"\xc2\xa0", 3: b"a\xc2\xa0"}, [(b"a", b"\xc2\xa0")], characters=WORDS)
     with pytest.raises(VocabularyError, match="holds white space"):
@@ -103,9 +103,9 @@ def test_codes(tmp_path: Path) -> None:
 UNIGRAM: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda model: model["vocab"].append(["zz"]), "expected a token and its score"),
     (lambda model: model["vocab"].append(["zz", float("1e999")]), "Infinity"),
-    (lambda model: model["vocab"].append(model["vocab"][5]), "stands twice; expected each token once"),
+    (lambda model: model["vocab"].append(model["vocab"][5]), "is listed twice; expected each token once"),
     (lambda model: model.update(unk_id=10_000), "unk_id: found 10000; expected the id of a token"),
-    (lambda model: model["vocab"].append(["a b", -9.0]), "'a b' holds a blank, where all blanks are U+2581"),
+    (lambda model: model["vocab"].append(["a b", -9.0]), "'a b' has a blank and would never be found"),
     (lambda model: model["vocab"].append(["", -9.0]), "a token is the empty string"),
     (lambda model: model["vocab"].append(["\ud800", -9.0]), r"token '\ud800' holds half a surrogate pair"),
 ]
@@ -147,7 +147,7 @@ def test_what_mutated_tokenizer_json_held(tmp_path: Path) -> None:
 def test_tables_of_sentencepiece(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = compiled_table({"a": "b"})
     assert read_charsmap(whole) == {"a": "b"}
-    for data, problem in ((whole[:9], "cut off"), (whole[:-1], "the table of the normalizer is broken")):
+    for data, problem in ((whole[:9], "truncated"), (whole[:-1], "the table of the normalizer is broken")):
         for read in (read_charsmap, check_charsmap):
             with pytest.raises(VocabularyError, match=problem):
                 read(data)

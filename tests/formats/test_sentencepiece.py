@@ -226,13 +226,13 @@ def test_what_is_not_followed_is_refused(tmp_path: Path, changes: dict[str, Any]
 @pytest.mark.parametrize(
     ("piece", "score", "kind", "problem"),
     [
-        ("a", -1.0, 1, "piece 259: 'a' is empty or stands twice"),
-        ("", -1.0, 1, "'' is empty or stands twice"),
-        ("b c", -1.0, 1, "'b c' holds a blank"),
-        ("bc", float("nan"), 1, "score of 'bc' is no number"),
+        ("a", -1.0, 1, "piece 259: 'a' is empty or listed twice"),
+        ("", -1.0, 1, "'' is empty or listed twice"),
+        ("b c", -1.0, 1, "'b c' has a blank"),
+        ("bc", float("nan"), 1, "score of 'bc' is NaN"),
         ("bc", -2.0, 1, "'ab' and 'bc' have the same score|'bc' and 'ab' have the same score"),
         ("bc", -9.0, 5, "type UNUSED"),
-        ("c", 0.0, 3, "control symbol 'c' is one character"),
+        ("c", 0.0, 3, "control symbol 'c' is a single character"),
         ("<0x100>", 0.0, 6, "expected <0x00> to <0xFF>"),
         ("<unk2>", 0.0, 2, "second piece of the type UNKNOWN"),
     ],
@@ -263,13 +263,13 @@ def test_a_piece_that_is_no_utf8(tmp_path: Path) -> None:
     """Found by mutating files: protobuf gives such a string as bytes."""
     path = tmp_path / "bytes.model"
     path.write_bytes(model_of({"a": -1.0, "abc": -2.0}).SerializeToString().replace(b"abc", b"a\xc1c"))
-    with pytest.raises(VocabularyError, match=r"bytes\.model: piece \d+: b'a\\xc1c' is no UTF-8; expected text"):
+    with pytest.raises(VocabularyError, match=r"bytes\.model: piece \d+: b'a\\xc1c' is not valid UTF-8; expected text"):
         bbpe.load(path)
 
 
 def test_what_a_model_cannot_say_is_not_written(tmp_path: Path) -> None:
     byte_level = bbpe.train_from_iterator(["a b"], 257)
-    with pytest.raises(VocabularyError, match="symbols are not characters"):
+    with pytest.raises(VocabularyError, match="symbols of the vocabulary are not characters"):
         byte_level.save(tmp_path / "a.model")
     tok = bbpe.load(written(tmp_path, model_of({"a": -1.0, "b": -2.0, "ab": -3.0})))
     for target, name in (("a.tiktoken", None), ("pair", "gpt2")):

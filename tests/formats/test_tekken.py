@@ -90,13 +90,13 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
         ({"config__surprise": 1}, ("config", "unknown field 'surprise'")),
         ({"config__pattern": 5}, ("config.pattern", "5", "expected a string")),
         ({"config__version": "v99"}, ("config.version", "'v99'", "expected one of v1, v2")),
-        ({"config__version": "v11", "special_tokens": ...}, ("config.version", "lists its special tokens")),
+        ({"config__version": "v11", "special_tokens": ...}, ("config.version", "requires the field special_tokens")),
         ({"config__default_num_special_tokens": -1}, ("default_num_special_tokens", "-1", "expected 0 to")),
         (
             {"config__default_num_special_tokens": 1, "config__default_vocab_size": 268},
-            ("default_num_special_tokens", "1", "at least the 2 listed"),
+            ("default_num_special_tokens", "1", "at least 2, the listed"),
         ),
-        ({"config__default_vocab_size": 1_000_000_000}, ("default_vocab_size", "at most the 267 tokens of vocab")),
+        ({"config__default_vocab_size": 1_000_000_000}, ("default_vocab_size", "at most 267 tokens of vocab")),
         ({"config__default_vocab_size": "x"}, ("config.default_vocab_size", '"x"', "expected a whole number")),
         ({"config__default_vocab_size": 200}, ("single bytes have no token", "0xC6")),
         ({"vocab": row(rank=5)}, ("vocab[260].rank", "found 5; expected 260")),
@@ -109,8 +109,8 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
         ({"vocab": row(token_bytes="Ye==x")}, ("vocab[260].token_bytes", "base64")),
         ({"vocab": row(token_bytes="é")}, ("vocab[260].token_bytes", "base64")),
         ({"vocab": row(token_bytes=5)}, ("vocab[260].token_bytes", "5", "expected a string")),
-        ({"vocab": row(token_bytes="dGg=")}, ("vocab[260].token_bytes", "b'th' already stands in vocab[256]")),
-        ({"vocab": [*tekken()["vocab"][:5], 7]}, ("default_vocab_size", "at most the 6 tokens")),
+        ({"vocab": row(token_bytes="dGg=")}, ("vocab[260].token_bytes", "b'th' is already in vocab[256]")),
+        ({"vocab": [*tekken()["vocab"][:5], 7]}, ("default_vocab_size", "at most 6 tokens")),
         ({"special_tokens": {}}, ("special_tokens", "expected a list")),
         ({"special_tokens": [5]}, ("special_tokens[0]", "5", "expected an object")),
         (
@@ -119,7 +119,7 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
         ),
         (
             {"special_tokens": [{"rank": i, "token_str": "<s>", "is_control": True} for i in (0, 1)]},
-            ("special_tokens[0]", "'<s>' stands twice"),
+            ("special_tokens[0]", "'<s>' is listed twice"),
         ),
         (
             {"special_tokens": [{"rank": 0, "token_str": "", "is_control": True}]},

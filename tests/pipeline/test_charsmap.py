@@ -13,11 +13,11 @@ from bbpe.core.charsmap import SentencePieceNormalizer
 from bbpe.errors import VocabularyError
 from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
 from bbpe.pipeline.normalizers import normalizer, sentencepiece_normalizer
-from bbpe.spec.rules import BLANK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
+from bbpe.spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
 
 POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-LAST = Replace(" ", False, BLANK)
-TAILS: list[list[Normalizer]] = [[], [Prepend(BLANK)], [SqueezeBlanks()], [SqueezeBlanks(), Prepend(BLANK)]]
+LAST = Replace(" ", False, SPACE_MARK)
+TAILS: list[list[Normalizer]] = [[], [Prepend(SPACE_MARK)], [SqueezeBlanks()], [SqueezeBlanks(), Prepend(SPACE_MARK)]]
 
 
 
@@ -70,7 +70,7 @@ NAMES = ["nmt_nfkc", *(pytest.param(name, marks=pytest.mark.full) for name in ("
 def test_every_character(name: str) -> None:
     """Alone, and between letters and marks that it may join."""
     data = published(name)
-    rules = [Charsmap(data), SqueezeBlanks(), Prepend(BLANK), LAST]
+    rules = [Charsmap(data), SqueezeBlanks(), Prepend(SPACE_MARK), LAST]
     expected, ours = expected_of(rules), sentencepiece_normalizer(rules)
     assert ours is not None
     table = read_charsmap(data)
@@ -79,7 +79,7 @@ def test_every_character(name: str) -> None:
     for before, behind in (("", ""), ("a", "\u0301b"), ("\u304b", "\u3099"), (" ", " c")):
         texts = [before + char + behind for char in points]
         assert ours.apply_all(texts) == list(map(expected, texts))
-    untouched = "中".join(char for char in POINTS if char not in table and char not in BLANK + " ")
+    untouched = "中".join(char for char in POINTS if char not in table and char not in SPACE_MARK + " ")
     assert ours.apply(untouched) == f" {untouched}".encode()
 
 
@@ -95,7 +95,7 @@ def test_published_tables_on_random_texts(name: str) -> None:
         assert ours is not None
         texts = []
         for _ in range(400):
-            letters = [*"ab  ", BLANK, "\u3099", "\u0301", "か", "中", rng.choice(POINTS), *rng.sample(keys, 2)]
+            letters = [*"ab  ", SPACE_MARK, "\u3099", "\u0301", "か", "中", rng.choice(POINTS), *rng.sample(keys, 2)]
             texts.append("".join(rng.choices([*letters, *rng.sample(longer, 3)], k=rng.randint(0, 14))))
         assert ours.apply_all(texts) == list(map(expected, texts))
         apply = normalizer(rules, marks_blanks=True)  # the way of texts with special tokens
@@ -105,15 +105,15 @@ def test_published_tables_on_random_texts(name: str) -> None:
 
 def random_rules(rng: random.Random) -> tuple[list[Normalizer], list[str]]:
     """Rules over a small alphabet, and the alphabet."""
-    letters = rng.sample([*"abé ", "\u0301", "か", "\u3099", "中", "\U0001f600", BLANK, "\x01", "à"], k=6)
+    letters = rng.sample([*"abé ", "\u0301", "か", "\u3099", "中", "\U0001f600", SPACE_MARK, "\x01", "à"], k=6)
 
     def make(most: int) -> str:
         return "".join(rng.choices(letters, k=rng.randint(1, most)))
 
     table = {make(4): rng.choice(["", " ", "  ", make(3), make(2)]) for _ in range(rng.randint(0, 8))}
     kept = tuple({make(3) for _ in range(rng.choice((0, 0, 1, 4)))})
-    prefix = rng.choice(("", BLANK))
-    return [Charsmap(compiled_table(table), kept, prefix), *rng.choice(TAILS), LAST], [*letters, " ", BLANK]
+    prefix = rng.choice(("", SPACE_MARK))
+    return [Charsmap(compiled_table(table), kept, prefix), *rng.choice(TAILS), LAST], [*letters, " ", SPACE_MARK]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -145,7 +145,8 @@ def test_runs_that_become_blanks(longer: dict[str, str], kept: tuple[str, ...]) 
         ours, expected = sentencepiece_normalizer(rules), expected_of(rules)
         assert ours is not None
         for _ in range(150):
-            text = "".join(rng.choice(["\n", " ", "\t", "a", "b", "x", BLANK]) * rng.randint(1, 5) for _ in range(6))
+            parts = ["\n", " ", "\t", "a", "b", "x", SPACE_MARK]
+            text = "".join(rng.choice(parts) * rng.randint(1, 5) for _ in range(6))
             assert ours.apply(text) == expected(text), ascii(text)
 
 
@@ -218,10 +219,10 @@ def test_as_sentencepiece(squeezes: bool) -> None:
         rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=False, remove_extra_whitespaces=squeezes
     )
     data, rng = published("nmt_nfkc"), random.Random(5)
-    tail: list[Normalizer] = [SqueezeBlanks(), Prepend(BLANK)] if squeezes else []
-    ours = sentencepiece_normalizer([Charsmap(data, (), "" if squeezes else BLANK), *tail, LAST])
+    tail: list[Normalizer] = [SqueezeBlanks(), Prepend(SPACE_MARK)] if squeezes else []
+    ours = sentencepiece_normalizer([Charsmap(data, (), "" if squeezes else SPACE_MARK), *tail, LAST])
     assert ours is not None
     letters = [*POINTS[0x20:0x500], *POINTS[0x3000:0x3100], *POINTS[0xFF00:0xFFF0], *" " * 300, *"\u0301\u3099ﬃ" * 60]
     for _ in range(3_000):
         text = "".join(rng.choices(letters, k=rng.randint(0, 12)))
-        assert ours.apply(text).decode() == judge.normalize(text).replace(BLANK, " "), ascii(text)
+        assert ours.apply(text).decode() == judge.normalize(text).replace(SPACE_MARK, " "), ascii(text)

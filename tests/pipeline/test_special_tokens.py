@@ -83,7 +83,8 @@ def test_policies_are_remembered(tok_of: Callable[[str], bbpe.Tokenizer]) -> Non
 def test_many_tokens_that_begin_alike() -> None:
     names = [f"<|reserved_{number}|>" for number in range(1000)]
     ranks = {bytes([byte]): byte for byte in range(256)}
-    tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={name: 256 + i for i, name in enumerate(names)})
+    specials = {name: 256 + number for number, name in enumerate(names)}
+    tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens=specials)
     text = "<|reserved_" * 400 + "".join(names) + "<|reserved_1"
     ids = tok.encode(text, allowed_special="all")
     assert ids == [*b"<|reserved_" * 400, *range(256, 1256), *b"<|reserved_1"]

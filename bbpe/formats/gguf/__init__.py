@@ -1,1 +1,1 @@
-"""GGUF, the model files of llama.cpp."""
+"""Read and write the vocabularies of GGUF files, the model files of llama.cpp."""

@@ -1,10 +1,9 @@
-"""The vocabulary of a GGUF file with byte-level BPE: tokens in the byte alphabet, special ones as they are.
+"""The vocabulary of a GGUF file with byte-level BPE: tokens in the byte alphabet, special tokens in plain text.
 
-The file does not hold the pattern but the name of a kind of splitting, `tokenizer.ggml.pre`, that llama.cpp knows
-(`src/llama-vocab.cpp`); the regexes behind the names are those of the models' own tokenizers here, which llama.cpp
-rewrites to what its regex engine can follow: for o200k and tekken it gives other ids than the models' tokenizers where
-there are marks, or large letters that are not ASCII.  The names also say whether a pretoken that is a token is that
-token.
+The file has no pattern.  It has the name of a pre-tokenizer of llama.cpp, `tokenizer.ggml.pre`
+(`src/llama-vocab.cpp`), and the name also decides whether whole pretokens are looked up.  This module uses the regexes
+of the original tokenizers.  llama.cpp rewrites them for its regex engine; so for o200k and tekken it gives other ids
+than the original tokenizers for texts with marks or with upper-case letters outside ASCII.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 
 @dataclass(frozen=True)
 class _Pre:
-    """A kind of splitting: its pattern, and whether a pretoken that is a token is that token."""
+    """A pre-tokenizer of llama.cpp: its pattern, and whether whole pretokens are looked up."""
 
     pattern: str | tuple[str, ...]
     whole: bool = False
@@ -65,9 +64,9 @@ def _rows() -> dict[str, _Pre]:
     return rows
 
 
-#: Kinds of splitting by the names that `tokenizer.ggml.pre` has for them.
+#: Pre-tokenizers by their names in `tokenizer.ggml.pre`.
 _PRE = _rows()
-#: The names to write for a pattern, the first of which fits best where it does not matter.
+#: The names for a pattern in written files; the first one is preferred.
 _WRITTEN = {
     "gpt2": ("gpt-2",),
     "llama3": ("llama-bpe", "dbrx"),
@@ -91,16 +90,16 @@ def read_byte_level(
     special_tokens: Mapping[str, int] | None,
     name: str | None,
 ) -> TokenizerSpec:
-    """Return the spec of a file of the model "gpt2"."""
+    """Return the spec of a file whose model is "gpt2"."""
     pre = fields.text("pre", "")
     row = _PRE.get(pre)
     if pattern is None and row is not None:
         pattern = row.pattern
     if pattern is None:
         fields.refuse(
-            f"splitting {pre!r} is not supported; give pattern=, or expected one of: {', '.join(sorted(_PRE))}"
+            f"pre-tokenizer {pre!r} is not supported; give pattern=, or a file with one of: {', '.join(sorted(_PRE))}"
             if pre
-            else "the file does not say how text is split; give pattern=, a name or a regex",
+            else "the file does not define how text is split; give pattern=, a name or a regex",
             "pre",
         )
     texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
@@ -128,10 +127,10 @@ def read_byte_level(
 
 
 def byte_level_pieces(spec: TokenizerSpec, path: StrPath) -> tuple[list[Piece], list[str], str]:
-    """Return the tokens, the merges and the name of the splitting to write.
+    """Return the tokens, the merges and the name of the pre-tokenizer to write.
 
-    Raises `VocabularyError` when llama.cpp has no name for the pattern, or finds other tokens as whole pretokens than
-    the spec.
+    Raises `VocabularyError` when llama.cpp has no name for the pattern, and when it would look up whole pretokens and
+    the spec would not, or the reverse.
     """
     pre, merges = _written_splitting(spec, path)
     ordinary = keys_of(spec, path=path, marked=True)
@@ -143,7 +142,7 @@ def byte_level_pieces(spec: TokenizerSpec, path: StrPath) -> tuple[list[Piece], 
 
 
 def _written_splitting(spec: TokenizerSpec, path: StrPath) -> tuple[str, Sequence[tuple[int, int, int]]]:
-    """Return the name of the splitting and the merges to write."""
+    """Return the name of the pre-tokenizer and the merges to write."""
     names = _WRITTEN.get(spec.pattern.name or "")
     if names is None:
         known = ", ".join(_WRITTEN)
@@ -158,8 +157,8 @@ def _written_splitting(spec: TokenizerSpec, path: StrPath) -> tuple[str, Sequenc
     if pre is None and live.unmade:
         reads = "does not find" if spec.whole_pretokens else "finds"
         raise VocabularyError(
-            f"{len(live.unmade)} tokens are made by no merge, such as {spec.vocab[live.unmade[0]]!r}, and with this "
-            f"pattern llama.cpp {reads} them as whole pretokens, unlike this tokenizer. Write tokenizer.json",
+            f"no merge makes {len(live.unmade)} tokens, such as {spec.vocab[live.unmade[0]]!r}, and with this pattern "
+            f"llama.cpp {reads} them as whole pretokens, unlike this tokenizer. Write tokenizer.json",
             path=path,
         )
     return pre or names[0], live.merges if spec.merges is None else spec.merges
@@ -168,16 +167,16 @@ def _written_splitting(spec: TokenizerSpec, path: StrPath) -> tuple[str, Sequenc
 def _sorted(
     texts: list[str], kinds: list[int], path: StrPath
 ) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return ordinary keys, special tokens and added ones with their ids."""
+    """Return the ordinary keys, special tokens and added tokens with their ids."""
     by_kind: dict[int, dict[str, int]] = {NORMAL: {}, CONTROL: {}, USER_DEFINED: {}, UNUSED: {}}
     by_kind[UNKNOWN] = by_kind[CONTROL]
     seen: dict[str, int] = {}
     if len(kinds) != len(texts):
-        problem = f"found {len(kinds)} kinds of tokens; expected {len(texts)}, one for each token"
+        problem = f"found {len(kinds)} types of tokens; expected {len(texts)}, one for each token"
         raise VocabularyError(problem, path=path, place=PREFIX + "token_type")
     for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
         if kind not in by_kind:
-            problem = f"token {text!r} is of kind {kind}; expected 1 to 5, as byte-level BPE has"
+            problem = f"token {text!r} has type {kind}; expected 1 to 5 in byte-level BPE"
             raise VocabularyError(problem, path=path, place=f"{PREFIX}token_type[{token_id}]")
         if seen.setdefault(text, token_id) != token_id:
             problem = f"token {text!r} already has id {seen[text]}; expected each token once"
@@ -190,7 +189,7 @@ def _check_all_made(spec: TokenizerSpec, pre: str, fields: GGUFFields) -> None:
     unmade = live_merges(spec).unmade
     if unmade:
         fields.refuse(
-            f"splitting {pre!r} is not known, so neither is whether {spec.vocab[unmade[0]]!r}, which no merge makes, "
-            "is found as a whole pretoken; expected a file whose tokens merges can make",
+            f"pre-tokenizer {pre!r} is not known, and {spec.vocab[unmade[0]]!r}, which no merge makes, is found only "
+            "if it looks up whole pretokens; expected a file in which merges make all tokens",
             "pre",
         )

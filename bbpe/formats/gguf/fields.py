@@ -1,4 +1,4 @@
-"""The values that a GGUF file has below `tokenizer.ggml.`, checked as they are taken."""
+"""The values below `tokenizer.ggml.` in a GGUF file; each is checked when it is taken."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .metadata import read_metadata
 
 PREFIX = "tokenizer.ggml."
 
-# what says nothing about the ids of a text
+# values that do not affect the ids of a text
 _NOT_TEXT = re.compile(r"(?:\w+_token_ids?|add_(?:bos|eos|sep)_token|scores|token_type_count|suppress_tokens)\Z")
-# what would change ids, and does not in the models that have it and no pieces
+# values that are accepted only if they are false, because they would change ids
 _OFF = ("add_space_prefix", "remove_extra_whitespaces")
 
 
@@ -26,13 +26,13 @@ def read_fields(path: StrPath) -> GGUFFields:
 
 
 class GGUFFields:
-    """The values below `tokenizer.ggml.`, taken one by one so that none is overlooked."""
+    """The values below `tokenizer.ggml.`, taken one by one so that no value is overlooked."""
 
     def __init__(self, values: dict[str, Any], path: StrPath) -> None:
         self._left, self._path = values, path
 
     def model(self) -> str:
-        """Return the name of the kind of model."""
+        """Return the name of the model type."""
         if not self._left:
             raise VocabularyError(f"found no vocabulary; expected values below {PREFIX}", path=self._path)
         return self.text("model")
@@ -43,24 +43,26 @@ class GGUFFields:
         if isinstance(value, str):
             return value
         if not isinstance(value, bytes):
-            self.refuse("expected a string" if value is not None else "it is missing; expected a string", key)
+            self.refuse("expected a string" if value is not None else "the value is missing; expected a string", key)
         return self._decoded(value, key)
 
     def texts(self, key: str) -> list[str]:
         """Return a list of strings."""
         values = self._left.pop(key, None)
         if not isinstance(values, list) or not all(isinstance(value, bytes) for value in values):
-            self.refuse("it is missing; expected a list" if values is None else "expected a list of strings", key)
+            self.refuse(
+                "the value is missing; expected a list" if values is None else "expected a list of strings", key
+            )
         try:
             return [value.decode("utf-8") for value in values]
         except UnicodeDecodeError:
             return [self._decoded(value, f"{key}[{number}]") for number, value in enumerate(values)]
 
     def kinds(self) -> list[int]:
-        """Return the kinds of the tokens."""
+        """Return the types of the tokens."""
         values = self._left.pop("token_type", None)
         if not isinstance(values, list) or not all(type(value) is int for value in values):
-            found = "it is missing; expected a list" if values is None else "expected a list of numbers"
+            found = "the value is missing; expected a list" if values is None else "expected a list of numbers"
             self.refuse(found, "token_type")
         return values
 
@@ -85,12 +87,12 @@ class GGUFFields:
         """Return the scores of the tokens."""
         values = self._left.pop("scores", None)
         if not isinstance(values, list) or not all(type(value) is float for value in values):
-            found = "it is missing; expected a list" if values is None else "expected a list of floats"
+            found = "the value is missing; expected a list" if values is None else "expected a list of floats"
             self.refuse(found, "scores")
         return values
 
     def block(self, key: str) -> bytes:
-        """Return bytes, which are a list of numbers of one byte or a string; none when there are none."""
+        """Return a value that is a string or a list of bytes; b"" when it is missing."""
         value = self._left.pop(key, b"")
         if isinstance(value, bytes):
             return value
@@ -98,34 +100,35 @@ class GGUFFields:
             self.refuse("expected a list of bytes", key)
         return bytes(byte & 0xFF for byte in value)
 
-    def template(self, count: int, *, unless_said: str | None = None) -> Template | None:
-        """Return what stands around a text, of `count` tokens; `None` when that is nothing.
+    def template(self, count: int, *, default: str | None = None) -> Template | None:
+        """Return the template of a vocabulary of `count` tokens, `None` when it adds nothing.
 
-        `unless_said`: "bos" or "eos", which stands there when the file gives its id, and not whether it does.
+        `default`: "bos" or "eos", the token that is added if the file has its id but does not define whether to add it.
         """
-        if unless_said is not None and f"{unless_said}_token_id" in self._left:
-            self._left.setdefault(f"add_{unless_said}_token", True)
-        before, behind = self._added("bos", count), self._added("eos", count)
-        return Template((*before, ("A", 0), *behind)) if before or behind else None
+        if default is not None and f"{default}_token_id" in self._left:
+            self._left.setdefault(f"add_{default}_token", True)
+        before, after = self._added("bos", count), self._added("eos", count)
+        return Template((*before, ("A", 0), *after)) if before or after else None
 
     def _added(self, kind: str, count: int) -> tuple[tuple[int, int], ...]:
         if not self.flag(f"add_{kind}_token", False):
             return ()
         token_id = self._left.get(f"{kind}_token_id")
         if type(token_id) is not int or not 0 <= token_id < count:
-            found = "it is missing" if token_id is None else f"found {token_id!r}"
-            self.refuse(f"{found}; expected an id, 0 to {count - 1}, as add_{kind}_token is true", f"{kind}_token_id")
+            found = "the value is missing" if token_id is None else f"found {token_id!r}"
+            problem = f"{found}; expected an id, 0 to {count - 1}, because add_{kind}_token is true"
+            self.refuse(problem, f"{kind}_token_id")
         return ((token_id, 0),)
 
     def drop(self, key: str) -> None:
-        """Leave out a value that says nothing about ids in this kind of model."""
+        """Ignore a value that does not affect ids in this type of model."""
         self._left.pop(key, None)
 
     def done(self) -> None:
-        """Refuse the values that nobody took and that might change ids."""
+        """Refuse values that were not taken and that might change ids."""
         for key, value in self._left.items():
             if not _NOT_TEXT.match(key) and not (key in _OFF and value is False):
-                self.refuse("it is not supported" + ("; expected false" if key in _OFF else ""), key)
+                self.refuse("the value is not supported" + ("; expected false" if key in _OFF else ""), key)
 
     def refuse(self, problem: str, key: str) -> NoReturn:
         """Raise a `VocabularyError` about a value."""

@@ -1,8 +1,8 @@
-"""The metadata of a GGUF file: named values before the tensors, which are not looked at.
+"""Read the metadata of a GGUF file: the named values before the tensors.  The tensors are not read.
 
-Every length is checked against what is left of the file and against a limit before anything is read or made, so that
-neither a file of a few bytes can ask for gigabytes nor one of terabytes that hold nothing.  Versions 2 and 3 of the
-format, in either byte order; written after its description (`docs/gguf.md` of ggml).
+Every length is checked against the rest of the file and against a limit before any memory is allocated, so neither a
+file of a few bytes nor a sparse file of terabytes can make the reader allocate gigabytes.  Versions 2 and 3 of the
+format are supported, in both byte orders.  Source: `docs/gguf.md` of ggml.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ...errors import VocabularyError
 from ...files import StrPath, open_file
 
 _STRING, _ARRAY = 8, 9
-# the `struct` code of each kind of number
+# the `struct` code of each number type
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _LONGEST_KEY = (1 << 16) - 1
-# in a list: strings are walked through one by one, and numbers that are kept become as many objects
+# limits for one list: strings are read one by one, and each kept number becomes an object
 _MOST_STRINGS, _MOST_NUMBERS = 1 << 22, 1 << 21
-# of all strings that are kept; the largest vocabularies have 10 MB
+# the limit for all kept strings together; the largest vocabularies have 10 MB
 _MOST_BYTES = 1 << 26
 
 
 def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any]:
-    """Return the values of a GGUF file whose names are wanted: numbers, bools, strings as `bytes`, lists of these.
+    """Return the values of a GGUF file whose names are `wanted`: numbers, bools, strings as `bytes`, lists of these.
 
-    Raises `VocabularyError` with the byte where the file is no GGUF file, ends too early, or repeats a name.
+    Raises `VocabularyError` with the position in bytes when the file is not GGUF, ends too early, or repeats a name.
     """
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -38,7 +38,7 @@ def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any
 
 
 class _Walk:
-    """A place in the file that moves on, and never behind the end."""
+    """A read position in the file that moves forward and never past the end."""
 
     def __init__(self, file: BinaryIO, size: int, path: StrPath) -> None:
         self._file, self._path, self._at, self._size, self._kept = file, path, 0, size, 0
@@ -53,14 +53,14 @@ class _Walk:
         if self._bytes(4, "the letters GGUF") != b"GGUF":
             self._refuse("expected a file that begins with GGUF", 0)
         version = self._number(self._u32, "the version")
-        if version & 0xFFFF == 0:  # the bytes of 2 or 3 the other way round
+        if version & 0xFFFF == 0:  # the version in the other byte order
             self._order(">")
             version = int.from_bytes(version.to_bytes(4, "little"), "big")
         if version not in (2, 3):
             self._refuse(f"found version {version}; expected 2 or 3", 4)
         self._number(self._u64, "the number of tensors")
         count = self._number(self._u64, "the number of values")
-        # a name of one byte, a kind and a value of one byte are 14
+        # the smallest value takes 14 bytes: 8 of length and 1 of name, 4 of type, 1 of value
         self._check(count, 14, "values")
         found: dict[str, Any] = {}
         names: set[bytes] = set()
@@ -68,7 +68,7 @@ class _Walk:
             start = self._at
             raw = self._name()
             if raw in names:
-                self._refuse(f"{_shown(raw)} stands twice; expected each name once", start)
+                self._refuse(f"{_shown(raw)} is listed twice; expected each name once", start)
             names.add(raw)
             name = raw.decode("utf-8", "backslashreplace")
             value = self._value(name, wanted(name))
@@ -83,10 +83,10 @@ class _Walk:
         return self._bytes(count, "a name")
 
     def _value(self, name: str, keep: bool) -> Any:
-        kind = self._number(self._u32, f"the kind of {name}")
+        kind = self._number(self._u32, f"the type of {name}")
         if kind != _ARRAY:
             return self._scalar(kind, name, keep)
-        kind = self._number(self._u32, f"the kind of what is in {name}")
+        kind = self._number(self._u32, f"the type of the items of {name}")
         count = self._number(self._u64, f"the length of {name}")
         if kind == _STRING:
             self._check(count, 8, f"strings in {name}")
@@ -96,7 +96,7 @@ class _Walk:
             return strings if keep else None
         number = self._numbers.get(kind)
         if number is None:
-            self._refuse(f"{name} is a list of kind {kind}; expected numbers or strings", self._at - 12)
+            self._refuse(f"{name} is a list of type {kind}; expected numbers or strings", self._at - 12)
         self._check(count, number.size, f"numbers in {name}")
         if keep and count > _MOST_NUMBERS:
             self._refuse(f"found {count} numbers in {name}; expected at most {_MOST_NUMBERS}", self._at - 8)
@@ -108,7 +108,7 @@ class _Walk:
             return self._string(name, keep)
         number = self._numbers.get(kind)
         if number is None:
-            self._refuse(f"{name} is of kind {kind}; expected 0 to {max(_NUMBERS)}", self._at - 4)
+            self._refuse(f"{name} has type {kind}; expected 0 to {max(_NUMBERS)}", self._at - 4)
         return self._number(number, name)
 
     def _number(self, number: Struct, what: str) -> Any:
@@ -120,14 +120,15 @@ class _Walk:
             return self._skip(count, what)
         self._kept += count
         if count <= self._size - self._at and self._kept > _MOST_BYTES:
-            self._refuse(f"{what} has {count} bytes, and more than {_MOST_BYTES} are kept", self._at - 8)
+            problem = f"{what} has {count} bytes, which makes more than {_MOST_BYTES} in all strings"
+            self._refuse(f"{problem}; expected a smaller vocabulary", self._at - 8)
         return self._bytes(count, what)
 
     def _bytes(self, count: int, what: str) -> bytes:
         start = self._move(count, what)
         data = self._file.read(count)
         if len(data) < count:
-            self._refuse(f"{what} takes {count} bytes, and the file was cut while it was read", start)
+            self._refuse(f"{what} takes {count} bytes, but the file was truncated while it was read", start)
         return data
 
     def _skip(self, count: int, what: str) -> bytes:
@@ -136,18 +137,18 @@ class _Walk:
         return b""
 
     def _move(self, count: int, what: str) -> int:
-        """Go on by a number of bytes, and return where these begin."""
+        """Move forward by a number of bytes, and return the position of the first one."""
         start, left = self._at, self._size - self._at
         if count > left:
-            self._refuse(f"{what} takes {count} bytes, and the file ends after {left}; expected a whole file", start)
+            self._refuse(f"{what} takes {count} bytes, but the file ends after {left}; expected a whole file", start)
         self._at += count
         return start
 
     def _check(self, count: int, size: int, what: str) -> None:
-        """Refuse a number of things that the rest of the file has no room for."""
+        """Refuse a count of items of `size` bytes that do not fit the rest of the file."""
         left = self._size - self._at
         if count * size > left:
-            self._refuse(f"found {count} {what}, and {left} bytes are left; expected a whole file", self._at - 8)
+            self._refuse(f"found {count} {what}, but {left} bytes are left; expected a whole file", self._at - 8)
 
     def _refuse(self, problem: str, at: int) -> NoReturn:
         raise VocabularyError(problem, path=self._path, place=f"byte {at}")

@@ -1,6 +1,7 @@
-"""GGUF, llama.cpp's model files: the vocabulary in their metadata, below `tokenizer.ggml.`.
+"""Read and write the vocabulary in the metadata of a GGUF file, below `tokenizer.ggml.`.
 
-`tokenizer.ggml.model` says of which kind: byte-level BPE is "gpt2", SentencePiece's BPE "llama" and its Unigram "t5".
+`tokenizer.ggml.model` is the type of the vocabulary: "gpt2" is byte-level BPE, "llama" is SentencePiece's BPE, and "t5"
+is SentencePiece's Unigram.
 """
 
 from __future__ import annotations
@@ -34,40 +35,40 @@ def load(
 ) -> TokenizerSpec:
     """Read the vocabulary of a GGUF file.
 
-    Control tokens are special tokens, user-defined ones added tokens (pieces, in Unigram); unused ones that pad models
-    are left out.  `pattern` replaces what `tokenizer.ggml.pre` says, `special_tokens` the control tokens.  Whether BOS
-    and EOS shall stand around a text becomes the template for `add_special_tokens=True`; a file of pieces that gives
-    the id and does not say has BOS in BPE and EOS in Unigram, as llama.cpp does.
+    Control tokens become special tokens, user-defined tokens become added tokens (in Unigram, pieces), and unused
+    tokens for padding are ignored.  `pattern` replaces the pattern of `tokenizer.ggml.pre`, `special_tokens` the
+    control tokens.  The flags for BOS and EOS become the template for `add_special_tokens=True`.  A file of pieces that
+    has the id but not the flag adds BOS in BPE and EOS in Unigram, as llama.cpp does.
 
-    Raises `VocabularyError` with file and place on a kind of model or of splitting that is not known, by name; on a
-    file that ends too early, lists of different lengths, and a broken vocabulary.
+    Raises `VocabularyError` with file and position on an unknown model or pre-tokenizer, a file that ends too early,
+    lists of different lengths, and a broken vocabulary.
     """
-    given = check_special_tokens(special_tokens)
+    specials = check_special_tokens(special_tokens)
     fields = read_fields(path)
     model = fields.model()
     if model in (BPE, UNIGRAM):
-        return read_pieces(fields, model, path, pattern=pattern, special_tokens=given, name=name)
+        return read_pieces(fields, model, path, pattern=pattern, special_tokens=specials, name=name)
     if model != _BYTE_LEVEL:
         problem = f"found {model!r}, which is not supported; expected {_BYTE_LEVEL!r}, {BPE!r} or {UNIGRAM!r}"
         fields.refuse(problem, "model")
-    return read_byte_level(fields, path, pattern=pattern, special_tokens=given, name=name)
+    return read_byte_level(fields, path, pattern=pattern, special_tokens=specials, name=name)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-    """Return a GGUF file of a vocabulary alone, as llama.cpp's converter does with `--vocab-only`.
+    """Return a GGUF file that has only a vocabulary, like that of llama.cpp's converter with `--vocab-only`.
 
-    Ids without a token get an unused one, `[PADn]`.
+    Ids without a token get an unused token `[PADn]`.
 
-    Raises `VocabularyError` on what llama.cpp has no place for, or would read as other ids; `ImportError` without the
-    `gguf` package, which `pip install bbpe[gguf]` brings.
+    Raises `VocabularyError` on a spec that GGUF cannot hold or llama.cpp would encode differently; `ImportError`
+    without the `gguf` package, which `pip install bbpe[gguf]` installs.
     """
     if spec.template is not None and max(map(len, spec.template.around)) > 1:
-        problem = "GGUF has a place for one token before a text and one behind it; its template has more"
-        raise VocabularyError(f"{problem}. Write tokenizer.json", path=path)
+        problem = "GGUF holds one token before a text and one after it, but the template has more"
+        raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
     if spec.characters is None:
         if spec.rules != TextRules() or spec.token_options:
-            problem = "a GGUF model of bytes holds no normalizer, prefix or options of special tokens, which this has"
-            raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
+            problem = "a GGUF model of bytes holds no normalizer, prefix or options of special tokens, but this "
+            raise VocabularyError(f"{problem}tokenizer has some; write tokenizer.json", path=path)
         pieces, merges, pre = byte_level_pieces(spec, path)
         data = _written(spec, pieces, _BYTE_LEVEL, pre, lambda writer: writer.add_token_merges(merges))
     else:
@@ -77,7 +78,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 
 
 def _write_model(model: PieceModel, writer: Any) -> None:
-    """Write what a model of pieces has beside texts and types."""
+    """Write the values of a model of pieces other than texts and types."""
     writer.add_token_scores([piece.score for piece in model.pieces])
     writer.add_add_space_prefix(model.add_dummy_prefix)
     writer.add_remove_extra_whitespaces(model.remove_extra_whitespaces)
@@ -88,7 +89,7 @@ def _write_model(model: PieceModel, writer: Any) -> None:
 def _written(
     spec: TokenizerSpec, pieces: Sequence[Piece], model: str, pre: str, write_rest: Callable[[Any], None]
 ) -> bytes:
-    """Return the file; `write_rest` writes what only this kind of model has."""
+    """Return the bytes of the file; `write_rest` writes the values that only this type of model has."""
     try:
         from gguf import GGUFWriter
     except ImportError:
@@ -110,17 +111,17 @@ def _written(
 
 
 def _write_ends(writer: Any, spec: TokenizerSpec, pieces: Sequence[Piece]) -> None:
-    """Write which tokens begin and end a text, and whether they shall."""
-    before, behind = ((), ()) if spec.template is None else spec.template.around
+    """Write the ids of BOS, EOS and the unknown token, and whether BOS and EOS are added to a text."""
+    before, after = ((), ()) if spec.template is None else spec.template.around
     begins = [spec.special_tokens["<s>"]] if spec.characters is not None and "<s>" in spec.special_tokens else []
     ends = [spec.special_tokens[text] for text in END_OF_TEXT if text in spec.special_tokens]
     for token_id in (*before, *begins)[:1]:
         writer.add_bos_token_id(token_id)
-    for token_id in (*behind, *ends)[:1]:
+    for token_id in (*after, *ends)[:1]:
         writer.add_eos_token_id(token_id)
     for token_id, piece in enumerate(pieces):
         if piece.kind == UNKNOWN:
             writer.add_unk_token_id(token_id)
     writer.add_add_bos_token(bool(before))
-    if behind or spec.characters is not None:
-        writer.add_add_eos_token(bool(behind))
+    if after or spec.characters is not None:
+        writer.add_add_eos_token(bool(after))

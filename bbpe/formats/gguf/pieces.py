@@ -1,8 +1,8 @@
-"""The vocabulary of a GGUF file with SentencePiece's pieces: BPE, the model "llama", and Unigram, the model "t5".
+"""The vocabulary of a GGUF file with SentencePiece's pieces: BPE (the model "llama") and Unigram (the model "t5").
 
-Tokens, scores and types are those of the pieces, and the rules those of the models' own tokenizers, which llama.cpp
-(`src/llama-vocab.cpp`) does not follow everywhere: of BPE it takes no table of normalisation and squeezes no blanks,
-and of Unigram no pieces of bytes.  Such files are read, as their models have it, and not written.
+The file has the texts, scores and types of the pieces.  This module follows the rules of the original tokenizers.
+llama.cpp (`src/llama-vocab.cpp`) does not follow all of them: for BPE it ignores the normalization table and does not
+squeeze blanks, and for Unigram it ignores byte pieces.  Files with these are read but never written.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..reading import about
 from .fields import PREFIX, GGUFFields
 
 BPE, UNIGRAM = "llama", "t5"
-# what llama.cpp puts around a text when the file does not say
-_AROUND = {BPE: "bos", UNIGRAM: "eos"}
+# the token that llama.cpp adds to a text if the file does not define whether to add it
+_DEFAULT_ADDED = {BPE: "bos", UNIGRAM: "eos"}
 
 
 def read_pieces(
@@ -31,13 +31,13 @@ def read_pieces(
     special_tokens: Mapping[str, int] | None,
     name: str | None,
 ) -> TokenizerSpec:
-    """Return the spec of a file of the model "llama" or "t5"."""
+    """Return the spec of a file whose model is "llama" or "t5"."""
     is_bpe = model == BPE
     pre = fields.text("pre", "default")
     if pre != "default":
-        fields.refuse(f"splitting {pre!r} is not supported where tokens are pieces; expected 'default'", "pre")
+        fields.refuse(f"pre-tokenizer {pre!r} is not supported for a model of pieces; expected 'default'", "pre")
     if is_bpe:
-        fields.drop("merges")  # scores say what merges, and some writers put a list beside them
+        fields.drop("merges")  # scores define merging, but some writers add a redundant list
     texts, scores, kinds = fields.texts("tokens"), fields.scores(), fields.kinds()
     for key, found in (("scores", len(scores)), ("token_type", len(kinds))):
         if found != len(texts):
@@ -45,7 +45,7 @@ def read_pieces(
     prefix = fields.flag("add_space_prefix", is_bpe)
     squeezes = fields.flag("remove_extra_whitespaces", False)
     table = fields.block("precompiled_charsmap")
-    template = fields.template(len(texts), unless_said=_AROUND[model])
+    template = fields.template(len(texts), default=_DEFAULT_ADDED[model])
     fields.done()
     pieces = PieceModel(
         [Piece(*row) for row in zip(texts, scores, kinds, strict=True)],
@@ -69,18 +69,18 @@ def _place(token_id: int) -> str:
 def written_pieces(spec: TokenizerSpec, path: StrPath) -> PieceModel:
     """Return the pieces to write.
 
-    Raises `VocabularyError` on what pieces cannot say, and on what llama.cpp would not follow.
+    Raises `VocabularyError` on a spec that pieces cannot express, and on rules that llama.cpp does not follow.
     """
     model = pieces_of(spec, path, pads=True)
     problem = ""
     if model.is_bpe and model.charsmap:
-        problem = "its texts are normalised by a table, which llama.cpp does not do for BPE"
+        problem = "found a normalization table, which llama.cpp does not apply for BPE"
     elif model.is_bpe and model.remove_extra_whitespaces:
-        problem = "runs of blanks become one, which llama.cpp does not do for BPE"
+        problem = "runs of blanks become one blank, which llama.cpp does not do for BPE"
     elif model.is_bpe and not model.byte_fallback:
-        problem = "it has no tokens of bytes, which llama.cpp needs for BPE"
+        problem = "there are no byte tokens, which llama.cpp needs for BPE"
     elif not model.is_bpe and model.byte_fallback:
-        problem = "it has tokens of bytes, which llama.cpp does not use for Unigram"
+        problem = "found byte tokens, which llama.cpp does not use for Unigram"
     if problem:
         raise VocabularyError(f"{problem}. Write tokenizer.json, or a SentencePiece model", path=path)
     return model

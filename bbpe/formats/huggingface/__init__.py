@@ -1,1 +1,1 @@
-"""`tokenizer.json`, the format of HF's `tokenizers`: one module for each of its components."""
+"""Read and write `tokenizer.json`, the format of HF's `tokenizers`; each component has a module."""

@@ -1,4 +1,4 @@
-"""The `added_tokens` of a `tokenizer.json`: special ones, and those that always match."""
+"""The `added_tokens` of a `tokenizer.json`: special tokens, and tokens that always match."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..reading import Fields
 
 @dataclass(frozen=True)
 class AddedTokens:
-    """Special tokens, added ones, and the options of both; `texts` are those that the file lists, in its order."""
+    """Special tokens, added tokens, and the options of both; `texts` has the listed tokens in the order of the file."""
 
     special: Mapping[str, int]
     added: Mapping[str, int]
@@ -22,18 +22,18 @@ class AddedTokens:
     texts: tuple[str, ...] = ()
 
     def check_numbers(self, keys: Mapping[str, int], document: Fields) -> None:
-        """Refuse ids that `tokenizers` would not follow: what is no key of the model gets the next free id there."""
+        """Refuse ids that `tokenizers` ignores: it gives the next free id to a token that the model does not have."""
         highest = -1
         for text in self.texts:
             listed = self.special.get(text, self.added.get(text))
-            given = keys.get(text, max(len(keys), highest + 1))
-            if text not in keys and listed != given:
+            assigned = keys.get(text, max(len(keys), highest + 1))
+            if text not in keys and listed != assigned:
                 document.refuse(
-                    f"added token {text!r} has id {listed}, and the next free one is {given}, which `tokenizers` gives "
-                    "it whatever is written here; expected the token among these, under its id",
+                    f"added token {text!r} has id {listed}, but `tokenizers` ignores that and assigns the next free id "
+                    f"{assigned}; expected the token in vocab under its id",
                     "vocab",
                 )
-            highest = max(highest, given)
+            highest = max(highest, assigned)
 
     def with_special(self, special: Mapping[str, int]) -> AddedTokens:
         """Return these with other special tokens."""
@@ -42,16 +42,16 @@ class AddedTokens:
         return AddedTokens(special, added, options)
 
     def options_with(self, normalizers: Collection[Normalizer]) -> dict[str, TokenOptions]:
-        """Return the options that matter.
+        """Return the options that have an effect.
 
-        Without normalizers it does not matter in which text a token is looked for, but that those of the normalised
-        one come second: that shows only where one may overlap with another.
+        Without normalizers the normalized text equals the original text.  Then `normalized` only means that a token is
+        searched after the other tokens, which has an effect only if two tokens can overlap.
         """
-        late = [text for text, options in self.options.items() if options.normalized]
-        early = [text for text in (*self.special, *self.added) if not self._of(text).normalized]
-        apart = bool(normalizers) or any(_overlap(a, b) for a in late for b in early)
+        second = [text for text, options in self.options.items() if options.normalized]
+        first = [text for text in (*self.special, *self.added) if not self._of(text).normalized]
+        has_effect = bool(normalizers) or any(_overlap(a, b) for a in second for b in first)
         chosen = dict(self.options)
-        if not apart:
+        if not has_effect:
             chosen = {text: replace(options, normalized=False) for text, options in chosen.items()}
         return {text: options for text, options in chosen.items() if options != TokenOptions()}
 
@@ -60,14 +60,14 @@ class AddedTokens:
 
 
 def _overlap(a: str, b: str) -> bool:
-    """Whether two tokens may share characters in a text."""
+    """Return whether two tokens can overlap in a text."""
     if a in b or b in a:
         return True
     return any(a[-size:] == b[:size] or b[-size:] == a[:size] for size in range(1, min(len(a), len(b))))
 
 
 def read_added_tokens(document: Fields) -> AddedTokens:
-    """Take the `added_tokens` of a document; `VocabularyError` on one that stands twice or is no Unicode text."""
+    """Take the `added_tokens` of a document; `VocabularyError` on a repeated token or one that is not Unicode text."""
     special: dict[str, int] = {}
     added: dict[str, int] = {}
     options: dict[str, TokenOptions] = {}
@@ -78,7 +78,7 @@ def read_added_tokens(document: Fields) -> AddedTokens:
         lstrip, rstrip = token.take_type("lstrip", bool), token.take_type("rstrip", bool)
         single_word, normalized = token.take_type("single_word", bool), token.take_type("normalized", bool, False)
         if text in special or text in added:
-            token.refuse(f"{text!r} stands twice; expected each token once", "content")
+            token.refuse(f"{text!r} is listed twice; expected each token once", "content")
         (special if token.take_type("special", bool) else added)[text] = token_id
         chosen = TokenOptions(lstrip, rstrip, single_word, normalized)
         if chosen != TokenOptions():
@@ -98,7 +98,7 @@ def write_added_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:
     for token_id, text, special in sorted(rows):
         options = spec.token_options.get(text, TokenOptions())
         if options.verbatim:
-            problem = f"tokenizer.json cannot say that {text!r} is found as it is in the text as normalised"
+            problem = f"tokenizer.json cannot hold {text!r}, which is found unchanged in the normalized text"
             raise VocabularyError(f"{problem}; write a SentencePiece .model")
         written.append(
             {

@@ -1,4 +1,4 @@
-"""The `decoder` of a `tokenizer.json`: what becomes of tokens when they are text again."""
+"""The `decoder` of a `tokenizer.json`: the steps that turn tokens back into text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ...files import StrPath
 from ...spec.models import WordPieceModel
-from ...spec.rules import BLANK, PREPEND_SCHEMES, Characters, PrependScheme
+from ...spec.rules import PREPEND_SCHEMES, SPACE_MARK, Characters, PrependScheme
 from ...spec.spec import TokenizerSpec
 from ..reading import Fields, parts_of, shown
 
@@ -20,26 +20,26 @@ _MOST_STRIPPED = 1 << 20  # blanks at the beginning of a text
 
 @dataclass
 class Decoder:
-    """What a `decoder` does."""
+    """The steps of a `decoder`."""
 
     byte_level: bool = False
-    joins_bytes: bool = False  # <0xE4> and the like are bytes
-    marks_blanks: bool = False  # U+2581 is a blank
-    strip_blanks: int = 0
-    word_prefix: str | None = None  # of tokens that continue a word; blanks go before all others
-    cleanup: bool = False
+    joins_bytes: bool = False  # byte tokens such as <0xE4> become bytes
+    marks_blanks: bool = False  # U+2581 becomes a blank
+    strip_blanks: int = 0  # the most blanks removed from the beginning of a text
+    word_prefix: str | None = None  # removed from tokens that continue a word; blanks go before all other tokens
+    cleanup: bool = False  # blanks before some punctuation are removed
     end_of_word: str | None = None  # becomes a blank
-    dropped: str | None = None  # is taken away
+    dropped: str | None = None  # removed wherever it occurs
 
     def undoes(self, prefix: str, end: str) -> bool:
-        """Whether it takes the marks of BPE's words away, of those that go on and of ends."""
-        goes_on = self.dropped if end else self.word_prefix
+        """Return whether decoding removes the prefix and the end of word of a BPE model."""
+        removed = self.dropped if end else self.word_prefix
         other = self.word_prefix if end else self.dropped
-        return (goes_on or "", other, self.end_of_word or "") == (prefix, None, end)
+        return (removed or "", other, self.end_of_word or "") == (prefix, None, end)
 
 
 def read_decoder(value: object, *, path: StrPath, byte_level: bool) -> Decoder:
-    """Return what a `decoder` does; `VocabularyError` on what is not known, by name, or fits no such vocabulary."""
+    """Return the steps of a `decoder`; `VocabularyError` on an unknown one or one that does not fit the vocabulary."""
     decoder = Decoder()
     if value is None:
         Fields({}, path=path, place="decoder").refuse(f"null is not supported; {_KNOWN}")
@@ -49,7 +49,7 @@ def read_decoder(value: object, *, path: StrPath, byte_level: bool) -> Decoder:
         _add(fields, fields.take_type("type", str), decoder)
         fields.done()
     if decoder.byte_level and (len(parts) > 1 or not byte_level):
-        problem = "ByteLevel needs the pre_tokenizer ByteLevel, and nothing beside it"
+        problem = "ByteLevel needs the pre_tokenizer ByteLevel and no other decoder"
         Fields({}, path=path, place="decoder").refuse(problem)
     if byte_level and not decoder.byte_level:
         kinds = " and ".join(shown(part.get("type") if isinstance(part, dict) else part) for part, _ in parts)
@@ -74,18 +74,19 @@ def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
             pass
         case "Replace":
             match fields.take("pattern"), fields.take_type("content", str):
-                case {"String": found}, " " if found == BLANK:
+                case {"String": found}, " " if found == SPACE_MARK:
                     decoder.marks_blanks = True
                 case {"String": str(found)}, "" if decoder.dropped is None:
                     decoder.dropped = found
                 case _:
-                    fields.refuse("Replace is supported of U+2581 by a blank, and of the prefix of BPE by nothing")
+                    expected = "U+2581 replaced by a blank, or the prefix of BPE by the empty string"
+                    fields.refuse(f"this Replace is not supported; expected {expected}")
         case "Strip":
             fields.only("content", " ")
             fields.only("stop", 0)
             decoder.strip_blanks = fields.take_int("start", 0, _MOST_STRIPPED)
         case "Metaspace":
-            fields.only("replacement", BLANK)
+            fields.only("replacement", SPACE_MARK)
             scheme = read_prepend_scheme(fields)
             fields.take_type("split", bool, True)
             decoder.marks_blanks, decoder.strip_blanks = True, 0 if scheme == "never" else 1
@@ -94,7 +95,7 @@ def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
 
 
 def read_prepend_scheme(fields: Fields) -> PrependScheme:
-    """Take the field of Metaspace that says where a blank is put in front, in its older spelling too."""
+    """Take the field `prepend_scheme` of Metaspace, or the older field `add_prefix_space`."""
     older = fields.take("add_prefix_space", None)
     scheme = fields.take("prepend_scheme", "always" if older in (None, True) else "never")
     known = next((known for known in PREPEND_SCHEMES if known == scheme), None)
@@ -113,7 +114,7 @@ def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
         return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     parts: list[dict[str, Any]] = []
     if spec.characters.marks_blanks:
-        parts.append({"type": "Replace", "pattern": {"String": BLANK}, "content": " "})
+        parts.append({"type": "Replace", "pattern": {"String": SPACE_MARK}, "content": " "})
     if spec.characters.byte_ids:
         parts.append({"type": "ByteFallback"})
     parts.append({"type": "Fuse"})

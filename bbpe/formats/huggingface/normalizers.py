@@ -29,7 +29,7 @@ _KNOWN = (
 
 
 def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
-    """Return the rules of a `normalizer`, in order; `VocabularyError` on one that is not known, by name."""
+    """Return the rules of a `normalizer` in order; `VocabularyError` naming an unknown one."""
     if value is None:
         return ()
     return tuple(_read(part, path, place) for part, place in parts_of(value, "normalizers", path, "normalizer"))
@@ -67,18 +67,18 @@ def _precompiled(fields: Fields) -> Precompiled:
     try:
         data = base64.b64decode(written, validate=True)
     except ValueError:
-        fields.refuse("the table is not in base64", "precompiled_charsmap")
+        fields.refuse("the table is not valid base64; expected base64", "precompiled_charsmap")
     if data:
         check_charsmap(data)
     return Precompiled(data)
 
 
 def _bert(fields: Fields) -> BertNormalizer:
-    clean, apart = fields.take_type("clean_text", bool), fields.take_type("handle_chinese_chars", bool)
+    clean, cjk = fields.take_type("clean_text", bool), fields.take_type("handle_chinese_chars", bool)
     strip, lower = fields.take("strip_accents", None), fields.take_type("lowercase", bool)
     if strip is not None and type(strip) is not bool:
         fields.refuse("expected true, false or null", "strip_accents")
-    return BertNormalizer(clean, apart, lower if strip is None else strip, lower)
+    return BertNormalizer(clean, cjk, lower if strip is None else strip, lower)
 
 
 def _replace(fields: Fields) -> Replace:
@@ -86,7 +86,7 @@ def _replace(fields: Fields) -> Replace:
     if is_regex:
         source = from_oniguruma(source, path=fields.path, place=fields.at("pattern"))
         if _may_be_empty(source, fields):
-            fields.refuse(f"the regex {source!r} may match nothing; expected one that does not", "pattern")
+            fields.refuse(f"the regex {source!r} matches the empty string; expected one that does not", "pattern")
     return Replace(source, is_regex, fields.take_type("content", str))
 
 
@@ -98,18 +98,18 @@ def _may_be_empty(source: str, fields: Fields) -> bool:
 
 
 def read_pattern(fields: Fields) -> tuple[str, bool]:
-    """Take the field `pattern`: a string, or a regex as it stands in the file."""
+    """Take the field `pattern`; return a string or a regex in the dialect of the file, and whether it is a regex."""
     pattern = Fields(fields.take("pattern"), path=fields.path, place=fields.at("pattern"))
     is_regex = "String" not in pattern
     source = pattern.take_type("Regex" if is_regex else "String", str)
     if not source:
-        pattern.refuse("the pattern is empty, which is found between all characters; expected one that is not")
+        pattern.refuse("the pattern is empty, which matches between all characters; expected a non-empty one")
     pattern.done()
     return source, is_regex
 
 
 def write_normalizers(rules: tuple[Normalizer, ...], *, path: StrPath) -> dict[str, Any] | None:
-    """Return the `normalizer` of rules; `VocabularyError` on one that HF's `tokenizers` does not have."""
+    """Return the `normalizer` of rules; `VocabularyError` on a rule that HF's `tokenizers` does not have."""
     parts = [_written(rule, path) for rule in rules]
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -131,17 +131,16 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
         case Replace(pattern, is_regex, content):
             source = {"Regex": to_oniguruma([pattern])[0]} if is_regex else {"String": pattern}
             return {"type": "Replace", "pattern": source, "content": content}
-        case BertNormalizer(clean, apart, strip, lower):
+        case BertNormalizer(clean, cjk, strip, lower):
             return {
                 "type": "BertNormalizer",
                 "clean_text": clean,
-                "handle_chinese_chars": apart,
+                "handle_chinese_chars": cjk,
                 "strip_accents": strip,
                 "lowercase": lower,
             }
         case _:
             raise VocabularyError(
-                f"tokenizer.json has no normalizer that does what SentencePiece's {type(rule).__name__} does; "
-                "write a .model file",
+                f"tokenizer.json has no normalizer like SentencePiece's {type(rule).__name__}; write a .model file",
                 path=path,
             )

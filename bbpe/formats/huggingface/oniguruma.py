@@ -1,9 +1,9 @@
-r"""The regex dialect of `tokenizer.json`: Oniguruma, where ours is that of the `regex` package.
+r"""Translate regexes between Oniguruma, the dialect of `tokenizer.json`, and the dialect of the `regex` package.
 
-Most of what split patterns use means the same in both.  On reading, what has another spelling here gets it:
-`\p{N}{1,3}+` repeats a group there and is possessive here, `^` and `$` match at every line there.  What has
-none, or may mean something else, is refused by name: `\w` and `\h` are other sets, `[` inside a class nests,
-`(?i)` folds `ss` to one letter.
+Most constructs of split patterns mean the same in both.  When a file is read, constructs that have another spelling in
+the `regex` package are translated: in Oniguruma `\p{N}{1,3}+` repeats a group, but in `regex` it is possessive; in
+Oniguruma `^` and `$` match at every line.  Constructs without a translation are refused: `\w` and `\h` match other
+characters, `[` inside a class begins a nested class, and `(?i)` folds `ss` to one letter.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ...files import StrPath
 from ...splitting.pattern_limits import check_size
 from ...splitting.patterns import PATTERNS
 
-# Named patterns are compared with Oniguruma on random text (tests/formats/test_formats.py).  This one needs another
-# spelling there: under (?i) "st" would match the ligature U+FB06 and [\p{L}] the mark U+0345, which no class
-# of ours matches.
+# tests/formats/test_formats.py compares the named patterns with Oniguruma on random text.  This one needs another
+# spelling in Oniguruma: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of
+# the `regex` package matches.
 _SPELLED = {
     PATTERNS["clip"].steps[0]: r"(?i:<\|[s]tartoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d)"
     r"|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}\u0345]+"
@@ -40,16 +40,16 @@ _AGREED = regex.compile(
     )""",
     regex.VERBOSE,
 )
-# the end of each line, and the start of each one but an empty last one, in words that both dialects have
+# the end of each line, and the start of each line except an empty last one, spelled for both dialects
 _LINE_ENDS = {"$": r"(?![^\n])", "^": r"(?<![^\n])(?:(?=[\s\S])|(?<![\s\S]))"}
 _REPEATED = regex.compile(r"\{\d+(?:,\d*)?\}(?=[+*])")
 _FOLDED = regex.compile(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")
 
 
 def to_oniguruma(steps: Sequence[str]) -> list[str]:
-    """Return a chain of regexes in spellings that Oniguruma reads as the `regex` package reads the given ones.
+    """Translate a chain of regexes of the `regex` package to Oniguruma.
 
-    Raises `PatternError` on a construct that the two read differently, or may.
+    Raises `PatternError` on a construct that may mean something else in Oniguruma.
     """
     spelled = [_SPELLED.get(step, step) for step in steps]
     for step in spelled:
@@ -60,10 +60,10 @@ def to_oniguruma(steps: Sequence[str]) -> list[str]:
 
 
 def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
-    r"""Return a regex of a `tokenizer.json` in our dialect.
+    r"""Translate a regex of a `tokenizer.json` to the dialect of the `regex` package.
 
-    Raises `PatternError`, with file and place, on a construct that the two read differently, or may, and that
-    cannot be spelled otherwise.
+    Raises `PatternError` with file and position on a construct that may mean something else in the `regex` package and
+    has no other spelling.
 
     >>> from_oniguruma(r"\p{N}{1,3}+|\s+", path="tokenizer.json", place="pre_tokenizer")
     '(?:\\p{N}{1,3})+|\\s+'
@@ -79,7 +79,7 @@ def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
     _check_empty(source, [token for token, _ in tokens], where)
     parts: list[str] = []
     opened: list[int] = []
-    atom = 0  # what the next quantifier repeats: the parts from here on
+    atom = 0  # the next quantifier repeats the parts from this index
     for token, repeated in tokens:
         if repeated:
             parts[atom:] = ["(?:" + "".join(parts[atom:]) + token + ")"]
@@ -97,7 +97,7 @@ def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
 def _tokens(source: str, where: str, *, reading: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield the tokens of a regex, and whether each is a quantifier that is itself repeated.
 
-    With `reading` those that have another spelling here come in that.
+    With `reading`, tokens that need another spelling in the `regex` package are translated.
     """
     at = 0
     while at < len(source):
@@ -118,30 +118,30 @@ def _tokens(source: str, where: str, *, reading: bool = False) -> Iterator[tuple
     folded = _FOLDED.search(source)
     if folded is not None:
         raise PatternError(
-            f"{where}in the regex {source!r}, {folded.group()!r} at character {folded.start()} ignores case and holds "
-            "letters that Oniguruma also matches as one character, which the `regex` package does not"
+            f"{where}in the regex {source!r}, {folded.group()!r} at character {folded.start()} ignores case and has "
+            "letters that Oniguruma also matches as one character but the `regex` package does not"
         )
 
 
 @dataclass(slots=True)
 class _Group:
-    """An open group: whether it only looks around, the clause so far and an earlier one may be empty, all are."""
+    """The state of an open group."""
 
-    around: bool = False
-    empty: bool = True
-    maybe: bool = False
-    void: bool = True
+    around: bool = False  # it is a lookahead or lookbehind
+    empty: bool = True  # the clause so far can match the empty string
+    maybe: bool = False  # an earlier clause can match the empty string
+    void: bool = True  # all clauses always match the empty string
 
 
 def _check_empty(source: str, tokens: list[str], where: str) -> None:
-    """Refuse a regex that may match nothing where it may also match something.
+    """Refuse a regex that may match the empty string where it could match a longer one.
 
-    Behind an empty match HF moves on by a character, while `regex` tries for a longer match at the same place.
-    There is none where the empty match is the last to be tried: in the last clause, by greedy quantifiers.
+    After an empty match HF moves on by a character, but `regex` searches for a longer match at the same position.
+    There is no longer match if the empty match is tried last: in the last clause, by greedy quantifiers.
     """
-    groups = [_Group()]  # the open ones, the regex first
-    odd = False  # whether a quantifier or a group may prefer to match nothing
-    empty = void = True  # whether the last atom may be empty, and whether it always is
+    groups = [_Group()]  # the open groups, beginning with the whole regex
+    odd = False  # whether a quantifier or a group may prefer the empty match
+    empty = void = True  # whether the last atom may match the empty string, and whether it always does
     for token in [*tokens, ""]:
         if token[:1] in ("?", "*", "+", "{"):
             empty = empty or token[0] in "?*" or token.startswith("{0")
@@ -169,8 +169,9 @@ def _check_empty(source: str, tokens: list[str], where: str) -> None:
         if not (groups[0].empty and odd):
             return
     raise PatternError(
-        f"{where}the regex {source!r} may match nothing where it could match something, which Oniguruma, the dialect "
-        "of tokenizer.json, and the `regex` package go on from differently; expected the empty match to be tried last"
+        f"{where}the regex {source!r} may match the empty string where it could match a longer one; after that "
+        "Oniguruma, the dialect of tokenizer.json, and the `regex` package continue differently; expected the empty "
+        "match to be tried last"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a `tokenizer.json` has no place for: a field of the model that HF's `tokenizers` passes over."""
+"""The field `bbpe` of a model in a `tokenizer.json`: options that the format lacks.  HF's `tokenizers` ignores it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _FLOAT = "float32"
 
 @dataclass(frozen=True)
 class OwnFields:
-    """Of a Unigram model whether scores are summed up as SentencePiece does, and which tokens score by their length.
+    """The options in the field.
 
-    `unknown_text`: what decoding writes for the unknown token, where that is not the token itself.
+    `is_float`: a Unigram model sums scores as SentencePiece does.  `user_defined`: the ids of tokens of a Unigram model
+    that score by their length.  `unknown_text`: the text that decoding writes for the unknown token, `None` for the
+    token itself.
     """
 
     is_float: bool = False
@@ -26,7 +28,7 @@ class OwnFields:
 
 
 def read_own_fields(model: Fields) -> OwnFields:
-    """Take the field of a `model`; `VocabularyError` on what `write_own_fields` does not write."""
+    """Take the field from a `model`; `VocabularyError` on content that `write_own_fields` does not write."""
     if _NAME not in model:
         return OwnFields()
     own = Fields(model.take(_NAME), path=model.path, place=model.at(_NAME))
@@ -43,7 +45,7 @@ def read_own_fields(model: Fields) -> OwnFields:
 
 
 def write_own_fields(spec: TokenizerSpec) -> dict[str, Any]:
-    """Return the field of a model, by its name, or nothing where the file says it all."""
+    """Return the field of a model by its name; empty if the format can express the whole spec."""
     fields: dict[str, Any] = {}
     if isinstance(spec.model, UnigramModel) and spec.model.is_float:
         fields |= {"sums": _FLOAT, "user_defined": list(spec.model.user_defined)}

@@ -1,4 +1,4 @@
-"""The `post_processor` of a `tokenizer.json`: what stands around the ids of a text."""
+"""The `post_processor` of a `tokenizer.json`: the template for the ids around a text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...spec.spec import MAX_ID, TokenizerSpec
 from ..reading import Fields, parts_of, shown
 
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"
-_MOST_TYPES = (1 << 32) - 1  # which have 32 bits in HF's `tokenizers`
+_MOST_TYPES = (1 << 32) - 1  # type ids have 32 bits in HF's `tokenizers`
 _Items: TypeAlias = tuple[tuple[int | str, int], ...]
 
 
 def read_post_processor(value: object, *, path: StrPath) -> Template | None:
     """Return the template of a `post_processor`, `None` when it adds nothing.
 
-    Raises `VocabularyError` on one that is not known, by name, and on two that add something.
+    Raises `VocabularyError` naming an unknown component, and on two components that add ids.
     """
     if value is None:
         return None
@@ -27,14 +27,14 @@ def read_post_processor(value: object, *, path: StrPath) -> Template | None:
         fields = Fields(part, path=path, place=place)
         kind = fields.take_type("type", str)
         if kind == "ByteLevel":
-            for name in ("add_prefix_space", "trim_offsets", "use_regex"):  # these move offsets, not ids
+            for name in ("add_prefix_space", "trim_offsets", "use_regex"):  # these change offsets, not ids
                 fields.take(name, True)
             fields.done()
             continue
         if kind not in ("TemplateProcessing", "BertProcessing", "RobertaProcessing"):
             fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
         if found is not None:
-            fields.refuse(f"{kind!r} is the second one that adds ids; expected one")
+            fields.refuse(f"{kind!r} is the second component that adds ids; expected one")
         is_template, is_bert = kind == "TemplateProcessing", kind == "BertProcessing"
         found = _template(fields) if is_template else _pair_of(fields, is_bert=is_bert)
         fields.done()
@@ -68,7 +68,7 @@ def _items(fields: Fields, name: str, ids: Mapping[str, list[int]]) -> _Items:
         item.done()
         if kind == "Sequence":
             if text not in ("A", "B"):
-                inner.refuse(f"{text!r} is no sequence; expected A or B", "id")
+                inner.refuse(f"{text!r} is not a sequence; expected A or B", "id")
             items.append((text, type_id))
         else:
             if text not in ids:
@@ -78,10 +78,10 @@ def _items(fields: Fields, name: str, ids: Mapping[str, list[int]]) -> _Items:
 
 
 def _pair_of(fields: Fields, *, is_bert: bool) -> Template:
-    """Return the template that BertProcessing and RobertaProcessing stand for."""
+    """Return the template that is equivalent to BertProcessing or RobertaProcessing."""
     sep, cls = (_named(fields, name) for name in ("sep", "cls"))
     if not is_bert:
-        for name in ("trim_offsets", "add_prefix_space"):  # these move offsets, not ids
+        for name in ("trim_offsets", "add_prefix_space"):  # these change offsets, not ids
             fields.take(name, True)
     first: _Items = ((cls, 0), ("A", 0), (sep, 0))
     second: _Items = (("B", 1), (sep, 1)) if is_bert else ((sep, 0), ("B", 0), (sep, 0))
@@ -96,7 +96,7 @@ def _named(fields: Fields, name: str) -> int:
 
 
 def write_post_processor(spec: TokenizerSpec) -> dict[str, Any] | None:
-    """Return the `post_processor` of a spec's template."""
+    """Return the `post_processor` for the template of a spec."""
     if spec.template is None:
         return None
     named = {**spec.added_tokens, **spec.special_tokens}

@@ -1,4 +1,4 @@
-"""The `pre_tokenizer` of a `tokenizer.json`: a pattern where it is one, else a chain of rules."""
+"""The `pre_tokenizer` of a `tokenizer.json`: a pattern if it is equivalent to one, otherwise a chain of rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...errors import PatternError, VocabularyError
 from ...files import StrPath
 from ...spec.rules import (
     BEHAVIORS,
-    BLANK,
+    SPACE_MARK,
     Behavior,
     BertPreTokenizer,
     ByteLevel,
@@ -39,15 +39,15 @@ _KNOWN = (
     "Split, ByteLevel, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Metaspace, "
     "BertPreTokenizer or a Sequence of these"
 )
-#: What Metaspace cuts, where blanks are its marks.
+#: The pattern of Metaspace with `split`, for texts that have blanks in place of U+2581.
 AT_BLANKS = Pattern(None, (r" [^ ]*|[^ ]+",))
 
 
 @dataclass(frozen=True)
 class PreTokenization:
-    """A `pre_tokenizer`: with `rules`, these cut, else the pattern does.
+    """The effect of a `pre_tokenizer`: the `rules` split texts if there are any, otherwise the pattern does.
 
-    `byte_level`: tokens are written in the byte alphabet; `marks_blanks`: it writes U+2581 for blanks.
+    `byte_level`: tokens are in the byte alphabet.  `marks_blanks`: blanks become U+2581.
     """
 
     pattern: Pattern
@@ -58,12 +58,11 @@ class PreTokenization:
 
 
 def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) -> PreTokenization:
-    """Return what a `pre_tokenizer` does.
+    """Return the effect of a `pre_tokenizer`.
 
-    With `replaced` its splits do not count, and its regexes may be of any kind.
+    `replaced`: another pattern replaces its splits, so its regexes are not checked.
 
-    Raises `VocabularyError` on a component that is not known, by name, and `PatternError` on a regex that cannot be
-    followed exactly.
+    Raises `VocabularyError` naming an unknown component, and `PatternError` on a regex that cannot be followed exactly.
     """
     if value is None:
         return PreTokenization(PATTERNS["none"])
@@ -96,7 +95,10 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
 
 
 def _as_pattern(rules: list[PreTokenizer]) -> PreTokenization | None:
-    """Return the pattern that a chain is: splits that all keep or all drop text, and ByteLevel at the end."""
+    """Return the pattern that is equivalent to a chain of rules, `None` if there is none.
+
+    The general case is ByteLevel after splits that either all keep or all drop the text between matches.
+    """
     match rules:
         case []:
             return PreTokenization(PATTERNS["none"])
@@ -149,22 +151,22 @@ def _behavior(fields: Fields, *default: str) -> Behavior:
 
 
 def _escaped(text: str) -> str:
-    """Return a regex, in both dialects, of a string."""
+    """Return a regex that matches a string, valid in both dialects."""
     special = frozenset(r"\.*+?()[]{}^$|/-\"!#&=~")
     return "".join(f"\\{char}" if char in special else char for char in text)
 
 
 def _read_metaspace(fields: Fields) -> Metaspace:
-    fields.only("replacement", BLANK)
-    fields.only("str_rep", BLANK, default=BLANK)
+    fields.only("replacement", SPACE_MARK)
+    fields.only("str_rep", SPACE_MARK, default=SPACE_MARK)
     scheme = read_prepend_scheme(fields)
     return Metaspace(scheme, fields.take_type("split", bool, True))
 
 
 def _read_byte_level(fields: Fields) -> ByteLevel:
     prefixed = fields.take_type("add_prefix_space", bool)
-    fields.take("trim_offsets", True)  # moves offsets, not ids
-    fields.take("unicode_version", None)  # a record of ours
+    fields.take("trim_offsets", True)  # changes offsets, not ids
+    fields.take("unicode_version", None)  # written by `write_pre_tokenizer`
     return ByteLevel(prefixed, fields.take_type("use_regex", bool, True))
 
 
@@ -189,14 +191,14 @@ _READERS: dict[str, Any] = {
 
 
 def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
-    """Return the `pre_tokenizer` that splits as a spec does; it records the version of Unicode used here.
+    """Return the `pre_tokenizer` that splits as a spec does, with the version of Unicode of the spec's pattern.
 
-    Raises `PatternError` when Oniguruma would read a regex differently.
+    Raises `PatternError` when a regex would mean something else in Oniguruma.
     """
     rules = spec.rules.pre_tokenizers or _as_rules(spec)
     parts = [_written(rule) for rule in rules]
     if isinstance(rules[-1] if rules else None, ByteLevel) and spec.pattern.unicode_version is not None:
-        # HF ignores a field here that it does not know, and no other place of the file has room for a record
+        # HF ignores unknown fields of this component, but not of others
         parts[-1]["unicode_version"] = spec.pattern.unicode_version
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -204,13 +206,13 @@ def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
 
 
 def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
-    """Return the rules that a pattern and a prefix are."""
+    """Return the rules that are equivalent to the pattern and the prefix of a spec."""
     prefix, pattern = spec.rules.prefix, spec.pattern
     if spec.model is not None and spec.characters is None and pattern == PATTERNS["none"]:
         return ()
     if spec.characters is not None:
-        # marks that a normalizer has put in leave Metaspace its prefix and its cuts
-        is_needed = spec.rules.normalizers[-1:] != (Replace(" ", False, BLANK),) or prefix is not None
+        # if a normalizer marks blanks, Metaspace is needed only for a prefix or for splits
+        is_needed = spec.rules.normalizers[-1:] != (Replace(" ", False, SPACE_MARK),) or prefix is not None
         if spec.characters.marks_blanks and (is_needed or pattern == AT_BLANKS):
             scheme: PrependScheme = "never" if prefix is None else "first" if prefix.first else "always"
             return (Metaspace(scheme, pattern == AT_BLANKS),)
@@ -242,6 +244,6 @@ def _written(rule: PreTokenizer) -> dict[str, Any]:
         case CharDelimiterSplit(delimiter):
             return {"type": "CharDelimiterSplit", "delimiter": delimiter}
         case Metaspace(scheme, cuts):
-            return {"type": "Metaspace", "replacement": BLANK, "prepend_scheme": scheme, "split": cuts}
+            return {"type": "Metaspace", "replacement": SPACE_MARK, "prepend_scheme": scheme, "split": cuts}
         case Whitespace() | WhitespaceSplit() | BertPreTokenizer():
             return {"type": type(rule).__name__}

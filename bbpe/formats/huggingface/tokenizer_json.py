@@ -1,7 +1,7 @@
-"""HF's `tokenizer.json`: BPE of bytes, and of characters with byte fallback or an unknown token; WordPiece.
+"""HF's `tokenizer.json` with a model of the type BPE, WordPiece or Unigram.
 
-Everything in the file that could change ids is either followed or refused by name.  Format: the
-serialisation of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` and the components').
+Everything in the file that could change ids is either followed or refused by name.  Source of the format: the
+serialization of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` and its components).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.models import UnigramModel, WordPieceModel
-from ...spec.rules import BLANK, Characters, Replace
+from ...spec.rules import SPACE_MARK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ...text import bytes_to_alphabet
@@ -35,8 +35,8 @@ from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, writ
 from .unigram import read_unigram, write_unigram
 
 NAMES = FORMATS["huggingface"].names
-#: What lies beside the file in a folder and says nothing about ids; it is carried along.
-BESIDE = (
+#: Other files of a tokenizer in the same folder; they do not affect ids and are saved unchanged.
+OTHER_FILES = (
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
@@ -44,6 +44,7 @@ BESIDE = (
     "chat_template.json",
     "generation_config.json",
 )
+BESIDE = OTHER_FILES  # the name that bbpe/cli imports
 
 
 def load(
@@ -53,14 +54,14 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a `tokenizer.json`, and keep what lies beside it: `tokenizer_config.json`, a chat template and the like.
+    """Read a `tokenizer.json`, and keep the other files in its folder, such as `tokenizer_config.json`.
 
     `pattern` replaces the regexes of the file, `special_tokens` its special tokens.
 
-    Raises `VocabularyError` with file and place on malformed JSON, a component or value that is not
-    supported, by name, and a broken vocabulary; `PatternError` on a regex that cannot be followed exactly.
+    Raises `VocabularyError` with file and position on malformed JSON, an unsupported component or value, and a broken
+    vocabulary; `PatternError` on a regex that cannot be followed exactly.
     """
-    given = check_special_tokens(special_tokens)
+    specials = check_special_tokens(special_tokens)
     document = Fields(read_json(path), path=path, place="")
     document.only("version", "1.0", default="1.0")
     document.only("truncation", None, default=None)
@@ -72,7 +73,7 @@ def load(
     added = read_added_tokens(document)
     model = Fields(document.take("model"), path=path, place="model")
     document.done()
-    added = added if given is None else added.with_special(given)
+    added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
     read = _read_model(model, added, split, rules, decoder)
@@ -91,18 +92,18 @@ def load(
             characters=read.characters,
             token_options=added.options_with(normalizers),
             template=template,
-            files=_beside(Path(path)),
+            files=_other_files(Path(path)),
             model=read.other,
         )
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-    """Return a `tokenizer.json` that HF's `tokenizers` reads to the same ids, and what was carried along beside it.
+    """Return a `tokenizer.json` that gives the same ids in HF's `tokenizers`, and the other files of the spec.
 
     A path that does not end in `.json` is a folder.
 
-    Raises `PatternError` when its regex dialect cannot express the pattern, and `VocabularyError` when a
-    special token reads like an ordinary one, or it has no component that does what the spec says.
+    Raises `PatternError` when Oniguruma cannot express the pattern, and `VocabularyError` when a special token looks
+    like an ordinary one or the format has no component for a rule of the spec.
     """
     data = json.dumps(_document(spec, path), ensure_ascii=False).encode()
     is_device = path.exists() and not (path.is_file() or path.is_dir())
@@ -148,7 +149,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
         "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
         "ignore_merges": whole,
-        # special tokens too: HF numbers those that are not here anew
+        # with special tokens, because HF assigns new ids to tokens that are not in vocab
         "vocab": _written_keys(spec, path, whole),
         "merges": _written_merges(spec, merges),
         **write_own_fields(spec),
@@ -173,25 +174,25 @@ def _unknown_token(spec: TokenizerSpec, path: StrPath) -> str | None:
     for key, token_id in keys_of_characters(spec).items():
         if token_id == unknown:
             return key
-    raise VocabularyError(f"the unknown token has id {unknown}, which no token has; expected one", path=path)
+    raise VocabularyError(f"the unknown token has id {unknown}; expected the id of a token", path=path)
 
 
-def _beside(path: Path) -> dict[str, bytes]:
+def _other_files(path: Path) -> dict[str, bytes]:
     if path.name != NAMES[0][0]:
         return {}
-    return {name: read_file(_within(path.with_name(name))) for name in BESIDE if path.with_name(name).is_file()}
+    return {name: read_file(_within(path.with_name(name))) for name in OTHER_FILES if path.with_name(name).is_file()}
 
 
 def _within(path: Path) -> Path:
-    """Return a path; `VocabularyError` when it is a link out of its folder, as what it leads to would be saved too.
+    """Return a path; `VocabularyError` when it is a link out of its folder, because saving would copy the target.
 
-    A snapshot in the cache of `huggingface_hub` has links to the files of its repository.
+    Links within the cache of `huggingface_hub` are allowed, where a snapshot links to the blobs of its repository.
     """
     folder, target = path.parent.resolve(), path.resolve()
     folders = [folder, folder.parents[1] / "blobs"] if folder.parent.name == "snapshots" else [folder]
     if target.parent not in folders:
-        problem = f"it is a link to {target}, out of its folder, and would be saved with the tokenizer"
-        raise VocabularyError(f"{problem}; replace the link by the file that it should be, or remove it", path=path)
+        problem = f"the file is a link to {target}, out of its folder, and would be saved with the tokenizer"
+        raise VocabularyError(f"{problem}; replace the link by the file, or remove it", path=path)
     return path
 
 
@@ -211,12 +212,12 @@ def _read_model(
         case "WordPiece":
             vocab, wordpiece = read_wordpiece(model, specials, cleanup=decoder.cleanup)
             if decoder.word_prefix != wordpiece.prefix:
-                model.refuse("the decoder does not undo what encoding does; expected WordPiece with the same prefix")
+                model.refuse("the decoder does not reverse encoding; expected WordPiece with the same prefix")
             return _Model(vocab, other=wordpiece)
         case "Unigram":
             marks = _marks_blanks(model, split, rules, {}, {})
             if decoder.marks_blanks != marks or split.byte_level:
-                model.refuse(f"the decoder does not undo what encoding does: blanks are marked {marks}")
+                model.refuse(f"the decoder does not reverse encoding: blanks are marked {marks}")
             vocab, unigram, characters = read_unigram(model, specials, marks_blanks=marks)
             return _Model(vocab, characters=characters, other=unigram)
     return _bpe(model, added, split, rules, decoder)
@@ -244,27 +245,27 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     specials = {**added.added, **added.special}
     both = _shared(model, keys, specials)
     added.check_numbers(keys, model)
-    if split.byte_level:  # all bytes have tokens: nothing is unknown, and nothing falls back
-        _check_apart(model, both, merges)
+    if split.byte_level:  # every byte has a token, so unk_token and byte_fallback have no effect
+        _check_not_merged(model, both, merges)
         tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
         ended = _ended_bytes(model, tokens, None if unknown is None else keys.get(unknown), end) if end else None
         return _Model({keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended)
     marks = _marks_blanks(model, split, rules, keys, specials)
     if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or not decoder.undoes(prefix, end):
         model.refuse(
-            f"the decoder does not undo what encoding does: blanks are marked {marks}, {byte_fallback=}, "
+            f"the decoder does not reverse encoding: blanks are marked {marks}, {byte_fallback=}, "
             f"continuing_subword_prefix {shown(prefix)}, end_of_word_suffix {shown(end)}"
         )
-    if marks and BLANK in prefix + end:
+    if marks and SPACE_MARK in prefix + end:
         _refuse_marks(model, "U+2581 for blanks is", prefix, end)
     unknown_id = None if unknown is None else _unknown_id(model, unknown, {**specials, **keys})
     if unknown is not None and not byte_fallback and any(unknown in pair for pair in merges.pairs):
-        model.refuse(f"{shown(unknown)} is a part of one; expected that what is unknown merges with nothing", "merges")
+        model.refuse(f"found the unknown token {shown(unknown)} in a merge; expected merges without it", "merges")
     characters = Characters(
         (), unknown_id, fuse, marks, end, prefix=prefix, cleanup=decoder.cleanup, unknown_text=own.unknown_text
     )
     alone = {text for text in both if len(text.removeprefix(prefix).removesuffix(end)) == 1 or len(text) == 1}
-    if marks:  # no text has a blank where its tokens are looked for
+    if marks:  # all blanks are U+2581, so a token with a blank is never found
         alone = {text for text in alone if " " not in text}
     left_out = both - merges.using(both) - alone
     tokens, characters = read_keys(
@@ -277,7 +278,7 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
 def _ended_bytes(model: Fields, tokens: Mapping[str, bytes], unknown: int | None, end: str) -> Characters:
     lost = next((byte for byte in range(256) if not _has_both(bytes((byte,)), end, tokens)), None)
     if lost is not None:
-        problem = f"{shown(end)}: byte 0x{lost:02X} has no token with or without it; expected both of each byte"
+        problem = f"byte 0x{lost:02X} lacks a token with or without {shown(end)}; expected both for each byte"
         model.refuse(problem, "end_of_word_suffix")
     return Characters((), unknown, end_of_word=end, are_bytes=True)
 
@@ -290,10 +291,10 @@ def _unknown_id(model: Fields, unknown: str, ids: Mapping[str, int]) -> int:
 
 
 def _refuse_marks(model: Fields, what: str, prefix: str, end: str) -> None:
-    """Refuse characters that are marked by their place in a word beside something that is not supported then."""
+    """Refuse marks of positions in words; `what` names the option that is not supported together with them."""
     for name, mark in (("continuing_subword_prefix", prefix), ("end_of_word_suffix", end)):
         if mark:
-            model.refuse(f"found {shown(mark)}, beside which {what} not supported", name)
+            model.refuse(f"found {shown(mark)}, together with which {what} not supported", name)
 
 
 def _has_both(byte: bytes, end: str, tokens: Mapping[str, bytes]) -> bool:
@@ -304,18 +305,18 @@ def _has_both(byte: bytes, end: str, tokens: Mapping[str, bytes]) -> bool:
 def _marks_blanks(
     model: Fields, split: PreTokenization, rules: TextRules, keys: Mapping[str, int], specials: Mapping[str, int]
 ) -> bool:
-    """Whether texts have U+2581 for every blank when tokens are looked for, which then may be blanks here."""
-    marks = split.marks_blanks or rules.normalizers[-1:] == (Replace(" ", False, BLANK),)
+    """Return whether texts have U+2581 for every blank before the model, so that the spec can use blanks instead."""
+    marks = split.marks_blanks or rules.normalizers[-1:] == (Replace(" ", False, SPACE_MARK),)
     blank = next((key for key in keys if " " in key and key not in specials), None)
     if marks and blank is not None:
-        model.refuse(f"token {blank!r} holds a blank, where all blanks are U+2581; it would never be found", "vocab")
+        model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     return marks
 
 
 def _simplified(
     split: PreTokenization, rules: TextRules, characters: Characters, tokens: Any, whole: bool
 ) -> tuple[PreTokenization, TextRules]:
-    """Leave out splits that change no ids: at blanks where there are none, and where no token joins."""
+    """Remove splits that do not affect ids: before blanks that no token joins, and at blanks after all are marked."""
     if characters.marks_words:
         return split, rules
     joined = any(b" " in token[1:] for token in tokens)
@@ -328,7 +329,7 @@ def _simplified(
 
 
 def _mark(model: Fields, name: str) -> str:
-    """Take what characters are marked with by their place in a word."""
+    """Take a mark of positions in words; "" if there is none."""
     mark = model.take(name, None)
     if mark is not None and type(mark) is not str:
         model.refuse("expected a string or null", name)
@@ -347,14 +348,14 @@ def _merges(model: Fields, prefix: str) -> MergeKeys:
         if not is_pair:
             model.refuse(f'found {shown(merge)}; expected "a b" or ["a", "b"]', f"merges[{number}]")
         if not right.startswith(prefix) or right == prefix:
-            problem = f"found {shown(merge)}; expected continuing_subword_prefix and more at the second"
+            problem = f"found {shown(merge)}; expected a second token that continues with continuing_subword_prefix"
             model.refuse(problem, f"merges[{number}]")
         pairs.append((left, right))
     return MergeKeys(pairs, model.path, lambda number: model.at(f"merges[{number}]"), prefix)
 
 
 def _shared(model: Fields, keys: Mapping[str, int], specials: Mapping[str, int]) -> set[str]:
-    """Return the special tokens that are keys too; refuse those that have two ids."""
+    """Return the special tokens that are also keys; refuse one with two ids."""
     both = {text for text in specials if text in keys}
     for text in both:
         if keys[text] != specials[text]:
@@ -362,12 +363,12 @@ def _shared(model: Fields, keys: Mapping[str, int], specials: Mapping[str, int])
     return both
 
 
-def _check_apart(model: Fields, both: set[str], merges: MergeKeys) -> None:
-    """Refuse special tokens that are ordinary tokens at the same time."""
+def _check_not_merged(model: Fields, both: set[str], merges: MergeKeys) -> None:
+    """Refuse special tokens that are also ordinary tokens which merges use."""
     ordinary = sorted({text for text in both if len(text) == 1 and in_alphabet(text)} | merges.using(both))
     if ordinary:
         raise VocabularyError(
-            f"{ordinary[0]!r} is an added token and an ordinary one that merges use; expected one of the two",
+            f"{ordinary[0]!r} is both an added token and an ordinary token of merges; expected one of the two",
             path=model.path,
             place="added_tokens",
         )

@@ -1,4 +1,4 @@
-"""The model of a `tokenizer.json` that is Unigram: tokens in order of ids, with their scores."""
+"""The Unigram model of a `tokenizer.json`: tokens in order of ids, with their scores."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .own_fields import read_own_fields, write_own_fields
 def read_unigram(
     model: Fields, specials: Mapping[str, int], *, marks_blanks: bool
 ) -> tuple[dict[int, bytes], UnigramModel, Characters]:
-    """Return the tokens of text, their scores, and what is beside them.
+    """Return the ordinary tokens, the model with their scores, and the options of characters.
 
-    Tokens of bytes and `specials`, the tokens of `added_tokens`, are not among the tokens of text.  Raises
-    `VocabularyError` on what is no pair of a token and a score, on a token that stands twice or has another id in
-    `specials`, and when a character without a token could not become ids.
+    Byte tokens and `specials`, the tokens of `added_tokens`, are not ordinary tokens.  Raises `VocabularyError` on a
+    row that is not a token with a score, on a repeated token or one with another id in `specials`, and when there are
+    neither byte tokens nor an unknown token.
     """
     model.only("type", "Unigram")
     unknown = model.take("unk_id", None)
@@ -34,7 +34,7 @@ def read_unigram(
         if not is_pair or not abs(row[1]) <= sys.float_info.max:
             model.refuse(f"found {shown(row)}; expected a token and its score", f"vocab[{token_id}]")
         if keys.setdefault(row[0], token_id) != token_id:
-            model.refuse(f"token {row[0]!r} stands twice; expected each token once", f"vocab[{token_id}]")
+            model.refuse(f"token {row[0]!r} is listed twice; expected each token once", f"vocab[{token_id}]")
         if specials.get(row[0], token_id) != token_id:
             problem = f"token {row[0]!r} has id {token_id} here and {specials[row[0]]} in added_tokens"
             model.refuse(problem, f"vocab[{token_id}]")
@@ -45,7 +45,7 @@ def read_unigram(
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
     blank = next((key for key in keys if " " in key and key not in specials), None)
     if marks_blanks and blank is not None:
-        model.refuse(f"token {blank!r} holds a blank, where all blanks are U+2581; it would never be found", "vocab")
+        model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     left_out = {key for key, token_id in keys.items() if key in specials or token_id == unknown}
     tokens, characters = read_keys(
         keys,
@@ -56,17 +56,17 @@ def read_unigram(
         place=model.at("vocab"),
     )
     if byte_fallback and marks_blanks and b" " not in tokens.values():
-        model.refuse("byte_fallback is true and U+2581 alone is no token, which is not supported", "vocab")
+        model.refuse("byte_fallback is true, but U+2581 alone is not a token, which is not supported", "vocab")
     if any(token_id >= len(scores) for token_id in own.user_defined):
-        model.refuse("it names the id of no token as user_defined", "bbpe")
+        model.refuse("user_defined has an id without a token; expected ids of tokens", "bbpe")
     unigram = UnigramModel(tuple(scores), own.is_float, own.user_defined)
     return {keys[key]: token for key, token in tokens.items()}, unigram, characters
 
 
 def write_unigram(spec: TokenizerSpec, model: UnigramModel) -> dict[str, Any]:
-    """Return the model as HF's `tokenizers` reads it, with the scores that SentencePiece gives user-defined tokens.
+    """Return the model for HF's `tokenizers`, with SentencePiece's scores of user-defined tokens.
 
-    That library sums up scores as doubles; how this model does it is in a field of our own, which it passes over.
+    HF's `tokenizers` sums scores as doubles.  The field `bbpe`, which it ignores, has the rule of this model.
     """
     assert spec.characters is not None
     scores = list(model.scores)
