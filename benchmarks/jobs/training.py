@@ -68,10 +68,9 @@ def train_bbpe(_library: str, text: bytes, options: dict[str, str]) -> Timed:
 
     path, vocab_size, threads = written(text, options), int(options["vocab_size"]), int(options["threads"])
     document: Any = options["document"]
-    train = bbpe.train  # what is imported on first use is imported here, as the others are as a whole
-    return measured(
-        options, lambda: train(path, vocab_size, document=document, threads=threads), lambda tok: tok.merges
-    )
+    # what is imported on first use is imported here, as the others are as a whole
+    train, counting = bbpe.train, bbpe.Counting(document=document, threads=threads)
+    return measured(options, lambda: train(path, vocab_size, counting=counting), lambda tok: tok.merges)
 
 
 @job("train", "gigabpe")

@@ -345,6 +345,18 @@ def test_train_with_every_option(call: Call, tmp_path: Path) -> None:
         (["text.txt", "--vocab-size", 300, "-o", "x.codes"], "x.codes"),
         (["-", "text.txt", "--vocab-size", 300, "-o", "x.json"], "standard input"),
         (["empty.txt", "--vocab-size", 300, "-o", "x.json"], "no text"),
+        (
+            ["text.txt", "--vocab-size", 300, "-o", "x.json", "--score", "pmi"],
+            "--score does not go with --model bpe; expected it with wordpiece",
+        ),
+        (
+            ["text.txt", "--vocab-size", 300, "-o", "x.json", "--model", "unigram", "--min-frequency", 2],
+            "--min-frequency does not go with --model unigram; expected it with bpe or wordpiece",
+        ),
+        (
+            ["text.txt", "--vocab-size", 300, "-o", "x.json", "--end-of-word", "</w>"],
+            "BPE.end_of_word is '</w>'; expected it with alphabet='chars' alone",
+        ),
     ],
 )
 def test_train_refuses_and_writes_nothing(
@@ -357,6 +369,21 @@ def test_train_refuses_and_writes_nothing(
     assert said in errors
     assert errors.count("\n") == 1
     assert sorted(path.name for path in Path().iterdir()) == ["empty.txt", "text.txt"]
+
+
+@pytest.mark.parametrize(
+    ("command", "groups"),
+    [
+        ("train", ["Corpus:", "Counting:", "Vocabulary:", "BPE:", "WordPiece:", "Unigram:"]),
+        ("extend", ["Corpus:", "Counting:", "Vocabulary:"]),
+        ("count", ["Corpus:", "Counting:"]),
+    ],
+)
+def test_help_is_in_groups(command: str, groups: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    shown = capsys.readouterr().out.splitlines()
+    assert [line for line in shown if line in groups] == groups
 
 
 @pytest.mark.parametrize(
