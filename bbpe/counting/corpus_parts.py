@@ -20,6 +20,8 @@ from ..errors import MemoryLimitError
 from ..text import Text, text_bytes
 from .counts import Summary
 
+#: The least number of parts that a corpus of many small files has: progress is reported after each.
+_STEPS = 16
 #: Bytes in which a place to cut a file is looked for first.
 _WINDOW = 1 << 12
 #: How much longer than a line of a file a text of an iterable may be, as it is in memory already.
@@ -121,6 +123,7 @@ class Files:
         # a range is one block, although it ends a little after its size
         count, block = len(self._files), self._reading.block
         size = max(block - 2 * _WINDOW, block // 2)
+        together = min(block, self._bases[-1] // _STEPS)
         while start.source < count:
             number = start.source
             way = "chunks" if start.text else self._way(start.source, threads)
@@ -134,7 +137,7 @@ class Files:
                 yield Part(((self._files[number - 1], at, None),), (), Position(number), self._bases[number])
             elif way == "whole" and not start.byte:
                 while number < count and self._way(number, threads) == way:
-                    if number > start.source and self._bases[number + 1] - self._bases[start.source] > block:
+                    if number > start.source and self._bases[number + 1] - self._bases[start.source] > together:
                         break
                     number += 1
                 whole = tuple((file, 0, None) for file in self._files[start.source : number])

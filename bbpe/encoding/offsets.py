@@ -109,8 +109,12 @@ def _piece(
     data = text.encode("utf-8", "surrogateescape")
     parts = NOTHING.spans(data) if after is None else after.spans(data)
     found: list[IdsAndSpans] = []
+    done = characters = 0
     for start, end, token_id in parts:
-        part, first = encoder.decoded(data[start:end]), len(encoder.decoded(data[:start]))
+        # a token may begin within the white space that the token before it has taken
+        characters += len(encoder.decoded(data[done:start])) - len(encoder.decoded(data[start:done]))
+        part, first, done = encoder.decoded(data[start:end]), characters, end
+        characters += len(part)
         if token_id is None:
             ids, spans = _plain(encoder, token_bytes, part, is_first and start == 0)
         else:
