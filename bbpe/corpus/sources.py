@@ -25,7 +25,7 @@ from .rowfiles import buffers_of
 #: The bytes of text that are read at once; a block and its tables fit the caches of a core.
 BLOCK = 1 << 20
 #: The free bytes before a block, in which its reader may put the rest of the previous block.
-_ROOM = 1 << 12
+_HEADROOM = 1 << 12
 #: The limit for the window of a decompressor, as a multiple of the limit for a text.
 _WINDOWS = 8
 
@@ -37,8 +37,8 @@ class Texts:
     `ends` has the end of each text in `data`, int64[n].  `None` means that `data` is a part of one text, and `last`
     that it is the last part.  With `complete` false the text continues after the last part, and another reader reads
     the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
-    text, before or among these texts.  With `room`, `data` is a view of a `Block`, and the caller may write to the
-    `room` bytes before it.  `path` is the file, for messages.
+    text, before or among these texts.  With `headroom`, `data` is a view of a `Block`, and the caller may write to the
+    `headroom` bytes before it.  `path` is the file, for messages.
     """
 
     data: bytes | memoryview
@@ -47,7 +47,7 @@ class Texts:
     read: int = 0
     skipped: int = 0
     complete: bool = True
-    room: int = 0
+    headroom: int = 0
     path: Path | None = None
 
 
@@ -59,11 +59,11 @@ class Buffers:
     """
 
     def __init__(self, size: int) -> None:
-        self._size = _ROOM + size
+        self._size = _HEADROOM + size
         self._all: list[Block] = []
 
     def free(self) -> Block:
-        """Return a block of `size` bytes, after `_ROOM` free bytes, that has no view."""
+        """Return a block of `size` bytes, after `_HEADROOM` free bytes, that has no view."""
         for block in self._all:
             if not block.is_viewed:
                 return block
@@ -163,7 +163,7 @@ class Reading:
                 source.check_position()
                 if not after and stop is None:
                     source.check_size()
-                yield Texts(block, None, not after, source.position(), 0, stop is None, _ROOM, file.path)
+                yield Texts(block, None, not after, source.position(), 0, stop is None, _HEADROOM, file.path)
                 if not after:
                     return
                 block = after
@@ -192,7 +192,7 @@ def _block(source: Opened, buffers: Buffers, size: int) -> memoryview:
     """Read `size` bytes, fewer only at the end of the file."""
     if not size:
         return memoryview(bytearray())
-    view = memoryview(buffers.free())[_ROOM : _ROOM + size]
+    view = memoryview(buffers.free())[_HEADROOM : _HEADROOM + size]
     return view[: source.fill(view)]
 
 
