@@ -18,7 +18,7 @@ from .files import File, check_head
 #: Bytes of text that are read at once; a block and its tables fit the caches of a core.
 BLOCK = 1 << 20
 #: Bytes before a block that its reader may write to: what is left of the block before.
-ROOM = 1 << 12
+HEADROOM = 1 << 12
 _BUFFER = 1 << 20
 
 
@@ -30,7 +30,7 @@ class Buffers:
     """
 
     def __init__(self, size: int) -> None:
-        self._size = ROOM + size
+        self._size = HEADROOM + size
         self._all: list[Block] = []
 
     def free(self) -> Block:
@@ -97,7 +97,7 @@ class Opened:
         """Read `size` bytes, less only at the end."""
         if not size:
             return memoryview(bytearray())
-        view = memoryview(buffers.free())[ROOM : ROOM + size]
+        view = memoryview(buffers.free())[HEADROOM : HEADROOM + size]
         return view[: self.fill(view)]
 
     def shorter(self, size: int) -> CorpusError:

@@ -25,9 +25,9 @@ class Pending:
         After a search without a cut the pending bytes must double first, so an endless word takes linear time.
         """
         data, size = event.data, len(self._data)
-        if size <= event.room and isinstance(data, memoryview):
+        if size <= event.headroom and isinstance(data, memoryview):
             # copy the pending bytes into the free space before the block, so that the block is not copied
-            whole = memoryview(data.obj)[event.room - size : event.room + len(data)]
+            whole = memoryview(data.obj)[event.headroom - size : event.headroom + len(data)]
             whole[:size] = self._data
             self._data = whole
         elif not size:

@@ -17,11 +17,11 @@ import numpy.typing as npt
 from ..core.rows import gather
 from ..text import Text, text_bytes
 from .files import File, Format, check_head, file_of
-from .opened import BLOCK, ROOM, Buffers, Opened, opened
+from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
 from .records import JsonLines, parquet_columns
 from .rowfiles import buffers_of
 
-#: What a decompressor may look back at, as a multiple of the longest text that memory has room for.
+#: The limit for the window of a decompressor, as a multiple of the limit for a text.
 _WINDOWS = 8
 
 
@@ -32,8 +32,8 @@ class Texts:
     `ends` has the end of each text in `data`, int64[n].  `None` means that `data` is a part of one text, and `last`
     that it is the last part.  With `complete` false the text continues after the last part, and another reader reads
     the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
-    text, before or among these texts.  With `room`, `data` is a view of a `Block`, and the caller may write to the
-    `room` bytes before it.  `path` is the file, for messages.
+    text, before or among these texts.  With `headroom`, `data` is a view of a `Block`, and the caller may write to the
+    `headroom` bytes before it.  `path` is the file, for messages.
     """
 
     data: bytes | memoryview
@@ -42,7 +42,7 @@ class Texts:
     read: int = 0
     skipped: int = 0
     complete: bool = True
-    room: int = 0
+    headroom: int = 0
     path: Path | None = None
 
 
@@ -122,7 +122,7 @@ class Reading:
                 source.check_position()
                 if not after and stop is None:
                     source.check_size()
-                yield Texts(block, None, not after, source.position(), 0, stop is None, ROOM, file.path)
+                yield Texts(block, None, not after, source.position(), 0, stop is None, HEADROOM, file.path)
                 if not after:
                     return
                 block = after

@@ -119,7 +119,7 @@ def test_a_damaged_file_that_asks_for_all_memory_is_named(saved: Path, monkeypat
         raise pa.ArrowMemoryError("malloc of size 9223372036854775807 failed")
 
     monkeypatch.setattr(parquet, "ParquetFile", asks)
-    with pytest.raises(bbpe.MemoryLimitError, match=r"c\.parquet: too little memory.*or the file is damaged"):
+    with pytest.raises(bbpe.MemoryLimitError, match=r"c\.parquet: there is too little memory.*or the file is damaged"):
         bbpe.load_counts(saved)
 
 

@@ -321,12 +321,12 @@ def model_of(rows: list[tuple[str, float, int]], **changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([("a", float("nan"), 1)], "score of 'a' is no number"),
+        ([("a", float("nan"), 1)], "score of 'a' is NaN"),
         ([("a", float("-inf"), 1)], "no finite score"),
         ([("a", -1.0, 1), ("a", -1.0, 1)], "listed twice"),
         ([("a b", -1.0, 1)], "has a blank"),
         ([("a", -1.0, 5)], "UNUSED"),
-        ([(f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)], "U\\+2581 alone is no piece"),
+        ([(f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)], "U\\+2581 alone is not a piece"),
     ],
 )
 def test_broken_models(tmp_path: Path, rows: list[tuple[str, float, int]], problem: str) -> None:

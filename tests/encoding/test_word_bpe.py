@@ -276,9 +276,9 @@ def test_words_have_no_offsets() -> None:
     [
         ({"continuing_subword_prefix": 3}, "continuing_subword_prefix.*expected a string"),
         ({"continuing_subword_prefix": "@@"}, r"merges\[0\].*'?continuing_subword_prefix"),
-        ({"decoder": {"type": "WordPiece", "prefix": "@@", "cleanup": False}}, "decoder does not undo"),
-        ({"decoder": {"type": "BPEDecoder", "suffix": "</w>"}}, "decoder does not undo"),
-        ({"end_of_word_suffix": "</w>"}, "decoder does not undo"),
+        ({"decoder": {"type": "WordPiece", "prefix": "@@", "cleanup": False}}, "decoder does not reverse encoding"),
+        ({"decoder": {"type": "BPEDecoder", "suffix": "</w>"}}, "decoder does not reverse encoding"),
+        ({"end_of_word_suffix": "</w>"}, "decoder does not reverse encoding"),
         ({"merges": [["a", "b"]]}, r"merges\[0\]"),
         ({"merges": [["a", "##"]]}, r"merges\[0\]"),
         ({"merges": [["a", "##c"]]}, r"merges\[0\].*'##c' has no id"),
@@ -301,7 +301,7 @@ def test_refused_beside_marks(name: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     value = document({"<unk>": 0, "a": 1, "##b": 2}, [], "##", "")
     path.write_text(json.dumps({**value, "model": {**value["model"], name: True}}), "utf-8")
-    with pytest.raises(VocabularyError, match=r'continuing_subword_prefix.*"##", beside which byte_fallback'):
+    with pytest.raises(VocabularyError, match=r'continuing_subword_prefix.*"##", together with which byte_fallback'):
         bbpe.load(path)
 
 

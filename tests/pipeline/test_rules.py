@@ -225,7 +225,7 @@ def test_bytes_that_are_not_utf8_become_tokens_of_bytes(tmp_path: Path) -> None:
         ({"pre_tokenizer": named("UnicodeScripts")}, ("'UnicodeScripts' is not supported", "Metaspace")),
         ({"added_tokens": [added("<t>", 3)]}, ("model.vocab", "'<t>' has id 3")),
         ({"added_tokens": [added("<t>", 260)]}, ("model.vocab", "'<t>' has id 260")),
-        ({"model__byte_fallback": False}, ("decoder does not undo",)),
+        ({"model__byte_fallback": False}, ("decoder does not reverse",)),
         ({"fallback": False, "model__unk_token": None}, ("neither unk_token nor byte_fallback",)),
         (
             {"fallback": False, "model__byte_fallback": True, "decoder": of_characters()["decoder"]},
@@ -236,7 +236,7 @@ def test_bytes_that_are_not_utf8_become_tokens_of_bytes(tmp_path: Path) -> None:
         ({"post_processor": named("New")}, ("post_processor", "'New'")),
         ({"post_processor": template("<s>", "A B", s=1)}, ("post_processor.single", "expected one Sequence A")),
         ({"normalizer": replaced("", "x")}, ("normalizer.pattern", "empty")),
-        ({"normalizer": replaced("a*", "x", "Regex")}, ("normalizer.pattern", "may match nothing")),
+        ({"normalizer": replaced("a*", "x", "Regex")}, ("normalizer.pattern", "matches the empty string")),
         ({"pre_tokenizer": split("a", pattern={"String": ""})}, ("pre_tokenizer.pattern", "empty")),
         ({"pre_tokenizer": named("Metaspace", replacement="_")}, ("replacement", '"_"')),
     ],

@@ -140,7 +140,7 @@ def test_a_model_holds_it_or_is_refused(tmp_path: Path) -> None:
         tok = trained(texts, 30, special_tokens=["<s>"])
         tok.save(tmp_path / "x.model")
         assert bbpe.load(tmp_path / "x.model") == tok
-    with pytest.raises(VocabularyError, match=r"y\.model: a SentencePiece model has no place for its normalizers"):
+    with pytest.raises(VocabularyError, match=r"y\.model: a SentencePiece model cannot hold the normalizers"):
         trained(TEXTS, 200, lowercase=True).save(tmp_path / "y.model")
     assert not (tmp_path / "y.model").exists()
 
