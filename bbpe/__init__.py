@@ -6,8 +6,11 @@
 'see my eyes'
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .lazy import VIEWS
 
 if TYPE_CHECKING:
     from .budget import set_cache_limit
@@ -101,6 +104,15 @@ _MODULES = {
     ".training.wordpiece": "WordPiece",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def _view(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that imports a module of the package, and calls one of its functions."""
+    return lambda *arguments, **options: getattr(import_module(module, __name__), name)(*arguments, **options)
+
+
+VIEWS["tiktoken"] = _view(".tiktoken", "Encoding")
+VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A property that is computed on its first access and then kept."""
+"""Values that are made on their first use: properties, and views that modules above this one make."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
 
 Value = TypeVar("Value")
+
+#: Makers of objects with the interface of another library, by the name of the library.  The package enters its own ones
+#: when it is imported, so that a tokenizer makes views and imports none of them.
+VIEWS: dict[str, Callable[..., Any]] = {}
 
 
 class lazy_property(Generic[Value]):  # noqa: N801 - a decorator, named like `property`

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,7 +24,7 @@ from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .encoding.stream import StreamDecoder, UnknownIds
 from .encoding.vocabulary import Vocabulary
 from .formats.saving import Part, proven
-from .lazy import lazy_property
+from .lazy import VIEWS, lazy_property
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
@@ -1012,7 +1011,7 @@ class Tokenizer:
 
     @lazy_property
     def _tiktoken(self) -> Any:
-        return import_module("bbpe.tiktoken").Encoding(self)
+        return VIEWS["tiktoken"](self)
 
     def as_huggingface(self, **options: Any) -> Any:
         """Return this tokenizer as a `transformers.PreTrainedTokenizerFast` with the same ids.
@@ -1036,7 +1035,7 @@ class Tokenizer:
             [[257], [257, 68, 81]]
 
         """
-        return import_module("bbpe.compat.transformers").as_huggingface(self, **options)
+        return VIEWS["transformers"](self, **options)
 
     # -- a value -------------------------------------------------------------------------------------
 

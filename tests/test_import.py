@@ -54,7 +54,8 @@ def test_importing_is_quick() -> None:
 
 def test_importing_imports_no_room() -> None:
     rooms = fresh("import sys, bbpe; print(*sorted(name for name in sys.modules if name.startswith('bbpe.')))")
-    assert rooms.split() == []
+    # the registry of views alone
+    assert rooms.split() == ["bbpe.lazy"]
 
 
 def test_loading_leaves_training_alone() -> None:
