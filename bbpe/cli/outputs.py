@@ -13,7 +13,7 @@ from pathlib import Path
 from bbpe.atomic import check_replaceable
 from bbpe.corpus.files import corpus_paths
 from bbpe.formats import FORMATS
-from bbpe.formats.huggingface.tokenizer_json import BESIDE
+from bbpe.formats.huggingface.tokenizer_json import OTHER_FILES
 
 from .streams import STDIN
 
@@ -104,7 +104,7 @@ def _written(path: Path, output_format: str | None) -> Iterator[Path]:
     names = {name for row in FORMATS[output_format].names for name in row}
     if path.is_dir() or path.name in names:
         folder = path if path.is_dir() else path.parent
-        yield from (folder / name for name in (*sorted(names), *(BESIDE if output_format in _WITH_MORE else ())))
+        yield from (folder / name for name in (*sorted(names), *(OTHER_FILES if output_format in _WITH_MORE else ())))
 
 
 def _belonging(path: Path) -> Iterator[Path]:

@@ -197,7 +197,6 @@ class TextEncoder:
         """Return the ids of pretokens that end at `ends`."""
         return self.encoder.encode_given(data, ends)
 
-    given = encode_pretokens  # the name that bbpe/training calls
 
     def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
         """Return an encoder that skips merges at random."""

@@ -44,7 +44,6 @@ OTHER_FILES = (
     "chat_template.json",
     "generation_config.json",
 )
-BESIDE = OTHER_FILES  # the name that bbpe/cli imports
 
 
 def load(
