@@ -7,9 +7,7 @@ BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state 
     bbpe_lookup_batch *const batch = &state->desk.batch;
     BBPE_ASSERT(pieces->count <= BBPE_LOOKUP_BATCH);
     self->loops->fill(batch, &state->hot, pieces, pieces->has_3byte && self->has_wholes);
-    ids = self->loops->emit(batch, pieces->count, self, state, pieces->text, ids);
-    bbpe_encode_deferred(self, state);
-    return ids;
+    return self->loops->emit(batch, pieces->count, self, state, pieces->text, ids);
 }
 
 /* The last pieces of a text.  Pieces that begin within 15 bytes of its end, all of them short, are copied to where more

@@ -72,24 +72,6 @@ typedef struct {
     size_t counts[BBPE_MISS_QUEUE_PIECES];
 } bbpe_miss_ids;
 
-/* -- deferred pieces: their ids are in slots whose memory was asked for ------------------------------------------ */
-
-enum { BBPE_DEFERRED_PIECES = 16 }; /* whose memory is waited for together: one alone takes 50 ns */
-
-/* A short piece, how many ids it has, and where they go. */
-typedef struct {
-    bbpe_cache_key key;
-    uint64_t hash; /* of the slot */
-    uint32_t *ids;
-    size_t count;
-} bbpe_deferred_piece;
-
-/* Pieces of one lookup batch at most, and none when the miss queue closes its gaps: ids move then. */
-typedef struct {
-    size_t count;
-    bbpe_deferred_piece pieces[BBPE_DEFERRED_PIECES];
-} bbpe_deferred;
-
 /* -- states ------------------------------------------------------------------------------------------------------ */
 
 enum {
@@ -137,7 +119,6 @@ struct bbpe_encode_state {
     uint64_t new_tokens;     /* those of the last of these that are one token */
     size_t prefilled;        /* tokens of the vocabulary that were looked at for `hot` */
     bbpe_miss_queue queue;
-    bbpe_deferred deferred;
     uint32_t **text_ends; /* of texts that are encoded as one: where to write the end of the next one's ids */
     bool is_grown;        /* `hot` has memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
@@ -182,8 +163,6 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
  * failure is left in state->status. */
 uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_lookup_batch *batch, size_t i,
                            const uint8_t *text, uint32_t *ids);
-/* Write the ids of the deferred pieces. */
-void bbpe_encode_deferred(const bbpe_encoder *self, bbpe_encode_state *state);
 /* Write the ids of all pieces that wait, and close the gaps that they leave; returns the end of the ids. */
 uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end);
 

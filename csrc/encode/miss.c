@@ -1,7 +1,7 @@
 /* A piece whose ids are not in its primary slot.
  *
  *     bbpe_encode_miss
- *       short: up to 15 bytes     a secondary entry | packed, in two entries, or deferred | the miss queue, or merged alone
+ *       short: up to 15 bytes     a secondary entry | packed, in two entries, or in a slot | the miss queue, or merged alone
  *       long: up to 47 bytes      a slot | the shared cache | the miss queue up to 24 bytes, or its pieces one by one
  *       longer                    its pieces one by one, or the model
  *
@@ -72,39 +72,6 @@ static void note_new(const bbpe_encoder *self, bbpe_encode_state *state, size_t 
     if (++state->kept % SAMPLE != 0) return;
     if (model != NULL && model->output_starts == NULL && state->new_tokens >= WORTH) bbpe_encode_prefill(model, state);
     state->new_tokens = 0;
-}
-
-/* -- deferred pieces --------------------------------------------------------------------------------------------- */
-
-/* Write as many ids as were left room for, and no more: other ids are after them. */
-static void encode_deferred_piece(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_deferred_piece *piece) {
-    const bbpe_cache_long_key key = bbpe_cache_long_key_of_short(piece->key);
-    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, piece->hash);
-    if (BBPE_LIKELY(slot != NULL)) {
-        bbpe_hot_cache_copy_long_ids(&state->hot, slot, piece->ids);
-        return;
-    }
-    uint32_t ids[BBPE_CACHE_LONG_IDS + BBPE_ENCODE_SLACK];
-    const bbpe_cache_piece text = bbpe_cache_piece_of(piece->key);
-    const size_t count = encode_shared(self, state, &key, piece->hash, text.bytes, text.n, text.is_part, ids);
-    if (count != piece->count) return; /* without memory, and the call fails */
-    bbpe_hot_cache_add_long(&state->hot, &key, piece->hash, ids, count);
-    memcpy(piece->ids, ids, count * sizeof *ids);
-}
-
-void bbpe_encode_deferred(const bbpe_encoder *self, bbpe_encode_state *state) {
-    for (size_t i = 0; i < state->deferred.count; i++) encode_deferred_piece(self, state, state->deferred.pieces + i);
-    state->deferred.count = 0;
-}
-
-/* A piece whose ids are in a slot: ask for that, leave room for the ids, and write them when more such pieces have come. */
-static uint32_t *defer(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry, uint32_t *ids) {
-    const bbpe_cache_long_key key = bbpe_cache_long_key_of_short(entry->key);
-    const bbpe_deferred_piece piece = {entry->key, bbpe_cache_long_hash(&key), ids, entry->ids[0]};
-    bbpe_hot_cache_prefetch_long(&state->hot, piece.hash);
-    state->deferred.pieces[state->deferred.count++] = piece;
-    if (state->deferred.count == BBPE_DEFERRED_PIECES) bbpe_encode_deferred(self, state);
-    return ids + piece.count;
 }
 
 /* -- the miss queue: merging ------------------------------------------------------------------------------------- */
@@ -203,7 +170,6 @@ uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *sta
     bbpe_miss_queue *queue = &state->queue;
     bbpe_miss_ids *const ids = &state->desk.miss_ids;
     if (BBPE_LIKELY(queue->gap_count == 0)) return end;
-    bbpe_encode_deferred(self, state);
     encode_misses(self, state, ids);
     if (state->status == BBPE_OK) {
         for (size_t i = 0; i < queue->piece_count; i++) remember(self, state, i, ids->ids[i], ids->counts[i]);
@@ -265,6 +231,19 @@ BBPE_INLINE bool is_waiting(const bbpe_miss_queue *self, const bbpe_cache_entry 
     return entry->ids[0] < self->piece_count && bbpe_cache_entry_has(entry, self->pieces[entry->ids[0]].key);
 }
 
+/* A short piece of so many ids that they are in a slot. */
+static uint32_t *encode_in_slot(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
+                                uint32_t *ids) {
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of_short(entry->key);
+    const uint64_t hash = bbpe_cache_long_hash(&key);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+    if (BBPE_LIKELY(slot != NULL)) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
+    const bbpe_cache_piece piece = bbpe_cache_piece_of(entry->key);
+    const size_t count = encode_shared(self, state, &key, hash, piece.bytes, piece.n, piece.is_part, ids);
+    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    return ids + count;
+}
+
 /* A piece whose ids are not in its entry as they are. */
 static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
                                            const bbpe_cache_entry *entry, uint32_t *ids) {
@@ -277,7 +256,7 @@ static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode
         return encode_new(self, state, state->hot.entries + (entry - state->hot.entries), entry->key, ids);
     }
     if (marked != BBPE_CACHE_MANY) return ids + bbpe_cache_copy_packed_ids(entry, ids);
-    return defer(self, state, entry, ids);
+    return encode_in_slot(self, state, entry, ids);
 }
 
 /* A piece by its key, or the end of a text. */
@@ -344,7 +323,6 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
     uint32_t *end = encode_pretoken(self, state, bytes, n, ids);
     /* its ids are not known while a piece of it waits; if it was not cut, it is there by now */
     const bool is_known = state->status == BBPE_OK && state->queue.gaps_so_far == gaps && end > ids;
-    bbpe_encode_deferred(self, state); /* pieces of it may be deferred, and its ids are read */
     if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
         bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
     return end;

@@ -10,7 +10,7 @@
 #define BBPE_HAS_NEON 1
 #endif
 
-/* AVX2 is that of Haswell and Zen, AVX-512 that of Ice Lake and Zen 4; every x86-64 processor has SSE2. */
+/* AVX2 is that of Haswell and Zen, AVX-512 that of Ice Lake and Zen 4. */
 typedef enum { BBPE_CPU_BASE, BBPE_CPU_AVX2, BBPE_CPU_AVX512 } bbpe_cpu_level;
 
 BBPE_INLINE bbpe_cpu_level bbpe_cpu_level_get(void) {

@@ -7,22 +7,18 @@ size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t
     const bbpe_cpu_level level = bbpe_cpu_level_get();
     if (BBPE_LIKELY(level == BBPE_CPU_AVX512)) return bbpe_transcode_avx512(text, kind, start, n, next, out, room);
     if (BBPE_LIKELY(level == BBPE_CPU_AVX2)) return bbpe_transcode_avx2(text, kind, start, n, next, out, room);
-    return bbpe_transcode_sse2(text, kind, start, n, next, out, room);
-#else
-    return bbpe_transcode_scalar(text, kind, start, n, next, out, room);
 #endif
+    return bbpe_transcode_scalar(text, kind, start, n, next, out, room);
 }
 
 bbpe_transcode bbpe_transcode_variant(size_t index, const char **name) {
     *name = "scalar";
     if (index == 0) return bbpe_transcode_scalar;
 #ifdef BBPE_HAS_X86
-    *name = "sse2";
-    if (index == 1) return bbpe_transcode_sse2;
     *name = "avx2";
-    if (index == 2 && bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_transcode_avx2;
+    if (index == 1 && bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_transcode_avx2;
     *name = "avx512";
-    if (index == 3 && bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return bbpe_transcode_avx512;
+    if (index == 2 && bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return bbpe_transcode_avx512;
 #endif
     return NULL;
 }

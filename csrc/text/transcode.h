@@ -5,8 +5,7 @@
  * before a low one stands for one character, which no block's border separates; a surrogate alone becomes U+FFFD.
  *
  * Nothing is owned.  Blocks of 4 KiB, GB/s of UTF-8 on one core of a Zen 4, two bytes a unit: Chinese 13.7, Russian
- * 9.6, English 26; with SSE2 alone 3.8, 2.5 and 12; str.encode has 1.7 for Chinese.  On a Zen 3, AVX2 and SSE2 alone: Chinese
- * 3.4 and 1.7, Russian 4.6 and 2.3, English 20 and 11.5. */
+ * 9.6, English 26; str.encode has 1.7 for Chinese.  On a Zen 3, with AVX2: Chinese 3.4, Russian 4.6, English 20. */
 #ifndef BBPE_TEXT_TRANSCODE_H
 #define BBPE_TEXT_TRANSCODE_H
 
@@ -28,8 +27,6 @@ bbpe_transcode bbpe_transcode_variant(size_t index, const char **name);
 size_t bbpe_transcode_scalar(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                              size_t room);
 #ifdef BBPE_HAS_X86
-size_t bbpe_transcode_sse2(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                           size_t room);
 size_t bbpe_transcode_avx2(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
                            size_t room);
 size_t bbpe_transcode_avx512(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,

@@ -365,9 +365,8 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx2;
-    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx512;
 #endif
-    printf("%zu of 2 ways to merge units together: the others this processor lacks\n", self.merge_lanes_count);
+    printf("%zu of 1 ways to merge pieces together; this processor lacks the others\n", self.merge_lanes_count);
     if (strcmp(what, "fuzz") == 0 && argc == 3) {
         fuzz(&self, atol(argv[2]));
     } else if ((strcmp(what, "compare") == 0 && argc == 5) || (strcmp(what, "time") == 0 && argc == 4)) {

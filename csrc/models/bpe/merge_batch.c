@@ -4,7 +4,6 @@
 
 bbpe_merge_batch bbpe_merge_batch_select(void) {
 #ifdef BBPE_HAS_X86
-    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return bbpe_merge_batch_avx512;
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_merge_batch_avx2;
 #endif
     return NULL;

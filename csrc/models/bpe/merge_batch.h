@@ -22,9 +22,6 @@ typedef void (*bbpe_merge_batch)(const bbpe_bpe *model, const bbpe_merge_batch_p
 /* NULL where the processor lacks the instructions. */
 bbpe_merge_batch bbpe_merge_batch_select(void);
 
-/* The functions to choose from. */
-void bbpe_merge_batch_avx512(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
-                       size_t *counts);
 void bbpe_merge_batch_avx2(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
                      size_t *counts);
 
