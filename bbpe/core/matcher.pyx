@@ -29,16 +29,17 @@ cdef class TokenMatcher:
 
     def __cinit__(self, tokens: Iterable[bytes]):
         cdef bbpe_pretoken_table table
-        cdef size_t i
+        cdef size_t i, count
         self.tokens, self.made = tuple(tokens), {}
-        self.lengths = <size_t *>bbpe_memory_new(len(self.tokens), sizeof(size_t))
+        count = len(self.tokens)
+        self.lengths = <size_t *>bbpe_memory_new(count, sizeof(size_t))
         if self.lengths == NULL:
             raise MemoryError("bbpe could not allocate memory")
-        for i in range(len(self.tokens)):
+        for i in range(count):
             self.lengths[i] = len(<bytes?>self.tokens[i])
         _fill(&table, self.tokens)
         try:
-            check(bbpe_matcher_init(&self.c, &table, len(self.tokens)))
+            check(bbpe_matcher_init(&self.c, &table, count))
         finally:
             bbpe_pretoken_table_free(&table)
 
