@@ -152,7 +152,7 @@ cdef class Best:
 
 cdef int _fill(bbpe_pretoken_table *table, tokens) except -1:
     """Initialise a table of the numbers of tokens; the caller's to free."""
-    cdef bbpe_pretoken_entry *entry
+    cdef bbpe_pretoken_entry *entry = NULL
     cdef const uint8_t *data
     cdef bytes token
     cdef uint64_t number = 0
