@@ -1,4 +1,4 @@
-"""The one place for the policy of special tokens.
+"""The policy of special tokens: which of them a call makes ids of, and which it refuses.
 
 Special tokens in a text are plain text unless the call allows them; added tokens always match. They are found before
 splitting, so no merge crosses one. Where several begin at one place the longest wins.
@@ -25,13 +25,15 @@ Selection: TypeAlias = Literal["all"] | Collection[str]
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|return|>")
 #: Policies of one tokenizer that are remembered; a program has few.
 _MOST_POLICIES = 256
+#: Tokens that are found at once, at least.
+_BATCH = 1 << 16
 
 
 class Matcher:
-    """Finds the tokens that one call makes ids of, and those that it refuses.
+    """Finds the tokens that one call makes ids of, and the tokens that it refuses.
 
-    `ids`: the id of each token that `found` looks for, by its number; `refused`: the tokens that are an error; `after`:
-    the matcher of the text as normalised, between the tokens found here.
+    `found` searches for tokens, and `ids` has the id of each by its number.  A token that `refused` finds is an error.
+    `after` searches the normalized text between the tokens that are found here.
     """
 
     def __init__(
@@ -63,9 +65,20 @@ class Matcher:
             return begin, end, self._ids[number]
         return None
 
-    def matches(self, data: bytes | bytearray | memoryview) -> list[tuple[int, int, int]]:
-        """Return the tokens in a text, in order: start, end and id."""
-        return [(start, end, self._ids[number]) for start, end, number in self._found.find(data)]
+    def matches(self, data: bytes | bytearray | memoryview) -> Iterator[tuple[int, int, int]]:
+        """Yield the tokens in a text, in order: start, end and id.
+
+        They are found a batch at a time, so memory does not grow with their number.  A batch has as many as the longest
+        token has bytes, because a search in linear time reads that far ahead.
+        """
+        batch, done = max(_BATCH, self.longest), 0
+        while True:
+            found = self._found.find(data, done, batch)
+            for start, end, number in found:
+                yield start, end, self._ids[number]
+            if len(found) < batch:
+                return
+            done = found[-1][1]
 
     def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
         """Yield the start and end of stretches of plain text, without an id, and of the tokens between them."""
@@ -131,8 +144,8 @@ class OptionMatcher(Matcher):
 
 def _touches_word(data: bytes, start: int, end: int) -> bool:
     before = data[max(0, start - 4) : start].decode("utf-8", "ignore")
-    behind = data[end : end + 4].decode("utf-8", "ignore")
-    return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(behind))
+    after = data[end : end + 4].decode("utf-8", "ignore")
+    return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(after))
 
 
 #: White space in UTF-8, any number of characters; it always matches.
@@ -190,9 +203,9 @@ class SpecialTokens:
         """Return the matcher of some tokens, in two steps where some are looked for in the text as normalised."""
         if not self._options:
             return Matcher(self._policy(tokens), self._ids, self._policy_of_any(refused))
-        late = [token for token in tokens if token in self._options and self._options[token].normalized]
-        first = self._policy(token for token in tokens if token not in late)
-        after = self._normalised(late, tokens) if late else None
+        normalized = [token for token in tokens if token in self._options and self._options[token].normalized]
+        first = self._policy(tokens.keys() - normalized)
+        after = self._normalised(normalized, tokens) if normalized else None
         return OptionMatcher(first, self._ids, self._options, self._policy_of_any(refused), after)
 
     def _policy(self, tokens: Iterable[bytes]) -> Policy:

@@ -1,13 +1,13 @@
-/* Many tokens looked for in a text: at each place the longest, from left to right, none within another.
+/* A search for many tokens in a text: the longest at each position, from left to right, none within another.
  *
  * A trie holds the tokens.  A text is searched for bytes that begin a token, and the trie is walked from there, which is
  * fast on real text.  Tokens that begin alike can make these walks long: "a" and a thousand times "a" with a "b" walk over a
  * thousand bytes for each "a" of a text.  So walks have a budget, and a text that exceeds it is searched in linear time: an
  * Aho-Corasick automaton (1975) over the reversed tokens, which reads the text backwards, knows the longest token that
- * begins at each place.
+ * begins at each position.
  *
- * A policy is a set of tokens, one bit each; the others are not looked for.  Immutable; the structs own
- * their arrays. */
+ * A policy is a set of tokens, one bit each; the search is for these alone.  The structs are immutable and own their
+ * arrays. */
 #ifndef BBPE_MATCHER_H
 #define BBPE_MATCHER_H
 
@@ -45,7 +45,7 @@ typedef struct {
 } bbpe_matches;
 
 /* Over the entries of `tokens`, whose values are BBPE_MATCHER_TOKEN | the number of the token, below `count`; the table is
- * not needed afterwards.  Fields stay zeroed without memory. */
+ * not needed afterwards.  After a failure it may be freed. */
 bbpe_status bbpe_matcher_init(bbpe_matcher *self, const bbpe_pretoken_table *tokens, size_t count);
 void bbpe_matcher_free(bbpe_matcher *self);
 /* `reversed`: the same numbers under the reversed bytes. */
