@@ -1,4 +1,4 @@
-"""What a subcommand is, and the arguments that several of them share."""
+"""The definition of a subcommand, and the arguments that several of them share."""
 
 from __future__ import annotations
 

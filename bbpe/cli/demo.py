@@ -30,12 +30,12 @@ _SAMPLE_LINES = 12
 
 
 class RoundTripError(BBPEError):
-    """What was encoded did not decode to the same bytes."""
+    """The ids of a text did not decode to its bytes."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What the demo measured; MB are 10**6 bytes."""
+    """The measurements of the demo; MB are 10**6 bytes."""
 
     vocab_size: int
     files_trained_on: int

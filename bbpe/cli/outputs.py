@@ -1,4 +1,4 @@
-"""What a command writes, checked before it reads anything: it can be written, and it is no input."""
+"""Checks of the outputs of a command, before it reads anything: each can be written, and none is an input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch of texts will take, before any of it is encoded."""
+"""The size of a batch of texts, and the most ids that it can have, before it is encoded."""
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t
 

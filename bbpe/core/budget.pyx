@@ -1,4 +1,4 @@
-"""What a process has one of: how many bytes all tokenizers may keep to be fast, and a random number."""
+"""Values that a process has once: the bytes that the caches of all tokenizers may take, and a random number."""
 from bbpe.core.c_base cimport BBPE_ATOMIC_STORE
 
 from os import urandom

@@ -2,7 +2,7 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_pipeline cimport bbpe_charsmap, bbpe_charsmap_output
 from bbpe.core.text_view cimport text_view
 
-# What normalising needs: zeroed before, freed by normal_free.
+# The memory that normalizing needs: zeroed before, freed by normal_free.
 ctypedef struct normal_room:
     bbpe_charsmap_output copied, output
 

@@ -67,7 +67,7 @@ cdef class SentencePieceNormalizer:
         bbpe_charsmap_free(&self.c)
 
     def apply(self, text: Text) -> bytes:
-        """What becomes of a text, a str or bytes-like, as bytes."""
+        """The normalized form of a text, a str or bytes-like, as bytes."""
         cdef normal_room room
         cdef text_view view
         cdef bbpe_status status

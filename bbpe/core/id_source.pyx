@@ -1,4 +1,4 @@
-"""What a caller gives as ids, made readable without Python: buffers where they are, lists copied out."""
+"""The ids of a caller, readable without Python: buffers are read in place, lists are copied."""
 cimport cython
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer,

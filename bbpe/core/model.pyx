@@ -1,8 +1,8 @@
-"""What all models have in common: a view of them for the encoder (csrc/models/model.h)."""
+"""The base class of all models: a view of a model for the encoder (csrc/models/model.h)."""
 
 
 cdef class Model:
-    """What turns a pretoken into ids; immutable, shared by any number of threads.
+    """A model turns a pretoken into ids; immutable, shared by any number of threads.
 
     A subclass makes its data in `__cinit__`, frees it in `__dealloc__`, and says in `view` how it is asked.
     """

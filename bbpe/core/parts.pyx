@@ -1,4 +1,4 @@
-"""The ids of parts of texts, which threads encode, one behind another (csrc/threads/ordered_output.h)."""
+"""The ids of parts of texts that several threads encode, in the order of the parts (csrc/threads/ordered_output.h)."""
 cimport cython
 from libc.stdint cimport int64_t
 

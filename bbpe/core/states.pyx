@@ -1,4 +1,4 @@
-"""What calls of one encoder borrow: scratch memory and caches."""
+"""The scratch memory and the caches that the calls of one encoder borrow."""
 from libc.stdint cimport uint64_t
 
 import os

@@ -67,7 +67,7 @@ cdef class UnigramModel(Model):
 
 
 cdef taken(bbpe_unigram_nbest *ways, bbpe_status status):
-    """What C found, which is freed."""
+    """Return the ways that C has found, and free them."""
     cdef size_t i, k, start = 0
     try:
         check(status)

@@ -115,7 +115,7 @@ cdef class Pieces:
         check(status)
 
     def losses(self, const double[::1] times not None: _Floats, size_t first, size_t end) -> _Floats:
-        """What is lost without tokens first to end, float64[end - first], by `times`, float64[n + 1]."""
+        """The loss without tokens first to end, float64[end - first], by `times`, float64[n + 1]."""
         cdef bbpe_status status
         cdef double total = float(np.sum(times))
         if not first <= end <= self.size or <size_t>times.shape[0] < self.size + 1:

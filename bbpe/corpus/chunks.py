@@ -69,7 +69,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class ChunkOptions:
-    """What decides how a corpus is counted; picklable.
+    """The options that decide how a corpus is counted; picklable.
 
     `specials` are special tokens as UTF-8, `by_line` makes each line a text, `longest` cuts longer pretokens (0: none),
     `sample` is the share of texts that is counted, chosen by a hash of each.  `reading` is how files are read: a chunk

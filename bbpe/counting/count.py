@@ -210,7 +210,7 @@ class _CountRun:
         how, room = self._how, self._budget.tables if self._budget else 1 << 28
         parts = parts_for(self._corpus.total, room)
         if how.checkpoint is None:
-            # a thread that nobody waits for after Ctrl-C may still write there
+            # after Ctrl-C a thread may still write there, as the caller does not wait for it
             folder = tempfile.TemporaryDirectory(prefix="bbpe-", ignore_cleanup_errors=True)
             path = Path(stack.enter_context(folder))
             return Spill(lambda kind, number: path / file_name(kind, number, "0"), (), parts, room, kept=False)

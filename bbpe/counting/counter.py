@@ -1,4 +1,4 @@
-"""What one worker does with a part of a corpus: read it, find special tokens, split, count into a table of its own."""
+"""The work on a part of a corpus: read it, find special tokens, split it, and count into the table of the worker."""
 
 from __future__ import annotations
 

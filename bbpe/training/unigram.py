@@ -109,7 +109,7 @@ class UnigramPlan:
 
     @property
     def separators(self) -> tuple[str, ...]:
-        """What separates texts while they are counted."""
+        """The tokens that separate texts while they are counted."""
         return (*self.special_tokens, *self.options.user_defined_symbols)
 
     @property

@@ -44,7 +44,7 @@ _TASK = 1 << 14
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What was learned: tokens of text and their scores, the highest first."""
+    """The result of training: tokens of text and their scores, the highest first."""
 
     tokens: list[bytes]
     scores: list[float]

@@ -63,7 +63,7 @@ class WordPlan:
 
     @property
     def rules(self) -> TextRules:
-        """What happens to a text before it is words."""
+        """The rules that a text passes before it is split into words."""
         if self.model == "wordpiece" and self.pattern is None:
             bert = BertNormalizer(True, True, self.lowercase, self.lowercase)
             return TextRules((bert,), None, (BertPreTokenizer(),))
@@ -74,7 +74,7 @@ class WordPlan:
 
     @property
     def characters(self) -> Characters:
-        """What the vocabulary of a BPE has beside its tokens."""
+        """The options of characters of a BPE vocabulary."""
         unknown = self.special_tokens.index(self.unknown)
         if self.word_start:
             return Characters((), unknown, fuse_unknown=True, marks_blanks=True)
