@@ -159,7 +159,7 @@ def random_encoder(rng: random.Random, letters: Sequence[str]) -> tuple[Encoder,
     return Encoder(BPE(vocab, merges)), {}
 
 
-@pytest.mark.parametrize("rounds", [300, pytest.param(4_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [300, pytest.param(4_000, marks=pytest.mark.full)])
 def test_every_short_string_of_small_vocabularies(rounds: int) -> None:
     rng = random.Random(52)
     for _ in range(rounds):
@@ -170,7 +170,7 @@ def test_every_short_string_of_small_vocabularies(rounds: int) -> None:
         check(encoder, wholes, ("".join(rng.choices(letters, k=rng.randint(5, 60))).encode() for _ in range(60)))
 
 
-@pytest.mark.parametrize("rounds", [150, pytest.param(2_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [150, pytest.param(2_000, marks=pytest.mark.full)])
 def test_every_short_string_of_bytes(rounds: int) -> None:
     """Most of them are not UTF-8: tokens and texts begin and end anywhere in a character."""
     rng = random.Random(53)
@@ -182,7 +182,7 @@ def test_every_short_string_of_bytes(rounds: int) -> None:
         check(encoder, wholes, (bytes(rng.choices(alphabet, k=rng.randint(5, 60))) for _ in range(100)))
 
 
-@pytest.mark.parametrize("rounds", [150, pytest.param(5_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [150, pytest.param(5_000, marks=pytest.mark.full)])
 def test_pretokens_that_end_within_characters(rounds: int) -> None:
     """In text of characters of three bytes, where some pretokens are tokens that merging does not make."""
     rng = random.Random(rounds)

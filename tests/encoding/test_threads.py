@@ -73,7 +73,7 @@ def check_cuts(tok: bbpe.Tokenizer, text: Text, chunks: Sequence[int] = (50, 97,
     return parts
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.full)])
 @pytest.mark.parametrize("pattern", SCHEMES)
 def test_parts_have_the_ids_of_the_whole(
     pattern: str, rounds: int, tok_of: Callable[[str], bbpe.Tokenizer]

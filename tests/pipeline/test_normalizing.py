@@ -19,8 +19,8 @@ POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE00
 AROUND = [
     ("a", "\u0334b"),
     pytest.param(("few of them: behind an e", " and before much that is as it is"), marks=pytest.mark.full),
-    pytest.param(("", ""), marks=pytest.mark.long),
-    pytest.param(("e\u0301", "\u0327"), marks=pytest.mark.long),
+    pytest.param(("", ""), marks=pytest.mark.full),
+    pytest.param(("e\u0301", "\u0327"), marks=pytest.mark.full),
 ]
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 RULES: dict[str, Normalizer] = {
