@@ -20,6 +20,7 @@ from .encoding.file_ids import FileEncoder
 from .encoding.limits import Padding, Side, as_batch, check_side, checked_limit, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
 from .encoding.offsets import encode_with_spans
+from .encoding.piped import NOTHING_AROUND
 from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .encoding.stream import StreamDecoder, UnknownIds
 from .encoding.vocabulary import Vocabulary
@@ -190,15 +191,11 @@ class Tokenizer:
         """
         encoder = self._encoder.with_dropout(dropout, checked_seed(dropout, seed)) if dropout else self._encoder
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        ids = encoder.to_list(text, matcher)
-        if pair is not None:
-            second = encoder.to_list(pair, matcher)
-            template = self.spec.template if add_special_tokens else None
-            return [*ids, *second] if template is None else template.joined(ids, second)
-        if add_special_tokens:
-            before, after = self._around
-            return [*before, *ids, *after]
-        return ids
+        if pair is None:
+            return encoder.to_list(text, matcher, self._around if add_special_tokens else NOTHING_AROUND)
+        ids, second = encoder.to_list(text, matcher), encoder.to_list(pair, matcher)
+        template = self.spec.template if add_special_tokens else None
+        return [*ids, *second] if template is None else template.joined(ids, second)
 
     def encode_bytes(
         self, text: bytes | bytearray | memoryview, *, allowed_special: Selection = (),
@@ -252,10 +249,8 @@ class Tokenizer:
         chosen = id_dtype(dtype, self.vocab_size)
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        ids = self._encoder.to_array(text, matcher, threads)
-        if add_special_tokens:
-            before, after = self._around
-            ids = np.concatenate([np.array(before, np.uint32), ids, np.array(after, np.uint32)])
+        around = self._around if add_special_tokens else NOTHING_AROUND
+        ids = self._encoder.to_array(text, matcher, threads, around)
         return ids.astype(chosen, copy=False)
 
     def encode_batch(
@@ -285,9 +280,8 @@ class Tokenizer:
         """
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        rows = self._encoder.lists(as_batch(texts), matcher, threads)
-        before, after = self._around
-        return [[*before, *row, *after] for row in rows] if add_special_tokens else rows
+        around = self._around if add_special_tokens else NOTHING_AROUND
+        return self._encoder.lists(as_batch(texts), matcher, threads, around)
 
     def encode_batch_to_numpy(
         self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
@@ -316,8 +310,8 @@ class Tokenizer:
         """
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        rows = self._encoder.rows(as_batch(texts), matcher, threads)
-        return rows.between(*self._around) if add_special_tokens else rows
+        around = self._around if add_special_tokens else NOTHING_AROUND
+        return self._encoder.rows(as_batch(texts), matcher, threads, around)
 
     def encode_padded(
         self, texts: Iterable[Text], max_length: int | None = None, pad_id: int | None = None, side: Side = "right",

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
 from bbpe.core.c_models cimport bbpe_bpe_dropout, bbpe_model
+from bbpe.core.c_pipeline cimport bbpe_pipeline_call, bbpe_pipeline_run
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.c_threads cimport bbpe_ordered_output
 
@@ -24,6 +25,7 @@ cdef extern from "encode/encode.h" nogil:
         uint32_t *ids
         bbpe_reusable_buffer out_of_order
         uint64_t seen, generation
+        bbpe_pipeline_run run
 
     ctypedef struct bbpe_encode_tables:
         size_t entries, slots, slots_taken
@@ -64,6 +66,13 @@ cdef extern from "encode/encode.h" nogil:
         size_t start, size_t end, uint32_t *ids, size_t *count)
     bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
         const size_t *lengths, size_t count, uint32_t *ids, size_t *counts)
+    ctypedef struct bbpe_encode_want:
+        size_t limit
+        bint keeps
+
+    bbpe_status bbpe_encode_piped(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+        const bbpe_encode_text *texts, const size_t *lengths, size_t count, const bbpe_encode_want *want, size_t *counts,
+        size_t *failed)
     bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
         const int64_t *ends, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids, size_t *count)
     bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text,

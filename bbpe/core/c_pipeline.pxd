@@ -56,3 +56,42 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const bbpe_matcher_linear *self, const uint32_t *best, const size_t *lengths, size_t longest,
         const uint8_t *text, size_t n, size_t most, size_t *at, bbpe_matches *found
     )
+
+    ctypedef struct bbpe_added_token:
+        uint32_t id, options
+
+    enum:
+        BBPE_TOKEN_LSTRIP, BBPE_TOKEN_RSTRIP, BBPE_TOKEN_SINGLE_WORD
+
+    ctypedef struct bbpe_token_search:
+        const bbpe_matcher *matcher
+        const uint64_t *policy
+        const bbpe_added_token *tokens
+        const size_t *lengths
+        size_t longest
+        const uint64_t *word_characters
+        bint has_options
+        const bbpe_matcher_linear *linear
+        const uint32_t *best
+
+    ctypedef struct bbpe_pipeline:
+        const uint8_t *prefix
+        size_t prefix_length
+        bint prefix_first, prefix_always, unmarks, replaces_invalid
+
+    ctypedef struct bbpe_pipeline_call:
+        const bbpe_pipeline *pipeline
+        const bbpe_token_search *tokens
+        const bbpe_token_search *normalized
+        const bbpe_token_search *refused
+        const uint32_t *before
+        const uint32_t *after
+        size_t before_count, after_count
+
+    ctypedef enum bbpe_pipeline_problem:
+        BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED
+
+    ctypedef struct bbpe_pipeline_run:
+        bbpe_pipeline_problem problem
+        const bbpe_token_search *problem_search
+        size_t refused_start, refused_end

@@ -52,12 +52,6 @@ cdef class Encoder:
     the states, which are the only thing that changes.
     """
 
-    cdef bbpe_encoder *c
-    cdef readonly Model model
-    cdef readonly Splitter splitter  # stub: Splitter | None
-    cdef readonly States states
-    cdef IntObjects ints
-
     def __cinit__(self, Model model not None, Splitter splitter=None):
         self.model = model
         self.splitter = splitter

@@ -1,14 +1,25 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
+
+LSTRIP: int
+RSTRIP: int
+SINGLE_WORD: int
+def word_characters() -> bytes: ...
 
 class TokenMatcher:
     tokens: tuple[bytes, ...]
-    def __new__(cls, tokens: Iterable[bytes]) -> Self: ...
+    def __new__(
+        cls,
+        tokens: Iterable[bytes],
+        ids: Sequence[int] | None = None,
+        options: Sequence[int] | None = None,
+    ) -> Self: ...
     @property
     def longest(self) -> int: ...
     def policy(self, numbers: Iterable[int]) -> Policy: ...
 
 class Policy:
+    matcher: TokenMatcher
     longest: int
     def __new__(cls, matcher: TokenMatcher, numbers: Iterable[int]) -> Self: ...
     def find(

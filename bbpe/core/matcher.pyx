@@ -1,14 +1,20 @@
 """Tokens looked for in texts (csrc/pipeline/matcher.h): special and added ones, by the policy of a call."""
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
+
+from functools import cache
+
+import numpy as np
+import regex
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
-    BBPE_MATCHER_TOKEN, _Bool, bbpe_matcher, bbpe_matcher_find, bbpe_matcher_free, bbpe_matcher_init,
-    bbpe_matcher_linear, bbpe_matcher_linear_best, bbpe_matcher_linear_find, bbpe_matcher_linear_free,
-    bbpe_matcher_linear_init, bbpe_matches,
+    BBPE_MATCHER_TOKEN, BBPE_TOKEN_LSTRIP, BBPE_TOKEN_RSTRIP, BBPE_TOKEN_SINGLE_WORD, _Bool, bbpe_added_token,
+    bbpe_matcher_find, bbpe_matcher_free, bbpe_matcher_init, bbpe_matcher_linear_best, bbpe_matcher_linear_find,
+    bbpe_matcher_linear_free, bbpe_matcher_linear_init, bbpe_matches, bbpe_token_search,
 )
 from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
@@ -16,27 +22,47 @@ from bbpe.core.c_tables cimport (
 )
 from bbpe.core.status cimport check
 
+LSTRIP: int = BBPE_TOKEN_LSTRIP
+RSTRIP: int = BBPE_TOKEN_RSTRIP
+SINGLE_WORD: int = BBPE_TOKEN_SINGLE_WORD
+
+
+@cache
+def word_characters() -> bytes:
+    r"""The characters of words as HF's `tokenizers` has them, `\w`: one bit for each code point."""
+    text = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+    found = np.zeros(len(text), np.uint8)
+    for match in regex.finditer(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+", text):
+        found[match.start():match.end()] = 1
+    words = np.concatenate([found[:0xD800], np.zeros(0x800, np.uint8), found[0xD800:]])
+    return np.packbits(words, bitorder="little").tobytes()
+
 
 cdef class TokenMatcher:
     """Finds tokens in bytes: the longest at each place, from left to right.
 
-    `tokens`: different byte strings, none of them empty; a token's number is its index.
+    `tokens`: different byte strings, none of them empty; a token's number is its index.  `ids`: the id of each, by default
+    its number.  `options`: what each may take of the text around it, the sum of `LSTRIP`, `RSTRIP` and `SINGLE_WORD`.
     """
-    cdef bbpe_matcher c
-    cdef size_t *lengths
-    cdef readonly object tokens  # stub: tuple[bytes, ...]
-    cdef dict made  # what a slow text needs, made once
 
-    def __cinit__(self, tokens: Iterable[bytes]):
+    def __cinit__(self, tokens: Iterable[bytes], ids: Sequence[int] | None = None, options: Sequence[int] | None = None):
         cdef bbpe_pretoken_table table
         cdef size_t i, count
-        self.tokens, self.made = tuple(tokens), {}
+        self.tokens = tuple(tokens)
         count = len(self.tokens)
         self.lengths = <size_t *>bbpe_memory_new(count, sizeof(size_t))
-        if self.lengths == NULL:
+        self.added = <bbpe_added_token *>bbpe_memory_zeroed(count, sizeof(bbpe_added_token))
+        if self.lengths == NULL or self.added == NULL:
             raise MemoryError("bbpe could not allocate memory")
         for i in range(count):
             self.lengths[i] = len(<bytes?>self.tokens[i])
+            self.added[i].id = i if ids is None else ids[i]
+            if options is not None:
+                self.added[i].options = options[i]
+                self.has_options |= options[i] != 0
+                self.has_words |= (options[i] & BBPE_TOKEN_SINGLE_WORD) != 0
+        if self.has_words:
+            self.words = word_characters()
         _fill(&table, self.tokens)
         try:
             check(bbpe_matcher_init(&self.c, &table, count))
@@ -46,6 +72,7 @@ cdef class TokenMatcher:
     def __dealloc__(self):
         bbpe_matcher_free(&self.c)
         bbpe_memory_free(self.lengths)
+        bbpe_memory_free(self.added)
 
     @property
     def longest(self) -> int:
@@ -59,14 +86,10 @@ cdef class TokenMatcher:
 
 cdef class Policy:
     """A set of a matcher's tokens, which it looks for; `longest` is the length of the longest one in bytes."""
-    cdef TokenMatcher matcher
-    cdef uint64_t *bits
-    cdef dict made
-    cdef readonly size_t longest
 
     def __cinit__(self, TokenMatcher matcher not None, numbers: Iterable[int]):
         cdef size_t number
-        self.matcher, self.made, self.longest = matcher, {}, 0
+        self.matcher, self.longest = matcher, 0
         self.bits = <uint64_t *>bbpe_memory_zeroed(matcher.c.count // 64 + 1, sizeof(uint64_t))
         if self.bits == NULL:
             raise MemoryError("bbpe could not allocate memory")
@@ -105,24 +128,41 @@ cdef class Policy:
             bbpe_memory_free(found.items)
 
     cdef int _find_linear(self, const uint8_t *text, size_t n, size_t most, size_t *at, bbpe_matches *found) except -1:
-        cdef Linear linear = self.matcher.made.get("linear")
-        if linear is None:
-            linear = self.matcher.made.setdefault("linear", Linear(self.matcher))
-        cdef Best best = self.made.get("best")
-        if best is None:
-            best = self.made.setdefault("best", Best(linear, self))
         cdef bbpe_status status
+        cdef bbpe_token_search search
+        self.make_linear()
+        search = self.search()
         with nogil:
             status = bbpe_matcher_linear_find(
-                &linear.c, best.tokens, self.matcher.lengths, self.longest, text, n, most, at, found
+                search.linear, search.best, search.lengths, search.longest, text, n, most, at, found
             )
         check(status)
         return 0
 
+    cdef int make_linear(self) except -1:
+        """Make what texts need on which walks are long."""
+        if self.matcher.linear is None:
+            self.matcher.linear = Linear(self.matcher)
+        if self.best is None:
+            self.best = Best(self.matcher.linear, self)
+        return 0
+
+    cdef bbpe_token_search search(self) noexcept:
+        """The search for these tokens, which this object must outlive, and `make_linear` makes complete."""
+        cdef TokenMatcher matcher = self.matcher
+        cdef bbpe_token_search search
+        memset(&search, 0, sizeof(search))
+        search.matcher, search.policy, search.tokens = &matcher.c, self.bits, matcher.added
+        search.lengths, search.longest, search.has_options = matcher.lengths, self.longest, matcher.has_options
+        if matcher.has_words:
+            search.word_characters = <const uint64_t *>PyBytes_AS_STRING(matcher.words)
+        if self.best is not None:
+            search.linear, search.best = &matcher.linear.c, self.best.tokens
+        return search
+
 
 cdef class Linear:
     """The automaton over the reversed tokens of a matcher."""
-    cdef bbpe_matcher_linear c
 
     def __cinit__(self, TokenMatcher matcher not None):
         cdef bbpe_pretoken_table table
@@ -138,7 +178,6 @@ cdef class Linear:
 
 cdef class Best:
     """The longest token of a policy that ends in each state of the automaton."""
-    cdef uint32_t *tokens
 
     def __cinit__(self, Linear linear not None, Policy policy not None):
         self.tokens = <uint32_t *>bbpe_memory_new(linear.c.trie.slot_count, sizeof(uint32_t))

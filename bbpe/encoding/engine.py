@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.batch import extent, most_ids
+from ..core.batch import most_ids
 from ..core.charsmap import SentencePieceNormalizer
-from ..core.encoder import SHORT_TEXT, Encoder
+from ..core.encoder import Encoder
 from ..core.model import Model
 from ..core.parts import Parts
 from ..core.tasks import Tasks
 from ..core.word_bpe import WordBPE
-from ..pipeline.special_tokens import Matcher
+from ..pipeline.special_tokens import NOTHING, Matcher
 from ..pipeline.streaming import pieces
 from ..splitting.patterns import Pattern
 from ..splitting.scheme import Scheme
@@ -26,14 +26,8 @@ from ..splitting.splitter import TextSplitter
 from ..text import Text, text_bytes
 from ..threads import imap, run, thread_count
 from ..types import Ragged
-
-#: Text shorter than this, in characters or bytes, is encoded by one thread.
-THREAD_WORTH = SHORT_TEXT
-#: The largest and the smallest part of a text that is one task; threads idle at the end of larger tasks, and wait for
-#: each other between smaller ones.
-_CHUNK, _LEAST_CHUNK = 1 << 18, 1 << 17
-#: The fewest tasks for each thread, because in a text of many languages some parts take five times as long as others.
-_TASKS = 16
+from .batches import THREAD_WORTH, Batch, chunk_length, text_length
+from .piped import NOTHING_AROUND, Around, PipedTexts
 
 Ids = npt.NDArray[np.uint32]
 
@@ -88,38 +82,48 @@ class TextEncoder:
         self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
         self._open_tail = pattern.open_tail if scheme is None else 1  # such a scheme depends on pairs of bytes only
+        #: Encodes texts with special tokens or a template; `None` if a regex splits.
+        self.piped: PipedTexts | None = None
         #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
 
-    def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
-        """Return the ids of a text as a list."""
-        if matcher is not None:
-            ids: list[int] = []
-            for piece in matcher.checked_pieces(text_bytes(text)):
+    def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
+        """Return the ids of a text, between those `around` it, as a list."""
+        if matcher is not None or around != NOTHING_AROUND:
+            if self.piped is not None and text_length(text) < THREAD_WORTH:
+                return self.piped.to_list(text, matcher, around)
+            before, after = around
+            ids = list(before)
+            for piece in (matcher or NOTHING).checked_pieces(text_bytes(text)):
                 if isinstance(piece, int):
                     ids.append(piece)
                 else:
                     ids += self.to_list(piece)
-            return ids
-        if self.splitter.compiled is not None and _length(text) < THREAD_WORTH:
+            return [*ids, *after]
+        if self.splitter.compiled is not None and text_length(text) < THREAD_WORTH:
             return self.encoder.encode_list(text)
         return self.encoder.to_list(self.to_array(text))
 
-    def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
-        """Return the ids of a text as uint32[n]."""
-        if matcher is not None:
+    def to_array(
+        self, text: Text, matcher: Matcher | None = None, threads: int | None = None, around: Around = NOTHING_AROUND
+    ) -> Ids:
+        """Return the ids of a text, between those `around` it, as uint32[n]."""
+        if matcher is not None or around != NOTHING_AROUND:
+            if self.piped is not None and (text_length(text) < THREAD_WORTH or thread_count(threads) == 1):
+                return self.piped.to_array(text, matcher, around)
             found = (
                 np.array([piece], np.uint32) if isinstance(piece, int) else self.to_array(piece, threads=threads)
-                for piece in matcher.checked_pieces(text_bytes(text))
+                for piece in (matcher or NOTHING).checked_pieces(text_bytes(text))
             )
-            return np.concatenate([np.empty(0, np.uint32), *found])
+            before, after = (np.array(ids, np.uint32) for ids in around)
+            return np.concatenate([before, *found, after])
         if self.splitter.compiled is None:
             batches = self.splitter.batches(text_bytes(text))
             return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
-        if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
+        if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.encode_array(text)
         cuts = self._cuts(text, threads)
-        parts = Parts(cuts, _length(text), thread_count(threads), most_ids(text, 1))
+        parts = Parts(cuts, text_length(text), thread_count(threads), most_ids(text, 1))
         run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker))
         return parts.taken()
 
@@ -136,20 +140,22 @@ class TextEncoder:
 
     def _cuts(self, text: Text, threads: int | None) -> npt.NDArray[np.int64]:
         """Return the positions at which a long text is split into parts for threads, int64[n + 1]."""
-        return self.encoder.cuts(text, _chunk(_length(text), threads))
+        return self.encoder.cuts(text, chunk_length(text_length(text), threads))
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return the number of ids of a text without storing them."""
         if matcher is not None:
+            if self.piped is not None and text_length(text) < THREAD_WORTH:
+                return self.piped.count(text, matcher)
             pieces = matcher.checked_pieces(text_bytes(text))
             return sum(1 if isinstance(piece, int) else self.count(piece, threads=threads) for piece in pieces)
         if self.splitter.compiled is None:
             batches = self.splitter.batches(text_bytes(text))
             return sum(len(self.encoder.encode_given(*batch)) for batch in batches)
-        if _length(text) < THREAD_WORTH or thread_count(threads) == 1:
+        if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
             return self.encoder.count(text)
         cuts = self._cuts(text, threads)
-        tasks = Tasks(len(cuts) - 1, _length(text), thread_count(threads))
+        tasks = Tasks(len(cuts) - 1, text_length(text), thread_count(threads))
         counts: list[int] = []
         run(tasks, lambda worker: counts.append(self.encoder.count_parts(text, cuts, tasks, worker)))
         return sum(counts)
@@ -172,13 +178,15 @@ class TextEncoder:
         longest = self.encoder.model.longest
         if longest is None or self.splitter.pattern.drops_gaps:
             return False
-        return _length(text) > limit * max(longest, 0 if matcher is None else matcher.longest)
+        return text_length(text) > limit * max(longest, 0 if matcher is None else matcher.longest)
 
     def counts(
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Return the number of ids of each text, int64[n]."""
-        batch = _Batch(texts, threads)
+        if matcher is not None and self.piped is not None:
+            return self.piped.counts(texts, matcher, threads)
+        batch = Batch(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             found = imap(lambda text: self.count(text, matcher, threads=1), texts, batch.threads)
             return np.fromiter(found, np.int64, len(texts))
@@ -202,36 +210,44 @@ class TextEncoder:
         """Return an encoder that skips merges at random."""
         return DropoutEncoder(self, dropout, seed)
 
-    def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
-        """Return the ids of each text as a list."""
-        if matcher is not None or self.splitter.compiled is None:
-            return list(imap(lambda text: self.to_list(text, matcher), texts, _Batch(texts, threads).threads))
+    def lists(
+        self,
+        texts: list[Text],
+        matcher: Matcher | None = None,
+        threads: int | None = None,
+        around: Around = NOTHING_AROUND,
+    ) -> list[list[int]]:
+        """Return the ids of each text, between those `around` it, as a list."""
+        if self.piped is not None and (matcher is not None or around != NOTHING_AROUND):
+            return self.piped.lists(texts, matcher, threads, around)
+        if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
+            return list(imap(lambda text: self.to_list(text, matcher, around), texts, Batch(texts, threads).threads))
         return self.normalized_lists(texts, None, threads)
 
     def normalized_lists(
         self, texts: list[Text], rules: SentencePieceNormalizer | None, threads: int | None = None
     ) -> list[list[int]]:
         """Return the ids of each text after `rules`, without special tokens; only for compiled splitters."""
-        batch = _Batch(texts, threads)
+        batch = Batch(texts, threads)
         if batch.threads == 1:
             return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length, is_all=True)
-        marks = batch.marks()
-        tasks = Tasks(len(marks) - 1, batch.length, batch.threads)
-        found: list[list[list[int]]] = [[]] * (len(marks) - 1)
+        parts = batch.each(lambda *part: self.encoder.encode_lists(texts, *part[:2], rules, *part[2:]))
+        return list(chain.from_iterable(parts))
 
-        def work(worker: int) -> None:
-            while (taken := tasks.take(worker)) is not None:
-                span = marks[taken.start], marks[taken.stop]
-                found[taken.start] = self.encoder.encode_lists(texts, *span, rules, tasks.share, worker)
-
-        run(tasks, work)
-        return list(chain.from_iterable(found))
-
-    def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
-        """Return the ids of each text in one array."""
-        batch = _Batch(texts, threads)
-        if matcher is not None or self.splitter.compiled is None:
-            return Ragged.from_rows(imap(lambda text: self.to_array(text, matcher, threads=1), texts, batch.threads))
+    def rows(
+        self,
+        texts: list[Text],
+        matcher: Matcher | None = None,
+        threads: int | None = None,
+        around: Around = NOTHING_AROUND,
+    ) -> Ragged:
+        """Return the ids of each text, between those `around` it, in one array."""
+        if self.piped is not None and (matcher is not None or around != NOTHING_AROUND):
+            return self.piped.rows(texts, matcher, threads, around)
+        batch = Batch(texts, threads)
+        if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
+            found = imap(lambda text: self.to_array(text, matcher, 1, around), texts, batch.threads)
+            return Ragged.from_rows(found)
         marks = batch.marks()
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         parts = Parts(batch.bounds(marks), batch.length, batch.threads)
@@ -261,21 +277,23 @@ class DropoutEncoder(TextEncoder):
 
     def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:
         model = engine.encoder.model
-        self.splitter, self.encoder, self.short = engine.splitter, engine.encoder, None
+        self.splitter, self.encoder, self.short, self.piped = engine.splitter, engine.encoder, None, None
         self._words = model if isinstance(model, WordBPE) else None
         if self._words is not None:
             self.encoder = Encoder(self._words.bpe, None)
         self._dropout, self._random = dropout, np.array([seed], np.uint64)
 
-    def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
+    def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text as a list."""
-        ids: list[int] = self.to_array(text, matcher).tolist()
+        ids: list[int] = self.to_array(text, matcher, around=around).tolist()
         return ids
 
-    def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
+    def to_array(
+        self, text: Text, matcher: Matcher | None = None, threads: int | None = None, around: Around = NOTHING_AROUND
+    ) -> Ids:
         """Return the ids of a text as uint32[n]."""
-        if matcher is not None:
-            return super().to_array(text, matcher, threads)
+        if matcher is not None or around != NOTHING_AROUND:
+            return super().to_array(text, matcher, threads, around)
         return self.encode_pretokens(*self.splitter.cut(bytes(text_bytes(text)))[:2])
 
     def encode_pretokens(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
@@ -297,46 +315,3 @@ def _slices(text: Text) -> Iterator[Text]:
     while start < len(text):
         yield text[start:end]
         start, end = end, 2 * end
-
-
-def _chunk(length: int, threads: int | None) -> int:
-    """Return the length of a task for a text of some length, so that all threads get equally many tasks."""
-    workers = thread_count(threads)
-    rounds = max(_TASKS, -(-length // (workers * _CHUNK)))
-    return max(_LEAST_CHUNK, -(-length // (workers * rounds)))
-
-
-class _Batch:
-    """The lengths of the texts of a batch, in characters or bytes, and the number of threads for them."""
-
-    def __init__(self, texts: list[Text], threads: int | None) -> None:
-        self._ends = np.empty(len(texts), np.int64)
-        try:
-            self.length, self._most = extent(texts, self._ends)
-        except TypeError as error:
-            row = next((i for i, text in enumerate(texts) if not hasattr(text, "__len__")), None)
-            raise error if row is None else TypeError(f"text {row} of the batch, counted from 0: {error}") from None
-        self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
-
-    def marks(self) -> npt.NDArray[np.int64]:
-        """Return the number of the first text of each part of the batch, then the number of texts, int64[n + 1]."""
-        if self.threads == 1:  # one part for all texts
-            return np.array([0, len(self._ends)][: 1 + len(self._ends)])
-        chunk = _chunk(self._most, self.threads)
-        marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
-        marks = np.concatenate([[0], marks, [len(self._ends)]])
-        # not numpy.unique, because its first call imports modules for 10 ms
-        differ = np.concatenate([[True], marks[1:] > marks[:-1]])
-        return np.compress(differ, marks)
-
-    def bounds(self, marks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the most ids that the texts before each mark can have, int64[n + 1]."""
-        return np.concatenate([[0], self._ends[marks[1:] - 1]])
-
-
-def _length(text: Text) -> int:
-    """Return the number of characters or bytes of a text; `TypeError` unless it is a text."""
-    try:
-        return len(text)
-    except TypeError:
-        raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None

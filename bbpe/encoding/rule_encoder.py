@@ -14,21 +14,24 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.bpe import BPE
+from ..core.piped import Pipeline
 from ..core.word_bpe import WordBPE
 from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import UnigramModel, WordPieceModel
-from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
+from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prefix, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
 from ..text import Text, text_bytes, well_formed
-from ..threads import imap
+from ..threads import imap, thread_count
 from ..types import Ragged
-from .engine import THREAD_WORTH, TextEncoder
+from .batches import THREAD_WORTH, text_length
+from .engine import TextEncoder
+from .piped import NOTHING_AROUND, Around, PipedTexts
 from .words import word_encoder, wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
@@ -41,6 +44,21 @@ _NO_IDS = np.empty(0, np.uint32)
 
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return the encoder for a spec."""
+    encoder = _text_encoder(spec)
+    pipeline = compiled_pipeline(encoder, spec)
+    if pipeline is not None:
+        encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
+    return encoder
+
+
+def compiled_pipeline(encoder: TextEncoder, spec: TokenizerSpec) -> Pipeline | None:
+    """Return the compiled pipeline of the rules that an encoder has yet to apply; `None` when some need Python."""
+    if encoder.splitter.compiled is None:
+        return None
+    return encoder.pipeline() if isinstance(encoder, RuleEncoder) else Pipeline()
+
+
+def _text_encoder(spec: TokenizerSpec) -> TextEncoder:
     if isinstance(spec.model, UnigramModel):
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPieceModel):
@@ -84,12 +102,16 @@ class RuleEncoder(TextEncoder):
     """Encodes texts by the rules of a spec."""
 
     def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
-        self.splitter, self.encoder, self.short = engine.splitter, engine.encoder, None
+        self.splitter, self.encoder, self.short, self.piped = engine.splitter, engine.encoder, None, None
         self._engine, self.rules, self._characters = engine, spec.rules, spec.characters
         marks = spec.characters is not None and spec.characters.marks_blanks
         self.marks_blanks = marks
         self._marks_pretokens = marks and bool(spec.rules.pre_tokenizers)
-        self.normalize = normalizer(spec.rules.normalizers, marks_blanks=marks and not self._marks_pretokens)
+        #: Normalizes a text, as tokens with the option `normalized` are looked for in it; `None` changes nothing.
+        self.normalize = normalizer(spec.rules.normalizers)
+        self._unmarks = marks and not self._marks_pretokens
+        self._normalizes_tokens = any(options.normalized for options in spec.token_options.values())
+        self._normalize_all = normalizer(spec.rules.normalizers, marks_blanks=self._unmarks)
         self._simple_prefix = _simple_prefix(spec)
         self._shrink_factor = _shrink_factor(spec)
         self._unknown: re.Pattern[str] | None = None
@@ -104,18 +126,49 @@ class RuleEncoder(TextEncoder):
         if spec.characters is not None and not (has_bytes or self._has_words) and spec.model is None:
             self._unknown = _unknown_characters(spec, spec.characters)
 
-    def to_list(self, text: Text, matcher: Matcher | None = None) -> list[int]:
-        """Return the ids of a text as a list."""
-        if matcher is None:
+    def pipeline(self) -> Pipeline | None:
+        """Return the rules as a compiled pipeline; `None` when some need Python."""
+        rules = list(self.rules.normalizers)
+        if self._unmarks and rules[-1:] == [Replace(" ", False, SPACE_MARK)] and not self._normalizes_tokens:
+            rules.pop()
+        prefix, is_always = self.rules.prefix, False
+        match rules:
+            case [Prepend(front)] if prefix is None and not self._normalizes_tokens:
+                prefix, is_always = Prefix(front.replace(SPACE_MARK, " ") if self._unmarks else front), True
+            case _ if rules:
+                return None
+        if self.rules.pre_tokenizers or self._has_words or self._unknown is not None:
+            return None
+        return Pipeline(
+            prefix=b"" if prefix is None else prefix.text.encode(),
+            prefix_first=prefix is not None and prefix.first,
+            prefix_always=is_always,
+            unmarks=self._unmarks,
+            replaces_invalid=self._replaces_invalid or self._errors == "replace",
+        )
+
+    def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
+        """Return the ids of a text, between those `around` it, as a list."""
+        if self.piped is not None and text_length(text) < THREAD_WORTH:
+            return self.piped.to_list(text, matcher, around)
+        if matcher is None and around == NOTHING_AROUND:
             normalized = self._normalized(text)
             if normalized is not None:
                 return self._engine.to_list(normalized)
         is_short = not hasattr(text, "__len__") or len(text) < THREAD_WORTH
-        ids: list[int] = self.to_array(text, matcher, threads=1 if is_short else None).tolist()
+        ids: list[int] = self.to_array(text, matcher, 1 if is_short else None, around).tolist()
         return ids
 
-    def to_array(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> Ids:
-        """Return the ids of a text as uint32[n]."""
+    def to_array(
+        self, text: Text, matcher: Matcher | None = None, threads: int | None = None, around: Around = NOTHING_AROUND
+    ) -> Ids:
+        """Return the ids of a text, between those `around` it, as uint32[n]."""
+        if self.piped is not None and (text_length(text) < THREAD_WORTH or thread_count(threads) == 1):
+            return self.piped.to_array(text, matcher, around)
+        ids = self._plain_array(text, matcher, threads)
+        return ids if around == NOTHING_AROUND else _joined([_ids(around[0]), ids, _ids(around[1])])
+
+    def _plain_array(self, text: Text, matcher: Matcher | None, threads: int | None) -> Ids:
         if matcher is None:
             if self._simple_prefix is not None:
                 return self._encode_prefixed(text, self._simple_prefix, threads)
@@ -137,13 +190,15 @@ class RuleEncoder(TextEncoder):
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return the number of ids of a text."""
+        if self.piped is not None and (text_length(text) < THREAD_WORTH or thread_count(threads) == 1):
+            return self.piped.count(text, matcher)
         return len(self.to_array(text, matcher, threads))
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
         """Return the number of ids of a text, or any number above `limit` if its length proves that there are more."""
         if self._exceeds(text, limit, matcher):
             return limit + 1
-        return self.count(text, matcher)
+        return self.count(text, matcher) if self.piped is None else self.piped.count(text, matcher, limit)
 
     def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
         if self._shrink_factor is None or isinstance(matcher, OptionMatcher) or not isinstance(text, str):
@@ -154,29 +209,48 @@ class RuleEncoder(TextEncoder):
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Return the number of ids of each text, int64[n]."""
+        if self.piped is not None:
+            return self.piped.counts(texts, matcher, threads)
         return np.fromiter(map(len, self._each(texts, matcher, threads)), np.int64, len(texts))
 
     def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
         """Return an encoder that skips merges at random."""
         other = copy(self)
+        other.piped = None
         other._engine = self._engine.with_dropout(dropout, seed)
         return other
 
-    def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
-        """Return the ids of each text as a list."""
-        if matcher is None and self._sentencepiece is not None:
+    def lists(
+        self,
+        texts: list[Text],
+        matcher: Matcher | None = None,
+        threads: int | None = None,
+        around: Around = NOTHING_AROUND,
+    ) -> list[list[int]]:
+        """Return the ids of each text, between those `around` it, as a list."""
+        if self.piped is not None:
+            return self.piped.lists(texts, matcher, threads, around)
+        if matcher is None and around == NOTHING_AROUND and self._sentencepiece is not None:
             return self._engine.normalized_lists(texts, self._sentencepiece, threads)
         normalized = self._all_normalized(texts, matcher)
         if normalized is not None:
-            return self._engine.lists(normalized, threads=threads)
-        return [ids.tolist() for ids in self._each(texts, matcher, threads)]
+            return self._engine.lists(normalized, None, threads, around)
+        return [ids.tolist() for ids in self._each(texts, matcher, threads, around)]
 
-    def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
-        """Return the ids of each text in one array."""
+    def rows(
+        self,
+        texts: list[Text],
+        matcher: Matcher | None = None,
+        threads: int | None = None,
+        around: Around = NOTHING_AROUND,
+    ) -> Ragged:
+        """Return the ids of each text, between those `around` it, in one array."""
+        if self.piped is not None:
+            return self.piped.rows(texts, matcher, threads, around)
         normalized = self._all_normalized(texts, matcher)
         if normalized is not None:
-            return self._engine.rows(normalized, threads=threads)
-        return Ragged.from_rows(self._each(texts, matcher, threads))
+            return self._engine.rows(normalized, None, threads, around)
+        return Ragged.from_rows(self._each(texts, matcher, threads, around))
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
         """Yield the ids of the joined chunks, which are collected first because a rule may change any of them."""
@@ -187,10 +261,12 @@ class RuleEncoder(TextEncoder):
         else:
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
 
-    def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
+    def _each(
+        self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around = NOTHING_AROUND
+    ) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
-        return imap(lambda text: self.to_array(text, matcher, threads=1), texts, threads)
+        return imap(lambda text: self.to_array(text, matcher, 1, around), texts, threads)
 
     def _normalized(self, text: Text) -> Text | None:
         """Return the normalized text if that is all that the engine needs, otherwise `None`."""
@@ -199,7 +275,7 @@ class RuleEncoder(TextEncoder):
         if not (self._only_normalizes and isinstance(text, str)):
             return None
         text = _without_surrogates(text)
-        return text if self.normalize is None else self.normalize(text)
+        return text if self._normalize_all is None else self._normalize_all(text)
 
     def _all_normalized(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
         if matcher is not None or not self._only_normalizes:
@@ -228,15 +304,18 @@ class RuleEncoder(TextEncoder):
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
         """Return the ids of a piece between tokens that were found in the original text."""
-        if self.normalize is not None:
-            text = self.normalize(text)
+        normalize = self._normalize_all if after is None else self.normalize
+        if normalize is not None:
+            text = normalize(text)
         if after is None:
             return [self._encode(text, threads, is_first)]
         parts: list[Ids] = []
         data = text.encode("utf-8", "surrogateescape")
         for start, end, token_id in after.spans(data):
             if token_id is None:
-                parts.append(self._encode(self.decoded(data[start:end]), threads, is_first and start == 0))
+                part = self.decoded(data[start:end])
+                part = part.replace(SPACE_MARK, " ") if self._unmarks else part
+                parts.append(self._encode(part, threads, is_first and start == 0))
             else:
                 parts.append(np.array([token_id], np.uint32))
         return parts
@@ -288,7 +367,7 @@ class RuleEncoder(TextEncoder):
     def pretokens(self, text: Text) -> list[bytes]:
         """Return the pretokens of a text without special tokens, in the form that the model encodes."""
         original = self.decoded(bytes(text_bytes(text)))
-        normalized = original if self.normalize is None else self.normalize(original)
+        normalized = original if self._normalize_all is None else self._normalize_all(original)
         return self._split(prefixed(self.rules.prefix, normalized, True), True)
 
     def _encode_with_unknown(self, found: Sequence[bytes]) -> Iterator[Ids]:
@@ -362,6 +441,10 @@ def _encodable(text: str) -> str | bytes:
     except UnicodeEncodeError:
         return text.encode("utf-8", "surrogateescape")
     return text
+
+
+def _ids(ids: tuple[int, ...]) -> Ids:
+    return np.array(ids, np.uint32)
 
 
 def _joined(parts: Iterable[Ids]) -> Ids:

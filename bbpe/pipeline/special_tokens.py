@@ -12,7 +12,7 @@ from typing import Literal, Self, TypeAlias
 
 import regex
 
-from ..core.matcher import Policy, TokenMatcher
+from ..core.matcher import LSTRIP, RSTRIP, SINGLE_WORD, Policy, TokenMatcher
 from ..errors import SpecialTokenError
 from ..lazy import lazy_property
 from ..spec.rules import TokenOptions
@@ -29,6 +29,17 @@ _MOST_POLICIES = 256
 _BATCH = 1 << 16
 
 
+def _token_matcher(ids: Mapping[bytes, int], options: Mapping[bytes, TokenOptions]) -> TokenMatcher:
+    """Return the compiled matcher of tokens with their ids and options."""
+    return TokenMatcher(ids, list(ids.values()), [_flags(options.get(token)) for token in ids] if options else None)
+
+
+def _flags(options: TokenOptions | None) -> int:
+    if options is None:
+        return 0
+    return LSTRIP * options.lstrip + RSTRIP * options.rstrip + SINGLE_WORD * options.single_word
+
+
 class Matcher:
     """Finds the tokens that one call makes ids of, and the tokens that it refuses.
 
@@ -39,7 +50,7 @@ class Matcher:
     def __init__(
         self, found: Policy, ids: Sequence[int], refused: Policy | None = None, after: Matcher | None = None
     ) -> None:
-        self._found, self._ids, self._refused = found, ids, refused
+        self.found, self._ids, self.refused = found, ids, refused
         self.after = after
         #: The longest token looked for, in bytes.
         self.longest = max(found.longest, 0 if refused is None else refused.longest)
@@ -47,11 +58,11 @@ class Matcher:
     @classmethod
     def of(cls, ids: Mapping[bytes, int]) -> Self:
         """Return a matcher of tokens and their ids."""
-        return cls(TokenMatcher(ids).policy(range(len(ids))), list(ids.values()))
+        return cls(_token_matcher(ids, {}).policy(range(len(ids))), list(ids.values()))
 
     def check(self, data: bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Raise `SpecialTokenError` when the text, which begins at byte `offset`, holds a refused token."""
-        for start, end, _ in () if self._refused is None else self._refused.find(data, 0, 1):
+        for start, end, _ in () if self.refused is None else self.refused.find(data, 0, 1):
             token = bytes(data[start:end]).decode("utf-8", "replace")
             raise SpecialTokenError(
                 f"the text holds the disallowed special token {token!r} at byte {offset + start}; "
@@ -61,7 +72,7 @@ class Matcher:
 
     def find(self, data: bytes | bytearray | memoryview, start: int = 0) -> tuple[int, int, int] | None:
         """Return the next token at or after `start`: its start, end and id."""
-        for begin, end, number in self._found.find(data, start, 1):
+        for begin, end, number in self.found.find(data, start, 1):
             return begin, end, self._ids[number]
         return None
 
@@ -73,7 +84,7 @@ class Matcher:
         """
         batch, done = max(_BATCH, self.longest), 0
         while True:
-            found = self._found.find(data, done, batch)
+            found = self.found.find(data, done, batch)
             for start, end, number in found:
                 yield start, end, self._ids[number]
             if len(found) < batch:
@@ -181,7 +192,7 @@ class SpecialTokens:
 
     @lazy_property
     def _matcher(self) -> TokenMatcher:
-        return TokenMatcher({**self._added, **self._special})
+        return _token_matcher({**self._added, **self._special}, self._options)
 
     @lazy_property
     def _numbers(self) -> dict[bytes, int]:
@@ -227,9 +238,8 @@ class SpecialTokens:
         by_id = sorted(tokens, key=lambda token: -ids[token])
         written_ids = {written[token]: ids[token] for token in by_id if written[token]}
         options = {written[token]: self._options[token] for token in by_id}
-        return OptionMatcher(
-            TokenMatcher(written_ids).policy(range(len(written_ids))), list(written_ids.values()), options
-        )
+        found = _token_matcher(written_ids, options).policy(range(len(written_ids)))
+        return OptionMatcher(found, list(written_ids.values()), options)
 
     def _written(self, token: bytes, options: TokenOptions) -> bytes:
         """Return a token as it is in the text as normalised."""

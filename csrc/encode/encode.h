@@ -8,6 +8,7 @@
 #include "encode/shared_cache.h"
 #include "memory/memory.h"
 #include "models/model.h"
+#include "pipeline/pipeline.h"
 #include "split/split.h"
 #include "threads/threads.h"
 
@@ -32,6 +33,7 @@ typedef struct {
     bbpe_reusable_buffer out_of_order; /* ids whose place is not yet known, when threads encode parts of a text */
     uint64_t seen;             /* bytes of text that it was lent for */
     uint64_t generation;       /* the owner's mark */
+    bbpe_pipeline_run run;     /* memory for the pipeline */
 } bbpe_encode_loan;
 /* The size of a state's tables, and what they took in since they have that size. */
 typedef struct {
@@ -61,6 +63,18 @@ bbpe_status bbpe_encode_range(const bbpe_encoder *self, bbpe_encode_state *state
 /* The ids of many texts, one after another, and how many each has.  With NULL for `ids` only the numbers are wanted. */
 bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
                               const size_t *lengths, size_t count, uint32_t *ids, size_t *counts);
+/* As bbpe_encode_texts, of what the pipeline makes of texts: each stretch's ids, and the id that follows it. */
+bbpe_status bbpe_encode_stretches(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_stretch *stretches,
+                                  size_t count, uint32_t *ids, size_t *counts);
+/* As bbpe_encode_texts, of texts that pass a pipeline; the ids are in the loan's `ids`.  If it has a problem, which is in the
+ * loan's `run`, `*failed` is the text that has it, else `count`. */
+typedef struct {
+    size_t limit; /* of ids, soon after which to stop */
+    bool keeps;   /* the ids too, not only their numbers */
+} bbpe_encode_want;
+bbpe_status bbpe_encode_piped(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+                              const bbpe_encode_text *texts, const size_t *lengths, size_t count,
+                              const bbpe_encode_want *want, size_t *counts, size_t *failed);
 /* The ids of n bytes of UTF-8 that the caller has split; another thread may write to the ends of the pretokens:
  * BBPE_CHANGED if they fall or pass n.  With `dropout`, not NULL, each merge is skipped at random, and nothing is cached. */
 bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,

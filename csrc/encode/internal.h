@@ -2,7 +2,7 @@
  *
  * A text passes these files, each of which calls only those after it:
  *
- *     windows.c, batch.c     a str as UTF-8, a window at a time; short texts one after another in a window
+ *     windows.c, stretches.c     a str as UTF-8, a window at a time; short texts one after another in a window
  *     encode.c               pretokens, a block at a time; where they have three-byte characters they are cut into
  *     cut_pieces.h           pieces: so those of Chinese and Japanese, whose pretokens hardly ever repeat, are short
  *     lookup_batch.h         keys of the pieces of a block, then their cache entries, then their ids
@@ -37,7 +37,7 @@ struct bbpe_encoder {
 enum {
     BBPE_MISS_QUEUE_PIECES = 128, /* 224 take as long */
     BBPE_MISS_QUEUE_GAPS = 256,   /* a piece that repeats while it waits has a gap each time */
-    BBPE_MISS_QUEUE_TEXT_END = BBPE_MISS_QUEUE_PIECES
+    BBPE_MISS_QUEUE_STRETCH_END = BBPE_MISS_QUEUE_PIECES
 };
 
 /* A short piece that no table had, and the entry that will have its ids; or NULL, and it is a long one. */
@@ -46,7 +46,7 @@ typedef struct {
     bbpe_cache_entry *entry;
 } bbpe_missing_piece;
 
-/* A gap among the ids, as long as the piece has bytes; or BBPE_MISS_QUEUE_TEXT_END, and no gap. */
+/* A gap among the ids, as long as the piece has bytes; or BBPE_MISS_QUEUE_STRETCH_END, and no gap. */
 typedef struct {
     uint32_t *ids;
     size_t piece;
@@ -78,7 +78,7 @@ enum {
     BBPE_ENCODE_FIRST_ENTRIES = 64, /* 2 KiB: a short text needs no more, and larger tables would have to be cleared */
     BBPE_ENCODE_FIRST_SLOTS = 16,   /* 2 KiB */
     BBPE_LOOKUP_BATCH = 768,  /* pieces: with 256 English 4, multilingual text 6, Chinese 7 % more time (Zen 3) */
-    BBPE_JOINED_TEXTS = 256,  /* as many as the callers hand over at once */
+    BBPE_JOINED_STRETCHES = 256, /* as many as the callers hand over at once */
 };
 
 /* Pieces, and the primary slots of their keys.  The key of a piece of more than 15 bytes: its position in the text << 6 |
@@ -88,11 +88,23 @@ typedef struct {
     _Alignas(64) const bbpe_cache_entry *primary[BBPE_LOOKUP_BATCH];
 } bbpe_lookup_batch;
 
-/* Texts one after another in the window, and where each ends there (batch.c). */
+/* A stretch in the window, and what follows it (stretches.c). */
+typedef struct {
+    size_t end;
+    const size_t *pretokens; /* their ends in the stretch, or NULL */
+    size_t pretoken_count;
+    bool ends_text;
+} bbpe_joined_stretch;
+/* Stretches one after another in the window. */
 typedef struct {
     size_t used, count;
-    size_t ends[BBPE_JOINED_TEXTS];
-} bbpe_joined_texts;
+    bbpe_joined_stretch stretches[BBPE_JOINED_STRETCHES];
+} bbpe_joined_stretches;
+/* The end of a stretch: the id that follows it, or BBPE_STRETCH_NO_ID, and where its own ids end, once that is known. */
+typedef struct {
+    uint32_t id;
+    uint32_t *end;
+} bbpe_stretch_end;
 
 /* Arrays that would be on the stack, of which a thread may have 64 KiB, or less than that left. */
 typedef struct {
@@ -100,8 +112,8 @@ typedef struct {
     size_t ends[BBPE_LOOKUP_BATCH];                        /* of pretokens, */
     size_t piece_ends[BBPE_LOOKUP_BATCH + BBPE_CUT_ROOM]; /* and of their pieces */
     bbpe_miss_ids miss_ids;
-    bbpe_joined_texts joined;
-    uint32_t *text_ends[BBPE_JOINED_TEXTS]; /* where the ids of each of these end */
+    bbpe_joined_stretches joined;
+    bbpe_stretch_end stretch_ends[BBPE_JOINED_STRETCHES];
 } bbpe_encode_desk;
 
 struct bbpe_encode_state {
@@ -119,7 +131,8 @@ struct bbpe_encode_state {
     uint64_t new_tokens;     /* those of the last of these that are one token */
     size_t prefilled;        /* tokens of the vocabulary that were looked at for `hot` */
     bbpe_miss_queue queue;
-    uint32_t **text_ends; /* of texts that are encoded as one: where to write the end of the next one's ids */
+    bbpe_stretch_end *next_end;  /* of stretches that are encoded as one: the next one that is read, */
+    bbpe_stretch_end *next_known; /* and the next one whose ids are not yet all known */
     bool is_grown;        /* `hot` has memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];
@@ -138,7 +151,7 @@ bool bbpe_encode_state_window(bbpe_encode_state *self, size_t bytes);
 /* -- encode.c ---------------------------------------------------------------------------------------------------- */
 
 /* Pretokens, or pieces, of a text of n bytes by their ends, the first of which begins at `start`; one of no bytes is the end
- * of a text (state->text_ends).  Without `has_3byte` there are no characters of three bytes or more. */
+ * of a stretch (state->next_end).  Without `has_3byte` there are no characters of three bytes or more. */
 typedef struct {
     const uint8_t *text;
     size_t n, start;
@@ -166,9 +179,9 @@ uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state, c
 /* Write the ids of all pieces that wait, and close the gaps that they leave; returns the end of the ids. */
 uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end);
 
-/* Fill the gaps with ids, and move up the ids between them; returns the new end.  Ends of texts go to `*text_ends`. */
+/* Fill the gaps with ids, and move up the ids between them; returns the new end.  Ends of stretches go to `*known`. */
 uint32_t *bbpe_miss_gaps_close(const bbpe_miss_queue *queue, const bbpe_miss_ids *from, uint32_t *end,
-                               uint32_t ***text_ends);
+                               bbpe_stretch_end **known);
 
 /* -- prefill.c --------------------------------------------------------------------------------------------------- */
 

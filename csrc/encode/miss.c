@@ -7,7 +7,7 @@
  *
  * The miss queue keeps new pieces of BPE of up to 24 bytes until sixteen can be merged at once.  Each leaves a gap among the
  * ids, as long as it has bytes; a full queue is merged, its ids fill the gaps, and the ids after a gap move up.  Ends of
- * texts wait in the queue too, as the ids before them may still move. */
+ * stretches wait in the queue too, as the ids before them may still move. */
 #include "encode/lookup_batch.h"
 
 enum {
@@ -173,7 +173,7 @@ uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *sta
     encode_misses(self, state, ids);
     if (state->status == BBPE_OK) {
         for (size_t i = 0; i < queue->piece_count; i++) remember(self, state, i, ids->ids[i], ids->counts[i]);
-        end = bbpe_miss_gaps_close(queue, ids, end, &state->text_ends);
+        end = bbpe_miss_gaps_close(queue, ids, end, &state->next_known);
     }
     queue->piece_count = queue->gap_count = 0;
     return end;
@@ -181,13 +181,13 @@ uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *sta
 
 /* -- the miss queue: entering ------------------------------------------------------------------------------------ */
 
-/* Leave a gap for a piece by its number, or note the end of a text. */
+/* Leave a gap for a piece by its number, or note the end of a stretch. */
 static uint32_t *leave_gap(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, uint32_t *ids) {
     bbpe_miss_queue *queue = &state->queue;
     BBPE_ASSERT(queue->gap_count < BBPE_MISS_QUEUE_GAPS);
     queue->gaps[queue->gap_count++] = (bbpe_miss_gap){ids, number};
     queue->gaps_so_far++;
-    if (number != BBPE_MISS_QUEUE_TEXT_END) ids += bbpe_miss_queue_length(queue, number);
+    if (number != BBPE_MISS_QUEUE_STRETCH_END) ids += bbpe_miss_queue_length(queue, number);
     if (queue->piece_count < BBPE_MISS_QUEUE_PIECES && queue->gap_count < BBPE_MISS_QUEUE_GAPS) return ids;
     return bbpe_miss_queue_flush(self, state, ids);
 }
@@ -259,12 +259,18 @@ static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode
     return encode_in_slot(self, state, entry, ids);
 }
 
-/* A piece by its key, or the end of a text. */
+/* Note the end of a stretch, now or when the ids before it are known, and write the id that follows it. */
+static BBPE_NOINLINE uint32_t *end_stretch(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *ids) {
+    const uint32_t id = state->next_end++->id;
+    if (state->queue.gap_count > 0) ids = leave_gap(self, state, BBPE_MISS_QUEUE_STRETCH_END, ids);
+    else state->next_known++->end = ids;
+    if (id != BBPE_STRETCH_NO_ID) *ids++ = id;
+    return ids;
+}
+
+/* A piece by its key, or the end of a stretch. */
 static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key key, uint32_t *ids) {
-    if (BBPE_UNLIKELY(bbpe_cache_key_length(key) == 0)) {
-        if (state->queue.gap_count > 0) return leave_gap(self, state, BBPE_MISS_QUEUE_TEXT_END, ids);
-        return *state->text_ends++ = ids;
-    }
+    if (BBPE_UNLIKELY(bbpe_cache_key_length(key) == 0)) return end_stretch(self, state, ids);
     bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(&state->hot, key, bbpe_cache_hash(key));
     if (found == NULL || found->key.hi == 0) return encode_new(self, state, found, key, ids);
     ids = bbpe_cache_is_few(found) ? ids + bbpe_cache_copy_ids(found, ids) : encode_many(self, state, found, ids);

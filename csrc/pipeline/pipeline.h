@@ -3,6 +3,9 @@
 #define BBPE_PIPELINE_H
 
 #include "pipeline/charsmap.h"
+#include "pipeline/compiled.h"
 #include "pipeline/matcher.h"
+#include "pipeline/stretch.h"
+#include "pipeline/token_search.h"
 
 #endif

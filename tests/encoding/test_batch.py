@@ -13,9 +13,9 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.encoding import engine
+from bbpe.encoding import batches
 
-WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode/batch.c)
+WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode/stretches.c)
 
 
 def check(tok: bbpe.Tokenizer, texts: list[Any]) -> None:
@@ -124,13 +124,13 @@ def test_a_batch_whose_texts_become_longer(
     tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by another thread, once there is room for the ids of those that were there."""
-    texts, marks = ["text", "text"], engine._Batch.marks
+    texts, marks = ["text", "text"], batches.Batch.marks
 
-    def replacing(batch: engine._Batch) -> npt.NDArray[np.int64]:
+    def replacing(batch: batches.Batch) -> npt.NDArray[np.int64]:
         found = marks(batch)
         texts[1] = "longer"
         return found
 
-    monkeypatch.setattr(engine._Batch, "marks", replacing)
+    monkeypatch.setattr(batches.Batch, "marks", replacing)
     with pytest.raises(RuntimeError, match="changed while it was encoded"):
         tok_of("gpt2").encode_batch_to_numpy(texts)

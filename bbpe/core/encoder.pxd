@@ -1,0 +1,23 @@
+from libc.stdint cimport int64_t, uint32_t, uint8_t
+
+from bbpe.core.c_encode cimport bbpe_encoder
+from bbpe.core.c_models cimport bbpe_bpe_dropout
+from bbpe.core.int_objects cimport IntObjects
+from bbpe.core.model cimport Model
+from bbpe.core.split cimport Splitter
+from bbpe.core.states cimport States
+from bbpe.core.text_view cimport text_view
+
+
+cdef class Encoder:
+    cdef bbpe_encoder *c
+    cdef readonly Model model
+    cdef readonly Splitter splitter  # stub: Splitter | None
+    cdef readonly States states
+    cdef IntObjects ints
+
+    cpdef list encode_list(self, text)
+    cdef size_t _stretch_end(self, const text_view *view, size_t start) except? 0
+    cdef int _encode(self, text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1
+    cdef object _encode_given(self, const uint8_t[::1] text, const int64_t[::1] ends, bbpe_bpe_dropout *dropout)
+    cdef object _count(self, text, limit, bint keeps)

@@ -1,0 +1,60 @@
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..text import Text
+from .encoder import Encoder
+from .matcher import Policy
+
+class Pipeline:
+    def __new__(
+        cls,
+        *,
+        prefix: bytes = b"",
+        prefix_first: bool = False,
+        unmarks: bool = False,
+        replaces_invalid: bool = False,
+    ) -> Self: ...
+
+class Call:
+    tokens: Policy | None
+    normalized: Policy | None
+    refused: Policy | None
+    def __new__(
+        cls,
+        pipeline: Pipeline,
+        *,
+        tokens: Policy | None = None,
+        normalized: Policy | None = None,
+        refused: Policy | None = None,
+        before: Sequence[int] = (),
+        after: Sequence[int] = (),
+    ) -> Self: ...
+
+class Piped:
+    def __new__(cls, encoder: Encoder, id_count: int) -> Self: ...
+    def to_list(self, text: Text, call: Call | None) -> list[int]: ...
+    def to_array(self, text: Text, call: Call | None) -> npt.NDArray[np.uint32]: ...
+    def count(self, text: Text, call: Call | None, limit: int | None = None) -> int: ...
+    def lists(
+        self,
+        texts: list[Text],
+        start: int,
+        end: int,
+        call: Call | None,
+        share: int,
+        worker: int = 0,
+        is_all: bool = False,
+    ) -> list[list[int]]: ...
+    def rows(
+        self,
+        texts: list[Text],
+        start: int,
+        end: int,
+        call: Call | None,
+        keeps: bool,
+        share: int,
+        worker: int = 0,
+    ) -> tuple[list[npt.NDArray[np.uint32]], npt.NDArray[np.int64]]: ...

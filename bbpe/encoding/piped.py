@@ -1,0 +1,100 @@
+"""Encode texts that pass the compiled pipeline: special and added tokens, rules, and the ids of a template."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.encoder import Encoder
+from ..core.piped import Call, Piped, Pipeline
+from ..pipeline.special_tokens import Matcher
+from ..text import Text
+from ..types import Ragged
+from .batches import Batch
+
+Ids = npt.NDArray[np.uint32]
+#: The ids of a template before and after those of each text.
+Around: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+NOTHING_AROUND: Around = ((), ())
+
+#: Calls that are remembered, of a tokenizer; a program has few.
+_MOST_CALLS = 512
+
+
+class PipedTexts:
+    """Encodes texts by a pipeline and the encoder after it; all ids are below `id_count`."""
+
+    def __init__(self, encoder: Encoder, pipeline: Pipeline, id_count: int) -> None:
+        self._piped, self._pipeline = Piped(encoder, id_count), pipeline
+        self._calls: dict[tuple[Matcher | None, Around], Call] = {}
+
+    def call(self, matcher: Matcher | None, around: Around) -> Call:
+        """Return what a call of these arguments needs."""
+        key = matcher, around
+        call = self._calls.get(key)
+        if call is None:
+            if len(self._calls) >= _MOST_CALLS:
+                self._calls.clear()
+            call = self._calls[key] = self._made(matcher, around)
+        return call
+
+    def _made(self, matcher: Matcher | None, around: Around) -> Call:
+        before, after = around
+        if matcher is None:
+            return Call(self._pipeline, before=before, after=after)
+        normalized = None if matcher.after is None else matcher.after.found
+        return Call(
+            self._pipeline,
+            tokens=matcher.found,
+            normalized=normalized,
+            refused=matcher.refused,
+            before=before,
+            after=after,
+        )
+
+    def to_list(self, text: Text, matcher: Matcher | None, around: Around) -> list[int]:
+        """Return the ids of a text as a list."""
+        return self._piped.to_list(text, self.call(matcher, around))
+
+    def to_array(self, text: Text, matcher: Matcher | None, around: Around) -> Ids:
+        """Return the ids of a text as uint32[n]."""
+        return self._piped.to_array(text, self.call(matcher, around))
+
+    def count(self, text: Text, matcher: Matcher | None, limit: int | None = None) -> int:
+        """Return the number of ids of a text, or any number above `limit` if there are more."""
+        return self._piped.count(text, self.call(matcher, NOTHING_AROUND), limit)
+
+    def lists(
+        self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around
+    ) -> list[list[int]]:
+        """Return the ids of each text as a list."""
+        batch, call = Batch(texts, threads), self.call(matcher, around)
+        if batch.threads == 1:
+            return self._piped.lists(texts, 0, len(texts), call, batch.length, is_all=True)
+        parts = batch.each(lambda *part: self._piped.lists(texts, *part[:2], call, *part[2:]))
+        return list(chain.from_iterable(parts))
+
+    def rows(self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around) -> Ragged:
+        """Return the ids of each text in one array."""
+        arrays, lengths = self._each(texts, matcher, threads, around, keeps=True)
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Ragged(arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
+
+    def counts(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> npt.NDArray[np.int64]:
+        """Return the number of ids of each text, int64[n]."""
+        return self._each(texts, matcher, threads, NOTHING_AROUND, keeps=False)[1]
+
+    def _each(
+        self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around, *, keeps: bool
+    ) -> tuple[list[Ids], npt.NDArray[np.int64]]:
+        """Return the ids of texts in arrays to be joined, and the number of ids of each text, int64[n]."""
+        batch, call = Batch(texts, threads), self.call(matcher, around)
+        if batch.threads == 1:
+            return self._piped.rows(texts, 0, len(texts), call, keeps, batch.length)
+        parts = batch.each(lambda *part: self._piped.rows(texts, *part[:2], call, keeps, *part[2:]))
+        lengths = np.concatenate([np.empty(0, np.int64), *(lengths for _, lengths in parts)])
+        return [ids for arrays, _ in parts for ids in arrays], lengths

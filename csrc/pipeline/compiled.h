@@ -1,0 +1,60 @@
+/* A text on its way to the model: tokens are found, the text between them is normalized, tokens are found in what that gives,
+ * prefixes are added, pretokens are split, and the result is stretches for the encoder.
+ *
+ * A pipeline is a view of what its owner has made, and shared by threads.  A run is one thread's memory for it, zeroed before
+ * its first use.  What a text is made to stays valid until the run is emptied. */
+#ifndef BBPE_COMPILED_H
+#define BBPE_COMPILED_H
+
+#include "memory/arena.h"
+#include "pipeline/token_search.h"
+#include "text/text.h"
+
+/* What a tokenizer does with every text. */
+typedef struct {
+    const uint8_t *prefix; /* a piece of text that is not empty and does not begin with it gets it, */
+    size_t prefix_length;
+    bool prefix_first;     /* only the one at the beginning of the text, */
+    bool prefix_always;    /* or even one that begins with it */
+    bool unmarks;          /* U+2581 becomes a blank */
+    bool replaces_invalid; /* bytes that are not UTF-8 become U+FFFD */
+} bbpe_pipeline;
+
+/* What a call adds. */
+typedef struct {
+    const bbpe_pipeline *pipeline;
+    const bbpe_token_search *tokens;     /* in the text as given, or NULL */
+    const bbpe_token_search *normalized; /* in the text as normalized, or NULL */
+    const bbpe_token_search *refused;    /* or NULL */
+    const uint32_t *before, *after;      /* ids of a template around those of each text */
+    size_t before_count, after_count;
+} bbpe_pipeline_call;
+
+/* What a search needs before the text can be gone on with. */
+typedef enum { BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED } bbpe_pipeline_problem;
+
+typedef struct {
+    bbpe_stretch *stretches;
+    size_t count, capacity;
+    size_t bytes;     /* of the stretches */
+    bbpe_arena arena; /* what they point to, unless it is the text */
+    bbpe_token_cursor tokens, normalized;
+    bool is_begun, is_cut, is_done; /* the present text: the ids before it are added, all pieces are begun, all is added */
+    bool in_piece;          /* `normalized` is within a piece, after which the next id follows */
+    bool is_first;          /* and the piece is at the beginning of the text */
+    uint32_t next_id;
+    bbpe_pipeline_problem problem;
+    const bbpe_token_search *problem_search; /* that has it */
+    size_t refused_start, refused_end;       /* the token of BBPE_PIPELINE_REFUSED, bytes of UTF-8 */
+} bbpe_pipeline_run;
+
+/* Begin a text of n code units (unit_size bytes each, 0: UTF-8), which must outlive the stretches. */
+bbpe_status bbpe_pipeline_begin(bbpe_pipeline_run *self, const void *units, unsigned unit_size, size_t n);
+/* Add stretches of the text, some thousands at most at a time.  The text is done when `is_done` is set; the last stretch then
+ * ends it.  With a problem none were added that depend on it. */
+bbpe_status bbpe_pipeline_next(bbpe_pipeline_run *self, const bbpe_pipeline_call *call);
+/* Forget the stretches that were added, but go on with a text that is not done. */
+void bbpe_pipeline_empty(bbpe_pipeline_run *self);
+void bbpe_pipeline_free(bbpe_pipeline_run *self);
+
+#endif

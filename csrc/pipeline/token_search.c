@@ -1,0 +1,107 @@
+#include "pipeline/token_search.h"
+
+#include "base/utf8.h"
+
+enum { BATCH = 4096 }; /* matches that are found at once, at least */
+
+void bbpe_token_cursor_begin(bbpe_token_cursor *self, const uint8_t *text, size_t n) {
+    self->text = text;
+    self->n = n;
+    self->done = self->searched = self->next = self->found.count = 0;
+    self->is_slow = false;
+}
+
+/* Whether a character is white space as HF's `tokenizers` strips it. */
+static bool is_white_space(uint32_t c) {
+    if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
+           c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+static size_t after_white_space(const uint8_t *text, size_t at, size_t n) {
+    size_t next;
+    while (at < n && is_white_space(bbpe_utf8_decode(text, at, n, &next))) at = next;
+    return at;
+}
+
+/* Where the character before a place begins; `from` is not within a character, and less than the place. */
+static size_t character_before(const uint8_t *text, size_t from, size_t at) {
+    size_t start = at - 1, next;
+    while (start > from && at - start < 4 && bbpe_utf8_is_tail(text[start])) start--;
+    (void)bbpe_utf8_decode(text, start, at, &next);
+    return next == at ? start : at - 1;
+}
+
+static size_t before_white_space(const uint8_t *text, size_t from, size_t at) {
+    size_t next;
+    while (at > from) {
+        const size_t start = character_before(text, from, at);
+        if (!is_white_space(bbpe_utf8_decode(text, start, at, &next))) break;
+        at = start;
+    }
+    return at;
+}
+
+static bool touches_word(const bbpe_token_search *search, const bbpe_token_cursor *self, const bbpe_match *match) {
+    size_t next;
+    if (match->start > 0) {
+        const size_t before = character_before(self->text, 0, match->start);
+        const uint32_t c = bbpe_utf8_decode(self->text, before, match->start, &next);
+        if (c != BBPE_UTF8_INVALID && (search->word_characters[c / 64] >> (c % 64) & 1)) return true;
+    }
+    if (match->end == self->n) return false;
+    const uint32_t c = bbpe_utf8_decode(self->text, match->end, self->n, &next);
+    return c != BBPE_UTF8_INVALID && (search->word_characters[c / 64] >> (c % 64) & 1);
+}
+
+/* Search on, once all that was found is taken. */
+static bbpe_status search_on(bbpe_token_cursor *self, const bbpe_token_search *search, bool *needs_linear) {
+    const size_t most = search->longest > BATCH ? search->longest : BATCH;
+    self->found.count = self->next = 0;
+    if (!self->is_slow) {
+        const bbpe_status status = bbpe_matcher_find(search->matcher, search->policy, self->text, self->n, most,
+                                                     &self->searched, &self->is_slow, &self->found);
+        if (status != BBPE_OK || self->found.count > 0 || !self->is_slow) return status;
+    }
+    *needs_linear = search->linear == NULL;
+    if (*needs_linear) return BBPE_OK;
+    return bbpe_matcher_linear_find(search->linear, search->best, search->lengths, search->longest, self->text, self->n,
+                                    most, &self->searched, &self->found);
+}
+
+/* The next match that counts, or NULL at the end of the text. */
+static const bbpe_match *next_match(bbpe_token_cursor *self, const bbpe_token_search *search, bbpe_status *status,
+                                    bool *needs_linear) {
+    for (;;) {
+        for (; self->next < self->found.count; self->next++) {
+            const bbpe_match *match = self->found.items + self->next;
+            const bool is_word = search->has_options && (search->tokens[match->token].options & BBPE_TOKEN_SINGLE_WORD);
+            if (is_word && touches_word(search, self, match)) continue;
+            self->next++;
+            return match;
+        }
+        if (search->longest == 0 || self->searched >= self->n) return NULL;
+        *status = search_on(self, search, needs_linear);
+        if (*status != BBPE_OK || *needs_linear) return NULL;
+    }
+}
+
+bbpe_status bbpe_token_cursor_next(bbpe_token_cursor *self, const bbpe_token_search *search, bbpe_token_span *span,
+                                   bool *needs_linear) {
+    bbpe_status status = BBPE_OK;
+    *needs_linear = false;
+    const bbpe_match *match = next_match(self, search, &status, needs_linear);
+    if (status != BBPE_OK || *needs_linear) return status;
+    if (match == NULL) {
+        *span = (bbpe_token_span){self->done, self->n, self->n, self->n, BBPE_STRETCH_NO_ID};
+        self->done = self->n;
+        return BBPE_OK;
+    }
+    const bbpe_added_token token = search->tokens[match->token];
+    size_t start = match->start, end = match->end;
+    if (token.options & BBPE_TOKEN_LSTRIP && start > self->done) start = before_white_space(self->text, self->done, start);
+    if (token.options & BBPE_TOKEN_RSTRIP) end = after_white_space(self->text, end, self->n);
+    *span = (bbpe_token_span){self->done, start > self->done ? start : self->done, start, end, token.id};
+    self->done = end;
+    return BBPE_OK;
+}

@@ -1,0 +1,52 @@
+/* The special and added tokens that a call looks for in a text, with the options of HF's `tokenizers`: a token may take the
+ * white space before it (lstrip) or after it (rstrip), or be found only where no word character is next to it (single_word).
+ *
+ * A search is a view of what its owner has made, and shared by threads; a cursor is one thread's way through one text. */
+#ifndef BBPE_TOKEN_SEARCH_H
+#define BBPE_TOKEN_SEARCH_H
+
+#include "pipeline/matcher.h"
+#include "pipeline/stretch.h"
+
+enum { BBPE_TOKEN_LSTRIP = 1, BBPE_TOKEN_RSTRIP = 2, BBPE_TOKEN_SINGLE_WORD = 4 };
+
+typedef struct {
+    uint32_t id, options;
+} bbpe_added_token;
+
+typedef struct {
+    const bbpe_matcher *matcher;
+    const uint64_t *policy;         /* of the tokens looked for */
+    const bbpe_added_token *tokens; /* by number */
+    const size_t *lengths;          /* by number */
+    size_t longest;                 /* of those looked for; 0: there are none */
+    const uint64_t *word_characters; /* one bit for each code point; NULL: no token has single_word */
+    bool has_options;
+    const bbpe_matcher_linear *linear; /* NULL until a text needs it: then both are made */
+    const uint32_t *best;
+} bbpe_token_search;
+
+/* Zeroed before its first use; `found.items` is the owner's to free. */
+typedef struct {
+    const uint8_t *text;
+    size_t n, done;     /* up to where the caller has it, */
+    size_t searched;    /* and up to where it is searched */
+    bool is_slow;       /* the rest in linear time */
+    bbpe_matches found; /* that the caller does not yet have: from `next` on */
+    size_t next;
+} bbpe_token_cursor;
+
+/* Plain text, and the token after it: without one the id is BBPE_STRETCH_NO_ID. */
+typedef struct {
+    size_t start, end;
+    size_t token_start, token_end; /* with the white space that it takes, of which the token before may have a part too */
+    uint32_t id;
+} bbpe_token_span;
+
+void bbpe_token_cursor_begin(bbpe_token_cursor *self, const uint8_t *text, size_t n);
+/* The next token of a text, or the plain text at its end, after which `done` is n.  `*needs_linear`: nothing was done, as the
+ * search needs what it has not yet got for texts on which walks are long. */
+bbpe_status bbpe_token_cursor_next(bbpe_token_cursor *self, const bbpe_token_search *search, bbpe_token_span *span,
+                                   bool *needs_linear);
+
+#endif
