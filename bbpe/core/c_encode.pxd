@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
 from bbpe.core.c_models cimport bbpe_bpe_dropout, bbpe_model
-from bbpe.core.c_pipeline cimport bbpe_pipeline_call, bbpe_pipeline_run
+from bbpe.core.c_pipeline cimport bbpe_pipeline_call, bbpe_pipeline_run, bbpe_stretch
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.c_threads cimport bbpe_ordered_output
 
@@ -66,6 +66,9 @@ cdef extern from "encode/encode.h" nogil:
         size_t start, size_t end, uint32_t *ids, size_t *count)
     bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
         const size_t *lengths, size_t count, uint32_t *ids, size_t *counts)
+    bbpe_status bbpe_encode_stretches(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_stretch *stretches,
+        size_t count, uint32_t *ids, size_t *counts)
+
     ctypedef struct bbpe_encode_want:
         size_t limit
         bint keeps

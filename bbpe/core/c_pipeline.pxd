@@ -91,7 +91,25 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef enum bbpe_pipeline_problem:
         BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED
 
+    ctypedef struct bbpe_stretch:
+        const uint8_t *text
+        size_t n
+        const size_t *pretokens
+        size_t pretoken_count
+        uint32_t id
+        bint ends_text
+
+    const uint32_t BBPE_STRETCH_NO_ID
+
     ctypedef struct bbpe_pipeline_run:
+        bbpe_stretch *stretches
+        size_t count, bytes
+        bint is_done
         bbpe_pipeline_problem problem
         const bbpe_token_search *problem_search
         size_t refused_start, refused_end
+
+    bbpe_status bbpe_pipeline_begin(bbpe_pipeline_run *self, const void *units, unsigned unit_size, size_t n)
+    bbpe_status bbpe_pipeline_next(bbpe_pipeline_run *self, const bbpe_pipeline_call *call)
+    void bbpe_pipeline_empty(bbpe_pipeline_run *self)
+    void bbpe_pipeline_free(bbpe_pipeline_run *self)

@@ -90,7 +90,7 @@ class TextEncoder:
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""
         if matcher is not None or around != NOTHING_AROUND:
-            if self.piped is not None and text_length(text) < THREAD_WORTH:
+            if self.piped is not None:
                 return self.piped.to_list(text, matcher, around)
             before, after = around
             ids = list(before)
@@ -109,8 +109,8 @@ class TextEncoder:
     ) -> Ids:
         """Return the ids of a text, between those `around` it, as uint32[n]."""
         if matcher is not None or around != NOTHING_AROUND:
-            if self.piped is not None and (text_length(text) < THREAD_WORTH or thread_count(threads) == 1):
-                return self.piped.to_array(text, matcher, around)
+            if self.piped is not None:
+                return self.piped.to_array(text, matcher, threads, around)
             found = (
                 np.array([piece], np.uint32) if isinstance(piece, int) else self.to_array(piece, threads=threads)
                 for piece in (matcher or NOTHING).checked_pieces(text_bytes(text))
@@ -145,8 +145,8 @@ class TextEncoder:
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return the number of ids of a text without storing them."""
         if matcher is not None:
-            if self.piped is not None and text_length(text) < THREAD_WORTH:
-                return self.piped.count(text, matcher)
+            if self.piped is not None:
+                return self.piped.count(text, matcher, threads)
             pieces = matcher.checked_pieces(text_bytes(text))
             return sum(1 if isinstance(piece, int) else self.count(piece, threads=threads) for piece in pieces)
         if self.splitter.compiled is None:
@@ -166,6 +166,8 @@ class TextEncoder:
             return limit + 1
         if matcher is None and self.splitter.compiled is not None:
             return self.encoder.count(text, limit=limit)
+        if self.piped is not None:
+            return self.piped.count_up_to(text, matcher, limit)
         total = 0
         for piece in pieces(_slices(text), self.splitter.cut, self._open_tail, matcher):
             total += 1 if isinstance(piece, int) else len(self.encoder.encode_given(*piece))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from typing import TypeAlias
 
@@ -9,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.encoder import Encoder
-from ..core.piped import Call, Piped, Pipeline
+from ..core.piped import Call, LongText, Piped, Pipeline
+from ..core.tasks import Tasks
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
+from ..threads import run, thread_count
 from ..types import Ragged
-from .batches import Batch
+from .batches import THREAD_WORTH, Batch, chunk_length, text_length
 
 Ids = npt.NDArray[np.uint32]
 #: The ids of a template before and after those of each text.
@@ -57,15 +60,50 @@ class PipedTexts:
 
     def to_list(self, text: Text, matcher: Matcher | None, around: Around) -> list[int]:
         """Return the ids of a text as a list."""
-        return self._piped.to_list(text, self.call(matcher, around))
+        call = self.call(matcher, around)
+        if text_length(text) < THREAD_WORTH or thread_count(None) == 1:
+            return self._piped.to_list(text, call)
+        return list(chain.from_iterable(ids.tolist() for ids in self._long(text, call, None)))
 
-    def to_array(self, text: Text, matcher: Matcher | None, around: Around) -> Ids:
+    def to_array(self, text: Text, matcher: Matcher | None, threads: int | None, around: Around) -> Ids:
         """Return the ids of a text as uint32[n]."""
-        return self._piped.to_array(text, self.call(matcher, around))
+        call = self.call(matcher, around)
+        if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
+            return self._piped.to_array(text, call)
+        return np.concatenate(self._long(text, call, threads))
 
-    def count(self, text: Text, matcher: Matcher | None, limit: int | None = None) -> int:
+    def count(self, text: Text, matcher: Matcher | None, threads: int | None) -> int:
+        """Return the number of ids of a text."""
+        call = self.call(matcher, NOTHING_AROUND)
+        if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
+            return self._piped.count(text, call)
+        return sum(count for _, count in self._sections(text, call, threads, keeps=False))
+
+    def count_up_to(self, text: Text, matcher: Matcher | None, limit: int) -> int:
         """Return the number of ids of a text, or any number above `limit` if there are more."""
         return self._piped.count(text, self.call(matcher, NOTHING_AROUND), limit)
+
+    def _long(self, text: Text, call: Call, threads: int | None) -> list[Ids]:
+        """Return the ids of a long text in parts."""
+        return [ids for ids, _ in self._sections(text, call, threads, keeps=True) if ids is not None]
+
+    def _sections(
+        self, text: Text, call: Call, threads: int | None, *, keeps: bool
+    ) -> Iterator[tuple[Ids | None, int]]:
+        """Yield the ids of the parts of a long text, if they are wanted, and their number."""
+        length = text_length(text)
+        long = LongText(self._piped, text, call, chunk_length(length, threads))
+        while parts := long.next_section():
+            tasks = Tasks(parts, length, thread_count(threads))
+            found: dict[int, tuple[Ids | None, int]] = {}
+
+            def encode(worker: int, tasks: Tasks = tasks, found: dict[int, tuple[Ids | None, int]] = found) -> None:
+                while (taken := tasks.take(worker)) is not None:
+                    for part in range(taken.start, taken.stop):
+                        found[part] = long.encode(part, keeps, tasks.share, worker)
+
+            run(tasks, encode)
+            yield from (found[part] for part in range(parts))
 
     def lists(
         self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around

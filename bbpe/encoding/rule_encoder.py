@@ -27,9 +27,9 @@ from ..spec.unigram import unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
 from ..text import Text, text_bytes, well_formed
-from ..threads import imap, thread_count
+from ..threads import imap
 from ..types import Ragged
-from .batches import THREAD_WORTH, text_length
+from .batches import THREAD_WORTH
 from .engine import TextEncoder
 from .piped import NOTHING_AROUND, Around, PipedTexts
 from .words import word_encoder, wordpiece_encoder
@@ -149,7 +149,7 @@ class RuleEncoder(TextEncoder):
 
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""
-        if self.piped is not None and text_length(text) < THREAD_WORTH:
+        if self.piped is not None:
             return self.piped.to_list(text, matcher, around)
         if matcher is None and around == NOTHING_AROUND:
             normalized = self._normalized(text)
@@ -163,8 +163,8 @@ class RuleEncoder(TextEncoder):
         self, text: Text, matcher: Matcher | None = None, threads: int | None = None, around: Around = NOTHING_AROUND
     ) -> Ids:
         """Return the ids of a text, between those `around` it, as uint32[n]."""
-        if self.piped is not None and (text_length(text) < THREAD_WORTH or thread_count(threads) == 1):
-            return self.piped.to_array(text, matcher, around)
+        if self.piped is not None:
+            return self.piped.to_array(text, matcher, threads, around)
         ids = self._plain_array(text, matcher, threads)
         return ids if around == NOTHING_AROUND else _joined([_ids(around[0]), ids, _ids(around[1])])
 
@@ -190,15 +190,15 @@ class RuleEncoder(TextEncoder):
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return the number of ids of a text."""
-        if self.piped is not None and (text_length(text) < THREAD_WORTH or thread_count(threads) == 1):
-            return self.piped.count(text, matcher)
+        if self.piped is not None:
+            return self.piped.count(text, matcher, threads)
         return len(self.to_array(text, matcher, threads))
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
         """Return the number of ids of a text, or any number above `limit` if its length proves that there are more."""
         if self._exceeds(text, limit, matcher):
             return limit + 1
-        return self.count(text, matcher) if self.piped is None else self.piped.count(text, matcher, limit)
+        return self.count(text, matcher) if self.piped is None else self.piped.count_up_to(text, matcher, limit)
 
     def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
         if self._shrink_factor is None or isinstance(matcher, OptionMatcher) or not isinstance(text, str):

@@ -154,8 +154,8 @@ class OptionMatcher(Matcher):
 
 
 def _touches_word(data: bytes, start: int, end: int) -> bool:
-    before = data[max(0, start - 4) : start].decode("utf-8", "ignore")
-    after = data[end : end + 4].decode("utf-8", "ignore")
+    before = data[max(0, start - 4) : start].decode("utf-8", "surrogateescape")
+    after = data[end : end + 4].decode("utf-8", "surrogateescape")
     return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(after))
 
 
