@@ -137,7 +137,7 @@ ONLY_IN = {
         "base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor", "threads/cpu"
     },
     r"\b(?:malloc|calloc|realloc|free|mmap)\(": {"memory"},
-    r"BBPE_ATOMIC_": {"base/atomic", "threads", "encode/shared_cache"},
+    r"BBPE_ATOMIC_": {"base/atomic", "threads"},
 }
 
 
