@@ -113,12 +113,11 @@ build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10
-sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread cache words parts matcher)
+sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher)
 	build/asan/bpe_driver fuzz 3000
 	build/asan/cut_driver 3000
 	build/asan/stage_driver 1000
 	build/asan/thread_driver 1 $(SECONDS)
-	build/asan/cache_driver 1 1
 	build/asan/words_driver 2000
 	build/asan/parts_driver 8 2000
 	build/asan/matcher_driver 5000
@@ -133,9 +132,8 @@ sanitize-unigram: $(patsubst %,build/asan/%_driver,charsmap unigram)
 	build/asan/charsmap_driver 20000
 	build/asan/unigram_driver 300
 
-sanitize-threads: $(patsubst %,build/tsan/%_driver,thread cache count parts)
+sanitize-threads: $(patsubst %,build/tsan/%_driver,thread count parts)
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/thread_driver 4 $(SECONDS)
-	TSAN_OPTIONS=halt_on_error=1 build/tsan/cache_driver 4 $(SECONDS)
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/count_driver 4 300
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/parts_driver 8 2000
 

@@ -966,8 +966,7 @@ class Tokenizer:
 
     def cache_info(self) -> CacheInfo:
         """Return the sizes of the caches of this tokenizer and of the process, and their limit."""
-        shared, idle, used, limit = self._encoder.encoder.states.info()
-        return CacheInfo(shared + idle, used, limit)
+        return CacheInfo(*self._encoder.encoder.states.info())
 
     def clear_cache(self) -> None:
         """Free the caches of this tokenizer; running calls keep theirs until they end.

@@ -8,12 +8,6 @@ from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.c_threads cimport bbpe_ordered_output
 
 cdef extern from "encode/encode.h" nogil:
-    ctypedef struct bbpe_cache_budget:
-        uint64_t limit, used
-
-    ctypedef struct bbpe_shared_cache:
-        pass
-
     ctypedef struct bbpe_encoder:
         pass
 
@@ -21,7 +15,6 @@ cdef extern from "encode/encode.h" nogil:
         pass
 
     ctypedef struct bbpe_encode_loan:
-        bbpe_shared_cache *shared
         uint32_t *ids
         bbpe_reusable_buffer out_of_order
         uint64_t seen, generation
@@ -45,13 +38,7 @@ cdef extern from "encode/encode.h" nogil:
     enum:
         BBPE_ENCODE_SLACK
 
-    bint bbpe_cache_budget_take(bbpe_cache_budget *self, uint64_t bytes)
-    void bbpe_cache_budget_give(bbpe_cache_budget *self, uint64_t bytes)
     size_t bbpe_hot_cache_bytes(size_t entries, size_t slots)
-    bbpe_shared_cache *bbpe_shared_cache_new(size_t slots)
-    void bbpe_shared_cache_hold(bbpe_shared_cache *self)
-    bint bbpe_shared_cache_drop(bbpe_shared_cache *self)
-    size_t bbpe_shared_cache_bytes(size_t slots)
     bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme,
         bbpe_split_fill fill)
     void bbpe_encoder_delete(bbpe_encoder *self)

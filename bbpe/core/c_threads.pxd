@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
@@ -6,6 +6,9 @@ from bbpe.core.c_memory cimport bbpe_reusable_buffer
 cdef extern from "threads/threads.h" nogil:
     ctypedef struct bbpe_cpu_position:
         int cpu
+
+    ctypedef struct bbpe_memory_budget:
+        uint64_t limit, used
 
     ctypedef struct bbpe_task_span:
         size_t start, stop
@@ -28,6 +31,8 @@ cdef extern from "threads/threads.h" nogil:
     enum:
         BBPE_WORK_QUEUE_ROUND
 
+    bint bbpe_memory_budget_take(bbpe_memory_budget *self, uint64_t bytes)
+    void bbpe_memory_budget_give(bbpe_memory_budget *self, uint64_t bytes)
     bbpe_cpu_position bbpe_cpu_here()
     void bbpe_cpu_yield()
     void bbpe_cpu_run_off(const bbpe_cpu_position *place)

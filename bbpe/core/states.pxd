@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_shared_cache
+from bbpe.core.c_encode cimport bbpe_encode_state
 
 cdef enum:
     IDLE = 16  # states that wait for a call; more are freed when they come back
@@ -8,15 +8,9 @@ cdef enum:
 
 cdef class States:
     cdef void *idle[IDLE]
-    cdef bbpe_shared_cache *shared
-    cdef uint64_t grown  # states with tables of their own
     cdef uint64_t generation
-    cdef readonly object lock  # stub: Lock
-    cdef object __weakref__
 
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=*) except NULL
     cdef int give_back(self, bbpe_encode_state *state, size_t place=*) except -1
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1
     cdef void _free(self, bbpe_encode_state *state) noexcept
-    cdef int _share(self, bbpe_encode_state *state) except -1
-    cdef int _drop_shared(self) except -1

@@ -1,21 +1,15 @@
 """The scratch memory and the caches that the calls of one encoder borrow."""
 from libc.stdint cimport uint64_t
 
-import os
-from threading import Lock
-from weakref import WeakSet
-
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport (
-    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE,
-    BBPE_ATOMIC_SWAP,
+    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP,
 )
 from bbpe.core.c_encode cimport (
-    bbpe_cache_budget_give, bbpe_cache_budget_take, bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete,
-    bbpe_encode_state_grow, bbpe_encode_state_loan, bbpe_encode_state_new, bbpe_encode_state_tables,
-    bbpe_encode_tables, bbpe_hot_cache_bytes, bbpe_shared_cache, bbpe_shared_cache_bytes, bbpe_shared_cache_drop,
-    bbpe_shared_cache_hold, bbpe_shared_cache_new,
+    bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete, bbpe_encode_state_grow, bbpe_encode_state_loan,
+    bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_hot_cache_bytes,
 )
+from bbpe.core.c_threads cimport bbpe_memory_budget_give, bbpe_memory_budget_take
 from bbpe.core.id_room cimport drop_idle_room
 
 cdef enum:
@@ -29,7 +23,6 @@ cdef enum:
     ENTRY_WORTH = 16        # bytes of text for which there is one
     ROOMY_ENTRY_WORTH = 8
     GROWTH = 4              # times as large: entries that are half full, slots of which a quarter was taken
-    SHARED_SLOTS = 1 << 16  # of 128 bytes: 8 MiB a tokenizer
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
 
 
@@ -61,21 +54,13 @@ cdef size_t entries_for(const bbpe_encode_tables *tables, uint64_t seen, uint64_
     return entries
 
 
-ALL = WeakSet()  # so that a child can have new locks: nobody there gives back those that other threads held at the fork
-
-
 cdef class States:
     """A small stack of states; a call takes one and gives it back, and no two calls have the same."""
-
-    def __cinit__(self):
-        self.lock = Lock()
-        ALL.add(self)
 
     def __dealloc__(self):
         for i in range(IDLE):
             if self.idle[i] != NULL:
                 self._free(<bbpe_encode_state *>self.idle[i])
-        self._drop_shared()
 
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=0) except NULL:
         """A state for a call that will encode so many bytes; the one that was given back to this place, if it is there."""
@@ -99,8 +84,6 @@ cdef class States:
         entries = entries_for(&tables, loan.seen, coming)
         if entries > tables.entries or (entries > 0 and slots_for(&tables, entries) > tables.slots):
             self._grow(state, entries)
-        elif tables.is_grown and loan.shared == NULL and BBPE_ATOMIC_LOAD(&self.grown) > 1:
-            self._share(state)
         loan.seen += coming
         return state
 
@@ -128,77 +111,33 @@ cdef class States:
                 break
             is_modest = 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == before
             # what it had goes as soon as it is moved
-            if is_modest and bbpe_cache_budget_take(&BUDGET, size - before):
+            if is_modest and bbpe_memory_budget_take(&BUDGET, size - before):
                 if bbpe_encode_state_grow(state, entries, slots):
-                    if not tables.is_grown:
-                        BBPE_ATOMIC_ADD(&self.grown, 1)
                     break
-                bbpe_cache_budget_give(&BUDGET, size - before)
+                bbpe_memory_budget_give(&BUDGET, size - before)
             entries //= 2
-        return self._share(state) if hot_bytes(state) > 0 and BBPE_ATOMIC_LOAD(&self.grown) > 1 else 0
-
-    cdef int _share(self, bbpe_encode_state *state) except -1:
-        """Have a state take part in the shared cache, which one thread alone does not need."""
-        cdef uint64_t size = bbpe_shared_cache_bytes(SHARED_SLOTS)
-        cdef bbpe_encode_loan *loan = bbpe_encode_state_loan(state)
-        if loan.shared != NULL:
-            return 0
-        with self.lock:
-            if self.shared == NULL and bbpe_cache_budget_take(&BUDGET, size):
-                self.shared = bbpe_shared_cache_new(SHARED_SLOTS)
-                if self.shared == NULL:
-                    bbpe_cache_budget_give(&BUDGET, size)
-            if self.shared != NULL and loan.generation == self.generation:
-                bbpe_shared_cache_hold(self.shared)
-                loan.shared = self.shared
         return 0
 
     cdef void _free(self, bbpe_encode_state *state) noexcept:
-        if bbpe_encode_state_tables(state).is_grown:
-            BBPE_ATOMIC_ADD(&self.grown, <uint64_t>-1)
-            bbpe_cache_budget_give(&BUDGET, hot_bytes(state))
+        bbpe_memory_budget_give(&BUDGET, hot_bytes(state))
         bbpe_encode_state_delete(state)
-
-    cdef int _drop_shared(self) except -1:
-        cdef bbpe_shared_cache *shared
-        # the bytes are given back though a call may still hold the cache for as long as it lasts
-        # of a fork between two of these lines the child has a cache too much in memory, never one that is freed
-        shared, self.shared = self.shared, NULL
-        if shared != NULL:
-            bbpe_cache_budget_give(&BUDGET, bbpe_shared_cache_bytes(SHARED_SLOTS))
-            bbpe_shared_cache_drop(shared)
-        return 0
 
     def clear(self):
         """Free all caches; calls that run keep theirs until they end."""
         drop_idle_room()
-        with self.lock:
-            BBPE_ATOMIC_STORE(&self.generation, self.generation + 1)
-            self._drop_shared()
+        BBPE_ATOMIC_ADD(&self.generation, 1)
         for i in range(IDLE):
             state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
             if state != NULL:
                 self._free(state)
 
-    def info(self) -> tuple[int, int, int, int]:
-        """Bytes of the shared cache and of idle states' tables, of this encoder, and of all caches of the process."""
+    def info(self) -> tuple[int, int, int]:
+        """Bytes of idle states' tables, of all caches of the process, and their limit."""
         cdef uint64_t idle = 0
-        with self.lock:
-            for i in range(IDLE):
-                # a state is only looked at while it is ours
-                state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
-                if state != NULL:
-                    idle += hot_bytes(state)
-                    self.give_back(state, i)
-            shared = bbpe_shared_cache_bytes(SHARED_SLOTS) if self.shared != NULL else 0
-            return shared, idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)
-
-
-def _renew_locks():
-    cdef States states
-    for states in list(ALL):
-        states.lock = Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_locks)
+        for i in range(IDLE):
+            # a state is only looked at while it is ours
+            state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
+            if state != NULL:
+                idle += hot_bytes(state)
+                self.give_back(state, i)
+        return idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)

@@ -1,10 +1,10 @@
-/* The ids of pieces that a thread has seen: its hot cache; and the slots of the cache that threads share (shared_cache.h).
+/* The hot cache: the ids of pieces that a state has seen.
  *
  * Keys are exact: the piece's bytes and its length, so a hit is never a guess.  Tables do not grow while they are used; a
  * new entry replaces an old one.
  *
  *   entries  32 bytes: pieces up to 15 bytes and 6 ids, or two in a cache line for more; sets of 8 ways, two sets a key
- *   slots    128 bytes: pieces up to 47 bytes and 18 ids, or two slots for more; pairs of slots, two pairs a key
+ *   slots    128 bytes: pieces up to 47 bytes and 19 ids, or two slots for more; pairs of slots, two pairs a key
  *
  * The primary slot of a key is the way of its first set that the lookup batch fetches and compares; elsewhere it is a
  * secondary hit, and some of these are promoted to their primary slot. */
@@ -12,7 +12,6 @@
 #define BBPE_ENCODE_CACHE_H
 
 #include "base/hash.h"
-#include "encode/shared_cache.h"
 #include "tables/short_key.h"
 
 enum {
@@ -20,7 +19,7 @@ enum {
     BBPE_CACHE_LONG = 47,      /* bytes of a piece in a slot */
     BBPE_CACHE_FEW_IDS = 4,    /* ids that are in an entry as they are, below 2^28 */
     BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
-    BBPE_CACHE_LONG_IDS = 18,  /* ids in a slot */
+    BBPE_CACHE_LONG_IDS = 19,  /* ids in a slot */
     BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the piece would be */
     BBPE_CACHE_PACKED = 8,     /* beside the number of ids, 5 or 6, of an entry that has them packed */
     BBPE_CACHE_MANY = 15,      /* in place of the number: the ids are in a slot, and the first id is their number, */
@@ -52,8 +51,7 @@ typedef struct {
 
 typedef struct {
     uint64_t words[6];
-    uint32_t seqlock; /* odd while a thread writes; unused in a hot cache */
-    uint32_t counts;   /* length << 8 | number of ids; 0: empty */
+    uint32_t counts; /* length << 8 | number of ids; 0: empty */
     uint32_t ids[BBPE_CACHE_LONG_IDS];
 } bbpe_cache_slot;
 
@@ -67,12 +65,6 @@ typedef struct {
     size_t slot_mask;
     size_t slots_taken; /* since there are so many; one that is taken again counts again */
 } bbpe_hot_cache;
-
-struct bbpe_shared_cache {
-    bbpe_cache_slot *slots;
-    size_t mask;
-    uint32_t holders;
-};
 
 /* A short piece as it was in the text. */
 typedef struct {
@@ -233,7 +225,7 @@ BBPE_INLINE size_t bbpe_hot_cache_copy_long_ids(const bbpe_hot_cache *self, cons
 BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, uint64_t hash) {
     const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
     BBPE_PREFETCH(slot);
-    BBPE_PREFETCH(slot->ids + 2);
+    BBPE_PREFETCH(slot->ids + 3); /* its second cache line */
 }
 
 /* Write the 5 or 6 ids of an entry; returns how many. */
@@ -258,12 +250,5 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t
 /* At most BBPE_CACHE_PAIR_IDS. */
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count);
-
-/* Up to 18 ids of a piece; returns how many, 0 when it is not there. */
-size_t bbpe_shared_cache_find(const bbpe_shared_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
-                              uint32_t *ids);
-/* 1 to 18 ids of a piece; another thread that writes to the same place wins. */
-void bbpe_shared_cache_add(bbpe_shared_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
-                           const uint32_t *ids, size_t count);
 
 #endif

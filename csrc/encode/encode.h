@@ -5,7 +5,6 @@
 #ifndef BBPE_ENCODE_H
 #define BBPE_ENCODE_H
 
-#include "encode/shared_cache.h"
 #include "memory/memory.h"
 #include "models/model.h"
 #include "pipeline/pipeline.h"
@@ -28,12 +27,11 @@ void bbpe_encoder_delete(bbpe_encoder *self);
 
 /* The fields of a state that belong to its owner. */
 typedef struct {
-    bbpe_shared_cache *shared; /* or NULL; the state is one of its holders */
-    uint32_t *ids;             /* memory for ids: bbpe_encode_state_reserve */
+    uint32_t *ids; /* memory for ids: bbpe_encode_state_reserve */
     bbpe_reusable_buffer out_of_order; /* ids whose place is not yet known, when threads encode parts of a text */
-    uint64_t seen;             /* bytes of text that it was lent for */
-    uint64_t generation;       /* the owner's mark */
-    bbpe_pipeline_run run;     /* memory for the pipeline */
+    uint64_t seen; /* bytes of text that it was lent for */
+    uint64_t generation; /* the owner's mark */
+    bbpe_pipeline_run run; /* memory for the pipeline */
 } bbpe_encode_loan;
 /* The size of a state's tables, and what they took in since they have that size. */
 typedef struct {
@@ -41,6 +39,8 @@ typedef struct {
     uint64_t kept; /* short pieces that are new among the entries */
     bool is_grown; /* not the small tables that every state contains */
 } bbpe_encode_tables;
+/* The memory of tables of such a size. */
+size_t bbpe_hot_cache_bytes(size_t entries, size_t slots);
 /* With the small tables that it contains; NULL without memory. */
 bbpe_encode_state *bbpe_encode_state_new(void);
 void bbpe_encode_state_delete(bbpe_encode_state *self);

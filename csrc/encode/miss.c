@@ -2,7 +2,7 @@
  *
  *     bbpe_encode_miss
  *       short: up to 15 bytes     a secondary entry | packed, in two entries, or in a slot | the miss queue, or merged alone
- *       long: up to 47 bytes      a slot | the shared cache | the miss queue up to 24 bytes, or its pieces one by one
+ *       long: up to 47 bytes      a slot | the miss queue up to 24 bytes, or its pieces one by one
  *       longer                    its pieces one by one, or the model
  *
  * The miss queue keeps new pieces of BPE of up to 24 bytes until sixteen can be merged at once.  Each leaves a gap among the
@@ -49,18 +49,6 @@ static size_t encode_uncached(const bbpe_encoder *self, bbpe_encode_state *state
                               bool is_part, uint32_t *ids) {
     if (self->model.bpe == NULL) return encode_by_other_model(self, state, bytes, n, ids);
     return bbpe_bpe_put_outputs(self->model.bpe, ids, merge_alone(self, state, bytes, n, is_part, ids));
-}
-
-/* A piece of many bytes or ids that no hot table has: the shared cache, then the model, whose ids the shared cache gets. */
-static size_t encode_shared(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
-                            uint64_t hash, const uint8_t *bytes, size_t n, bool is_part, uint32_t *ids) {
-    bbpe_shared_cache *const shared = state->loan.shared;
-    const size_t found = shared != NULL ? bbpe_shared_cache_find(shared, key, hash, ids) : 0;
-    if (found) return found;
-    const size_t count = encode_uncached(self, state, bytes, n, is_part, ids);
-    if (shared != NULL && count > 0 && count <= BBPE_CACHE_LONG_IDS)
-        bbpe_shared_cache_add(shared, key, hash, ids, count);
-    return count;
 }
 
 /* Count a short piece that has entered the hot table.  Among the last ones, many that are one token make it worth having
@@ -162,8 +150,6 @@ static void remember(const bbpe_encoder *self, bbpe_encode_state *state, size_t 
     const uint64_t hash = bbpe_cache_long_hash(&key);
     if (bbpe_hot_cache_find_long(&state->hot, &key, hash) != NULL) return; /* it has come twice */
     bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
-    if (state->loan.shared != NULL && count <= BBPE_CACHE_LONG_IDS)
-        bbpe_shared_cache_add(state->loan.shared, &key, hash, ids, count);
 }
 
 uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end) {
@@ -216,7 +202,6 @@ static uint32_t *encode_new(const bbpe_encoder *self, bbpe_encode_state *state, 
         return leave_gap(self, state, number, ids);
     }
     const bbpe_cache_piece piece = bbpe_cache_piece_of(key);
-    /* asking other threads first costs two of them 85 ms of CPU on 8 MB of English, merging it anew 62 */
     const size_t count = encode_uncached(self, state, piece.bytes, piece.n, piece.is_part, ids);
     if (BBPE_UNLIKELY(state->status != BBPE_OK)) return ids; /* without memory it has no ids */
     bbpe_hot_cache_add(&state->hot, key, ids, count);
@@ -231,16 +216,14 @@ BBPE_INLINE bool is_waiting(const bbpe_miss_queue *self, const bbpe_cache_entry 
     return entry->ids[0] < self->piece_count && bbpe_cache_entry_has(entry, self->pieces[entry->ids[0]].key);
 }
 
-/* A short piece of so many ids that they are in a slot. */
-static uint32_t *encode_in_slot(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_entry *entry,
-                                uint32_t *ids) {
-    const bbpe_cache_long_key key = bbpe_cache_long_key_of_short(entry->key);
-    const uint64_t hash = bbpe_cache_long_hash(&key);
-    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+/* A piece whose ids are in a slot, or will be. */
+static uint32_t *encode_by_slot(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
+                                const uint8_t *bytes, size_t n, bool is_part, uint32_t *ids) {
+    const uint64_t hash = bbpe_cache_long_hash(key);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, key, hash);
     if (BBPE_LIKELY(slot != NULL)) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
-    const bbpe_cache_piece piece = bbpe_cache_piece_of(entry->key);
-    const size_t count = encode_shared(self, state, &key, hash, piece.bytes, piece.n, piece.is_part, ids);
-    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    const size_t count = encode_uncached(self, state, bytes, n, is_part, ids);
+    if (count > 0) bbpe_hot_cache_add_long(&state->hot, key, hash, ids, count);
     return ids + count;
 }
 
@@ -256,7 +239,9 @@ static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode
         return encode_new(self, state, state->hot.entries + (entry - state->hot.entries), entry->key, ids);
     }
     if (marked != BBPE_CACHE_MANY) return ids + bbpe_cache_copy_packed_ids(entry, ids);
-    return encode_in_slot(self, state, entry, ids);
+    const bbpe_cache_piece piece = bbpe_cache_piece_of(entry->key);
+    const bbpe_cache_long_key widened = bbpe_cache_long_key_of_short(entry->key);
+    return encode_by_slot(self, state, &widened, piece.bytes, piece.n, piece.is_part, ids);
 }
 
 /* Note the end of a stretch, now or when the ids before it are known, and write the id that follows it. */
@@ -287,12 +272,7 @@ static uint32_t *encode_long_piece(const bbpe_encoder *self, bbpe_encode_state *
     if (n > BBPE_CACHE_LONG) return ids + encode_uncached(self, state, bytes, n, is_part, ids);
     const bbpe_cache_long_key key =
         bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
-    const uint64_t hash = bbpe_cache_long_hash(&key);
-    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
-    if (slot != NULL) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
-    const size_t count = encode_shared(self, state, &key, hash, bytes, n, is_part, ids);
-    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
-    return ids + count;
+    return encode_by_slot(self, state, &key, bytes, n, is_part, ids);
 }
 
 static uint32_t *encode_piece(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
@@ -318,13 +298,7 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
     const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
     const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
     if (slot != NULL) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
-    if (self->merge_batch != NULL && n <= BBPE_MERGE_BATCH_BYTES) {
-        bbpe_shared_cache *const shared = state->loan.shared;
-        const size_t found = shared != NULL ? bbpe_shared_cache_find(shared, &key, hash, ids) : 0;
-        if (found == 0) return enqueue_long(self, state, bytes, n, ids);
-        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, found);
-        return ids + found;
-    }
+    if (self->merge_batch != NULL && n <= BBPE_MERGE_BATCH_BYTES) return enqueue_long(self, state, bytes, n, ids);
     const uint64_t gaps = state->queue.gaps_so_far;
     uint32_t *end = encode_pretoken(self, state, bytes, n, ids);
     /* its ids are not known while a piece of it waits; if it was not cut, it is there by now */

@@ -66,7 +66,6 @@ void bbpe_encode_state_init(bbpe_encode_state *self) {
 
 void bbpe_encode_state_free(bbpe_encode_state *self) {
     if (self->is_grown) bbpe_hot_cache_free(&self->hot);
-    if (self->loan.shared != NULL) bbpe_shared_cache_drop(self->loan.shared);
     bbpe_bpe_work_free(&self->work);
     bbpe_model_scratch_free(&self->scratch);
     bbpe_memory_free(self->window);

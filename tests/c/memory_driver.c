@@ -101,7 +101,6 @@ static bbpe_status encode_with(const bbpe_model *model, const bbpe_scheme *schem
         bbpe_encode_state_init(&state);
         bbpe_encode_state_grow(&state, 64, 16);
         bbpe_encode_state_grow(&state, 64, 32);
-        state.loan.shared = bbpe_shared_cache_new(16);
         status = encode_text(&encoder, &state, hash);
         if (!status) status = encode_batch(&encoder, &state, hash);
         bbpe_encode_state_free(&state);

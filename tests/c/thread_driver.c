@@ -1,9 +1,9 @@
-/* Threads over one encoder and one small shared cache, against merging without either: exits with 1 when they differ.
+/* Threads over one encoder and one memory budget, against merging alone: exits with 1 when they differ, or the budget is passed.
  *
  *     thread_driver THREADS SECONDS
  *
- * Each round has a vocabulary, a pattern and texts of its own, long units among them, and a new encoder.  Tables are tiny
- * and letters few: nearly every write to the shared cache meets another.
+ * Each round has a vocabulary, a pattern and texts of its own, long pieces among them, and a new encoder.  Tables are tiny:
+ * most entries are soon replaced.
  * Meant for ThreadSanitizer, and with one thread for AddressSanitizer: texts and ids stand in memory of their size. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -23,7 +23,7 @@ enum {
     TURNS = 300,
     HOT_ENTRIES = 32,
     HOT_SLOTS = 8,
-    SHARED_SLOTS = 16
+    BUDGET = 100
 };
 
 /* the last two make one of the others, if a text ends and the next one begins with them */
@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     bbpe_bpe model;
     bbpe_encoder encoder;
-    bbpe_shared_cache *shared;
+    bbpe_memory_budget budget;
     sample samples[TEXTS];
     uint64_t random, rounds, texts, failed; /* those behind the first are counted atomically */
 } driver;
@@ -219,6 +219,12 @@ static void check_batch(driver *self, bbpe_encode_state *state, uint64_t *random
     bbpe_memory_free(ids);
 }
 
+static void take_and_give(driver *self, uint64_t bytes) {
+    if (!bbpe_memory_budget_take(&self->budget, bytes)) return;
+    if (BBPE_ATOMIC_LOAD(&self->budget.used) > BUDGET) BBPE_ATOMIC_ADD(&self->failed, 1);
+    bbpe_memory_budget_give(&self->budget, bytes);
+}
+
 static void *encode(void *argument) {
     worker *self = argument;
     driver *all = self->all;
@@ -226,10 +232,6 @@ static void *encode(void *argument) {
     if (state == NULL) must(BBPE_NO_MEMORY);
     bbpe_encode_state_init(state);
     if (below(&self->random, 4)) bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS);
-    if (below(&self->random, 8)) {
-        bbpe_shared_cache_hold(all->shared);
-        state->loan.shared = all->shared;
-    }
     for (int turn = 0; turn < TURNS; turn++) {
         const sample *text = all->samples + below(&self->random, TEXTS);
         const size_t entries = 2 * state->hot.entry_count;
@@ -238,6 +240,7 @@ static void *encode(void *argument) {
         if (below(&self->random, TURNS) == 0) bbpe_encode_state_grow(state, state->hot.entry_count, slots);
         check(all, state, text, text->points != NULL && below(&self->random, 2));
         if (below(&self->random, 16) == 0) check_batch(all, state, &self->random);
+        take_and_give(all, 1 + below(&self->random, BUDGET / 2 + 10));
     }
     bbpe_encode_state_free(state);
     bbpe_memory_table_free(state);
@@ -264,10 +267,9 @@ static void encode_round(driver *self, size_t threads) {
     must(bbpe_encoder_init(&self->encoder, &model, scheme, fill));
     if (below(&self->random, 3) == 0) self->encoder.merge_batch = NULL;
     for (int i = 0; i < TEXTS; i++) make_sample(self, self->samples + i, scheme, fill);
-    self->shared = bbpe_shared_cache_new(SHARED_SLOTS);
-    if (self->shared == NULL) must(BBPE_NO_MEMORY);
+    self->budget.limit = BUDGET;
     in_threads(self, encode, threads);
-    if (!bbpe_shared_cache_drop(self->shared)) self->failed++;
+    if (self->budget.used != 0) self->failed++;
     for (int i = 0; i < TEXTS; i++) {
         bbpe_memory_free(self->samples[i].bytes);
         bbpe_memory_free(self->samples[i].points);

@@ -18,9 +18,7 @@ COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or 
 @pytest.mark.parametrize(
     ("name", "leaves", "options"),
     [
-        # a cache whose readers take what a writer has half done fails within a second
-        ("cache_driver", ("encode/cache", "encode/shared_cache"), (4, 5)),
-        # and a table without its salt at once
+        # a table without its salt fails at once
         ("count_driver", ("count/table", "count/sum"), (4, 30)),
     ],
 )
