@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -125,17 +125,6 @@ class TextEncoder:
         cuts = self._cuts(text, threads)
         parts = Parts(cuts, text_length(text), thread_count(threads), most_ids(text, 1))
         run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker))
-        return parts.taken()
-
-    def to_array_with_head(
-        self, text: str | bytes, change: Callable[[str | bytes], str | bytes], threads: int | None = None
-    ) -> Ids:
-        """Return the ids of a long text with `change` applied to its first part; the rest is not copied."""
-        cuts = self._cuts(text, threads)
-        head = change(text[: cuts[1]])
-        most = most_ids(head, len(head)) + most_ids(text, 1) * (cuts[1:] - cuts[1])
-        parts = Parts(np.concatenate([cuts[:1], most]), len(text), thread_count(threads))
-        run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker, head))
         return parts.taken()
 
     def _cuts(self, text: Text, threads: int | None) -> npt.NDArray[np.int64]:
@@ -303,12 +292,6 @@ class DropoutEncoder(TextEncoder):
         if self._words is not None:
             data, ends = self._words.marked(data, ends)
         return self.encoder.encode_dropout(data, ends, self._dropout, self._random)
-
-    def to_array_with_head(
-        self, text: str | bytes, change: Callable[[str | bytes], str | bytes], threads: int | None = None
-    ) -> Ids:
-        """Return the ids of a text after `change`."""
-        return self.to_array(change(text))
 
 
 def _slices(text: Text) -> Iterator[Text]:

@@ -36,8 +36,6 @@ from .words import word_encoder, wordpiece_encoder
 
 Ids = npt.NDArray[np.uint32]
 _MARK_BYTES = SPACE_MARK.encode()
-# `re`, because bytes.find takes three times as long in Japanese, where the last byte of U+2581 is frequent
-_find_mark = re.compile(_MARK_BYTES).search
 _INVALID_BYTES = re.compile("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8
 _NO_IDS = np.empty(0, np.uint32)
 
@@ -112,7 +110,6 @@ class RuleEncoder(TextEncoder):
         self._unmarks = marks and not self._marks_pretokens
         self._normalizes_tokens = any(options.normalized for options in spec.token_options.values())
         self._normalize_all = normalizer(spec.rules.normalizers, marks_blanks=self._unmarks)
-        self._simple_prefix = _simple_prefix(spec)
         self._shrink_factor = _shrink_factor(spec)
         self._unknown: re.Pattern[str] | None = None
         has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
@@ -170,8 +167,6 @@ class RuleEncoder(TextEncoder):
 
     def _plain_array(self, text: Text, matcher: Matcher | None, threads: int | None) -> Ids:
         if matcher is None:
-            if self._simple_prefix is not None:
-                return self._encode_prefixed(text, self._simple_prefix, threads)
             normalized = self._normalized(text)
             if normalized is not None:
                 return self._engine.to_array(normalized, threads=threads)
@@ -283,20 +278,6 @@ class RuleEncoder(TextEncoder):
         normalized = [text for text in map(self._normalized, texts) if text is not None]
         return normalized if len(normalized) == len(texts) else None
 
-    def _encode_prefixed(self, text: Text, prefix: str, threads: int | None) -> Ids:
-        """Return the ids of a text for rules that only add a prefix and replace U+2581 by a blank."""
-        data: str | bytes
-        if isinstance(text, str):
-            data = text.replace(SPACE_MARK, " ") if SPACE_MARK in text else text
-        else:
-            data = bytes(text_bytes(text))
-            data = data.replace(_MARK_BYTES, b" ") if _find_mark(data) else data
-        if not data or not prefix:
-            return self._engine.to_array(data, threads=threads)
-        if len(data) < THREAD_WORTH or self.splitter.compiled is None:
-            return self._engine.to_array(_prepended(prefix, data), threads=threads)
-        return self._engine.to_array_with_head(data, lambda head: _prepended(prefix, head), threads)
-
     def decoded(self, data: bytes | memoryview) -> str:
         """Decode UTF-8; bytes that are not UTF-8 become surrogates if the vocabulary has byte tokens, else U+FFFD."""
         text = str(data, "utf-8", self._errors)
@@ -389,19 +370,6 @@ def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Patte
     return re.compile(f"([^{known}]{repeat})" if known else f"(.{repeat})", re.DOTALL)
 
 
-def _simple_prefix(spec: TokenizerSpec) -> str | None:
-    """Return the prefix of every text if the rules only add it and mark blanks, else `None`."""
-    rules, characters = spec.rules, spec.characters
-    if characters is None or not (characters.marks_blanks and characters.byte_ids):
-        return None
-    match rules.normalizers:
-        case (Prepend(front), Replace(" ", False, "\u2581")) if not (rules.prefix or rules.pre_tokenizers):
-            return front.replace(SPACE_MARK, " ")
-        case (Replace(" ", False, "\u2581"),) if not (rules.prefix or rules.pre_tokenizers):
-            return ""
-    return None
-
-
 def _shrink_factor(spec: TokenizerSpec) -> int | None:
     """Return the most characters of a text that the rules can turn into one; `None` if there is no limit."""
     has_unknown = spec.characters is not None and not spec.characters.byte_ids
@@ -419,10 +387,6 @@ def _shrink_factor(spec: TokenizerSpec) -> int | None:
             case _:
                 return None
     return factor
-
-
-def _prepended(prefix: str, text: str | bytes) -> str | bytes:
-    return prefix + text if isinstance(text, str) else prefix.encode() + text
 
 
 def _without_surrogates(text: str) -> str:

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "memory/arena.h"
 #include "memory/pages.h"
 #include "memory/reusable_buffer.h"
 

@@ -1,7 +1,6 @@
 #include "pipeline/compiled.h"
 
 #include "base/utf8.h"
-#include "memory/memory.h"
 
 enum {
     MOST_STRETCHES = 4096,

@@ -6,7 +6,7 @@
 #ifndef BBPE_COMPILED_H
 #define BBPE_COMPILED_H
 
-#include "memory/arena.h"
+#include "memory/memory.h"
 #include "pipeline/token_search.h"
 #include "text/text.h"
 

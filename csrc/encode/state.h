@@ -1,0 +1,52 @@
+/* Encoders, and the memory that calls borrow; a part of encode.h. */
+#ifndef BBPE_ENCODE_STATE_H
+#define BBPE_ENCODE_STATE_H
+
+#include "memory/memory.h"
+#include "models/model.h"
+#include "pipeline/pipeline.h"
+#include "split/split.h"
+
+typedef struct bbpe_encoder bbpe_encoder;
+typedef struct bbpe_encode_state bbpe_encode_state;
+
+/* A text in memory: bytes of UTF-8 (unit_size 0), or a str's code units of 1, 2 or 4 bytes. */
+typedef struct {
+    const void *units;
+    unsigned unit_size;
+} bbpe_encode_text;
+enum { BBPE_ENCODE_SLACK = 4 }; /* ids after the last one that may be overwritten */
+
+/* `scheme` and `fill` may be NULL: then the caller splits every text.  The model's parts must outlive the encoder. */
+bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill);
+void bbpe_encoder_delete(bbpe_encoder *self);
+
+/* The fields of a state that belong to its owner. */
+typedef struct {
+    uint32_t *ids; /* memory for ids: bbpe_encode_state_reserve */
+    bbpe_reusable_buffer out_of_order; /* ids whose place is not yet known, when threads encode parts of a text */
+    uint64_t seen; /* bytes of text that it was lent for */
+    uint64_t generation; /* the owner's mark */
+    bbpe_pipeline_run run; /* memory for the pipeline */
+} bbpe_encode_loan;
+/* The size of a state's tables, and what they took in since they have that size. */
+typedef struct {
+    size_t entries, slots, slots_taken;
+    uint64_t kept; /* short pieces that are new among the entries */
+    bool is_grown; /* not the small tables that every state contains */
+} bbpe_encode_tables;
+/* The memory of tables of such a size. */
+size_t bbpe_hot_cache_bytes(size_t entries, size_t slots);
+/* With the small tables that it contains; NULL without memory. */
+bbpe_encode_state *bbpe_encode_state_new(void);
+void bbpe_encode_state_delete(bbpe_encode_state *self);
+bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self);
+bbpe_encode_tables bbpe_encode_state_tables(const bbpe_encode_state *self);
+/* Move to larger tables, with the contents of the present ones; false without memory, and nothing changes. */
+bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots);
+/* Keep the memory of the lists that were just made for the next ones, or no longer.  (state.c) */
+void bbpe_encode_state_guard_heap_top(bbpe_encode_state *self, bool guards);
+/* Reserve `count` ids and BBPE_ENCODE_SLACK more in the loan's `ids`. */
+bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count);
+
+#endif
