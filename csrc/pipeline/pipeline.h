@@ -2,7 +2,9 @@
 #ifndef BBPE_PIPELINE_H
 #define BBPE_PIPELINE_H
 
+#include "pipeline/automaton.h"
 #include "pipeline/charsmap.h"
 #include "pipeline/matcher.h"
+#include "pipeline/split_rule.h"
 
 #endif
