@@ -1,4 +1,4 @@
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_tables cimport bbpe_pretoken_table, bbpe_trie
@@ -24,6 +24,37 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self)
     bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n,
         bbpe_charsmap_output *output)
+
+    const size_t BBPE_AUTOMATON_NONE
+
+    ctypedef struct bbpe_automaton:
+        const uint8_t *bytes_to_class
+        const uint16_t *blocks
+        const uint8_t *values
+        const uint32_t *rows
+        const uint32_t *starts
+        uint32_t width, first_ending
+        uint8_t invalid
+        _Bool may_be_empty, looks_behind, reads_bytes
+        uint8_t idle[256]
+
+    ctypedef struct bbpe_automaton_scratch:
+        pass
+
+    ctypedef struct bbpe_span:
+        size_t start, end
+
+    void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count)
+    void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self)
+    bbpe_status bbpe_automaton_find(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
+        const uint8_t *text, size_t n, size_t start, _Bool refuses_empty, bbpe_span *found)
+
+    ctypedef struct bbpe_spans:
+        bbpe_span *items
+        size_t count, capacity
+
+    bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end)
+    void bbpe_spans_free(bbpe_spans *self)
 
     const uint64_t BBPE_MATCHER_TOKEN
 

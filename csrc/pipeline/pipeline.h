@@ -2,9 +2,11 @@
 #ifndef BBPE_PIPELINE_H
 #define BBPE_PIPELINE_H
 
+#include "pipeline/automaton.h"
 #include "pipeline/charsmap.h"
 #include "pipeline/compiled.h"
 #include "pipeline/matcher.h"
+#include "pipeline/split_rule.h"
 #include "pipeline/stretch.h"
 #include "pipeline/token_search.h"
 

@@ -20,6 +20,7 @@ HOMES = {
     "threading": ["Lock"],
     "typing": "Any Protocol Self TypeAlias TypeVar".split(),
     "..text": "Buffer Text".split(),
+    "..splitting.automaton_tables": ["Tables"],
     "..splitting.scheme": ["Scheme"],
 }
 NUMBERS = {"double": "float", "float": "float", "bint": "bool"}

@@ -1,0 +1,107 @@
+"""The tables of a deterministic automaton, in the layout that the C code reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..text import bytes_to_alphabet
+from .character_sets import Partition
+
+#: Code points with one entry in the table of blocks.
+BLOCK = 128
+#: The class of a byte that is a part of a longer character, or of no character.
+BEYOND = 255
+
+
+class TooManyClassesError(Exception):
+    """A regex tells apart more classes of characters than a byte can number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The transitions of a deterministic automaton by state and class of the next character.
+
+    A transition is the next state, -1 for none, and whether a match ends before that character.  `ends[s]`: a match
+    ends at the end of the text (1), or before a line feed there (2).  `starts[0]` has the first state by the class of
+    the character before the search, the last entry for the beginning of the text.  `starts[1]`, if any, has the first
+    states that refuse an empty match.
+    """
+
+    table: list[list[tuple[int, int]]]
+    ends: list[int]
+    starts: list[list[int]]
+    looks_behind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """An automaton as arrays of bytes.
+
+    `bytes_to_class`: the class of each ASCII character, or of each byte when `reads_bytes`; `BEYOND` for other bytes.
+    `blocks` (uint16) and `values` (uint8): the classes of all code points.  `invalid`: the class of bytes that are not
+    UTF-8.
+
+    `rows` (uint32): for each state the next one by class, as the index of its first entry; the last column is
+    `Rows.ends`.  State 0 has no way on; nor has state 1, which a character leads to if a match ends before it.  From
+    entry `first_ending` on a match ends before the character that led to a state.
+
+    `starts` (uint32): `Rows.starts`.  `idle[c]`: no match begins before a character of class c.
+    """
+
+    bytes_to_class: bytes
+    blocks: bytes
+    values: bytes
+    invalid: int
+    rows: bytes
+    first_ending: int
+    starts: bytes
+    idle: bytes
+    class_count: int
+    state_count: int
+    may_be_empty: bool
+    looks_behind: bool
+    reads_bytes: bool
+
+
+def pack(rows: Rows, parts: Partition, invalid: int, of_alphabet: bool) -> Tables:
+    """Return the tables of an automaton over classes of characters.
+
+    `invalid`: the code point that stands for bytes that are not UTF-8.  `of_alphabet`: the automaton reads bytes as
+    characters of GPT-2's byte alphabet.  Raises `TooManyClassesError`.
+    """
+    count = len(rows.table[0])
+    if count >= BEYOND:
+        raise TooManyClassesError
+    points = np.repeat(np.array(parts.classes, np.uint8), np.diff(np.array(parts.points)))
+    numbers = [ord(char) for char in bytes_to_alphabet(bytes(range(256)))] if of_alphabet else range(128)
+    bytes_to_class = bytes(points[list(numbers)]).ljust(256, bytes([BEYOND]))
+    blocks, values = _two_stages(points)
+    table, first_ending, offsets = _ordered(rows, count)
+    starts = np.array([[offsets[state] for state in states] for states in rows.starts], np.uint32)
+    idle = bytes(all(rows.table[s][c] == (-1, 0) for states in rows.starts for s in states) for c in range(count))
+    return Tables(
+        bytes_to_class, blocks, values, int(points[invalid]), table.tobytes(), first_ending, starts.tobytes(), idle,
+        count, len(table), len(rows.starts) > 1, rows.looks_behind, of_alphabet,
+    )  # fmt: skip
+
+
+def _two_stages(points: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> tuple[bytes, bytes]:
+    whole = points.tobytes()
+    numbers: dict[bytes, int] = {}
+    blocks = [numbers.setdefault(whole[at : at + BLOCK], len(numbers)) for at in range(0, len(whole), BLOCK)]
+    return np.array(blocks, np.uint16).tobytes(), b"".join(numbers)
+
+
+def _ordered(rows: Rows, count: int) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint32]], int, list[int]]:
+    """Return the rows in the order of `Tables`, the first entry with an end, and the first entry of each start."""
+    pairs = {pair for row in rows.table for pair in row} | {(state, 0) for states in rows.starts for state in states}
+    order = [(-1, 0), (-1, 1), *sorted(pairs - {(-1, 0), (-1, 1)}, key=lambda pair: (pair[1], pair[0]))]
+    width = count + 1
+    offset = {pair: number * width for number, pair in enumerate(order)}
+    table = np.zeros((len(order), width), np.uint32)
+    for number, (state, _) in enumerate(order[2:], 2):
+        table[number] = [*(offset[pair] for pair in rows.table[state]), rows.ends[state]]
+    first = next((number for number, pair in enumerate(order[2:], 2) if pair[1]), len(order))
+    return table, first * width, [offset.get((state, 0), 0) for state in range(len(rows.table))]

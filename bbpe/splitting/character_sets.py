@@ -1,0 +1,148 @@
+r"""Sets of characters, with the members that the `regex` package gives to them.
+
+A set is the code points at which membership changes, in ascending order: `(48, 58)` holds the ten digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+import numpy as np
+import regex
+
+CharacterSet = tuple[int, ...]
+
+#: One more than the last code point.
+END_OF_UNICODE = 0x110000
+NOTHING: CharacterSet = ()
+EVERYTHING: CharacterSet = (0, END_OF_UNICODE)
+
+
+#: Below this code point each character is asked about.
+_ASKED = 0x40000
+
+
+@cache
+def _representatives() -> tuple[str, tuple[int, ...]]:
+    """Return characters to ask about, and the first code point that each from `_ASKED` on stands for.
+
+    Each stands for the code points up to the next.  Planes 4 to 13 are not assigned and planes 15 and 16 are for
+    private use.  So in each of these planes, and at the end of plane 14, all characters have the same properties,
+    except the last two.
+    """
+    points: list[int] = []
+    for plane in range(_ASKED, END_OF_UNICODE, 0x10000):
+        points += range(plane, plane + 0x1000) if plane == 0xE0000 else (plane,)
+        points += (plane + 0x1000, plane + 0xFFFE, plane + 0xFFFF)
+    wide = np.arange(_ASKED, dtype="<u4")
+    # decoding a surrogate takes 50 times longer
+    below, above = (str(part.tobytes(), "utf-32-le") for part in (wide[:0xD800], wide[0xE000:]))
+    others = [*map(chr, range(0xD800, 0xE000)), above, *map(chr, points)]
+    return "".join([below, *others]), (*points, END_OF_UNICODE)
+
+
+@cache
+def _cased() -> str:
+    """Return the characters that have another case."""
+    return "".join(regex.findall(r"[\p{CWCF}\p{CWL}\p{CWU}\p{CWT}]", _representatives()[0]))
+
+
+@lru_cache(maxsize=512)
+def members(source: str, flags: int) -> CharacterSet:
+    r"""Return the members of a property or a class of a regex, such as `\p{Lu}` or `[^a-z]`.
+
+    A class must be `is_representable`.
+
+    >>> members(r"[0-9]", 0)
+    (48, 58)
+    """
+    text, starts = _representatives()
+    pattern = regex.compile(f"(?:{source})++", flags)
+    changes = (at for found in pattern.finditer(text) for at in found.span())
+    return tuple(at if at < _ASKED else starts[at - _ASKED] for at in changes)
+
+
+def is_representable(chosen: CharacterSet) -> bool:
+    """Return whether `members` can find a set: it asks about few characters of the planes 4 to 16."""
+    return all(point <= _ASKED or point in _representatives()[1] for point in chosen)
+
+
+@lru_cache(maxsize=512)
+def folded(char: str, flags: int) -> CharacterSet:
+    """Return the characters that a character matches where case is ignored."""
+    found = regex.compile(regex.escape(char), flags).findall(_cased())
+    return union([single(ord(each)) for each in {char, *found}])
+
+
+def single(first: int, last: int | None = None) -> CharacterSet:
+    """Return the set of one code point, or of a range with both ends."""
+    return (first, (first if last is None else last) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Characters in classes, such that each set is a union of classes.
+
+    The code points from `points[i]` to `points[i + 1]` are of class `classes[i]`.  `within[s][c]`: class c is in set s.
+    """
+
+    points: tuple[int, ...]
+    classes: tuple[int, ...]
+    within: tuple[tuple[bool, ...], ...]
+
+
+def partition(sets: Sequence[CharacterSet]) -> Partition:
+    """Return the coarsest classes of characters of which each set is a union.
+
+    >>> partition([(48, 58), (50, 60)]).classes
+    (0, 1, 2, 3, 0)
+    """
+    points: list[int] = []
+    classes: list[int] = []
+    numbers: dict[int, int] = {}
+    for point, inside in _sweep(sets):
+        points.append(point)
+        classes.append(numbers.setdefault(inside, len(numbers)))
+    within = tuple(tuple(bool(inside >> number & 1) for inside in numbers) for number in range(len(sets)))
+    return Partition((*points, END_OF_UNICODE), tuple(classes), within)
+
+
+def _sweep(sets: Sequence[CharacterSet]) -> Iterable[tuple[int, int]]:
+    """Yield the points where membership in any set changes, from 0, with the sets there as bits."""
+    changes = {0: 0}
+    for number, each in enumerate(sets):
+        for point in each:
+            changes[point] = changes.get(point, 0) ^ 1 << number
+    inside = 0
+    for point in sorted(changes):
+        inside ^= changes[point]
+        if point < END_OF_UNICODE:
+            yield point, inside
+
+
+def combined(sets: Sequence[CharacterSet], keep: Callable[[int], bool]) -> CharacterSet:
+    """Return the characters for which `keep` is true; its argument has a bit for each set."""
+    found: list[int] = []
+    before = False
+    for point, inside in _sweep(sets):
+        if keep(inside) != before:
+            found.append(point)
+            before = not before
+    return (*found, END_OF_UNICODE) if before else tuple(found)
+
+
+def union(sets: Sequence[CharacterSet]) -> CharacterSet:
+    """Return the characters of any of the sets."""
+    return sets[0] if len(sets) == 1 else combined(sets, bool)
+
+
+def complement(chosen: CharacterSet) -> CharacterSet:
+    """Return all other characters.
+
+    >>> complement((48, 58))
+    (0, 48, 58, 1114112)
+    """
+    inner = chosen[1:] if chosen[:1] == (0,) else (0, *chosen)
+    return inner[:-1] if inner[-1:] == (END_OF_UNICODE,) else (*inner, END_OF_UNICODE)

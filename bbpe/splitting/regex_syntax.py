@@ -1,0 +1,361 @@
+r"""Parse regexes of the `regex` package into trees of character sets.
+
+The parser knows the constructs that an automaton can follow, and raises `UnsupportedRegexError` on any other.  A regex
+must have been accepted by `regex` before.  Which characters belong to a property is asked of `regex` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import regex
+
+from .character_sets import (
+    EVERYTHING,
+    NOTHING,
+    CharacterSet,
+    combined,
+    complement,
+    folded,
+    is_representable,
+    members,
+    single,
+    union,
+)
+
+
+class UnsupportedRegexError(Exception):
+    """No automaton is built for a regex; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """One character of a set."""
+
+    chosen: CharacterSet
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """All items, in order."""
+
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """The first of the items that leads to a match."""
+
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """An item `least` to `most` times (`None`: no limit); `kind` is "" for greedy, "?" for lazy, "+" for possessive."""
+
+    item: Node
+    least: int
+    most: int | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """An item whose first match is final."""
+
+    item: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A condition on the next character, or with `behind` on the one before: it is in a set.
+
+    `edge`: whether the condition is true at the end, or at the beginning, of the text.
+    """
+
+    chosen: CharacterSet
+    behind: bool
+    edge: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LastLineEnd:
+    """The condition that the text ends here, or after a line feed."""
+
+
+Node: TypeAlias = Characters | Sequence | Alternation | Repeat | Atomic | Look | LastLineEnd
+
+NEWLINE: CharacterSet = single(10)
+_NOTHING = Sequence(())
+_FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "u": regex.UNICODE, "a": regex.ASCII}
+_CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_HEX = {"x": 2, "u": 4, "U": 8}
+_OPERATORS: tuple[tuple[str, Callable[[int], bool]], ...] = (
+    ("||", bool),
+    ("~~", lambda inside: inside in (1, 2)),
+    ("&&", lambda inside: inside == 3),
+    ("--", lambda inside: inside == 1),
+)
+
+
+def parse_regex(source: str) -> Node:
+    """Return the tree of a regex; raises `UnsupportedRegexError`.
+
+    >>> parse_regex("[0-9]")
+    Characters(chosen=(48, 58))
+    """
+    parser = _Parser(source)
+    while parser.match(r"\(\?([imsua]+)\)"):
+        parser.set_flags(parser.found[1])
+    node = parser.alternation()
+    if parser.at < len(source):
+        raise UnsupportedRegexError("a parenthesis that closes no group")
+    return node
+
+
+class _Parser:
+    """A recursive descent parser; `at` is its position in the source, `found` the last match of `match`."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.at = 0
+        self.is_new = "&&" in source  # the syntax of the package's version 1, as `Regex` chooses it
+        self.flags = int(regex.V1 if self.is_new else regex.V0)
+        self.found: regex.Match[str]
+
+    def match(self, pattern: str) -> bool:
+        """Return whether the source goes on with a match of a pattern, and move past it."""
+        found = regex.compile(pattern, regex.ASCII).match(self.source, self.at)
+        if found is None:
+            return False
+        self.found, self.at = found, found.end()
+        return True
+
+    def take(self, token: str) -> bool:
+        if not self.source.startswith(token, self.at):
+            return False
+        self.at += len(token)
+        return True
+
+    def next(self) -> str:
+        if self.at == len(self.source):
+            raise UnsupportedRegexError("an end within a construct")
+        self.at += 1
+        return self.source[self.at - 1]
+
+    def set_flags(self, on: str, off: str = "") -> None:
+        if set(on + off) - _FLAGS.keys() or (off and set(off) & set("ua")):
+            raise UnsupportedRegexError(f"the flags {on + off!r}")
+        for flag in on:
+            self.flags |= _FLAGS[flag]
+        for flag in off:
+            self.flags &= ~_FLAGS[flag]
+        if self.is_new and self.flags & regex.IGNORECASE:
+            raise UnsupportedRegexError("ignored case together with set operations, which folds one character to many")
+
+    # -- sequences ---------------------------------------------------------------------------------------------
+
+    def alternation(self) -> Node:
+        items = [self.sequence()]
+        while self.take("|"):
+            items.append(self.sequence())
+        return items[0] if len(items) == 1 else Alternation(tuple(items))
+
+    def sequence(self) -> Node:
+        items: list[Node] = []
+        while self.at < len(self.source) and self.source[self.at] not in "|)":
+            if self.match(r"\(\?#(?:\\.|[^)\\])*\)"):
+                continue
+            items.append(self.quantified(self.atom()))
+        return items[0] if len(items) == 1 else Sequence(tuple(items))
+
+    def quantified(self, item: Node) -> Node:
+        if self.match(r"[?*+]"):
+            bounds = {"?": (0, 1), "*": (0, None), "+": (1, None)}[self.found[0]]
+        elif self.match(r"\{(\d+)\}"):
+            bounds = int(self.found[1]), int(self.found[1])
+        elif self.match(r"\{(\d*),(\d*)\}"):
+            bounds = int(self.found[1] or 0), int(self.found[2]) if self.found[2] else None
+        elif self.source.startswith("{", self.at):
+            raise UnsupportedRegexError("a brace that is no quantifier")
+        else:
+            return item
+        kind = self.found[0] if self.match(r"[?+]") else ""
+        if bounds[1] is not None and bounds[1] < bounds[0]:
+            raise UnsupportedRegexError("a quantifier with a maximum below its minimum")
+        if self.match(r"[?*+{]"):
+            raise UnsupportedRegexError("a quantifier after a quantifier")
+        return item if bounds == (1, 1) else Repeat(item, *bounds, kind)
+
+    def atom(self) -> Node:
+        char = self.next()
+        if char == "(":
+            return self.group()
+        if char == "[":
+            return Characters(self.character_class())
+        if char == "\\":
+            return self.escape()
+        if char == ".":
+            return Characters(EVERYTHING if self.flags & regex.DOTALL else complement(NEWLINE))
+        if char == "^":
+            is_line = bool(self.flags & regex.MULTILINE)
+            return Look(NEWLINE if is_line else NOTHING, behind=True, edge=True)
+        if char == "$":
+            return Look(NEWLINE, behind=False, edge=True) if self.flags & regex.MULTILINE else LastLineEnd()
+        if char in "?*+{":
+            raise UnsupportedRegexError(f"a {char!r} that repeats nothing")
+        return Characters(self.literal(char))
+
+    def group(self) -> Node:
+        outside = self.flags
+        look: str | None = None
+        is_atomic = False
+        if self.match(r"\?(<?[=!])"):
+            look = self.found[1]
+        elif self.take("?>"):
+            is_atomic = True
+        elif self.match(r"\?([imsu]*)(?:-([ims]+))?:"):
+            self.set_flags(self.found[1], self.found[2] or "")
+        elif self.source.startswith(("?", "*"), self.at) and not self.match(r"\?P?<\w+>"):
+            raise UnsupportedRegexError(f"a group that begins with '({self.source[self.at : self.at + 2]}'")
+        node = self.alternation()
+        if not self.take(")"):
+            raise UnsupportedRegexError("a group that is not closed")
+        self.flags = outside
+        if look is not None:
+            return _looked(node, behind="<" in look, negative="!" in look)
+        return Atomic(node) if is_atomic else node
+
+    # -- characters --------------------------------------------------------------------------------------------
+
+    def literal(self, char: str) -> CharacterSet:
+        return folded(char, self.flags) if self.flags & regex.IGNORECASE else single(ord(char))
+
+    def escape(self) -> Node:
+        if self.take("A"):
+            return Look(NOTHING, behind=True, edge=True)
+        if self.match("[Zz]"):
+            return Look(NOTHING, behind=False, edge=True)
+        if self.match("[bB]"):
+            return self.boundary(self.found[0] == "b")
+        if self.take("R"):
+            line_ends = single(10, 13)
+            if not self.flags & regex.ASCII:
+                line_ends = union((line_ends, single(0x85), single(0x2028, 0x2029)))
+            both = Sequence((Characters(single(13)), Characters(NEWLINE)))
+            alone = combined((line_ends, single(13)), lambda inside: inside == 1)
+            at_return = Sequence((Characters(single(13)), Look(complement(NEWLINE), behind=False, edge=True)))
+            return Alternation((both, at_return, Characters(alone)))
+        if self.match("[1-9gGKLXmM]"):
+            raise UnsupportedRegexError(rf"the escape \{self.found[0]}")
+        found = self.member_escape()
+        return Characters(self.literal(found) if isinstance(found, str) else found)
+
+    def boundary(self, is_boundary: bool) -> Node:
+        word = members(r"\w", self.flags & ~regex.IGNORECASE)
+        other = complement(word)
+        before, after = Look(word, behind=True, edge=False), Look(word, behind=False, edge=False)
+        no_before, no_after = Look(other, behind=True, edge=True), Look(other, behind=False, edge=True)
+        pairs = ((before, no_after), (no_before, after)) if is_boundary else ((before, after), (no_before, no_after))
+        return Alternation(tuple(Sequence(pair) for pair in pairs))
+
+    def member_escape(self) -> CharacterSet | str:
+        """Read the rest of an escape after its backslash: a set, or a character."""
+        if self.match(r"[dDwWsSh]|[pP](?:\{\^?[\w \-:=.&/]*\}|\w)"):
+            return members("\\" + self.found[0], self.flags)
+        if self.match(r"([xuU])"):
+            count = _HEX[self.found[1]]
+            if self.match(rf"[0-9a-fA-F]{{{count}}}"):
+                return chr(int(self.found[0], 16))
+        elif self.match(r"[0-7]{1,3}"):
+            return chr(int(self.found[0], 8))
+        elif self.match(r"[afnrtvb]"):
+            return _CONTROLS[self.found[0]]
+        elif self.match(r"[^a-zA-Z0-9]"):
+            return str(self.found[0])
+        raise UnsupportedRegexError(rf"the escape \{self.source[self.at : self.at + 1]}")
+
+    def character_class(self) -> CharacterSet:
+        """Read the rest of a class after its bracket."""
+        start = self.at
+        negated = self.take("^")
+        chosen = self.operation(0) if self.is_new else self.plain_union()
+        if not self.take("]"):
+            raise UnsupportedRegexError("a class that is not closed")
+        if self.flags & regex.IGNORECASE:
+            if not is_representable(chosen):
+                raise UnsupportedRegexError("ignored case for characters of the planes 4 to 16")
+            return members("[" + self.source[start : self.at], self.flags)
+        return complement(chosen) if negated else chosen
+
+    def operation(self, level: int) -> CharacterSet:
+        """Read a chain of one set operator, whose operands have the operators that bind more strongly."""
+        if level == len(_OPERATORS):
+            return self.plain_union()
+        token, keep = _OPERATORS[level]
+        chosen = self.operation(level + 1)
+        while self.take(token):
+            chosen = combined((chosen, self.operation(level + 1)), keep)
+        return chosen
+
+    def plain_union(self) -> CharacterSet:
+        sets = [self.members()]
+        while not self.source.startswith("]", self.at):
+            if self.is_new and any(self.source.startswith(token, self.at) for token, _ in _OPERATORS):
+                break
+            sets.append(self.members())
+        return union(sets)
+
+    def members(self) -> CharacterSet:
+        """Read a member of a class or a range."""
+        first = self.member()
+        if not isinstance(first, str):
+            return first
+        before = self.at
+        if not self.take("-"):
+            return single(ord(first))
+        if (self.is_new and self.take("-")) or self.source.startswith("]", self.at):
+            self.at = before
+            return single(ord(first))
+        last = self.member()
+        if not isinstance(last, str):
+            return union((single(ord(first)), single(ord("-")), last))
+        if last < first:
+            raise UnsupportedRegexError("a range whose end is below its beginning")
+        return single(ord(first), ord(last))
+
+    def member(self) -> CharacterSet | str:
+        if self.match(r"\[:\^?[\w \-=.&]*:\]"):
+            return members(f"[{self.found[0]}]", self.flags)
+        char = self.next()
+        if char == "[" and self.is_new:
+            return self.character_class()
+        return self.member_escape() if char == "\\" else char
+
+
+def _looked(node: Node, *, behind: bool, negative: bool) -> Node:
+    """Return a lookahead or lookbehind as a condition on one character."""
+    items = node.items if isinstance(node, Alternation) else (node,)
+    sets: list[CharacterSet] = []
+    edge = ends_line = False
+    for item in items:
+        if isinstance(item, Characters):
+            sets.append(item.chosen)
+        elif isinstance(item, Look) and item.behind == behind:
+            sets.append(item.chosen)
+            edge |= item.edge
+        elif isinstance(item, LastLineEnd) and not behind:
+            ends_line = True
+        else:
+            raise UnsupportedRegexError("a lookaround of more than one character")
+    chosen = union(sets) if sets else NOTHING
+    if ends_line and combined((chosen, NEWLINE), lambda inside: inside == 3):
+        edge, ends_line = True, False  # the place before the last line feed is among those before a line feed
+    if ends_line and negative:
+        raise UnsupportedRegexError("a negative lookahead for the last line end")
+    if negative:
+        return Look(complement(chosen), behind, not edge)
+    look = Look(chosen, behind, edge)
+    return Alternation((look, LastLineEnd())) if ends_line else look

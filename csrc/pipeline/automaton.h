@@ -1,0 +1,144 @@
+/* Matches of a regex in a text, found by a deterministic automaton over classes of characters: the leftmost, and of those
+ * the one that a backtracking search finds first.  `bbpe/splitting/automaton.py` builds the tables.
+ *
+ * An attempt at each position reads on until the automaton has no way on.  Attempts that read far past what they match, as
+ * those of `a*b` in a text of "a", would take quadratic time.  So the bytes read in vain have a budget.  When it is spent,
+ * the scratch remembers states at positions from which no match ends, and an attempt that comes to one of these is over
+ * (Reps, 1998).  Then the time is linear: the length of the text times the number of states at most.
+ *
+ * A byte that is not UTF-8 is a character of a class of its own.  The struct is immutable and borrows its tables. */
+#ifndef BBPE_PIPELINE_AUTOMATON_H
+#define BBPE_PIPELINE_AUTOMATON_H
+
+#include "base/utf8.h"
+
+enum {
+    BBPE_AUTOMATON_BEYOND = 255, /* in place of a class: the byte is not a character of its own */
+    BBPE_AUTOMATON_BLOCK = 128,
+    BBPE_AUTOMATON_FREE = 4096, /* bytes that may be read in vain, */
+    BBPE_AUTOMATON_FACTOR = 4,  /* and for each byte of the text so many more */
+};
+#define BBPE_AUTOMATON_NONE SIZE_MAX
+
+typedef struct {
+    const uint8_t *bytes_to_class; /* of ASCII, or of all bytes if `reads_bytes`; else BBPE_AUTOMATON_BEYOND */
+    const uint16_t *blocks;        /* the classes of all code points, in two stages */
+    const uint8_t *values;
+    /* The first entry of the row of the next state, by state and class; the last column says where a match ends at the end of
+     * the text: 0 nowhere, 1 there, 2 before the last byte.  Rows 0 and 1 have no way on; a match ends before the character
+     * that leads to row 1, or to one from `first_ending` on. */
+    const uint32_t *rows;
+    const uint32_t *starts; /* by the class of the character before, the last for none; then those that refuse an empty match */
+    uint32_t width, first_ending;
+    size_t entries;
+    uint8_t invalid;
+    bool may_be_empty, looks_behind, reads_bytes;
+    uint8_t idle[256];  /* by class: no match begins there */
+    uint8_t skips[256]; /* by byte, if it is a character of its own: the same */
+} bbpe_automaton;
+
+/* What a search remembers; zeroed before the first use. */
+typedef struct {
+    uint64_t *dead_ends; /* a hash set of positions and states, plus one */
+    size_t count, capacity;
+    uint64_t *path; /* those of this attempt */
+    size_t path_count, path_capacity;
+    size_t wasted;
+    bool remembers;
+} bbpe_automaton_scratch;
+
+typedef struct {
+    size_t start, end;
+} bbpe_span;
+
+/* Complete `skips` and `entries`. */
+void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count);
+void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self);
+/* Forget what was remembered of a text. */
+void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self);
+
+/* As bbpe_automaton_follow, with the dead ends of the scratch; `from` is where the attempt begins. */
+bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
+                                              const uint8_t *text, size_t from, size_t n, uint32_t state, size_t *end);
+/* The class of the character before text[at]. */
+unsigned bbpe_automaton_class_before(const bbpe_automaton *self, const uint8_t *text, size_t at);
+
+BBPE_INLINE unsigned bbpe_automaton_class(const bbpe_automaton *self, bool reads_bytes, const uint8_t *text, size_t i,
+                                          size_t n, size_t *next) {
+    const unsigned known = self->bytes_to_class[text[i]];
+    *next = i + 1;
+    if (reads_bytes || BBPE_LIKELY(known != BBPE_AUTOMATON_BEYOND)) return known;
+    const uint32_t c = bbpe_utf8_decode(text, i, n, next);
+    if (BBPE_UNLIKELY(c == BBPE_UTF8_INVALID)) return self->invalid;
+    return self->values[self->blocks[c / BBPE_AUTOMATON_BLOCK] * BBPE_AUTOMATON_BLOCK + c % BBPE_AUTOMATON_BLOCK];
+}
+
+/* The first position from `i` on where a match may begin, or n. */
+BBPE_INLINE size_t bbpe_automaton_skip(const bbpe_automaton *self, bool reads_bytes, const uint8_t *text, size_t i,
+                                       size_t n) {
+    for (;;) {
+        while (i < n && self->skips[text[i]]) i++;
+        if (i >= n || reads_bytes || text[i] < 0x80) return i;
+        size_t next;
+        if (!self->idle[bbpe_automaton_class(self, false, text, i, n, &next)]) return i;
+        i = next;
+    }
+}
+
+/* Read text[i, n) from a state on: returns the end of the match, or BBPE_AUTOMATON_NONE; `*reached` is where it stopped. */
+BBPE_INLINE size_t bbpe_automaton_follow(const bbpe_automaton *self, bool reads_bytes, const uint8_t *text, size_t i,
+                                         size_t n, uint32_t state, size_t *reached) {
+    const uint32_t *rows = self->rows;
+    const uint32_t width = self->width, first_ending = self->first_ending;
+    size_t end = BBPE_AUTOMATON_NONE;
+    while (i < n) {
+        size_t next;
+        state = rows[state + bbpe_automaton_class(self, reads_bytes, text, i, n, &next)];
+        if (state < 2 * width) {
+            if (state) end = i;
+            *reached = i;
+            return end;
+        }
+        if (state >= first_ending) end = i;
+        i = next;
+    }
+    const uint32_t edge = rows[state + width - 1];
+    *reached = n;
+    return edge ? n + 1 - edge : end;
+}
+
+/* The first match in text[from, n), which may be empty at n; `refuses_empty`: not if it is empty at `from`.  The whole text
+ * is text[0, n).  `found->start` is BBPE_AUTOMATON_NONE if there is none. */
+BBPE_INLINE bbpe_status bbpe_automaton_find_inline(const bbpe_automaton *self, bool reads_bytes,
+                                                   bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
+                                                   size_t from, bool refuses_empty, bbpe_span *found) {
+    found->start = BBPE_AUTOMATON_NONE;
+    for (size_t at = from;; refuses_empty = false) {
+        at = bbpe_automaton_skip(self, reads_bytes, text, at, n);
+        if (at >= n && (at > n || !self->may_be_empty)) return BBPE_OK;
+        unsigned before = 0;
+        if (self->looks_behind) before = at ? bbpe_automaton_class_before(self, text, at) : self->width - 1;
+        const uint32_t state = self->starts[(refuses_empty && at == from ? self->width : 0) + before];
+        size_t reached = at, end;
+        if (BBPE_LIKELY(!scratch->remembers)) {
+            end = bbpe_automaton_follow(self, reads_bytes, text, at, n, state, &reached);
+            scratch->wasted += reached - (end == BBPE_AUTOMATON_NONE ? at : end);
+            scratch->remembers = scratch->wasted > BBPE_AUTOMATON_FREE + BBPE_AUTOMATON_FACTOR * at;
+        } else {
+            const bbpe_status status = bbpe_automaton_follow_remembering(self, scratch, text, at, n, state, &end);
+            if (status != BBPE_OK) return status;
+        }
+        if (end != BBPE_AUTOMATON_NONE) {
+            *found = (bbpe_span){at, end};
+            return BBPE_OK;
+        }
+        size_t next = at + 1;
+        if (at < n) (void)bbpe_automaton_class(self, reads_bytes, text, at, n, &next);
+        at = next;
+    }
+}
+
+bbpe_status bbpe_automaton_find(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
+                                size_t from, bool refuses_empty, bbpe_span *found);
+
+#endif

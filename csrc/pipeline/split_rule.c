@@ -1,0 +1,113 @@
+#include "pipeline/split_rule.h"
+
+#include "memory/memory.h"
+
+bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more) {
+    bbpe_span *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + more, sizeof *items);
+    if (items == NULL) return BBPE_NO_MEMORY;
+    self->items = items;
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end) {
+    const bbpe_status status = bbpe_spans_reserve(self, 1);
+    if (status == BBPE_OK) self->items[self->count++] = (bbpe_span){start, end};
+    return status;
+}
+
+void bbpe_spans_free(bbpe_spans *self) {
+    bbpe_memory_free(self->items);
+    memset(self, 0, sizeof *self);
+}
+
+/* The parts of one span: where they go, the first of them there, and whether the last was a match. */
+typedef struct {
+    bbpe_spans *out;
+    size_t first;
+    bool after_match;
+} parts;
+
+/* Add a part that is not empty, for which there is room. */
+BBPE_INLINE void put(parts *self, bbpe_split_behavior behavior, size_t start, size_t end, bool is_match) {
+    bbpe_spans *out = self->out;
+    const bool has_part = out->count > self->first;
+    bool extends = false;
+    if (behavior == BBPE_SPLIT_CONTIGUOUS) extends = has_part && is_match == self->after_match;
+    if (behavior == BBPE_SPLIT_MERGED_WITH_PREVIOUS) extends = has_part && is_match && !self->after_match;
+    if (behavior == BBPE_SPLIT_MERGED_WITH_NEXT) extends = has_part && !is_match && self->after_match;
+    self->after_match = is_match;
+    if (extends) {
+        out->items[out->count - 1].end = end;
+    } else if (behavior != BBPE_SPLIT_REMOVED || !is_match) {
+        out->items[out->count++] = (bbpe_span){start, end};
+    }
+}
+
+/* Split one span, where no match begins before `from`. */
+BBPE_INLINE bbpe_status split_span(const bbpe_split_rule *self, bool reads_bytes, bbpe_split_behavior behavior,
+                                   bbpe_automaton_scratch *scratch, const uint8_t *text, bbpe_span span, size_t from,
+                                   bbpe_spans *out) {
+    const uint8_t *own = text + span.start;
+    const size_t n = span.end - span.start;
+    parts written = {out, out->count, false};
+    size_t done = 0;
+    bbpe_span found = {0, from - span.start};
+    bool refuses_empty = false;
+    bbpe_automaton_scratch_clear(scratch);
+    for (;;) {
+        bbpe_status status = bbpe_automaton_find_inline(self->automaton, reads_bytes, scratch, own, n, found.end,
+                                                        refuses_empty, &found);
+        if (status == BBPE_OK && out->capacity - out->count < 3) status = bbpe_spans_reserve(out, 3);
+        if (BBPE_UNLIKELY(status != BBPE_OK)) return status;
+        if (found.start == BBPE_AUTOMATON_NONE) break;
+        if (found.start > done) put(&written, behavior, span.start + done, span.start + found.start, self->inverts);
+        if (found.end > found.start)
+            put(&written, behavior, span.start + found.start, span.start + found.end, !self->inverts);
+        done = found.end;
+        if (done == n) break; /* an empty match at the end changes nothing */
+        refuses_empty = found.end == found.start;
+    }
+    if (done < n) put(&written, behavior, span.start + done, span.end, self->inverts);
+    return BBPE_OK;
+}
+
+BBPE_INLINE bbpe_status split_spans(const bbpe_split_rule *self, bool reads_bytes, bbpe_split_behavior behavior,
+                                    bbpe_automaton_scratch *scratch, const uint8_t *text, const bbpe_spans *in,
+                                    bbpe_spans *out) {
+    /* a span without a match stays as it is */
+    const bool may_copy = !self->inverts && !self->automaton->may_be_empty;
+    const size_t stop = in->count ? in->items[in->count - 1].end : 0;
+    size_t active = 0; /* no match begins in a span before this */
+    bbpe_status status = bbpe_spans_reserve(out, in->count + 3);
+    for (size_t i = 0; i < in->count && status == BBPE_OK; i++) {
+        const bbpe_span span = in->items[i];
+        if (may_copy && active <= span.start)
+            active = bbpe_automaton_skip(self->automaton, reads_bytes, text, span.start, stop);
+        if (may_copy && span.end <= active) {
+            if (out->count == out->capacity) status = bbpe_spans_reserve(out, in->count - i);
+            if (status == BBPE_OK) out->items[out->count++] = span;
+        } else {
+            const size_t from = may_copy && active > span.start ? active : span.start;
+            status = split_span(self, reads_bytes, behavior, scratch, text, span, from, out);
+            active = span.end;
+        }
+    }
+    return status;
+}
+
+bbpe_status bbpe_split_rule_apply(const bbpe_split_rule *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
+                                  const bbpe_spans *in, bbpe_spans *out) {
+#define BBPE_SPLIT_CASE(name)                                                                            \
+    case name:                                                                                           \
+        return self->automaton->reads_bytes ? split_spans(self, true, name, scratch, text, in, out)       \
+                                            : split_spans(self, false, name, scratch, text, in, out)
+    switch (self->behavior) {
+        BBPE_SPLIT_CASE(BBPE_SPLIT_REMOVED);
+        BBPE_SPLIT_CASE(BBPE_SPLIT_ISOLATED);
+        BBPE_SPLIT_CASE(BBPE_SPLIT_MERGED_WITH_PREVIOUS);
+        BBPE_SPLIT_CASE(BBPE_SPLIT_MERGED_WITH_NEXT);
+        BBPE_SPLIT_CASE(BBPE_SPLIT_CONTIGUOUS);
+    }
+#undef BBPE_SPLIT_CASE
+    return BBPE_OK;
+}

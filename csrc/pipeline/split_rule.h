@@ -1,0 +1,37 @@
+/* A rule that splits spans of a text at the matches of a regex, each span as a text of its own. */
+#ifndef BBPE_PIPELINE_SPLIT_RULE_H
+#define BBPE_PIPELINE_SPLIT_RULE_H
+
+#include "pipeline/automaton.h"
+
+typedef struct {
+    bbpe_span *items;
+    size_t count, capacity;
+} bbpe_spans;
+
+/* Add a span. */
+bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end);
+/* Room for `more` spans. */
+bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more);
+void bbpe_spans_free(bbpe_spans *self);
+
+/* What becomes of the matches. */
+typedef enum {
+    BBPE_SPLIT_REMOVED,
+    BBPE_SPLIT_ISOLATED,
+    BBPE_SPLIT_MERGED_WITH_PREVIOUS,
+    BBPE_SPLIT_MERGED_WITH_NEXT,
+    BBPE_SPLIT_CONTIGUOUS,
+} bbpe_split_behavior;
+
+typedef struct {
+    const bbpe_automaton *automaton;
+    bbpe_split_behavior behavior;
+    bool inverts; /* the text between matches takes their role */
+} bbpe_split_rule;
+
+/* Split the spans of `in`, which are in order, and none of which is empty; `out` has what becomes of them. */
+bbpe_status bbpe_split_rule_apply(const bbpe_split_rule *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
+                                  const bbpe_spans *in, bbpe_spans *out);
+
+#endif

@@ -1,0 +1,185 @@
+/* Random automatons over texts of few characters: matches and splits against their definitions: automaton_driver ROUNDS. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory/memory.h"
+#include "pipeline/pipeline.h"
+#include "random_below.h"
+
+enum { CLASSES = 5, STATES = 12, TEXT = 300, WIDTH = CLASSES + 1 };
+
+typedef struct {
+    uint8_t bytes_to_class[256], values[BBPE_AUTOMATON_BLOCK];
+    uint16_t blocks[0x110000 / BBPE_AUTOMATON_BLOCK];
+    uint32_t rows[(STATES + 3) * WIDTH], starts[2 * WIDTH];
+    bbpe_automaton automaton;
+} sample;
+
+static void check(bool is_right, const char *what) {
+    if (is_right) return;
+    fprintf(stderr, "%s\n", what);
+    exit(1);
+}
+
+/* Classes: a, b, the rest of ASCII, other characters, bytes that are not UTF-8. */
+static void draw(sample *drawn) {
+    memset(drawn, 0, sizeof *drawn);
+    bbpe_automaton *self = &drawn->automaton;
+    self->reads_bytes = next(4) == 0;
+    for (size_t byte = 0; byte < 256; byte++)
+        drawn->bytes_to_class[byte] = byte >= 0x80 && !self->reads_bytes ? BBPE_AUTOMATON_BEYOND
+                                      : byte == 'a'                      ? 0
+                                      : byte == 'b'                      ? 1
+                                                                         : 2;
+    memset(drawn->values, 3, sizeof drawn->values);
+    const size_t states = 1 + next(STATES), endings = next(states), dead = next(4);
+    for (size_t row = 2; row < states + 2; row++) {
+        for (size_t class = 0; class < CLASSES; class++)
+            drawn->rows[row * WIDTH + class] = (uint32_t)(next(6) < dead ? next(2) : 2 + next(states)) * WIDTH;
+        drawn->rows[row * WIDTH + CLASSES] = (uint32_t)next(2);
+    }
+    self->first_ending = (uint32_t)(2 + endings) * WIDTH;
+    /* from this row no character leads to an empty match */
+    for (size_t class = 0; class < CLASSES; class++)
+        drawn->rows[(states + 2) * WIDTH + class] = endings ? (uint32_t)(2 + next(endings)) * WIDTH : 0;
+    for (size_t i = 0; i < 2 * WIDTH; i++)
+        drawn->starts[i] = (uint32_t)(2 + (i < WIDTH ? next(states) : states)) * WIDTH;
+    self->looks_behind = next(2);
+    self->may_be_empty = true;
+    for (size_t class = 0; class < CLASSES; class++) {
+        self->idle[class] = true;
+        for (size_t i = 0; i < 2 * WIDTH; i++) self->idle[class] &= drawn->rows[drawn->starts[i] + class] == 0;
+    }
+    self->bytes_to_class = drawn->bytes_to_class;
+    self->blocks = drawn->blocks;
+    self->values = drawn->values;
+    self->rows = drawn->rows;
+    self->starts = drawn->starts;
+    self->width = WIDTH;
+    self->invalid = 4;
+    bbpe_automaton_finish(self, states + 3);
+}
+
+/* -- the definitions ------------------------------------------------------------------------------------- */
+
+static bbpe_span slow_find(const sample *drawn, const uint8_t *text, size_t n, size_t from, bool refuses_empty) {
+    const bbpe_automaton *self = &drawn->automaton;
+    unsigned before = self->looks_behind ? CLASSES : 0;
+    for (size_t at = 0, following; at <= n; at = following) {
+        uint32_t row = self->starts[(refuses_empty && at == from ? WIDTH : 0) + before];
+        size_t end = SIZE_MAX, i = at;
+        while (i < n && row >= 2 * WIDTH) {
+            size_t after;
+            row = self->rows[row + bbpe_automaton_class(self, self->reads_bytes, text, i, n, &after)];
+            if (row == WIDTH || row >= self->first_ending) end = i;
+            i = after;
+        }
+        if (row >= 2 * WIDTH && self->rows[row + CLASSES]) end = n;
+        if (at >= from && end != SIZE_MAX) return (bbpe_span){at, end};
+        if (at == n) break;
+        const unsigned class = bbpe_automaton_class(self, self->reads_bytes, text, at, n, &following);
+        if (self->looks_behind) before = class;
+    }
+    return (bbpe_span){SIZE_MAX, 0};
+}
+
+/* What becomes of the parts of a span, from right to left for matches that join what follows. */
+static void slow_split(const sample *drawn, const bbpe_split_rule *rule, const uint8_t *text, bbpe_span span,
+                       bbpe_spans *out) {
+    struct {
+        bbpe_span span;
+        bool is_match;
+    } found[2 * TEXT + 2];
+    size_t count = 0, done = 0;
+    const size_t n = span.end - span.start;
+    bbpe_span match = {0, 0};
+    for (bool refuses_empty = false;; refuses_empty = match.start == match.end) {
+        match = slow_find(drawn, text + span.start, n, match.end, refuses_empty);
+        const size_t start = match.start == SIZE_MAX ? n : match.start, end = match.start == SIZE_MAX ? n : match.end;
+        if (start > done) found[count].is_match = rule->inverts, found[count++].span = (bbpe_span){done, start};
+        if (end > start) found[count].is_match = !rule->inverts, found[count++].span = (bbpe_span){start, end};
+        done = end;
+        if (match.start == SIZE_MAX) break;
+    }
+    const size_t first = out->count;
+    for (size_t i = 0; i < count; i++) {
+        const bool is_match = found[i].is_match, has = out->count > first;
+        const bool after_match = i > 0 && found[i - 1].is_match;
+        bool extends = false;
+        if (rule->behavior == BBPE_SPLIT_REMOVED && is_match) continue;
+        if (rule->behavior == BBPE_SPLIT_CONTIGUOUS) extends = has && is_match == after_match;
+        if (rule->behavior == BBPE_SPLIT_MERGED_WITH_PREVIOUS) extends = has && is_match && !after_match;
+        if (rule->behavior == BBPE_SPLIT_MERGED_WITH_NEXT) extends = has && !is_match && after_match;
+        const bbpe_span whole = {span.start + found[i].span.start, span.start + found[i].span.end};
+        if (extends) out->items[out->count - 1].end = whole.end;
+        else check(bbpe_spans_add(out, whole.start, whole.end) == BBPE_OK, "no memory");
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- */
+
+static size_t fill(uint8_t *text) {
+    const size_t n = next(TEXT), kinds = 1 + next(5);
+    for (size_t i = 0; i < n;) {
+        const size_t kind = next(kinds);
+        if (kind == 3 && n - i >= 2) {
+            text[i++] = 0xC3;
+            text[i++] = 0xA9;
+        } else {
+            text[i++] = kind == 4 ? (uint8_t)(0x80 + next(128)) : "aab "[kind];
+        }
+    }
+    return n;
+}
+
+static void try_find(const sample *drawn, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) {
+    bbpe_span found = {0, 0}, expected = {0, 0};
+    for (bool refuses_empty = false; found.start != SIZE_MAX; refuses_empty = found.start == found.end) {
+        expected = slow_find(drawn, text, n, found.end, refuses_empty);
+        check(bbpe_automaton_find(&drawn->automaton, scratch, text, n, found.end, refuses_empty, &found) == BBPE_OK,
+              "no memory");
+        check(found.start == expected.start && (found.start == SIZE_MAX || found.end == expected.end), "a match differs");
+    }
+}
+
+static void try_split(const sample *drawn, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) {
+    bbpe_spans in = {0}, out = {0}, expected = {0};
+    size_t at = 0;
+    while (at < n) { /* at characters only, and with gaps */
+        const size_t start = at, stop = at + 1 + next(40);
+        while (at < n && at < stop) (void)bbpe_automaton_class(&drawn->automaton, drawn->automaton.reads_bytes, text, at, n, &at);
+        if (next(5)) check(bbpe_spans_add(&in, start, at) == BBPE_OK, "no memory");
+    }
+    const bbpe_split_rule rule = {&drawn->automaton, (bbpe_split_behavior)next(5), next(2)};
+    check(bbpe_split_rule_apply(&rule, scratch, text, &in, &out) == BBPE_OK, "no memory");
+    for (size_t i = 0; i < in.count; i++) slow_split(drawn, &rule, text, in.items[i], &expected);
+    check(out.count == expected.count, "a number of spans differs");
+    check(out.count == 0 || memcmp(out.items, expected.items, out.count * sizeof *out.items) == 0, "a span differs");
+    bbpe_spans_free(&in);
+    bbpe_spans_free(&out);
+    bbpe_spans_free(&expected);
+}
+
+int main(int count, char **arguments) {
+    const long rounds = count > 1 ? strtol(arguments[1], NULL, 10) : 1000;
+    sample *drawn = bbpe_memory_new(1, sizeof *drawn);
+    bbpe_automaton_scratch scratch = {0};
+    check(drawn != NULL, "no memory");
+    for (long i = 0; i < rounds; i++) {
+        draw(drawn);
+        uint8_t sized[TEXT];
+        const size_t n = fill(sized);
+        uint8_t *text = bbpe_memory_new(n, 1); /* of its own, so that reading past it is seen */
+        check(text != NULL, "no memory");
+        memcpy(text, sized, n);
+        bbpe_automaton_scratch_clear(&scratch);
+        scratch.remembers = next(2); /* as if the budget were spent */
+        try_find(drawn, &scratch, text, n);
+        try_split(drawn, &scratch, text, n);
+        bbpe_memory_free(text);
+    }
+    bbpe_automaton_scratch_free(&scratch);
+    bbpe_memory_free(drawn);
+    printf("%ld rounds\n", rounds);
+    return 0;
+}

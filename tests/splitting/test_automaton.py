@@ -1,0 +1,219 @@
+"""Matches of automatons are those of the `regex` package, or there is a reason why a regex has no automaton."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+import time
+from bisect import bisect
+from collections.abc import Iterable
+from itertools import accumulate
+
+import pytest
+import regex
+
+from bbpe.core.automaton import Automaton
+from bbpe.splitting.automaton import automaton_of
+from bbpe.splitting.character_sets import END_OF_UNICODE, folded, members
+from bbpe.splitting.patterns import PATTERNS
+from bbpe.text import bytes_to_alphabet
+
+
+def byte_offsets(text: str) -> list[int]:
+    """The bytes before each character, and before the end, of a text that is encoded with "surrogateescape"."""
+    sizes = (1 if char < "\x80" or "\udc80" <= char <= "\udcff" else len(char.encode()) for char in text)
+    return [0, *accumulate(sizes)]
+
+
+def slow(source: str, text: str) -> list[tuple[int, int]]:
+    """The definition."""
+    offsets = byte_offsets(text)
+    found = regex.compile(source, regex.V1 if "&&" in source else regex.V0).finditer(text)
+    return [(offsets[match.start()], offsets[match.end()]) for match in found]
+
+
+def compare(source: str, texts: Iterable[str]) -> None:
+    found = automaton_of(source)
+    assert found.tables is not None, found.reason
+    automaton = Automaton(found.tables)
+    for text in texts:
+        assert automaton.spans(text.encode("utf-8", "surrogateescape")) == slow(source, text), (source, text)
+
+
+def every(alphabet: str, longest: int) -> list[str]:
+    """All texts of these characters that are not too long."""
+    return ["".join(chars) for size in range(longest + 1) for chars in itertools.product(alphabet, repeat=size)]
+
+
+SHORT = every("ab\n é", 4) + every("aA1b\n \udc80", 3)
+
+REGEXES = r"""
+a*   a*?   a|ab   ab|a   (?:a|ab)(?:c|bcd)?   a*b   a|a*b   (?:a+)+b   [ab]{1,3}   [ab]{2}?a   a{0,2}?b   a+?b*?
+a{,2}b   a{,}b   (?:a{0}b)?   a{0}   (?:)a   |a   a|   (?:ab|ba)+?a   (a)(b)?   (?P<x>a)b   a(?#hm)b   (?:b|)a|b
+(?:a|b??)b   ^a   a$   ^   $   (?m)^   (?m)$   (?m)^a*$   \Aa|b\Z   b\z   \n$|a   a$|\n   $\n   a?$\n?   (?:b|$)a?
+a*$|b   a(?:b$)?   (?:a|b$|\n)+   (?:a$)?\n?   \s+$   \s++$   (?=$)|a   (?=\s|$)a?|b   (?=b|$)a?|.   (?!\s|$)b
+(?m:a$)|.b   \ba   a\b   \B   \b   (?=b)|a   a(?=b)|b   (?!a)\w   (?<=a)b   (?<!a)b   (?<=a)   (?<!\w)a|b(?!\w)
+(?<=\n|^)a   (?<=^)a   (?<!^)a   \d{1,3}(?!\d)|x   (?<=\S)(?=\S)   a++b?   a?+b   a{1,2}+a   a{2,3}+b   (?>a+)b
+(?>a|ab)   (?>ab|cd)c   (?:ab)++   (?>a{1,2})(?:ab)?   (?:a++b)+|a   \R   \R+   (?i)A   (?i:a)B?   (?i)[a-é]+
+(?i)\p{Lu}   (?i)[^a]   (?-i:a)B   (?s).   (?s).+   .   .+   (?s:.)a.   [^a]   [^a]+   \S+   \w+|\W   [[:alpha:]]+
+[^[:space:]a]   []a]+   [^]a]   [a-]   [\]\-a-b]+   [\n\x61\u0062\U000000e9]   [\w&&[^a]]+   [\w--[a]&&[b1]]+
+[a-b~~b-z&&[^x]]+   [a||b&&[b]]+   \x61\x0a   \012|\0   \p{L}+   \pL\PL   \p{^L}+   \h+|\D   [\d\s]+
+[^\s\p{L}\p{N}]+|\P{L}   (?a)\w+|\b   (?u)\d   \.|\-|\#|\n   é+|a   \s+(?!\S)|\s+   \s*[\r\n]|\s+(?!\S)|\s
+[^\n]+|\n+   \w+@\w+   (?:a+b+)+   (?:a|b)*a(?:a|b){3}   (?:ab?|ba?)+b
+""".split()
+
+
+@pytest.mark.parametrize("source", [*REGEXES, ""])
+def test_short_texts(source: str) -> None:
+    compare(source, SHORT)
+
+
+STEPS = dict.fromkeys(step for row in PATTERNS.values() if row.name != "kimi" for step in row.steps)
+
+
+@pytest.mark.parametrize("source", STEPS)
+def test_published_patterns(source: str) -> None:
+    rng = random.Random(4)
+    pieces = ["'", "s", "'LL", "'ſ", "a", "B", " ", "  ", "\n", "\r\n", "\t", "1", "23", ".", "/", "漢", "か", "ー"]
+    pieces += ["é", "e\u0301", "\U0001f600", "٣", "\udcff", "\udce2", "\u3000", "<|endoftext|>", "Ⅷ", "ǅ", "ࠀ"]
+    soups = ["".join(rng.choices(pieces, k=rng.randint(5, 30))) for _ in range(300)]
+    compare(source, every("aB1'\n s,\udcff漢", 3) + soups)
+
+
+ATOMS = [*"ab.1é ", "[ab]", "[^a]", r"\s", r"\S", r"\w", r"\n", r"\d", r"[^\n b]", "(?:)", "(?i:A)"]
+CONDITIONS = r"^ $ \b \B (?!a) (?=b) (?<=a) (?<!\s) (?!\S) \A \Z (?=\s|$) (?m:$)".split()
+REPEATS = [sign + kind for sign in "* + ? {1,2} {2} {0,2} {2,}".split() for kind in ("", "", "", "?", "+")]
+
+
+def any_regex(rng: random.Random, depth: int = 0) -> str:
+    chosen = rng.random()
+    if depth > 3 or chosen < 0.35:
+        return rng.choice(ATOMS)
+    if chosen < 0.45:
+        return rng.choice(CONDITIONS)
+    inner = [any_regex(rng, depth + 1) for _ in range(3)]
+    if chosen < 0.6:
+        return inner[0] + inner[1]
+    if chosen < 0.75:
+        return f"(?:{'|'.join(inner[: rng.randint(2, 3)])})"
+    if chosen < 0.8:
+        return f"(?>{inner[0]})"
+    return (f"(?:{inner[0]})" if rng.random() < 0.6 else rng.choice("ab.")) + rng.choice(REPEATS)
+
+
+def try_any(seed: int, count: int) -> None:
+    rng = random.Random(seed)
+    followed = 0
+    for _ in range(count):
+        source = "|".join(any_regex(rng) for _ in range(rng.randint(1, 3)))
+        if automaton_of(source).tables is not None:
+            texts = ["".join(rng.choices("ab \n1éB\udc80", [5, 5, 2, 2, 1, 1, 1, 0.3], k=rng.randint(0, 10)))]
+            compare(source, texts + ["".join(rng.choices("ab \n1é", k=rng.randint(0, 9))) for _ in range(30)])
+            followed += 1
+    assert followed > count / 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_regexes(seed: int) -> None:
+    try_any(seed, 150)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(4, 24))
+def test_many_regexes(seed: int) -> None:
+    try_any(seed, 1500)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (r"(a)\1", r"the escape \1"),
+        (r"(?<=ab)c", "a lookaround of more than one character"),
+        (r"(?=ab)", "a lookaround of more than one character"),
+        (r"(?!$)", "a negative lookahead for the last line end"),
+        (r"\X", r"the escape \X"),
+        (r"(?>a|ab)c", "an atomic group or possessive repetition of more than one character"),
+        (r"(?:ab|a)++b", "an atomic group or possessive repetition of more than one character"),
+        (r"(?:a*)*", "a repetition of what can be empty"),
+        (r"(?x) a", "a group that begins with '(?x'"),
+        (r"(?=a|\b)b", "a lookaround of more than one character"),
+        (r"(?i)[\w&&[^a]]", "ignored case together with set operations, which folds one character to many"),
+        (r"(?|a|b)", "a group that begins with '(?|'"),
+        (r"(?P=x)", "a group that begins with '(?P'"),
+        (r"a{30000}", "more than 20000 positions in the regex"),
+        (r"(?:a|b)*a(?:a|b){12}", "too many states of its automaton"),
+        (r"[\udc81]", "a set with some of the surrogates that stand for bytes which are not UTF-8"),
+        (r"\N{DIGIT ONE}", r"the escape \N"),
+        ("(?:" * 5000 + "a" + ")" * 5000, "deep nesting"),
+    ],
+)
+def test_reasons(source: str, reason: str) -> None:
+    found = automaton_of(source)
+    assert (found.tables, found.reason) == (None, reason)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "count"),
+    [
+        ("a*b", b"a" * 1_000_000, 0),
+        ("a|a*b", b"a" * 1_000_000, 1_000_000),
+        ("(?:a+)+b", b"a" * 1_000_000, 0),
+        (r"\w+@\w+", "abcé_".encode() * 200_000, 0),
+        ("(?:aé)+b", "aé".encode() * 300_000, 0),
+        ("(?:a{50})*b", b"a" * 100_000, 0),
+    ],
+)
+def test_linear_time(source: str, text: bytes, count: int) -> None:
+    """Attempts that read to the end of the text would take minutes."""
+    tables = automaton_of(source).tables
+    assert tables is not None
+    began = time.perf_counter()
+    assert len(Automaton(tables).spans(text)) == count
+    assert time.perf_counter() - began < 20
+
+
+@pytest.mark.parametrize("source", ["a*b", "a|a*b", "(?:a|é)*ab|é", "(?:aaé|a)*b|a", "(?:a{3})*(?:b|$)|.{40}é"])
+def test_dead_ends(source: str) -> None:
+    """Texts of which much is read in vain, which are the slow path of a search."""
+    rng = random.Random(6)
+    texts = ["".join(rng.choices("aéb\n", [60, 5, weight, weight], k=3000)) for weight in (0, 0.02, 1)]
+    compare(source, [*texts, "a" * 2000 + "b" + "a" * 1500, "aaé" * 700])
+
+
+def test_bytes_of_the_alphabet() -> None:
+    """An automaton of texts in the byte alphabet reads the bytes that these stand for."""
+    rng = random.Random(2)
+    for source in (r"\p{N}+", "[0-9]{3}", r"\w+|Ġ\W", r"[^Ġ]+", r"(?<=Ġ).|\b"):
+        tables = automaton_of(source, of_alphabet=True).tables
+        assert tables is not None
+        assert tables.reads_bytes
+        for size in (0, 1, 5, 300):
+            data = rng.randbytes(size) + bytes(rng.choices(b"ab 19\xb2\xc3\xe2", k=size))
+            text = bytes_to_alphabet(data)
+            assert Automaton(tables).spans(data) == [match.span() for match in regex.finditer(source, text)]
+
+
+def test_sets_are_those_of_regex() -> None:
+    r"""Properties, found for a part of Unicode, are right for the planes 4 to 16 too."""
+    text = "".join(map(chr, range(0x3F000, END_OF_UNICODE, 7)))
+    for source in (r"\p{L}", r"\p{Cn}", r"\w", r"\S", r"\p{Co}", r"\p{InNo_Block}", r"\p{NChar}"):
+        chosen = members(source, 0)
+        inside = {ord(char) for char in regex.findall(source, text)}
+        assert {point for point in map(ord, text) if bisect(chosen, point) % 2} == inside
+
+
+def test_ignored_case() -> None:
+    text = "".join(map(chr, range(0x20000)))
+    for char in "asikßσιΩÅ5{µǅ":
+        found = [ord(each) for each in regex.findall(regex.escape(char), text, regex.IGNORECASE)]
+        chosen = folded(char, int(regex.IGNORECASE))
+        ranges = itertools.starmap(range, zip(chosen[::2], chosen[1::2], strict=True))
+        assert list(itertools.chain(*ranges)) == found
+
+
+def test_it_is_plain_data() -> None:
+    tables = automaton_of(r"\w+").tables
+    assert tables is not None
+    assert pickle.loads(pickle.dumps(Automaton(tables))).spans(b"a bc") == [(0, 1), (2, 4)]
+    assert Automaton(tables).spans(memoryview(b"")) == []
