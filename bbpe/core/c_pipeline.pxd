@@ -118,6 +118,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint32_t *before
         const uint32_t *after
         size_t before_count, after_count
+        bint is_aligned
 
     ctypedef enum bbpe_pipeline_problem:
         BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED
@@ -130,10 +131,16 @@ cdef extern from "pipeline/pipeline.h" nogil:
         uint32_t id
         bint ends_text
 
+    ctypedef struct bbpe_stretch_source:
+        size_t at
+        const size_t *sources
+        size_t token_start, token_end
+
     const uint32_t BBPE_STRETCH_NO_ID
 
     ctypedef struct bbpe_pipeline_run:
         bbpe_stretch *stretches
+        bbpe_stretch_source *sources
         size_t count, bytes
         bint is_done
         bbpe_pipeline_problem problem

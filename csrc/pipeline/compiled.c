@@ -10,24 +10,74 @@ enum {
 
 static const uint8_t MARK[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
 
-/* A part of a text on its way. */
+/* A token after a stretch. */
 typedef struct {
-    const uint8_t *text;
-    size_t n;
-} part;
+    uint32_t id;
+    size_t start, end; /* in the text as given */
+} next_token;
+static const next_token NO_TOKEN = {BBPE_STRETCH_NO_ID, 0, 0};
 
-static bbpe_status add_stretch(bbpe_pipeline_run *self, part text, uint32_t id, bool ends_text) {
+static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const bbpe_part *part,
+                               next_token token, bool ends_text) {
     if (self->count == self->capacity) {
         bbpe_stretch *grown = bbpe_memory_reserve(self->stretches, &self->capacity, self->count + 1, sizeof *grown);
         if (grown == NULL) return BBPE_NO_MEMORY;
         self->stretches = grown;
     }
-    self->stretches[self->count++] = (bbpe_stretch){text.text, text.n, NULL, 0, id, ends_text};
-    self->bytes += text.n;
+    if (call->is_aligned) {
+        bbpe_stretch_source *grown =
+            bbpe_memory_reserve(self->sources, &self->source_capacity, self->count + 1, sizeof *grown);
+        if (grown == NULL) return BBPE_NO_MEMORY;
+        self->sources = grown;
+        grown[self->count] = (bbpe_stretch_source){part->at, part->sources, token.start, token.end};
+    }
+    self->stretches[self->count++] = (bbpe_stretch){part->text, part->n, NULL, 0, token.id, ends_text};
+    self->bytes += part->n;
     return BBPE_OK;
 }
 
+/* Where byte i of a part, or its end, comes from. */
+static size_t source_of(const bbpe_part *part, size_t i) {
+    return part->sources == NULL ? part->at + i : part->sources[i];
+}
+
 /* -- steps: each leaves a part as it is, or points it to memory of the run --------------------------------------- */
+
+/* What a step writes: the bytes of a part, and their sources if these are wanted. */
+typedef struct {
+    uint8_t *to;
+    size_t *sources;
+    size_t used;
+    const bbpe_part *from;
+} part_writer;
+
+static bool begin_writing(part_writer *self, bbpe_pipeline_run *run, const bbpe_part *from, size_t most, bool is_aligned) {
+    if (most > SIZE_MAX / 16) return false;
+    *self = (part_writer){bbpe_arena_take(&run->arena, most), NULL, 0, from};
+    if (is_aligned && self->to != NULL) self->sources = bbpe_arena_take(&run->arena, most * sizeof *self->sources);
+    return self->to != NULL && (!is_aligned || self->sources != NULL);
+}
+
+/* Copy bytes [start, end) of the part. */
+static void copy_bytes(part_writer *self, size_t start, size_t end) {
+    memcpy(self->to + self->used, self->from->text + start, end - start);
+    for (size_t i = start; self->sources != NULL && i < end; i++)
+        self->sources[self->used + i - start] = source_of(self->from, i);
+    self->used += end - start;
+}
+
+/* Write bytes that come from byte `source` of the part. */
+static void write_bytes(part_writer *self, const uint8_t *bytes, size_t n, size_t source) {
+    memcpy(self->to + self->used, bytes, n);
+    for (size_t i = 0; self->sources != NULL && i < n; i++)
+        self->sources[self->used + i] = source_of(self->from, source);
+    self->used += n;
+}
+
+static void end_writing(part_writer *self, bbpe_pipeline_run *run, bbpe_part *part) {
+    if (self->sources == NULL) bbpe_arena_trim(&run->arena, self->to, self->used);
+    *part = (bbpe_part){self->to, self->used, part->at, self->sources};
+}
 
 static size_t find_mark(const uint8_t *text, size_t at, size_t n) {
     while (n - at >= sizeof MARK) {
@@ -39,33 +89,33 @@ static size_t find_mark(const uint8_t *text, size_t at, size_t n) {
     return n;
 }
 
-static bbpe_status unmark(bbpe_pipeline_run *self, part *text) {
-    size_t at = find_mark(text->text, 0, text->n), done = 0, used = 0;
-    if (at == text->n) return BBPE_OK;
-    uint8_t *to = bbpe_arena_take(&self->arena, text->n);
-    if (to == NULL) return BBPE_NO_MEMORY;
-    for (; at < text->n; at = find_mark(text->text, done, text->n)) {
-        memcpy(to + used, text->text + done, at - done);
-        used += at - done;
-        to[used++] = ' ';
+static bbpe_status unmark(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *part) {
+    size_t at = find_mark(part->text, 0, part->n), done = 0;
+    part_writer writer;
+    if (at == part->n) return BBPE_OK;
+    const bbpe_part from = *part;
+    if (!begin_writing(&writer, self, &from, part->n, is_aligned)) return BBPE_NO_MEMORY;
+    for (; at < from.n; at = find_mark(from.text, done, from.n)) {
+        copy_bytes(&writer, done, at);
+        write_bytes(&writer, (const uint8_t *)" ", 1, at);
         done = at + sizeof MARK;
     }
-    memcpy(to + used, text->text + done, text->n - done);
-    used += text->n - done;
-    bbpe_arena_trim(&self->arena, to, used);
-    *text = (part){to, used};
+    copy_bytes(&writer, done, from.n);
+    end_writing(&writer, self, part);
     return BBPE_OK;
 }
 
-static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline *rules, bool is_first, part *text) {
+static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bool is_first, bbpe_part *part) {
+    const bbpe_pipeline *rules = call->pipeline;
     const size_t size = rules->prefix_length;
-    if (size == 0 || text->n == 0 || (rules->prefix_first && !is_first)) return BBPE_OK;
-    if (!rules->prefix_always && text->n >= size && memcmp(text->text, rules->prefix, size) == 0) return BBPE_OK;
-    uint8_t *to = bbpe_arena_take(&self->arena, size + text->n);
-    if (to == NULL) return BBPE_NO_MEMORY;
-    memcpy(to, rules->prefix, size);
-    memcpy(to + size, text->text, text->n);
-    *text = (part){to, size + text->n};
+    part_writer writer;
+    if (size == 0 || part->n == 0 || (rules->prefix_first && !is_first)) return BBPE_OK;
+    if (!rules->prefix_always && part->n >= size && memcmp(part->text, rules->prefix, size) == 0) return BBPE_OK;
+    const bbpe_part from = *part;
+    if (!begin_writing(&writer, self, &from, size + part->n, call->is_aligned)) return BBPE_NO_MEMORY;
+    write_bytes(&writer, rules->prefix, size, 0);
+    copy_bytes(&writer, 0, from.n);
+    end_writing(&writer, self, part);
     return BBPE_OK;
 }
 
@@ -78,42 +128,62 @@ static size_t find_invalid(const uint8_t *text, size_t at, size_t n) {
     return at;
 }
 
-static bbpe_status replace_invalid(bbpe_pipeline_run *self, part *text) {
-    size_t at = find_invalid(text->text, 0, text->n), done = 0, used = 0;
-    if (at == text->n) return BBPE_OK;
-    uint8_t *to = text->n <= SIZE_MAX / 4 ? bbpe_arena_take(&self->arena, 3 * text->n) : NULL;
-    if (to == NULL) return BBPE_NO_MEMORY;
-    for (; at < text->n; at = find_invalid(text->text, done, text->n)) {
-        memcpy(to + used, text->text + done, at - done);
-        used += at - done;
-        used += bbpe_utf8_write(to + used, 0xFFFD);
+static bbpe_status replace_invalid(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *part) {
+    static const uint8_t REPLACEMENT[3] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
+    size_t at = find_invalid(part->text, 0, part->n), done = 0;
+    part_writer writer;
+    if (at == part->n) return BBPE_OK;
+    const bbpe_part from = *part;
+    if (from.n > SIZE_MAX / 4 || !begin_writing(&writer, self, &from, 3 * from.n, is_aligned)) return BBPE_NO_MEMORY;
+    for (; at < from.n; at = find_invalid(from.text, done, from.n)) {
+        copy_bytes(&writer, done, at);
+        write_bytes(&writer, REPLACEMENT, sizeof REPLACEMENT, at);
         done = at + 1;
     }
-    memcpy(to + used, text->text + done, text->n - done);
-    used += text->n - done;
-    bbpe_arena_trim(&self->arena, to, used);
-    *text = (part){to, used};
+    copy_bytes(&writer, done, from.n);
+    end_writing(&writer, self, part);
     return BBPE_OK;
 }
 
 /* -- from tokens to stretches ------------------------------------------------------------------------------------ */
 
-/* Add a part of normalized text without tokens, and the id after it. */
-static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline *rules, part text, bool is_first, uint32_t id) {
-    bbpe_status status = rules->unmarks ? unmark(self, &text) : BBPE_OK;
-    if (status == BBPE_OK) status = add_prefix(self, rules, is_first, &text);
-    if (status != BBPE_OK || (text.n == 0 && id == BBPE_STRETCH_NO_ID)) return status;
-    return add_stretch(self, text, id, false);
+/* Add a part of normalized text without tokens, and the token after it. */
+static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part part, bool is_first,
+                            next_token token) {
+    bbpe_status status = call->pipeline->unmarks ? unmark(self, call->is_aligned, &part) : BBPE_OK;
+    if (status == BBPE_OK) status = add_prefix(self, call, is_first, &part);
+    if (status != BBPE_OK || (part.n == 0 && token.id == BBPE_STRETCH_NO_ID)) return status;
+    return add_stretch(self, call, &part, token, false);
 }
 
 /* Normalize a piece of the text between tokens, and begin to look for tokens in it. */
-static bbpe_status begin_piece(bbpe_pipeline_run *self, const bbpe_pipeline *rules, part text, bool is_first, uint32_t id) {
-    const bbpe_status status = rules->replaces_invalid ? replace_invalid(self, &text) : BBPE_OK;
+static bbpe_status begin_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part part,
+                               const bbpe_token_span *span) {
+    const bbpe_status status =
+        call->pipeline->replaces_invalid ? replace_invalid(self, call->is_aligned, &part) : BBPE_OK;
     self->in_piece = true;
-    self->is_first = is_first;
-    self->next_id = id;
-    bbpe_token_cursor_begin(&self->normalized, text.text, text.n);
+    self->is_first = span->start == 0;
+    self->next_id = span->id;
+    self->next_start = span->token_start;
+    self->next_end = span->token_end;
+    self->piece = part;
+    bbpe_token_cursor_begin(&self->normalized, part.text, part.n);
     return status;
+}
+
+/* The end, in the text as given, of the character that begins at a place. */
+static size_t character_end(const bbpe_pipeline_run *self, size_t at) {
+    size_t next = at;
+    if (at < self->tokens.n) (void)bbpe_utf8_decode(self->tokens.text, at, self->tokens.n, &next);
+    return next;
+}
+
+/* A token that was found in the present piece. */
+static next_token token_of_piece(const bbpe_pipeline_run *self, const bbpe_token_span *span) {
+    const bbpe_part *piece = &self->piece;
+    const size_t start = span->token_start, end = span->token_end;
+    if (piece->sources == NULL) return (next_token){span->id, piece->at + start, piece->at + end};
+    return (next_token){span->id, piece->sources[start], character_end(self, piece->sources[end - 1])};
 }
 
 static const bbpe_token_search NOTHING = {0};
@@ -133,10 +203,13 @@ static bbpe_status next_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     const bbpe_status status = bbpe_token_cursor_next(&self->normalized, search, &span, &needs_linear);
     if (status != BBPE_OK) return status;
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
-    const part text = {self->normalized.text + span.start, span.end - span.start};
-    const bool is_last = span.id == BBPE_STRETCH_NO_ID;
-    self->in_piece = !is_last;
-    return add_part(self, call->pipeline, text, self->is_first && span.start == 0, is_last ? self->next_id : span.id);
+    const bbpe_part *piece = &self->piece;
+    const bbpe_part part = {piece->text + span.start, span.end - span.start, piece->at + span.start,
+                            piece->sources == NULL ? NULL : piece->sources + span.start};
+    const bool is_first = self->is_first && span.start == 0;
+    self->in_piece = span.id != BBPE_STRETCH_NO_ID;
+    if (self->in_piece) return add_part(self, call, part, is_first, token_of_piece(self, &span));
+    return add_part(self, call, part, is_first, (next_token){self->next_id, self->next_start, self->next_end});
 }
 
 /* Begin the next piece of the text. */
@@ -147,14 +220,17 @@ static bbpe_status next_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     const bbpe_status status = bbpe_token_cursor_next(&self->tokens, search, &span, &needs_linear);
     if (status != BBPE_OK) return status;
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
-    const part text = {self->tokens.text + span.start, span.end - span.start};
+    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, NULL};
     self->is_cut = span.id == BBPE_STRETCH_NO_ID;
-    return begin_piece(self, call->pipeline, text, span.start == 0, span.id);
+    return begin_piece(self, call, part, &span);
 }
 
-static bbpe_status add_ids(bbpe_pipeline_run *self, const uint32_t *ids, size_t count) {
+static const bbpe_part NO_PART = {NULL, 0, 0, NULL};
+
+static bbpe_status add_ids(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const uint32_t *ids, size_t count) {
     bbpe_status status = BBPE_OK;
-    for (size_t i = 0; i < count && status == BBPE_OK; i++) status = add_stretch(self, (part){NULL, 0}, ids[i], false);
+    for (size_t i = 0; i < count && status == BBPE_OK; i++)
+        status = add_stretch(self, call, &NO_PART, (next_token){ids[i], 0, 0}, false);
     return status;
 }
 
@@ -176,13 +252,13 @@ static bbpe_status begin_text(bbpe_pipeline_run *self, const bbpe_pipeline_call 
         }
     }
     self->is_begun = true;
-    return add_ids(self, call->before, call->before_count);
+    return add_ids(self, call, call->before, call->before_count);
 }
 
 static bbpe_status end_text(bbpe_pipeline_run *self, const bbpe_pipeline_call *call) {
-    const bbpe_status status = add_ids(self, call->after, call->after_count);
+    const bbpe_status status = add_ids(self, call, call->after, call->after_count);
     self->is_done = true;
-    return status == BBPE_OK ? add_stretch(self, (part){NULL, 0}, BBPE_STRETCH_NO_ID, true) : status;
+    return status == BBPE_OK ? add_stretch(self, call, &NO_PART, NO_TOKEN, true) : status;
 }
 
 bbpe_status bbpe_pipeline_next(bbpe_pipeline_run *self, const bbpe_pipeline_call *call) {
@@ -223,6 +299,7 @@ void bbpe_pipeline_empty(bbpe_pipeline_run *self) {
 
 void bbpe_pipeline_free(bbpe_pipeline_run *self) {
     bbpe_memory_free(self->stretches);
+    bbpe_memory_free(self->sources);
     bbpe_memory_free(self->tokens.found.items);
     bbpe_memory_free(self->normalized.found.items);
     bbpe_arena_free(&self->arena);

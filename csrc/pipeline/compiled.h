@@ -28,14 +28,24 @@ typedef struct {
     const bbpe_token_search *refused;    /* or NULL */
     const uint32_t *before, *after;      /* ids of a template around those of each text */
     size_t before_count, after_count;
+    bool is_aligned; /* the sources of stretches are wanted */
 } bbpe_pipeline_call;
 
 /* What a search needs before the text can be gone on with. */
 typedef enum { BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED } bbpe_pipeline_problem;
 
+/* A part of a text on its way, and where it comes from. */
+typedef struct {
+    const uint8_t *text;
+    size_t n, at;
+    const size_t *sources; /* as in bbpe_stretch_source */
+} bbpe_part;
+
 typedef struct {
     bbpe_stretch *stretches;
     size_t count, capacity;
+    bbpe_stretch_source *sources; /* of each, if the call wants them */
+    size_t source_capacity;
     size_t bytes;     /* of the stretches */
     bbpe_arena arena; /* what they point to, unless it is the text */
     bbpe_token_cursor tokens, normalized;
@@ -43,6 +53,8 @@ typedef struct {
     bool in_piece;          /* `normalized` is within a piece, after which the next id follows */
     bool is_first;          /* and the piece is at the beginning of the text */
     uint32_t next_id;
+    bbpe_part piece;        /* that `normalized` is in */
+    size_t next_start, next_end; /* the token of `next_id` */
     bbpe_pipeline_problem problem;
     const bbpe_token_search *problem_search; /* that has it */
     size_t refused_start, refused_end;       /* the token of BBPE_PIPELINE_REFUSED, bytes of UTF-8 */

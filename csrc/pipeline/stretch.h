@@ -18,4 +18,11 @@ typedef struct {
     bool ends_text;    /* the next stretch belongs to another text */
 } bbpe_stretch;
 
+/* Where a stretch comes from, in bytes of the UTF-8 of the text. */
+typedef struct {
+    size_t at;             /* an unchanged stretch begins here */
+    const size_t *sources; /* of a changed one, for each byte: where the character begins that it comes from; or NULL */
+    size_t token_start, token_end; /* the token after it */
+} bbpe_stretch_source;
+
 #endif

@@ -1,0 +1,84 @@
+#include "pipeline/token_spans.h"
+
+#include "base/utf8.h"
+
+/* Where the walk over a stretch is. */
+typedef struct {
+    const bbpe_token_lengths *lengths;
+    const bbpe_stretch *stretch;
+    size_t at, pretoken, pretoken_start, pretoken_end;
+} walk;
+
+static void enter_pretoken(walk *self) {
+    const bbpe_stretch *stretch = self->stretch;
+    while (self->at == self->pretoken_end && self->pretoken < stretch->pretoken_count) {
+        self->pretoken_start = self->at;
+        self->pretoken_end = stretch->pretokens[self->pretoken++];
+    }
+}
+
+/* The end of the run of unknown characters at a place; that place if the character there is known. */
+static size_t after_unknown(const walk *self, size_t at) {
+    while (at < self->pretoken_end) {
+        size_t next;
+        const uint32_t c = bbpe_utf8_decode(self->stretch->text, at, self->pretoken_end, &next);
+        if (c != BBPE_UTF8_INVALID && (self->lengths->known[c / 64] >> (c % 64) & 1)) break;
+        at = next;
+    }
+    return at;
+}
+
+/* The end of what an unknown token stands for. */
+static size_t unknown_end(const walk *self) {
+    size_t next;
+    if (self->lengths->whole) return self->pretoken_end;
+    const size_t end = self->lengths->fuses ? after_unknown(self, self->at) : self->at;
+    if (end > self->at) return end;
+    (void)bbpe_utf8_decode(self->stretch->text, self->at, self->pretoken_end, &next);
+    return next;
+}
+
+static void skip_dropped(walk *self) {
+    size_t before;
+    if (!self->lengths->drops) return;
+    do {
+        before = self->at;
+        enter_pretoken(self);
+        self->at = after_unknown(self, self->at);
+    } while (self->at != before);
+}
+
+/* Take the next id; false when there is not as much left as it stands for. */
+static bool take(walk *self, uint32_t id) {
+    const bbpe_token_lengths *lengths = self->lengths;
+    if (id >= lengths->id_count) return false;
+    enter_pretoken(self);
+    if (self->at >= self->pretoken_end) return false;
+    const uint32_t length = (self->at == self->pretoken_start ? lengths->first : lengths->inside)[id];
+    const size_t end = length == BBPE_LENGTH_VARIES ? unknown_end(self) : self->at + length;
+    if (end <= self->at || end > self->pretoken_end) return false;
+    self->at = end;
+    return true;
+}
+
+/* The span of bytes [start, end) of a stretch in the text. */
+static bbpe_text_span span_of(const bbpe_stretch_source *source, const uint8_t *text, size_t n, size_t start, size_t end) {
+    if (source->sources == NULL) return (bbpe_text_span){(int64_t)(source->at + start), (int64_t)(source->at + end)};
+    const size_t last = source->sources[end - 1];
+    size_t after = last;
+    if (last < n) (void)bbpe_utf8_decode(text, last, n, &after);
+    return (bbpe_text_span){(int64_t)source->sources[start], (int64_t)after};
+}
+
+bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
+    walk self = {lengths, stretch, 0, 0, 0, stretch->pretokens == NULL ? stretch->n : 0};
+    for (size_t i = 0; i < count; i++) {
+        skip_dropped(&self);
+        const size_t start = self.at;
+        if (!take(&self, ids[i])) return false;
+        spans[i] = span_of(source, text, n, start, self.at);
+    }
+    skip_dropped(&self);
+    return self.at == stretch->n;
+}
