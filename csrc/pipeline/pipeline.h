@@ -5,6 +5,6 @@
 #include "pipeline/automaton.h"
 #include "pipeline/charsmap.h"
 #include "pipeline/matcher.h"
-#include "pipeline/split_rule.h"
+#include "pipeline/pre_tokenizer.h"
 
 #endif
