@@ -56,6 +56,46 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end)
     void bbpe_spans_free(bbpe_spans *self)
 
+    ctypedef enum bbpe_split_behavior:
+        BBPE_SPLIT_REMOVED, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_PREVIOUS, BBPE_SPLIT_MERGED_WITH_NEXT
+        BBPE_SPLIT_CONTIGUOUS
+
+    ctypedef struct bbpe_split_rule:
+        const bbpe_automaton *automaton
+        bbpe_split_behavior behavior
+        _Bool inverts
+
+    ctypedef enum bbpe_step_kind:
+        BBPE_STEP_SPLIT, BBPE_STEP_LENGTH, BBPE_STEP_REWRITE
+
+    ctypedef struct bbpe_pre_tokenizer_step:
+        bbpe_step_kind kind
+        bbpe_split_rule split
+        size_t length
+        _Bool counts_bytes
+        const uint8_t *prefix
+        size_t prefix_size
+        _Bool only_first, marks_blanks
+
+    ctypedef struct bbpe_pre_tokenizer:
+        const bbpe_pre_tokenizer_step *steps
+        size_t count
+
+    ctypedef struct bbpe_pre_tokenizer_scratch:
+        pass
+
+    ctypedef struct bbpe_pre_tokenized:
+        const uint8_t *text
+        size_t n
+        const bbpe_span *spans
+        size_t count
+
+    void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self)
+    bbpe_status bbpe_pre_tokenizer_split(
+        const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n,
+        _Bool is_first, bbpe_pre_tokenized *result
+    )
+
     const uint64_t BBPE_MATCHER_TOKEN
 
     ctypedef struct bbpe_matcher:

@@ -6,8 +6,10 @@
 #include "pipeline/charsmap.h"
 #include "pipeline/compiled.h"
 #include "pipeline/matcher.h"
+#include "pipeline/pre_tokenizer.h"
 #include "pipeline/split_rule.h"
 #include "pipeline/stretch.h"
 #include "pipeline/token_search.h"
+#include "pipeline/token_spans.h"
 
 #endif

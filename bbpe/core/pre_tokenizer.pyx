@@ -1,0 +1,100 @@
+"""Chains of steps that split texts into pretokens."""
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from bbpe.core.automaton cimport Automaton
+from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
+from bbpe.core.c_pipeline cimport (
+    BBPE_SPLIT_CONTIGUOUS, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_NEXT, BBPE_SPLIT_MERGED_WITH_PREVIOUS,
+    BBPE_SPLIT_REMOVED, BBPE_STEP_LENGTH, BBPE_STEP_REWRITE, BBPE_STEP_SPLIT, _Bool, bbpe_pre_tokenized,
+    bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step,
+)
+from bbpe.core.status cimport check
+
+# stub: Step: TypeAlias = tuple[Any, ...]
+
+cdef dict _BEHAVIORS = {
+    "Removed": BBPE_SPLIT_REMOVED,
+    "Isolated": BBPE_SPLIT_ISOLATED,
+    "MergedWithPrevious": BBPE_SPLIT_MERGED_WITH_PREVIOUS,
+    "MergedWithNext": BBPE_SPLIT_MERGED_WITH_NEXT,
+    "Contiguous": BBPE_SPLIT_CONTIGUOUS,
+}
+
+
+cdef class PreTokenizer:
+    """Splits texts by a chain of steps; immutable, shared by any number of threads.
+
+    A step is a tuple of its kind and its fields:
+    `("split", automaton, behavior, inverts)`, as a rule `Split` of the automaton's regex;
+    `("length", length, counts_bytes)`, after each `length` characters, or bytes;
+    `("rewrite", prefix, only_first, marks_blanks)`, with bytes in front of pieces, and U+2581 in place of blanks.
+    """
+
+    def __cinit__(self, steps: Sequence[Step]):
+        self.steps = tuple(steps)
+        self.own = <bbpe_pre_tokenizer_step *>bbpe_memory_zeroed(len(self.steps), sizeof(bbpe_pre_tokenizer_step))
+        if self.own == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        self.c.steps, self.c.count = self.own, len(self.steps)
+        cdef size_t number = 0
+        for step in self.steps:
+            _fill(self.own + number, step)
+            number += 1
+
+    def __dealloc__(self):
+        bbpe_memory_free(self.own)
+
+    def __reduce__(self):
+        return PreTokenizer, (self.steps,)
+
+    def split(
+        self, data: bytes | bytearray | memoryview, bint is_first=True
+    ) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The text that the spans are in, and their starts and ends in it, int64[n] each.
+
+        `is_first`: the text is at the beginning of the whole text.
+        """
+        cdef const uint8_t[::1] view = data
+        cdef size_t n = len(view), i
+        cdef const uint8_t *text = &view[0] if n > 0 else <const uint8_t *>b""
+        cdef bbpe_pre_tokenizer_scratch scratch
+        cdef bbpe_pre_tokenized result
+        cdef bbpe_status status
+        cdef int64_t[::1] start_view, end_view
+        memset(&scratch, 0, sizeof(scratch))
+        try:
+            with nogil:
+                status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, is_first, &result)
+            check(status)
+            starts, ends = np.empty(result.count, np.int64), np.empty(result.count, np.int64)
+            start_view, end_view = starts, ends
+            for i in range(result.count):
+                start_view[i], end_view[i] = result.spans[i].start, result.spans[i].end
+            if result.text == text:
+                return bytes(data), starts, ends
+            return (<const char *>result.text)[:result.n], starts, ends
+        finally:
+            bbpe_pre_tokenizer_scratch_free(&scratch)
+
+
+cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:
+    """Read a step; what it points to belongs to the tuple."""
+    cdef Automaton automaton
+    if step[0] == "split":
+        automaton = step[1]
+        to.kind = BBPE_STEP_SPLIT
+        to.split.automaton, to.split.behavior, to.split.inverts = &automaton.c, _BEHAVIORS[step[2]], step[3]
+    elif step[0] == "length":
+        to.kind, to.length, to.counts_bytes = BBPE_STEP_LENGTH, step[1], step[2]
+        if to.length == 0:
+            raise ValueError("the length is 0; expected at least 1")
+    elif step[0] == "rewrite":
+        to.kind, to.prefix, to.prefix_size = BBPE_STEP_REWRITE, <const uint8_t *><char *>(<bytes>step[1]), len(step[1])
+        to.only_first, to.marks_blanks = step[2], step[3]
+    else:
+        raise ValueError(f"the kind of a step is {step[0]!r}; expected split, length or rewrite")
+    return 0

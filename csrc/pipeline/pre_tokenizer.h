@@ -1,0 +1,58 @@
+/* A chain of steps from a text to spans, which become its pretokens: `bbpe/pipeline/pre_tokenizers.py` is the definition.
+ *
+ * The first step gets the text as one span, and each later step the spans of the one before.  A step that writes another text
+ * puts it into a buffer of the scratch, and the spans are in that.  GPT-2's byte alphabet is not written: steps after it read
+ * bytes, and their automatons know the character of each.  The struct is immutable and borrows its steps. */
+#ifndef BBPE_PIPELINE_PRE_TOKENIZER_H
+#define BBPE_PIPELINE_PRE_TOKENIZER_H
+
+#include "pipeline/split_rule.h"
+
+typedef enum {
+    BBPE_STEP_SPLIT,   /* at the matches of a regex */
+    BBPE_STEP_LENGTH,  /* after each `length` characters */
+    BBPE_STEP_REWRITE, /* a prefix in front of spans, and a mark in place of each blank */
+} bbpe_step_kind;
+
+typedef struct {
+    bbpe_step_kind kind;
+    bbpe_split_rule split;
+    size_t length;
+    bool counts_bytes; /* each byte is a character */
+    const uint8_t *prefix; /* not in front of a span that begins with it */
+    size_t prefix_size;    /* 0 for none */
+    bool only_first;       /* in front of the span at the beginning of the whole text alone */
+    bool marks_blanks;     /* before that, U+2581 in place of each blank */
+} bbpe_pre_tokenizer_step;
+
+typedef struct {
+    const bbpe_pre_tokenizer_step *steps;
+    size_t count;
+} bbpe_pre_tokenizer;
+
+typedef struct {
+    uint8_t *bytes;
+    size_t used, capacity;
+} bbpe_rewritten;
+
+/* One for each thread, zeroed before the first use. */
+typedef struct {
+    bbpe_spans spans[2];
+    bbpe_rewritten texts[2];
+    bbpe_automaton_scratch automaton;
+} bbpe_pre_tokenizer_scratch;
+
+/* The spans of a text; they are valid until the next call with the same scratch, and in order; none is empty. */
+typedef struct {
+    const uint8_t *text; /* the caller's, or in the scratch */
+    size_t n;
+    const bbpe_span *spans;
+    size_t count;
+} bbpe_pre_tokenized;
+
+void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self);
+/* `is_first`: the text is at the beginning of the whole text. */
+bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
+                                     const uint8_t *text, size_t n, bool is_first, bbpe_pre_tokenized *result);
+
+#endif
