@@ -41,7 +41,7 @@ def sources(*suffixes: str) -> list[Path]:
     found = [path for folder in ("bbpe", "csrc", "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
     generated = {PACKAGE / "core" / f"{pyx.stem}.c" for pyx in (PACKAGE / "core").glob("*.pyx")}
     generated.add(PACKAGE / "core" / "_cyutility.c")
-    generated |= {ROOT / "csrc/text/uclass_table.h", ROOT / "csrc/models/normalise/bert_table.h"}
+    generated |= {ROOT / "csrc/text/uclass_table.h", ROOT / "csrc/text/characters_table.h"}
     return [path for path in found if path.suffix in suffixes and path not in generated]
 
 

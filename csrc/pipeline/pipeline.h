@@ -4,5 +4,6 @@
 
 #include "pipeline/charsmap.h"
 #include "pipeline/matcher.h"
+#include "pipeline/normalizer.h"
 
 #endif
