@@ -93,8 +93,45 @@ cdef extern from "pipeline/pipeline.h" nogil:
     void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self)
     bbpe_status bbpe_pre_tokenizer_split(
         const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n,
-        _Bool is_first, bbpe_pre_tokenized *result
+        _Bool is_first, _Bool is_aligned, bbpe_pre_tokenized *result
     )
+
+    ctypedef enum bbpe_normalizer_kind:
+        BBPE_NORMALIZER_FORM, BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_STRIP, BBPE_NORMALIZER_PREPEND
+        BBPE_NORMALIZER_REPLACE, BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_BYTES
+
+    ctypedef enum bbpe_characters:
+        BBPE_CHARACTERS_NFC, BBPE_CHARACTERS_NFD, BBPE_CHARACTERS_NFKC, BBPE_CHARACTERS_NFKD, BBPE_CHARACTERS_LOWERED,
+        BBPE_CHARACTERS_MARKS, BBPE_CHARACTERS_NONSPACING, BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS,
+        BBPE_CHARACTERS_NMT
+
+    ctypedef bbpe_status (*bbpe_normalizer_find)(const void *self, void *scratch, const uint8_t *text, size_t n, size_t start,
+        size_t *first, size_t *end, _Bool *found) noexcept nogil
+
+    ctypedef struct bbpe_normalizer_step:
+        bbpe_normalizer_kind kind
+        bbpe_characters set
+        _Bool left, right
+        const uint8_t *pattern
+        const uint8_t *content
+        size_t pattern_length, content_length
+        bbpe_normalizer_find find
+        const void *finder
+        const bbpe_charsmap *charsmap
+
+    ctypedef struct bbpe_normalizer:
+        size_t count
+
+    ctypedef struct bbpe_normalizer_scratch:
+        void *finder
+        const size_t *sources
+
+    void bbpe_normalizer_init(bbpe_normalizer *self)
+    void bbpe_normalizer_free(bbpe_normalizer *self)
+    bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step)
+    bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
+        size_t n, _Bool aligned, const uint8_t **out, size_t *out_n)
+    void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self)
 
     const uint64_t BBPE_MATCHER_TOKEN
 
@@ -149,6 +186,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint8_t *prefix
         size_t prefix_length
         bint prefix_first, prefix_always, unmarks, replaces_invalid
+        const bbpe_normalizer *normalizer
+        const bbpe_pre_tokenizer *pre_tokenizer
 
     ctypedef struct bbpe_pipeline_call:
         const bbpe_pipeline *pipeline

@@ -7,6 +7,8 @@ import numpy.typing as npt
 from ..text import Text
 from .encoder import Encoder
 from .matcher import Policy
+from .normalizer import Normalizer
+from .pre_tokenizer import PreTokenizer
 
 class Pipeline:
     def __new__(
@@ -17,6 +19,8 @@ class Pipeline:
         prefix_always: bool = False,
         unmarks: bool = False,
         replaces_invalid: bool = False,
+        normalizer: Normalizer | None = None,
+        pre_tokenizer: PreTokenizer | None = None,
     ) -> Self: ...
 
 class Call:
@@ -58,8 +62,3 @@ class Piped:
         share: int,
         worker: int = 0,
     ) -> tuple[list[npt.NDArray[np.uint32]], npt.NDArray[np.int64]]: ...
-
-class LongText:
-    def __new__(cls, piped: Piped, text: Text, call: Call, chunk: int) -> Self: ...
-    def next_section(self) -> int: ...
-    def encode(self, part: int, keeps: bool, share: int, worker: int) -> tuple[npt.NDArray[np.uint32] | None, int]: ...

@@ -5,20 +5,20 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from bbpe.core.budget cimport BUDGET
-from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, BBPE_NO_MEMORY, BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_cuts, bbpe_encode_piped, bbpe_encode_state, bbpe_encode_state_guard_heap_top, bbpe_encode_state_loan,
-    bbpe_encode_state_reserve, bbpe_encode_stretches, bbpe_encode_text, bbpe_encode_want,
+    bbpe_encode_piped, bbpe_encode_state, bbpe_encode_state_guard_heap_top, bbpe_encode_state_loan, bbpe_encode_text,
+    bbpe_encode_want,
 )
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_pipeline cimport (
-    BBPE_PIPELINE_FINE, BBPE_PIPELINE_REFUSED, BBPE_STRETCH_NO_ID, bbpe_pipeline, bbpe_pipeline_begin,
-    bbpe_pipeline_call, bbpe_pipeline_empty, bbpe_pipeline_free, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_stretch,
-    bbpe_token_search,
+    BBPE_PIPELINE_REFUSED, bbpe_pipeline_run,
 )
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.matcher cimport Policy
+from bbpe.core.normalizer cimport Normalizer
+from bbpe.core.pre_tokenizer cimport PreTokenizer
 from bbpe.core.status cimport check
 from bbpe.core.text_group cimport TextGroup
 from bbpe.core.text_view cimport text_close, text_open, text_view
@@ -28,12 +28,6 @@ from bbpe.text import text_bytes
 
 cdef enum:
     HOLD_GIL = 2048  # code units of text that are encoded before releasing the GIL pays
-    SECTION_BYTES = 1 << 26  # of a long text, whose stretches are in memory at once
-    SECTION_STRETCHES = 1 << 20
-
-ctypedef struct vector:
-    int64_t *items
-    size_t count, capacity
 
 
 cdef class Pipeline:
@@ -41,31 +35,26 @@ cdef class Pipeline:
 
     `prefix`: a piece of text between tokens that is not empty and does not begin with it gets it, with `prefix_first` only
     the one at the beginning of the text, with `prefix_always` even one that begins with it.  `unmarks`: U+2581 becomes a blank.  `replaces_invalid`: bytes that are not UTF-8
-    become U+FFFD.
+    become U+FFFD.  `normalizer` comes before all of these, and `pre_tokenizer` after the prefix.
     """
-    cdef bbpe_pipeline c
-    cdef bytes prefix
-
     def __cinit__(
         self, *, bytes prefix not None=b"", bint prefix_first=False, bint prefix_always=False, bint unmarks=False,
-        bint replaces_invalid=False
+        bint replaces_invalid=False, Normalizer normalizer=None, PreTokenizer pre_tokenizer=None
     ):
         self.prefix = prefix
         self.c.prefix, self.c.prefix_length = <const unsigned char *><const char *>self.prefix, len(prefix)
         self.c.prefix_first, self.c.prefix_always = prefix_first, prefix_always
         self.c.unmarks, self.c.replaces_invalid = unmarks, replaces_invalid
+        self.normalizer, self.pre_tokenizer = normalizer, pre_tokenizer
+        if normalizer is not None:
+            self.c.normalizer = &normalizer.c
+        if pre_tokenizer is not None:
+            self.c.pre_tokenizer = &pre_tokenizer.c
 
 
 cdef class Call:
     """A pipeline, the tokens that a call looks for in the text and in the text as normalized, those that it refuses, and the
     ids around those of each text; immutable, shared by any number of threads."""
-    cdef Pipeline pipeline
-    cdef readonly Policy tokens      # stub: Policy | None
-    cdef readonly Policy normalized  # stub: Policy | None
-    cdef readonly Policy refused     # stub: Policy | None
-    cdef uint32_t *around
-    cdef size_t before_count, after_count
-
     def __cinit__(
         self, Pipeline pipeline not None, *, Policy tokens=None, Policy normalized=None, Policy refused=None,
         before: Sequence[int] = (), after: Sequence[int] = ()
@@ -80,12 +69,6 @@ cdef class Call:
 
     def __dealloc__(self):
         bbpe_memory_free(self.around)
-
-
-# A call as C has it, with the searches as they are now.
-ctypedef struct call_view:
-    bbpe_pipeline_call c
-    bbpe_token_search tokens, normalized, refused
 
 
 cdef void view_call(call_view *self, Call call) noexcept:
@@ -106,9 +89,6 @@ cdef void view_call(call_view *self, Call call) noexcept:
 
 cdef class Piped:
     """An encoder whose texts pass a pipeline; `id_count` is above all ids, those of special and added tokens too."""
-    cdef Encoder encoder
-    cdef IntObjects ints
-
     def __cinit__(self, Encoder encoder not None, size_t id_count):
         self.encoder, self.ints = encoder, IntObjects(id_count)
 
@@ -269,145 +249,3 @@ cdef class Piped:
         finally:
             self.encoder.states.give_back(state, worker)
         return arrays, lengths
-
-
-cdef class LongText:
-    """One long text on its way through a pipeline, a section at a time, whose parts several threads encode."""
-    cdef Piped piped
-    cdef Call call
-    cdef object text
-    cdef text_view view
-    cdef size_t chunk
-    cdef bbpe_pipeline_run run
-    cdef bbpe_stretch *stretches  # those of the run, the long ones cut
-    cdef size_t count, capacity
-    cdef vector parts  # where in these each part begins, and where the last one ends
-
-    def __cinit__(self, Piped piped not None, text: Text, Call call not None, size_t chunk):
-        """`chunk`: the code units of a part, about."""
-        memset(&self.run, 0, sizeof(self.run))
-        self.piped, self.call, self.text, self.chunk = piped, call, text, max(chunk, <size_t>1)
-        self.view.has_buffer = False
-        text_open(&self.view, text)
-        check(bbpe_pipeline_begin(&self.run, self.view.text.units, self.view.text.unit_size, self.view.length))
-
-    def __dealloc__(self):
-        text_close(&self.view)
-        bbpe_pipeline_free(&self.run)
-        bbpe_memory_free(self.stretches)
-        bbpe_memory_free(self.parts.items)
-
-    def next_section(self) -> int:
-        """Go on to the next section, once all parts of the last one are encoded; returns how many parts it has, 0 at the end."""
-        cdef bbpe_encode_state *state
-        cdef bbpe_status status = BBPE_OK
-        cdef call_view view
-        if self.run.is_done:
-            return 0
-        bbpe_pipeline_empty(&self.run)
-        while not self.run.is_done and self.run.bytes < SECTION_BYTES and self.run.count < SECTION_STRETCHES:
-            view_call(&view, self.call)
-            with nogil:
-                status = bbpe_pipeline_next(&self.run, &view.c)
-            check(status)
-            if self.run.problem != BBPE_PIPELINE_FINE:
-                Piped.solve(&self.run, self.call, &view, self.text)
-        state = self.piped.encoder.states.borrow(0)
-        with nogil:
-            status = self._divide(state)
-        self.piped.encoder.states.give_back(state)
-        check(status)
-        return self.parts.count - 1
-
-    cdef bbpe_status _divide(self, bbpe_encode_state *state) noexcept nogil:
-        cdef const bbpe_stretch *stretch
-        cdef vector cuts
-        cdef bbpe_status status = BBPE_OK
-        cdef size_t i, k, count, part = 0
-        memset(&cuts, 0, sizeof(cuts))
-        self.count = self.parts.count = 0
-        for i in range(self.run.count):
-            stretch = self.run.stretches + i
-            count = 1
-            if stretch.n > self.chunk and stretch.pretokens == NULL:
-                if not reserve(&cuts, stretch.n // self.chunk + 2):
-                    status = BBPE_NO_MEMORY
-                    break
-                count = bbpe_encode_cuts(
-                    self.piped.encoder.c, state, bbpe_encode_text(stretch.text, 0), stretch.n, self.chunk, cuts.items)
-            for k in range(count):
-                if self.count == 0 or part >= self.chunk:
-                    status = self._begin_part()
-                    part = 0
-                if status == BBPE_OK:
-                    status = self._add(stretch, cuts.items, k, count)
-                if status != BBPE_OK:
-                    break
-                part += self.stretches[self.count - 1].n
-        if status == BBPE_OK:
-            status = self._begin_part()
-        bbpe_memory_free(cuts.items)
-        return status
-
-    cdef bbpe_status _begin_part(self) noexcept nogil:
-        if not reserve(&self.parts, self.parts.count + 1):
-            return BBPE_NO_MEMORY
-        self.parts.items[self.parts.count] = <int64_t>self.count
-        self.parts.count += 1
-        return BBPE_OK
-
-    cdef bbpe_status _add(self, const bbpe_stretch *stretch, const int64_t *cuts, size_t k, size_t count) noexcept nogil:
-        """Add part k of `count` of a stretch."""
-        cdef bbpe_stretch *added
-        cdef void *grown = bbpe_memory_reserve(self.stretches, &self.capacity, self.count + 1, sizeof(bbpe_stretch))
-        if grown == NULL:
-            return BBPE_NO_MEMORY
-        self.stretches = <bbpe_stretch *>grown
-        added = self.stretches + self.count
-        added[0] = stretch[0]
-        added.ends_text = False
-        if count > 1:
-            added.text, added.n = stretch.text + cuts[k], <size_t>(cuts[k + 1] - cuts[k])
-        if k + 1 < count:
-            added.id = BBPE_STRETCH_NO_ID
-        self.count += 1
-        return BBPE_OK
-
-    def encode(self, size_t part, bint keeps, size_t share, size_t worker) -> tuple[npt.NDArray[np.uint32] | None, int]:
-        """The ids of a part of the section, if they are wanted, and how many they are."""
-        cdef bbpe_encode_state *state
-        cdef bbpe_status status
-        cdef size_t start, stop, i, bound = 0, count = 0
-        cdef uint32_t *ids
-        cdef uint32_t[::1] out
-        if part + 1 >= self.parts.count:
-            raise IndexError(f"part {part} of {self.parts.count - 1}")
-        start, stop = self.parts.items[part], self.parts.items[part + 1]
-        state = self.piped.encoder.states.borrow(share, worker)
-        try:
-            for i in range(start, stop):
-                bound += self.stretches[i].n + 1
-            if keeps:
-                check(bbpe_encode_state_reserve(state, bound))
-            ids = bbpe_encode_state_loan(state).ids if keeps else NULL
-            with nogil:
-                status = bbpe_encode_stretches(
-                    self.piped.encoder.c, state, self.stretches + start, stop - start, ids, &count)
-            check(status)
-            if not keeps:
-                return None, count
-            array = np.empty(count, dtype=np.uint32)
-            if count:
-                out = array
-                memcpy(&out[0], ids, count * sizeof(uint32_t))
-            return array, count
-        finally:
-            self.piped.encoder.states.give_back(state, worker)
-
-
-cdef bint reserve(vector *self, size_t count) noexcept nogil:
-    cdef void *grown = bbpe_memory_reserve(self.items, &self.capacity, count, sizeof(int64_t))
-    if grown == NULL:
-        return False
-    self.items = <int64_t *>grown
-    return True

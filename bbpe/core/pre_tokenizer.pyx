@@ -68,7 +68,7 @@ cdef class PreTokenizer:
         memset(&scratch, 0, sizeof(scratch))
         try:
             with nogil:
-                status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, is_first, &result)
+                status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, is_first, False, &result)
             check(status)
             starts, ends = np.empty(result.count, np.int64), np.empty(result.count, np.int64)
             start_view, end_view = starts, ends

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.encoder import Encoder
-from ..core.piped import Call, LongText, Piped, Pipeline
+from ..core.long_text import LongText
+from ..core.piped import Call, Piped, Pipeline
 from ..core.tasks import Tasks
 from ..pipeline.special_tokens import Matcher
 from ..text import Text

@@ -16,12 +16,13 @@ import numpy.typing as npt
 from ..core.bpe import BPE
 from ..core.piped import Pipeline
 from ..core.word_bpe import WordBPE
+from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import UnigramModel, WordPieceModel
-from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prefix, Prepend, Replace, UnicodeForm
+from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
@@ -127,21 +128,17 @@ class RuleEncoder(TextEncoder):
         """Return the rules as a compiled pipeline; `None` when some need Python."""
         rules = list(self.rules.normalizers)
         if self._unmarks and rules[-1:] == [Replace(" ", False, SPACE_MARK)] and not self._normalizes_tokens:
-            rules.pop()
-        prefix, is_always = self.rules.prefix, False
-        match rules:
-            case [Prepend(front)] if prefix is None and not self._normalizes_tokens:
-                prefix, is_always = Prefix(front.replace(SPACE_MARK, " ") if self._unmarks else front), True
-            case _ if rules:
-                return None
-        if self.rules.pre_tokenizers or self._has_words or self._unknown is not None:
+            rules.pop()  # what it writes would become a blank again
+        normalize = compiled_normalizer(rules) if rules else None
+        if (rules and normalize is None) or self.rules.pre_tokenizers or self._has_words or self._unknown is not None:
             return None
+        prefix = self.rules.prefix
         return Pipeline(
             prefix=b"" if prefix is None else prefix.text.encode(),
             prefix_first=prefix is not None and prefix.first,
-            prefix_always=is_always,
             unmarks=self._unmarks,
             replaces_invalid=self._replaces_invalid or self._errors == "replace",
+            normalizer=normalize,
         )
 
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:

@@ -6,11 +6,9 @@ character from the first of its parts, and a replacement of several characters f
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +19,7 @@ from ..spec.rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, S
 from ..splitting.regexes import compiled
 from ..text import WHITE_SPACE
 from .normalizers import normalizer
+from .unicode_forms import combining
 
 Positions = npt.NDArray[np.int64]
 
@@ -91,32 +90,35 @@ def _replaced(pattern: str, length: int, text: str) -> list[int]:
 def _composed(decomposition: Form, text: str, after: str) -> Positions:
     """Return the position in `text` of each character of `after`, one of its Unicode normal forms.
 
-    Both texts decompose into the same number of characters, so their decompositions are aligned one to one.
+    Both texts have the same decomposition, so its parts are those of characters of both.  A character of `after` takes as
+    many characters of `text` as it has first parts of, from the left; one that takes none comes from the last one taken.
     """
-    sources = _decomposed(decomposition, text)
-    firsts = np.fromiter(accumulate((len(_parts(decomposition, char)) for char in after), initial=0), np.int64)
-    if firsts[-1] != len(sources):
+    parts, others = _decomposed(decomposition, text), _decomposed(decomposition, after)
+    if len(parts) != len(others):
         raise VocabularyError(
             "a Unicode normal form changed the text in a way that has no offsets; encode without offsets"
         )
-    return sources[firsts[:-1]]
+    taken = np.zeros(len(after), np.int64)
+    for (_, number), (place, _) in zip(parts, others, strict=True):
+        taken[place] += number == 0
+    sources: Positions = np.maximum(np.cumsum(taken) - taken - (taken == 0), 0)
+    return sources
 
 
-def _decomposed(decomposition: Form, text: str) -> Positions:
-    """Return the position in `text` of each character of its decomposition, with marks in canonical order."""
-    adds: list[int] = []
-    marks: list[tuple[int, int]] = []
-    for char in text:
+def _decomposed(decomposition: Form, text: str) -> list[tuple[int, int]]:
+    """Return the parts of the decomposition of a text, with marks in canonical order: the position, and which part."""
+    found: list[tuple[int, int]] = []
+    marks: list[tuple[int, int, int]] = []
+    for place, char in enumerate(text):
         for number, part in enumerate(_parts(decomposition, char)):
-            order = unicodedata.combining(part)
+            order = combining(part)
             if order == 0:
-                adds += [is_more for _, is_more in sorted(marks, key=lambda mark: mark[0])]
+                found += [mark[1:] for mark in sorted(marks, key=lambda mark: mark[0])]
                 marks.clear()
-                adds.append(int(number > 0))
+                found.append((place, number))
             else:
-                marks.append((order, int(number > 0)))
-    adds += [is_more for _, is_more in sorted(marks, key=lambda mark: mark[0])]
-    return np.maximum(np.cumsum(1 - np.array(adds, dtype=np.int64)) - 1, 0)
+                marks.append((order, place, number))
+    return found + [mark[1:] for mark in sorted(marks, key=lambda mark: mark[0])]
 
 
 @cache

@@ -12,8 +12,10 @@ from ..core.charsmap import SentencePieceNormalizer
 from ..spec.rules import (
     SPACE_MARK,
     BertNormalizer,
+    ByteLevelNormalizer,
     Charsmap,
     Lowercase,
+    Nmt,
     Normalizer,
     Precompiled,
     Prepend,
@@ -24,7 +26,7 @@ from ..spec.rules import (
     UnicodeForm,
 )
 from ..splitting.regexes import compiled
-from ..text import WHITE_SPACE
+from ..text import WHITE_SPACE, bytes_to_alphabet
 from .charsmap import grapheme_function
 from .unicode_ages import (
     FORMAT_NEWER,
@@ -114,6 +116,10 @@ def _function(rule: Normalizer) -> Function:
         case Replace(pattern, _, content):
             found = compiled(pattern)
             return lambda text: found.replaced(text, content)
+        case Nmt():
+            return lambda text: text.translate(_NMT)
+        case ByteLevelNormalizer():
+            return lambda text: bytes_to_alphabet(text.encode("utf-8", "surrogateescape"))
         case SqueezeBlanks():
             return lambda text: _TWO_BLANKS.sub(" ", text).lstrip(" ").rstrip(" " + SPACE_MARK)
         case BertNormalizer():
@@ -133,17 +139,37 @@ def _lowercase(text: str) -> str:
 
 
 def _strip_accents(text: str) -> str:
-    return text if text.isascii() else "".join(char for char in text if not _is_mark(char))
+    return text if text.isascii() else "".join(char for char in text if not is_mark(char))
 
 
 @cache
-def _is_mark(char: str) -> bool:
+def is_mark(char: str) -> bool:
+    """Return whether `StripAccents` drops a character."""
     point = ord(char)
     if any(first <= point <= last for first, last in MARKS_ONLY_IN_9):
         return True
     return unicodedata.category(char)[0] == "M" and not any(
         first <= point <= last for first, last in MARKS_NEWER_THAN_9
     )
+
+
+_NMT_DROPPED = frozenset(map(chr, (*range(0x01, 0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F)))
+_NMT_BLANKS = frozenset(
+    map(chr, (0x09, 0x0A, 0x0C, 0x0D, 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD))
+)
+
+
+def is_nmt_dropped(char: str) -> bool:
+    """Return whether `Nmt` drops a character."""
+    return char in _NMT_DROPPED
+
+
+def is_nmt_blank(char: str) -> bool:
+    """Return whether `Nmt` writes a blank for a character."""
+    return char in _NMT_BLANKS
+
+
+_NMT = str.maketrans({**dict.fromkeys(_NMT_DROPPED, ""), **dict.fromkeys(_NMT_BLANKS, " ")})
 
 
 def _strip(left: bool, right: bool) -> Function:

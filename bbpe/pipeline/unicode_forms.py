@@ -45,6 +45,15 @@ def normal_form(form: Form, text: str) -> str:
     return "".join(_pieces(form, text, found))
 
 
+def combining(char: str) -> int:
+    """Return the class by which normal forms sort a mark; 0 for a character that they do not sort.
+
+    >>> combining("\N{COMBINING ACUTE ACCENT}"), combining("a")
+    (230, 0)
+    """
+    return 0 if _NEWER.match(char) else unicodedata.combining(char)
+
+
 def _pieces(form: Form, text: str, found: npt.NDArray[np.int64]) -> Iterator[str]:
     """Yield the stretches of a text; those around the positions `found` are normalized."""
     breaks = np.flatnonzero(np.diff(found) > 1)

@@ -111,9 +111,29 @@ class BertNormalizer:
     lowercase: bool = True
 
 
+@dataclass(frozen=True)
+class Nmt:
+    """Control characters are dropped, and some white space, format characters and U+FFFD become blanks."""
+
+
+@dataclass(frozen=True)
+class ByteLevelNormalizer:
+    """Each byte becomes its character in GPT-2's alphabet."""
+
+
 Normalizer: TypeAlias = (
-    UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | Precompiled | SqueezeBlanks
+    UnicodeForm
+    | Lowercase
+    | StripAccents
+    | Strip
+    | Prepend
+    | Replace
+    | Charsmap
+    | Precompiled
+    | SqueezeBlanks
     | BertNormalizer
+    | Nmt
+    | ByteLevelNormalizer
 )
 
 

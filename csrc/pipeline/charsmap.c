@@ -12,8 +12,25 @@ typedef struct {
     bbpe_charsmap_output *output;
     const uint8_t *text;
     size_t n, done;  /* text[0..done) has been dealt with */
+    size_t source;   /* that what is put comes from */
     bool after_blank; /* a blank now would be too many */
 } writer;
+
+bbpe_status bbpe_charsmap_output_grow(bbpe_charsmap_output *self, size_t need) {
+    uint8_t *bytes = bbpe_memory_reserve(self->bytes, &self->capacity, need, sizeof *bytes);
+    if (bytes == NULL) return BBPE_NO_MEMORY;
+    self->bytes = bytes;
+    if (!self->is_aligned) return BBPE_OK;
+    size_t *sources = bbpe_memory_reserve(self->sources, &self->source_capacity, need, sizeof *sources);
+    if (sources == NULL) return BBPE_NO_MEMORY;
+    self->sources = sources;
+    return BBPE_OK;
+}
+
+void bbpe_charsmap_output_free(bbpe_charsmap_output *self) {
+    bbpe_memory_free(self->bytes);
+    bbpe_memory_free(self->sources);
+}
 
 bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t n, unsigned rules) {
     memset(self, 0, sizeof *self);
@@ -108,18 +125,27 @@ static bool is_blank_mark(const uint8_t *s, size_t n) {
 
 /* Copy what is not dealt with before text[end]. */
 static void copy(writer *self, size_t end) {
+    bbpe_charsmap_output *output = self->output;
     const size_t size = end - self->done;
+    self->source = end;
     if (size == 0) return;
-    memcpy(self->output->bytes + self->output->used, self->text + self->done, size);
-    self->output->used += size;
+    memcpy(output->bytes + output->used, self->text + self->done, size);
+    if (output->is_aligned)
+        for (size_t i = 0; i < size; i++) output->sources[output->used + i] = self->done + i;
+    output->used += size;
     self->after_blank = self->text[end - 1] == ' ';
     self->done = end;
+}
+
+static void put_byte(writer *self, uint8_t byte) {
+    if (self->output->is_aligned) self->output->sources[self->output->used] = self->source;
+    self->output->bytes[self->output->used++] = byte;
 }
 
 static void put_blank(writer *self, bool is_mark) {
     const bool squeezes = self->map->rules & BBPE_CHARSMAP_SQUEEZES;
     if (!is_mark && squeezes && self->after_blank) return;
-    self->output->bytes[self->output->used++] = ' ';
+    put_byte(self, ' ');
     self->after_blank = !is_mark;
 }
 
@@ -127,10 +153,8 @@ static bbpe_status put(writer *self, const uint8_t *value, size_t length) {
     bbpe_charsmap_output *output = self->output;
     const size_t left = self->n - self->done;
     if (length > SIZE_MAX - left || output->used > SIZE_MAX - SLACK - left - length) return BBPE_TOO_LARGE;
-    uint8_t *bytes =
-        bbpe_memory_reserve(output->bytes, &output->capacity, output->used + left + length + SLACK, sizeof *bytes);
-    if (bytes == NULL) return BBPE_NO_MEMORY;
-    output->bytes = bytes;
+    const bbpe_status status = bbpe_charsmap_reserve(output, output->used + left + length + SLACK);
+    if (status != BBPE_OK) return status;
     for (size_t i = 0; i < length; i++) {
         if (value[i] == ' ') {
             put_blank(self, false);
@@ -138,7 +162,7 @@ static bbpe_status put(writer *self, const uint8_t *value, size_t length) {
             put_blank(self, true);
             i += BLANK_LENGTH - 1;
         } else {
-            bytes[output->used++] = value[i];
+            put_byte(self, value[i]);
             self->after_blank = false;
         }
     }
@@ -248,12 +272,12 @@ static bbpe_status write_all(writer *self) {
 
 bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n,
                                 bbpe_charsmap_output *output) {
-    writer state = {self, output, text, n, 0, true};
+    writer state = {self, output, text, n, 0, 0, true};
     const size_t start = output->used;
     if (n == 0) return BBPE_OK;
     bbpe_status status = put(&state, NULL, 0); /* room */
     if (status != BBPE_OK) return status;
-    if (self->rules & BBPE_CHARSMAP_PREPENDS) output->bytes[output->used++] = ' ';
+    if (self->rules & BBPE_CHARSMAP_PREPENDS) put_byte(&state, ' ');
     const size_t first = output->used;
     if (self->rules & BBPE_CHARSMAP_BEGINS) put_blank(&state, true);
     status = write_all(&state);

@@ -35,11 +35,24 @@ typedef struct {
     bbpe_trie kept;
 } bbpe_charsmap;
 
-/* The normalized texts: `used` bytes, of the caller's memory, which grows. */
+/* The normalized texts: `used` bytes, of the caller's memory, which grows.  With `is_aligned` also the byte of the text that
+ * each byte of the last result comes from: what a key became comes from its first byte. */
 typedef struct {
     uint8_t *bytes;
     size_t used, capacity;
+    bool is_aligned;
+    size_t *sources;
+    size_t source_capacity;
 } bbpe_charsmap_output;
+
+/* Room for `need` bytes in all. */
+bbpe_status bbpe_charsmap_output_grow(bbpe_charsmap_output *self, size_t need);
+void bbpe_charsmap_output_free(bbpe_charsmap_output *self);
+
+BBPE_INLINE bbpe_status bbpe_charsmap_reserve(bbpe_charsmap_output *self, size_t need) {
+    if (BBPE_LIKELY(need <= self->capacity && (!self->is_aligned || need <= self->source_capacity))) return BBPE_OK;
+    return bbpe_charsmap_output_grow(self, need);
+}
 
 /* Unit i of the trie, and how far from its own place its children stand, by exclusive-or. */
 BBPE_INLINE uint32_t bbpe_charsmap_unit(const bbpe_charsmap *self, size_t i) {

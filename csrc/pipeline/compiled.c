@@ -17,8 +17,15 @@ typedef struct {
 } next_token;
 static const next_token NO_TOKEN = {BBPE_STRETCH_NO_ID, 0, 0};
 
+/* The pretokens of a part by their ends; none: the encoder splits it. */
+typedef struct {
+    const size_t *ends;
+    size_t count;
+} part_pretokens;
+static const part_pretokens NO_PRETOKENS = {NULL, 0};
+
 static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const bbpe_part *part,
-                               next_token token, bool ends_text) {
+                               part_pretokens pretokens, next_token token, bool ends_text) {
     if (self->count == self->capacity) {
         bbpe_stretch *grown = bbpe_memory_reserve(self->stretches, &self->capacity, self->count + 1, sizeof *grown);
         if (grown == NULL) return BBPE_NO_MEMORY;
@@ -31,7 +38,8 @@ static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call
         self->sources = grown;
         grown[self->count] = (bbpe_stretch_source){part->at, part->sources, token.start, token.end};
     }
-    self->stretches[self->count++] = (bbpe_stretch){part->text, part->n, NULL, 0, token.id, ends_text};
+    self->stretches[self->count++] =
+        (bbpe_stretch){part->text, part->n, pretokens.ends, pretokens.count, token.id, ends_text};
     self->bytes += part->n;
     return BBPE_OK;
 }
@@ -145,22 +153,104 @@ static bbpe_status replace_invalid(bbpe_pipeline_run *self, bool is_aligned, bbp
     return BBPE_OK;
 }
 
+static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
+    const uint8_t *out;
+    size_t n;
+    part_writer writer;
+    const bbpe_part from = *part;
+    const bool is_aligned = call->is_aligned;
+    const bbpe_status status =
+        bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n, is_aligned, &out, &n);
+    if (status != BBPE_OK) return status;
+    if (n == 0 || (out >= from.text && out + n <= from.text + from.n)) {
+        const size_t start = n == 0 ? 0 : (size_t)(out - from.text);
+        *part = (bbpe_part){from.text + start, n, from.at + start, from.sources == NULL ? NULL : from.sources + start};
+        return BBPE_OK;
+    }
+    if (!begin_writing(&writer, self, &from, n, is_aligned)) return BBPE_NO_MEMORY;
+    memcpy(writer.to, out, n);
+    for (size_t i = 0; is_aligned && i < n; i++) writer.sources[i] = source_of(&from, self->normalizer.sources[i]);
+    writer.used = n;
+    end_writing(&writer, self, part);
+    return BBPE_OK;
+}
+
+/* Whether spans are all of a text, one after another. */
+static bool is_whole(const bbpe_pre_tokenized *found) {
+    size_t end = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->spans[i].start != end) return false;
+        end = found->spans[i].end;
+    }
+    return end == found->n;
+}
+
+/* Copy the bytes of a span of what was pre-tokenized, with blanks in place of U+2581 if the vocabulary has these. */
+static void copy_span(part_writer *self, bbpe_span span, bool unmarks) {
+    size_t done = span.start;
+    if (unmarks) {
+        for (size_t at = find_mark(self->from->text, done, span.end); at < span.end;
+             at = find_mark(self->from->text, done, span.end)) {
+            copy_bytes(self, done, at);
+            write_bytes(self, (const uint8_t *)" ", 1, at);
+            done = at + sizeof MARK;
+        }
+    }
+    copy_bytes(self, done, span.end);
+}
+
+/* Split a part into pretokens, and leave in it only what these have. */
+static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bool is_first, bbpe_part *part,
+                                part_pretokens *pretokens) {
+    const bbpe_pipeline *rules = call->pipeline;
+    bbpe_pre_tokenized found;
+    part_writer writer;
+    const bbpe_status status = bbpe_pre_tokenizer_split(rules->pre_tokenizer, &self->pre_tokenizer, part->text, part->n,
+                                                        is_first, call->is_aligned, &found);
+    if (status != BBPE_OK) return status;
+    size_t *ends = bbpe_arena_take(&self->arena, (found.count + 1) * sizeof *ends);
+    if (ends == NULL) return BBPE_NO_MEMORY;
+    *pretokens = (part_pretokens){ends, found.count};
+    if (found.text == part->text && is_whole(&found) && !rules->unmarks) {
+        for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
+        return BBPE_OK;
+    }
+    const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL};
+    if (!begin_writing(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;
+    for (size_t i = 0; i < found.count; i++) {
+        copy_span(&writer, found.spans[i], rules->unmarks);
+        ends[i] = writer.used;
+    }
+    for (size_t i = 0; call->is_aligned && i < writer.used; i++) {
+        const size_t at = writer.sources[i];
+        writer.sources[i] = source_of(&outer, found.sources == NULL ? at : found.sources[at]);
+    }
+    end_writing(&writer, self, part);
+    part->at = outer.at;
+    return BBPE_OK;
+}
+
 /* -- from tokens to stretches ------------------------------------------------------------------------------------ */
 
 /* Add a part of normalized text without tokens, and the token after it. */
 static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part part, bool is_first,
                             next_token token) {
-    bbpe_status status = call->pipeline->unmarks ? unmark(self, call->is_aligned, &part) : BBPE_OK;
+    const bbpe_pipeline *rules = call->pipeline;
+    part_pretokens pretokens = NO_PRETOKENS;
+    bbpe_status status = BBPE_OK;
+    if (rules->unmarks && rules->pre_tokenizer == NULL) status = unmark(self, call->is_aligned, &part);
     if (status == BBPE_OK) status = add_prefix(self, call, is_first, &part);
+    if (status == BBPE_OK && rules->pre_tokenizer != NULL && part.n > 0)
+        status = pre_tokenize(self, call, is_first, &part, &pretokens);
     if (status != BBPE_OK || (part.n == 0 && token.id == BBPE_STRETCH_NO_ID)) return status;
-    return add_stretch(self, call, &part, token, false);
+    return add_stretch(self, call, &part, pretokens, token, false);
 }
 
 /* Normalize a piece of the text between tokens, and begin to look for tokens in it. */
 static bbpe_status begin_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part part,
                                const bbpe_token_span *span) {
-    const bbpe_status status =
-        call->pipeline->replaces_invalid ? replace_invalid(self, call->is_aligned, &part) : BBPE_OK;
+    bbpe_status status = call->pipeline->replaces_invalid ? replace_invalid(self, call->is_aligned, &part) : BBPE_OK;
+    if (status == BBPE_OK && call->pipeline->normalizer != NULL && part.n > 0) status = normalize(self, call, &part);
     self->in_piece = true;
     self->is_first = span->start == 0;
     self->next_id = span->id;
@@ -230,7 +320,7 @@ static const bbpe_part NO_PART = {NULL, 0, 0, NULL};
 static bbpe_status add_ids(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const uint32_t *ids, size_t count) {
     bbpe_status status = BBPE_OK;
     for (size_t i = 0; i < count && status == BBPE_OK; i++)
-        status = add_stretch(self, call, &NO_PART, (next_token){ids[i], 0, 0}, false);
+        status = add_stretch(self, call, &NO_PART, NO_PRETOKENS, (next_token){ids[i], 0, 0}, false);
     return status;
 }
 
@@ -258,7 +348,7 @@ static bbpe_status begin_text(bbpe_pipeline_run *self, const bbpe_pipeline_call 
 static bbpe_status end_text(bbpe_pipeline_run *self, const bbpe_pipeline_call *call) {
     const bbpe_status status = add_ids(self, call, call->after, call->after_count);
     self->is_done = true;
-    return status == BBPE_OK ? add_stretch(self, call, &NO_PART, NO_TOKEN, true) : status;
+    return status == BBPE_OK ? add_stretch(self, call, &NO_PART, NO_PRETOKENS, NO_TOKEN, true) : status;
 }
 
 bbpe_status bbpe_pipeline_next(bbpe_pipeline_run *self, const bbpe_pipeline_call *call) {
@@ -302,6 +392,8 @@ void bbpe_pipeline_free(bbpe_pipeline_run *self) {
     bbpe_memory_free(self->sources);
     bbpe_memory_free(self->tokens.found.items);
     bbpe_memory_free(self->normalized.found.items);
+    bbpe_normalizer_scratch_free(&self->normalizer);
+    bbpe_pre_tokenizer_scratch_free(&self->pre_tokenizer);
     bbpe_arena_free(&self->arena);
     memset(self, 0, sizeof *self);
 }

@@ -7,6 +7,8 @@
 #define BBPE_COMPILED_H
 
 #include "memory/memory.h"
+#include "pipeline/normalizer.h"
+#include "pipeline/pre_tokenizer.h"
 #include "pipeline/token_search.h"
 #include "text/text.h"
 
@@ -16,8 +18,10 @@ typedef struct {
     size_t prefix_length;
     bool prefix_first;     /* only the one at the beginning of the text, */
     bool prefix_always;    /* or even one that begins with it */
-    bool unmarks;          /* U+2581 becomes a blank */
+    bool unmarks;          /* U+2581 becomes a blank, in the end */
     bool replaces_invalid; /* bytes that are not UTF-8 become U+FFFD */
+    const bbpe_normalizer *normalizer;       /* or NULL */
+    const bbpe_pre_tokenizer *pre_tokenizer; /* or NULL: the encoder splits */
 } bbpe_pipeline;
 
 /* What a call adds. */
@@ -49,6 +53,8 @@ typedef struct {
     size_t bytes;     /* of the stretches */
     bbpe_arena arena; /* what they point to, unless it is the text */
     bbpe_token_cursor tokens, normalized;
+    bbpe_normalizer_scratch normalizer;
+    bbpe_pre_tokenizer_scratch pre_tokenizer;
     bool is_begun, is_cut, is_done; /* the present text: the ids before it are added, all pieces are begun, all is added */
     bool in_piece;          /* `normalized` is within a piece, after which the next id follows */
     bool is_first;          /* and the piece is at the beginning of the text */

@@ -6,6 +6,7 @@
 #include "pipeline/charsmap.h"
 #include "pipeline/compiled.h"
 #include "pipeline/matcher.h"
+#include "pipeline/normalizer.h"
 #include "pipeline/pre_tokenizer.h"
 #include "pipeline/split_rule.h"
 #include "pipeline/stretch.h"

@@ -8,6 +8,7 @@ void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self) {
     for (size_t i = 0; i < 2; i++) {
         bbpe_spans_free(self->spans + i);
         bbpe_memory_free(self->texts[i].bytes);
+        bbpe_memory_free(self->texts[i].sources);
     }
     bbpe_automaton_scratch_free(&self->automaton);
     memset(self, 0, sizeof *self);
@@ -65,14 +66,30 @@ static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8
     return BBPE_OK;
 }
 
+/* Set the sources of what was written last for a span, which begins at `start` there; `before` are those of its text. */
+static bbpe_status set_sources(const uint8_t *text, bbpe_span span, const size_t *before, size_t start, bbpe_rewritten *out) {
+    size_t *sources = bbpe_memory_reserve(out->sources, &out->source_capacity, out->used, sizeof *sources);
+    if (sources == NULL) return BBPE_NO_MEMORY;
+    out->sources = sources;
+    size_t to = out->used;
+    for (size_t i = span.end; i-- > span.start;) {
+        const bool is_marked = text[i] == ' ' && out->bytes[to - 1] != ' ';
+        for (size_t k = is_marked ? sizeof MARK : 1; k-- > 0;) sources[--to] = before == NULL ? i : before[i];
+    }
+    const size_t first = before == NULL ? span.start : before[span.start];
+    while (to > start) sources[--to] = first;
+    return BBPE_OK;
+}
+
 static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *text, const bbpe_spans *in, bool at_start,
-                           bbpe_spans *out, bbpe_rewritten *written) {
+                           const size_t *before, bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
     written->used = 0;
     for (size_t i = 0; i < in->count; i++) {
         const bbpe_span span = in->items[i];
         const bool has_prefix = step->prefix_size && (!step->only_first || (i == 0 && at_start));
         const size_t start = written->used;
         bbpe_status status = rewrite_span(step, text + span.start, span.end - span.start, has_prefix, written);
+        if (status == BBPE_OK && is_aligned) status = set_sources(text, span, before, start, written);
         if (status == BBPE_OK) status = bbpe_spans_add(out, start, written->used);
         if (status != BBPE_OK) return status;
     }
@@ -80,8 +97,10 @@ static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *t
 }
 
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-                                     const uint8_t *text, size_t n, bool is_first, bbpe_pre_tokenized *result) {
+                                     const uint8_t *text, size_t n, bool is_first, bool is_aligned,
+                                     bbpe_pre_tokenized *result) {
     unsigned own = 0, text_number = 0;
+    const size_t *sources = NULL;
     bool at_start = is_first;
     scratch->spans[0].count = 0;
     bbpe_status status = n ? bbpe_spans_add(scratch->spans, 0, n) : BBPE_OK;
@@ -96,14 +115,15 @@ bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_to
             status = cut_by_length(step, text, in, out);
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
-            status = rewrite(step, text, in, at_start, out, written);
+            status = rewrite(step, text, in, at_start, sources, is_aligned, out, written);
             text = written->bytes;
+            sources = is_aligned ? written->sources : NULL;
             n = written->used;
             text_number ^= 1;
         }
         at_start = at_start && out->count && out->items[0].start == 0;
     }
     const bbpe_spans *last = scratch->spans + own;
-    *result = (bbpe_pre_tokenized){text, n, last->items, status == BBPE_OK ? last->count : 0};
+    *result = (bbpe_pre_tokenized){text, n, last->items, status == BBPE_OK ? last->count : 0, sources};
     return status;
 }

@@ -33,6 +33,8 @@ typedef struct {
 typedef struct {
     uint8_t *bytes;
     size_t used, capacity;
+    size_t *sources; /* of each byte, if they are wanted: the byte of the given text that it comes from */
+    size_t source_capacity;
 } bbpe_rewritten;
 
 /* One for each thread, zeroed before the first use. */
@@ -48,11 +50,14 @@ typedef struct {
     size_t n;
     const bbpe_span *spans;
     size_t count;
+    const size_t *sources; /* as in bbpe_rewritten; NULL: it is the given text */
 } bbpe_pre_tokenized;
 
 void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self);
-/* `is_first`: the text is at the beginning of the whole text. */
+/* `is_first`: the text is at the beginning of the whole text.  `is_aligned`: the sources are wanted; an inserted prefix comes
+ * from the byte after it. */
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-                                     const uint8_t *text, size_t n, bool is_first, bbpe_pre_tokenized *result);
+                                     const uint8_t *text, size_t n, bool is_first, bool is_aligned,
+                                     bbpe_pre_tokenized *result);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include "base/utf8.h"
 #include "text/base64.h"
+#include "text/characters.h"
 #include "text/offsets.h"
+#include "text/search.h"
 #include "text/transcode.h"
 #include "text/uclass.h"
 

@@ -1,0 +1,7 @@
+from bbpe.core.c_pipeline cimport bbpe_normalizer, bbpe_normalizer_step
+
+
+cdef class Normalizer:
+    cdef bbpe_normalizer c
+    cdef list _kept  # objects that steps borrow from
+    cdef int _add(self, bbpe_normalizer_step step) except -1

@@ -1,0 +1,139 @@
+"""A sequence of normalizers in C (csrc/pipeline/normalizer.h): UTF-8 to UTF-8, with the source of each byte."""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_pipeline cimport (
+    BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS, BBPE_CHARACTERS_LOWERED, BBPE_CHARACTERS_MARKS,
+    BBPE_CHARACTERS_NFC, BBPE_CHARACTERS_NFD, BBPE_CHARACTERS_NFKC, BBPE_CHARACTERS_NFKD, BBPE_CHARACTERS_NMT,
+    BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_FORM, BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_PREPEND,
+    BBPE_NORMALIZER_REPLACE, BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_STRIP, bbpe_characters, bbpe_normalizer_add, bbpe_normalizer_apply,
+    bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free, bbpe_normalizer_step,
+    bbpe_normalizer_kind,
+)
+from bbpe.core.charsmap cimport SentencePieceNormalizer
+from bbpe.core.status cimport check
+
+_FORMS = {
+    "NFC": BBPE_CHARACTERS_NFC, "NFD": BBPE_CHARACTERS_NFD, "NFKC": BBPE_CHARACTERS_NFKC, "NFKD": BBPE_CHARACTERS_NFKD,
+}
+_MAPS = {
+    "lowercase": BBPE_CHARACTERS_LOWERED, "marks": BBPE_CHARACTERS_MARKS, "nonspacing": BBPE_CHARACTERS_NONSPACING,
+    "clean": BBPE_CHARACTERS_CLEANED, "ideographs": BBPE_CHARACTERS_IDEOGRAPHS, "nmt": BBPE_CHARACTERS_NMT,
+}
+
+
+cdef bbpe_normalizer_step step_of(bbpe_normalizer_kind kind) noexcept:
+    cdef bbpe_normalizer_step step
+    memset(&step, 0, sizeof(step))
+    step.kind = kind
+    return step
+
+
+cdef class Normalizer:
+    """Steps that a text goes through in order; once they are added, any number of threads may apply them."""
+
+    def __cinit__(self):
+        bbpe_normalizer_init(&self.c)
+        self._kept = []
+
+    def __dealloc__(self):
+        bbpe_normalizer_free(&self.c)
+
+    def add_form(self, str form not None) -> None:
+        """Add a Unicode normal form: "NFC", "NFD", "NFKC" or "NFKD"."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_FORM)
+        step.set = <bbpe_characters><int>_FORMS[form]
+        self._add(step)
+
+    def add_map(self, str name not None) -> None:
+        """Add a change of single characters.
+
+        "lowercase"; "marks" and "nonspacing" drop those of `StripAccents` and of `BertNormalizer`; "clean" and
+        "ideographs" are the other steps of `BertNormalizer`; "nmt".
+        """
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_MAP)
+        step.set = <bbpe_characters><int>_MAPS[name]
+        self._add(step)
+
+    def add_strip(self, *, bint left, bint right) -> None:
+        """Drop white space at the ends."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_STRIP)
+        step.left, step.right = left, right
+        self._add(step)
+
+    def add_prepend(self, bytes content not None) -> None:
+        """Put `content` in front of a text that is not empty."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_PREPEND)
+        step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
+        self._add(step)
+
+    def add_replace(self, bytes pattern not None, bytes content not None) -> None:
+        """Let each occurrence of `pattern`, which is not empty, become `content`."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_REPLACE)
+        if not pattern:
+            raise ValueError("the pattern is empty; expected at least one byte")
+        step.pattern, step.pattern_length = <const uint8_t *>PyBytes_AS_STRING(pattern), <size_t>len(pattern)
+        step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
+        self._add(step)
+
+    def add_squeeze(self) -> None:
+        """Let runs of blanks become one, and drop those at the ends, at the right end also U+2581."""
+        self._add(step_of(BBPE_NORMALIZER_SQUEEZE))
+
+    def add_charsmap(self, SentencePieceNormalizer charsmap not None, bytes prefix not None) -> None:
+        """Apply SentencePiece's normalizer, then put `prefix` in front of what was not empty before."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_CHARSMAP)
+        step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(prefix), <size_t>len(prefix)
+        step.charsmap = &charsmap.c
+        self._kept.append(charsmap)
+        self._add(step)
+
+    def add_bytes(self) -> None:
+        """Write each byte in GPT-2's alphabet."""
+        self._add(step_of(BBPE_NORMALIZER_BYTES))
+
+    cdef int _add(self, bbpe_normalizer_step step) except -1:
+        return check(bbpe_normalizer_add(&self.c, step))
+
+    def apply(self, data: Buffer) -> bytes:
+        """Return the normal form of UTF-8; bytes that are not UTF-8 stay."""
+        cdef const uint8_t[::1] view = data
+        cdef bbpe_normalizer_scratch scratch
+        cdef const uint8_t *out = NULL
+        cdef size_t n = <size_t>len(view), out_n = 0
+        cdef const uint8_t *text = &view[0] if n > 0 else NULL
+        cdef bbpe_status status
+        memset(&scratch, 0, sizeof(scratch))
+        try:
+            with nogil:
+                status = bbpe_normalizer_apply(&self.c, &scratch, text, n, False, &out, &out_n)
+            check(status)
+            return PyBytes_FromStringAndSize(<const char *>out, out_n)
+        finally:
+            bbpe_normalizer_scratch_free(&scratch)
+
+    def aligned(self, data: Buffer) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """Return the normal form, and the byte of `data` where the character begins that each of its bytes comes from."""
+        cdef const uint8_t[::1] view = data
+        cdef bbpe_normalizer_scratch scratch
+        cdef const uint8_t *out = NULL
+        cdef size_t n = <size_t>len(view), out_n = 0
+        cdef const uint8_t *text = &view[0] if n > 0 else NULL
+        cdef bbpe_status status
+        cdef int64_t[::1] sources
+        memset(&scratch, 0, sizeof(scratch))
+        try:
+            with nogil:
+                status = bbpe_normalizer_apply(&self.c, &scratch, text, n, True, &out, &out_n)
+            check(status)
+            found = np.empty(out_n, np.int64)
+            if out_n:
+                sources = found
+                memcpy(&sources[0], scratch.sources, out_n * sizeof(int64_t))
+            return PyBytes_FromStringAndSize(<const char *>out, out_n), found
+        finally:
+            bbpe_normalizer_scratch_free(&scratch)

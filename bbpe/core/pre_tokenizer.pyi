@@ -1,0 +1,16 @@
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Step: TypeAlias = tuple[Any, ...]
+
+class PreTokenizer:
+    steps: tuple[Step, ...]
+    def __new__(cls, steps: Sequence[Step]) -> Self: ...
+    def split(
+        self,
+        data: bytes | bytearray | memoryview,
+        is_first: bool = True,
+    ) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...

@@ -1,0 +1,83 @@
+"""Compile normalizers to C; `normalizers.py` has their slow definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.charsmap import SentencePieceNormalizer
+from ..core.normalizer import Normalizer as CompiledNormalizer
+from ..spec.rules import (
+    BertNormalizer,
+    ByteLevelNormalizer,
+    Charsmap,
+    Lowercase,
+    Nmt,
+    Normalizer,
+    Prepend,
+    Replace,
+    SqueezeBlanks,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+)
+
+
+def compiled_normalizer(rules: Sequence[Normalizer]) -> CompiledNormalizer | None:
+    r"""Return a normalizer that applies rules in order; `None` when one of them cannot be compiled.
+
+    >>> compiled = compiled_normalizer([UnicodeForm("NFC"), Prepend(">")])
+    >>> compiled.apply("e\u0301".encode()).decode()
+    '>é'
+    """
+    compiled = CompiledNormalizer()
+    return compiled if all(_add(compiled, rule) for rule in rules) else None
+
+
+def _add(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
+    """Add the steps of a rule; `False` when it cannot be compiled."""
+    try:
+        return _add_steps(compiled, rule)
+    except UnicodeEncodeError:  # a string of the rule has a surrogate
+        return False
+
+
+def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
+    match rule:
+        case UnicodeForm(form):
+            compiled.add_form(form)
+        case Lowercase():
+            compiled.add_map("lowercase")
+        case StripAccents():
+            compiled.add_map("marks")
+        case Strip(left, right):
+            compiled.add_strip(left=left, right=right)
+        case Prepend(text):
+            compiled.add_prepend(text.encode())
+        case Replace(pattern, False, content):
+            if pattern:
+                compiled.add_replace(pattern.encode(), content.encode())
+        case SqueezeBlanks():
+            compiled.add_squeeze()
+        case BertNormalizer():
+            _add_bert(compiled, rule)
+        case Nmt():
+            compiled.add_map("nmt")
+        case ByteLevelNormalizer():
+            compiled.add_bytes()
+        case Charsmap(data, kept, prefix):
+            compiled.add_charsmap(SentencePieceNormalizer(data, None, kept, unmarks=False), prefix.encode())
+        case _:
+            return False
+    return True
+
+
+def _add_bert(compiled: CompiledNormalizer, rule: BertNormalizer) -> None:
+    if rule.clean_text:
+        compiled.add_map("clean")
+    if rule.cjk_apart:
+        compiled.add_map("ideographs")
+    if rule.strip_accents:
+        compiled.add_form("NFD")
+        compiled.add_map("nonspacing")
+    if rule.lowercase:
+        compiled.add_map("lowercase")

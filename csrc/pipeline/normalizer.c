@@ -1,0 +1,195 @@
+#include "pipeline/normalizer_pass.h"
+
+static const uint8_t blank_mark[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
+
+void bbpe_normalizer_init(bbpe_normalizer *self) {
+    *self = (bbpe_normalizer){NULL, 0, 0, bbpe_search_select()};
+}
+
+static void free_step(bbpe_normalizer_step *step) {
+    bbpe_memory_free((void *)(uintptr_t)step->pattern);
+    bbpe_memory_free((void *)(uintptr_t)step->content);
+    bbpe_memory_free(step->borders);
+}
+
+void bbpe_normalizer_free(bbpe_normalizer *self) {
+    for (size_t i = 0; i < self->count; i++) free_step(self->steps + i);
+    bbpe_memory_free(self->steps);
+}
+
+static const uint8_t *copy_of(const uint8_t *bytes, size_t n) {
+    uint8_t *copy = bbpe_memory_new(n, 1);
+    if (copy != NULL && n) memcpy(copy, bytes, n);
+    return copy;
+}
+
+bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step) {
+    bbpe_normalizer_step *steps = bbpe_memory_reserve(self->steps, &self->capacity, self->count + 1, sizeof *steps);
+    if (steps == NULL) return BBPE_NO_MEMORY;
+    self->steps = steps;
+    step.pattern = copy_of(step.pattern, step.pattern_length);
+    step.content = copy_of(step.content, step.content_length);
+    step.borders = NULL;
+    bbpe_status status = step.pattern != NULL && step.content != NULL ? BBPE_OK : BBPE_NO_MEMORY;
+    if (status == BBPE_OK && step.kind == BBPE_NORMALIZER_REPLACE && step.find == NULL) status = bbpe_normalizer_step_prepare(&step);
+    if (status == BBPE_OK) self->steps[self->count++] = step;
+    else free_step(&step);
+    return status;
+}
+
+void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self) {
+    for (size_t i = 0; i < 2; i++) bbpe_charsmap_output_free(self->buffers + i);
+    bbpe_memory_free(self->items);
+    bbpe_memory_free(self->sorted);
+    bbpe_memory_free(self->starts);
+    bbpe_memory_free(self->bytes);
+}
+
+static bool is_space(const uint8_t *text, size_t start, size_t end) {
+    size_t next;
+    const uint32_t c = bbpe_utf8_decode(text, start, end, &next);
+    return c != BBPE_UTF8_INVALID && bbpe_character_get(c)->flags & BBPE_CHARACTER_SPACE;
+}
+
+static void strip(const bbpe_normalizer_step *step, bbpe_pass *pass) {
+    size_t start = 0, end = pass->n, next;
+    while (step->left && start < end && is_space(pass->text, start, end)) {
+        bbpe_utf8_decode(pass->text, start, end, &next);
+        start = next;
+    }
+    while (step->right && end > start) {
+        const size_t before = bbpe_search_before(pass->text, end);
+        if (!is_space(pass->text, before, end)) break;
+        end = before;
+    }
+    pass->is_changed = start > 0 || end < pass->n;
+    pass->done = start;
+    pass->n = end;
+}
+
+static bbpe_status prepend(const bbpe_normalizer_step *step, bbpe_pass *pass) {
+    if (pass->n == 0 || step->content_length == 0) return BBPE_OK;
+    const bbpe_status status = bbpe_pass_cut(pass, 0, 0, step->content_length);
+    if (status == BBPE_OK) bbpe_pass_put(pass, step->content, step->content_length, 0);
+    return status;
+}
+
+static bbpe_status squeeze(bbpe_pass *pass) {
+    const uint8_t *text = pass->text;
+    size_t start = 0, end = pass->n;
+    while (start < end && text[start] == ' ') start++;
+    for (; end > start; end -= text[end - 1] == ' ' ? 1 : 3)
+        if (text[end - 1] != ' ' && !(end - start >= 3 && !memcmp(text + end - 3, blank_mark, 3))) break;
+    pass->is_changed = start > 0 || end < pass->n;
+    pass->done = start;
+    pass->n = end;
+    for (size_t i = start; i + 1 < end;) {
+        const uint8_t *found = memchr(text + i, ' ', end - 1 - i);
+        if (found == NULL) break;
+        i = (size_t)(found - text) + 1;
+        size_t next = i;
+        while (next < end && text[next] == ' ') next++;
+        if (next == i) continue;
+        const bbpe_status status = bbpe_pass_cut(pass, i, next, 0);
+        if (status != BBPE_OK) return status;
+        i = next;
+    }
+    return BBPE_OK;
+}
+
+static bbpe_status charsmap(const bbpe_normalizer_step *step, bbpe_pass *pass) {
+    if (pass->n == 0) return BBPE_OK;
+    bbpe_status status = bbpe_pass_reserve(pass, step->content_length);
+    if (status != BBPE_OK) return status;
+    bbpe_pass_put(pass, step->content, step->content_length, 0);
+    status = bbpe_charsmap_apply(step->charsmap, pass->text, pass->n, pass->out);
+    pass->is_changed = pass->out->used != pass->n || memcmp(pass->out->bytes, pass->text, pass->n) != 0;
+    if (pass->is_changed) pass->done = pass->n;
+    else pass->out->used = 0;
+    return status;
+}
+
+static bool is_printable(unsigned byte) {
+    return (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
+}
+
+static bbpe_status spell_bytes(bbpe_pass *pass) {
+    uint16_t alphabet[256];
+    uint32_t others = 0x100;
+    for (unsigned byte = 0; byte < 256; byte++) alphabet[byte] = (uint16_t)(is_printable(byte) ? byte : others++);
+    size_t i = 0;
+    while (i < pass->n && alphabet[pass->text[i]] < 0x80) i++;
+    if (i == pass->n) return BBPE_OK;
+    const bbpe_status status = bbpe_pass_cut(pass, i, i, pass->n);
+    for (; status == BBPE_OK && i < pass->n; i++) bbpe_pass_put_character(pass, alphabet[pass->text[i]], i);
+    pass->done = pass->n;
+    return status;
+}
+
+static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
+    switch (step->kind) {
+    case BBPE_NORMALIZER_FORM: return bbpe_pass_form(step, pass);
+    case BBPE_NORMALIZER_MAP: return bbpe_pass_map(step, pass);
+    case BBPE_NORMALIZER_STRIP: strip(step, pass); return BBPE_OK;
+    case BBPE_NORMALIZER_PREPEND: return prepend(step, pass);
+    case BBPE_NORMALIZER_REPLACE: return bbpe_pass_replace(step, pass);
+    case BBPE_NORMALIZER_SQUEEZE: return squeeze(pass);
+    case BBPE_NORMALIZER_CHARSMAP: return charsmap(step, pass);
+    case BBPE_NORMALIZER_BYTES: return spell_bytes(pass);
+    }
+    return BBPE_OK;
+}
+
+/* Where the character begins that text[at] is in. */
+static size_t start_of(const uint8_t *text, size_t n, size_t at) {
+    size_t start = at, next;
+    while (start > 0 && at - start < 3 && bbpe_utf8_is_tail(text[start])) start--;
+    return bbpe_utf8_decode(text, start, n, &next) != BBPE_UTF8_INVALID && next > at ? start : at;
+}
+
+/* Let the sources of a step be those in the text before all steps, where those of the step before are known. */
+static void compose_sources(const size_t *before, bbpe_charsmap_output *out) {
+    for (size_t i = 0; before != NULL && i < out->used; i++) out->sources[i] = before[out->sources[i]];
+}
+
+static bbpe_status set_sources(bbpe_normalizer_scratch *scratch, const bbpe_charsmap_output *done, bbpe_charsmap_output *other,
+                               const uint8_t *text, size_t n, size_t out_n) {
+    if (done == NULL) { /* nothing has changed */
+        const bbpe_status status = bbpe_charsmap_reserve(other, out_n);
+        if (status != BBPE_OK) return status;
+        for (size_t i = 0; i < out_n; i++) other->sources[i] = i;
+        done = other;
+    }
+    for (size_t i = 0; i < out_n; i++) done->sources[i] = start_of(text, n, done->sources[i]);
+    scratch->sources = done->sources;
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
+                                  size_t n, bool aligned, const uint8_t **out, size_t *out_n) {
+    bbpe_charsmap_output *done = NULL, *next = scratch->buffers;
+    *out = text;
+    *out_n = n;
+    scratch->buffers[0].is_aligned = scratch->buffers[1].is_aligned = aligned;
+    for (size_t i = 0; i < self->count; i++) {
+        bbpe_pass pass = {scratch, self->search, *out, *out_n, 0, next, false, false};
+        next->used = 0;
+        bbpe_status status = run(self->steps + i, &pass);
+        if (status != BBPE_OK) return status;
+        if (!pass.is_changed) continue;
+        if (!aligned && !pass.lowers && next->used == 0) { /* a part of what it was */
+            *out += pass.done;
+            *out_n = pass.n - pass.done;
+            continue;
+        }
+        status = bbpe_pass_reserve(&pass, 0);
+        if (status != BBPE_OK) return status;
+        bbpe_pass_keep(&pass, pass.n);
+        if (aligned) compose_sources(done == NULL ? NULL : done->sources, next);
+        done = next;
+        next = scratch->buffers + (done == scratch->buffers);
+        *out = done->bytes;
+        *out_n = done->used;
+    }
+    return aligned ? set_sources(scratch, done, next, text, n, *out_n) : BBPE_OK;
+}

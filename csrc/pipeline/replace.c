@@ -1,0 +1,60 @@
+/* Occurrences of a string or matches of a function become a string.
+ *
+ * A string is found in linear time (Knuth, Morris, Pratt: Fast pattern matching in strings, 1977). */
+#include "pipeline/normalizer_pass.h"
+
+bbpe_status bbpe_normalizer_step_prepare(bbpe_normalizer_step *step) {
+    const uint8_t *pattern = step->pattern;
+    size_t border = 0;
+    BBPE_ASSERT(step->pattern_length > 0);
+    step->borders = bbpe_memory_zeroed(step->pattern_length, sizeof *step->borders);
+    if (step->borders == NULL) return BBPE_NO_MEMORY;
+    for (size_t i = 1; i + 1 < step->pattern_length; i++) {
+        while (border && pattern[i] != pattern[border]) border = step->borders[border];
+        if (pattern[i] == pattern[border]) border++;
+        step->borders[i + 1] = border;
+    }
+    return BBPE_OK;
+}
+
+static bool find_pattern(const bbpe_normalizer_step *step, const uint8_t *text, size_t n, size_t from, size_t *start, size_t *end) {
+    const uint8_t *pattern = step->pattern;
+    const size_t length = step->pattern_length;
+    size_t matched = 0; /* so much of the pattern ends before text[i] */
+    for (size_t i = from; i < n;) {
+        if (matched == 0) {
+            const uint8_t *found = memchr(text + i, pattern[0], n - i);
+            if (found == NULL) return false;
+            i = (size_t)(found - text) + 1;
+            matched = 1;
+        } else if (text[i] == pattern[matched]) {
+            i++;
+            matched++;
+        } else {
+            matched = step->borders[matched];
+            continue;
+        }
+        if (matched == length) {
+            *start = i - length;
+            *end = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bbpe_status bbpe_pass_replace(const bbpe_normalizer_step *step, bbpe_pass *pass) {
+    size_t start, end;
+    bool found = true;
+    for (size_t from = 0; from <= pass->n;) {
+        bbpe_status status = BBPE_OK;
+        if (step->find == NULL) found = find_pattern(step, pass->text, pass->n, from, &start, &end);
+        else status = step->find(step->finder, pass->scratch->finder, pass->text, pass->n, from, &start, &end, &found);
+        if (status != BBPE_OK || !found) return status;
+        status = bbpe_pass_cut(pass, start, end, step->content_length);
+        if (status != BBPE_OK) return status;
+        bbpe_pass_put(pass, step->content, step->content_length, end ? end - 1 : 0);
+        from = end > start ? end : end + 1;
+    }
+    return BBPE_OK;
+}
