@@ -1,4 +1,4 @@
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_tables cimport bbpe_pretoken_table, bbpe_trie
@@ -217,10 +217,15 @@ cdef extern from "pipeline/pipeline.h" nogil:
 
     const uint32_t BBPE_STRETCH_NO_ID
 
+    ctypedef struct bbpe_token_cursor:
+        const uint8_t *text
+        size_t n
+
     ctypedef struct bbpe_pipeline_run:
         bbpe_stretch *stretches
         bbpe_stretch_source *sources
         size_t count, bytes
+        bbpe_token_cursor tokens
         bint is_done
         bbpe_pipeline_problem problem
         const bbpe_token_search *problem_search
@@ -230,3 +235,20 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bbpe_status bbpe_pipeline_next(bbpe_pipeline_run *self, const bbpe_pipeline_call *call)
     void bbpe_pipeline_empty(bbpe_pipeline_run *self)
     void bbpe_pipeline_free(bbpe_pipeline_run *self)
+
+    const uint32_t BBPE_LENGTH_VARIES
+
+    ctypedef struct bbpe_token_lengths:
+        const uint32_t *first
+        const uint32_t *inside
+        size_t id_count
+        bint whole, fuses, drops
+        const uint64_t *known
+
+    ctypedef struct bbpe_text_span:
+        int64_t start, end
+
+    bint bbpe_token_spans(
+        const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans
+    )

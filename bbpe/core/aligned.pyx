@@ -1,0 +1,172 @@
+"""Texts -> ids with the places in the text that they come from (csrc/pipeline/token_spans.h)."""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
+from bbpe.core.c_encode cimport (
+    bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_stretches,
+)
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
+from bbpe.core.c_pipeline cimport (
+    BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
+    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_stretch, bbpe_text_span, bbpe_token_lengths,
+    bbpe_token_spans,
+)
+from bbpe.core.piped cimport Call, Piped, call_view, view_call
+from bbpe.core.status cimport check
+from bbpe.core.text_view cimport text_close, text_open, text_view
+
+from bbpe.errors import VocabularyError
+
+VARIES: int = BBPE_LENGTH_VARIES
+
+
+cdef class TokenLengths:
+    """For how many bytes of normalized text each id stands.
+
+    `first`: at the beginning of a pretoken, uint32[n] by id; `inside`: elsewhere; VARIES for an unknown token.  `whole`: that
+    stands for its pretoken; else for a character, with `fuses` for a run of those that are not `known`, one bit for each
+    code point.  `drops`: those that are not known have no id.
+    """
+    cdef bbpe_token_lengths c
+    cdef object kept
+
+    def __cinit__(
+        self, const uint32_t[::1] first not None, const uint32_t[::1] inside not None, *, bint whole=False,
+        bint fuses=False, bint drops=False, bytes known=None
+    ):
+        if first.shape[0] != inside.shape[0] or first.shape[0] == 0:
+            raise ValueError(f"{first.shape[0]} and {inside.shape[0]} lengths; expected equally many, and at least one")
+        if (fuses or drops) and known is None:
+            raise ValueError("known is None; expected the characters that are known")
+        self.kept = first, inside, known
+        self.c.first, self.c.inside, self.c.id_count = &first[0], &inside[0], first.shape[0]
+        self.c.whole, self.c.fuses, self.c.drops = whole, fuses, drops
+        self.c.known = NULL if known is None else <const uint64_t *><const char *>known
+
+
+ctypedef struct found_ids:
+    uint32_t *ids
+    bbpe_text_span *spans
+    size_t count, capacity, span_capacity
+    size_t *counts  # of the stretches of a round
+    size_t count_capacity
+
+
+def encode_aligned(Piped piped not None, TokenLengths lengths not None, text: Text, Call call not None
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """The ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
+
+    `VocabularyError` when the tokens do not stand for the text.
+    """
+    cdef text_view view
+    cdef bbpe_encode_state *state = NULL
+    cdef bbpe_pipeline_run *run
+    cdef bbpe_status status
+    cdef found_ids found
+    cdef call_view seen
+    cdef bint fits = True
+    cdef uint32_t[::1] ids_out
+    cdef int64_t[:, ::1] spans_out
+    memset(&found, 0, sizeof(found))
+    text_open(&view, text)
+    try:
+        state = piped.encoder.states.borrow(view.length)
+        run = &bbpe_encode_state_loan(state).run
+        run.is_done = True
+        bbpe_pipeline_empty(run)
+        check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
+        while not run.is_done and fits:
+            view_call(&seen, call)
+            seen.c.is_aligned = True
+            with nogil:
+                status = _next_round(piped, state, &seen.c, &lengths.c, &found, &fits)
+            check(status)
+            if run.problem != BBPE_PIPELINE_FINE:
+                Piped.solve(run, call, &seen, text)
+        if not fits:
+            raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
+        ids, spans = np.empty(found.count, np.uint32), np.empty((found.count, 2), np.int64)
+        if found.count:
+            ids_out, spans_out = ids, spans
+            memcpy(&ids_out[0], found.ids, found.count * sizeof(uint32_t))
+            memcpy(&spans_out[0, 0], found.spans, found.count * sizeof(bbpe_text_span))
+        return ids, spans
+    finally:
+        if state != NULL:
+            piped.encoder.states.give_back(state)
+        text_close(&view)
+        bbpe_memory_free(found.ids)
+        bbpe_memory_free(found.spans)
+        bbpe_memory_free(found.counts)
+
+
+cdef bbpe_status _next_round(
+    Piped piped, bbpe_encode_state *state, const bbpe_pipeline_call *call, const bbpe_token_lengths *lengths,
+    found_ids *found, bint *fits
+) noexcept nogil:
+    """Encode the next stretches of the text that the state's run has."""
+    cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
+    cdef bbpe_status status = bbpe_pipeline_next(run, call)
+    cdef size_t i, total = 0
+    cdef void *grown
+    if status != BBPE_OK or run.problem != BBPE_PIPELINE_FINE or run.count == 0:
+        return status
+    grown = bbpe_memory_reserve(found.counts, &found.count_capacity, run.count, sizeof(size_t))
+    if grown == NULL:
+        return BBPE_NO_MEMORY
+    found.counts = <size_t *>grown
+    for i in range(run.count):
+        run.stretches[i].ends_text = True  # each is counted alone
+    status = bbpe_encode_state_reserve(state, run.bytes + run.count)
+    if status == BBPE_OK:
+        status = bbpe_encode_stretches(
+            piped.encoder.c, state, run.stretches, run.count, bbpe_encode_state_loan(state).ids, found.counts)
+    if status != BBPE_OK:
+        return status
+    for i in range(run.count):
+        total += found.counts[i]
+    status = _reserve(found, total)
+    if status == BBPE_OK:
+        fits[0] = _put_round(run, lengths, bbpe_encode_state_loan(state).ids, found)
+        bbpe_pipeline_empty(run)
+    return status
+
+
+cdef bbpe_status _reserve(found_ids *found, size_t more) noexcept nogil:
+    cdef void *ids = bbpe_memory_reserve(found.ids, &found.capacity, found.count + more, sizeof(uint32_t))
+    if ids == NULL:
+        return BBPE_NO_MEMORY
+    found.ids = <uint32_t *>ids
+    cdef void *spans = bbpe_memory_reserve(
+        found.spans, &found.span_capacity, found.count + more, sizeof(bbpe_text_span))
+    if spans == NULL:
+        return BBPE_NO_MEMORY
+    found.spans = <bbpe_text_span *>spans
+    return BBPE_OK
+
+
+cdef bint _put_round(
+    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const uint32_t *ids, found_ids *found
+) noexcept nogil:
+    """Add the ids of the run's stretches and their spans; False when they do not stand for a stretch."""
+    cdef size_t i, count, own
+    cdef const bbpe_stretch *stretch
+    for i in range(run.count):
+        stretch = run.stretches + i
+        count = found.counts[i]
+        own = count - (stretch.id != BBPE_STRETCH_NO_ID)
+        if count:
+            memcpy(found.ids + found.count, ids, count * sizeof(uint32_t))
+        if not bbpe_token_spans(
+            lengths, stretch, run.sources + i, run.tokens.text, run.tokens.n, ids, own, found.spans + found.count
+        ):
+            return False
+        if own < count:
+            found.spans[found.count + own].start = <int64_t>run.sources[i].token_start
+            found.spans[found.count + own].end = <int64_t>run.sources[i].token_end
+        ids += count
+        found.count += count
+    return True
