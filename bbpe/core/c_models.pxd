@@ -135,7 +135,8 @@ cdef extern from "models/wordpiece/wordpiece.h" nogil:
 cdef extern from "models/word_bpe/word_bpe.h" nogil:
     ctypedef struct bbpe_word_bpe:
         uint8_t *symbols
-        bint begins, ends, fuses, has_rules, is_clip
+        uint8_t unknown
+        bint of_bytes, begins, ends, fuses, drops, has_rules, is_clip
         unsigned rules
 
     bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bint has_symbols)

@@ -48,9 +48,10 @@ def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel) -> tuple[TextE
 
 
 def word_encoder(spec: TokenizerSpec, characters: Characters) -> tuple[TextEncoder, TextRules]:
-    """Return the encoder for words of characters, and the rules of the spec that must be applied before it."""
-    symbols = WordSymbols(spec.vocab, spec.merges or (), characters)
-    plan = None if spec.token_options else _word_plan(spec)
+    """Return the encoder for words of symbols, and the rules of the spec that must be applied before it."""
+    symbols = WordSymbols(spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens)
+    is_planned = characters.marks_words and not spec.token_options and not spec.whole_pretokens
+    plan = _word_plan(spec) if is_planned else None
     if characters.are_bytes and plan is not None:
         plan = _without_growth(plan)
     model = WordBPE(
@@ -59,6 +60,8 @@ def word_encoder(spec: TokenizerSpec, characters: Characters) -> tuple[TextEncod
         begins=bool(characters.prefix),
         ends=bool(characters.end_of_word),
         fuses=characters.fuse_unknown,
+        unknown=symbols.unknown,
+        of_bytes=characters.are_bytes,
         bert=None if plan is None else plan.normalizer,
         joins=plan is not None and not plan.is_bert,
         clip=plan is not None and plan.is_clip,

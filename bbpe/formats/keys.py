@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern
 from ..text import alphabet_to_bytes, alphabet_to_tokens, bytes_to_alphabet
@@ -76,6 +77,12 @@ def tokens_of(keys: Iterable[str], *, path: StrPath, place: str | None = None) -
                 place=place,
             ) from None
     return tokens
+
+
+def byte_symbols(tokens: Collection[bytes], characters: Characters) -> Characters | None:
+    """Return `characters` for a byte-level vocabulary, `None` if all bytes are tokens and there are no marks."""
+    is_complete = all(bytes((byte,)) in tokens for byte in range(256))
+    return None if is_complete and not characters.marks_words else characters
 
 
 def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
@@ -155,6 +162,7 @@ def spec_of_files(
             pattern=pattern_of(pattern, known, path=path, kind=kind),
             special_tokens=specials,
             name=name if name is not None or known is None else known.name,
+            characters=byte_symbols(set(ordinary.values()), Characters(are_bytes=True)),
         )
 
 

@@ -143,7 +143,7 @@ def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
 def _probed(spec: TokenizerSpec, made: Callable[[TokenizerSpec], Probed]) -> list[object]:
     """Return the ids and decoded texts of a probe, with and without special tokens, or the types of errors."""
     tokenizer = made(spec)
-    tokens = [*spec.special_tokens, *spec.added_tokens]
+    tokens = sorted((*spec.special_tokens, *spec.added_tokens))
     text = _PROBE + "".join(f" {token} a{token}b" for token in tokens)
     data = bytes(range(256)) + text.encode("utf-8", "surrogatepass")
     found: list[object] = []

@@ -83,7 +83,7 @@ def _live_merges(spec: TokenizerSpec) -> tuple[Iterable[tuple[int, int, int]], b
         merges, unmade = BPE(spec.vocab, spec.merges).live_merges()
         return merges, bool(unmade)
     listed = spec.merges or ()
-    if spec.characters.marks_words:
+    if spec.characters.marks_words or spec.characters.are_bytes:
         return listed, True
     several = [token_id for token_id, token in spec.vocab.items() if not is_single(token)]
     live = CharacterModel(spec.vocab, spec.characters, several).live_merges(listed)
