@@ -34,9 +34,12 @@ def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
     unknown = spec.model.unknown if isinstance(spec.model, WordPieceModel) else None
     if spec.characters is not None:
         unknown = spec.characters.unknown
+    pad = None if spec.padding is None else (spec.padding.pad_token, spec.padding.pad_id)
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         if token_id == unknown:
             found.setdefault("unk", text)
+        if (text, token_id) == pad:
+            found.setdefault("pad", text)
     return found
 
 

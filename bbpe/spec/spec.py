@@ -13,6 +13,7 @@ from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
 from ..text import bytes_to_alphabet
 from .models import UnigramModel, WordPieceModel
+from .rows import RowPadding, RowTruncation
 from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
 
@@ -49,6 +50,7 @@ class TokenizerSpec:
     `characters`: symbols are characters, not bytes, and `vocab` does not have the byte tokens.  `template` has the ids
     that a call can ask for around the ids of a text.  `files` has other files of the tokenizer, by name; saving writes
     them again.  `model`: `None` is BPE; any other model has no merges, and its tokens are of characters, not of bytes.
+    `padding` and `truncation` are defaults for rows of equal length.
     """
 
     vocab: Mapping[int, bytes]
@@ -64,6 +66,8 @@ class TokenizerSpec:
     template: Template | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     model: WordPieceModel | UnigramModel | None = None
+    padding: RowPadding | None = None
+    truncation: RowTruncation | None = None
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, and refuse ids that are too sparse."""

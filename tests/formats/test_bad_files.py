@@ -147,8 +147,8 @@ def _metaspace(scheme: str) -> dict[str, object]:
 
 TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"version": "2.0"}, ("version", '"2.0"', 'expected "1.0"')),
-    ({"truncation": {"max_length": 5}}, ("truncation", "expected null")),
-    ({"padding": {"length": 5}}, ("padding", "expected null")),
+    ({"truncation": {"length": 5}}, ("truncation", "'max_length'")),
+    ({"padding": {"length": 5}}, ("padding", "'strategy' is missing")),
     ({"surprise": 1}, ("unknown field 'surprise'",)),
     ({"normalizer": {"type": "Nmt"}}, ("normalizer", "'Nmt' is not supported", "expected NFC")),
     (

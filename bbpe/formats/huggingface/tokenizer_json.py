@@ -28,9 +28,10 @@ from ..wordpiece import read_wordpiece, write_wordpiece
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
 from .decoders import Decoder, read_decoder, write_decoder
 from .normalizers import read_normalizers, write_normalizers
-from .own_fields import read_own_fields, write_own_fields
+from .own_fields import OWN, read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
+from .row_lengths import read_truncation, take_padding, write_padding, write_truncation
 from .unigram import read_unigram, write_unigram
 
 NAMES = FORMATS["huggingface"].names
@@ -62,14 +63,14 @@ def load(
     specials = check_special_tokens(special_tokens)
     document = Fields(read_json(path), path=path, place="")
     document.only("version", "1.0", default="1.0")
-    document.only("truncation", None, default=None)
-    document.only("padding", None, default=None)
+    truncation = read_truncation(document.take("truncation", None), path=path)
     normalizers = read_normalizers(document.take("normalizer", None), path=path)
     template = read_post_processor(document.take("post_processor", None), path=path)
     split = read_pre_tokenizer(document.take("pre_tokenizer"), path=path, replaced=pattern is not None)
     decoder = read_decoder(document.take("decoder"), path=path, byte_level=split.byte_level)
     added = read_added_tokens(document)
     model = Fields(document.take("model"), path=path, place="model")
+    padding = take_padding(document, model)
     document.done()
     added = added.numbered(_keys_of_model(model))
     added = added if specials is None else added.with_special(specials)
@@ -79,7 +80,7 @@ def load(
     if read.characters is not None and read.other is None:
         split, rules = _simplified(split, rules, read.characters, read.vocab.values(), read.whole)
     with about(path):
-        return make_spec(
+        spec = make_spec(
             read.vocab,
             read.pairs,
             pattern=split.pattern,
@@ -94,6 +95,7 @@ def load(
             files=_other_files(Path(path)),
             model=read.other,
         )
+    return replace(spec, padding=padding, truncation=truncation)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -112,16 +114,20 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 
 
 def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
+    padding, own = write_padding(spec.padding)
+    model = _written_model(spec, path)
+    if own:
+        model[OWN] = {**model.get(OWN, {}), **own}
     return {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        "truncation": write_truncation(spec.truncation),
+        "padding": padding,
         "added_tokens": write_added_tokens(spec),
         "normalizer": write_normalizers(spec.rules.normalizers, path=path),
         "pre_tokenizer": write_pre_tokenizer(spec),
         "post_processor": write_post_processor(spec),
         "decoder": write_decoder(spec),
-        "model": _written_model(spec, path),
+        "model": model,
     }
 
 
