@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.formats.ranks import live_merges
+from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 
@@ -87,7 +88,8 @@ def _without_tokens(spec: TokenizerSpec) -> dict[str, object]:
     """Bytes or characters without a token, and their treatment."""
     symbols = spec.characters
     if symbols is None:
-        return {}
+        is_lossy = isinstance(spec.model, WordPieceModel | WordLevelModel) and spec.model.unknown is None
+        return {"tokenless_become": "left out"} if is_lossy else {}
     texts = {token_id: text for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())}
     treatment = "left out"
     if symbols.byte_ids:

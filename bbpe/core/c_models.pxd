@@ -123,6 +123,7 @@ cdef extern from "models/wordpiece/wordpiece.h" nogil:
 
     enum:
         BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE
+    uint32_t BBPE_WORDPIECE_NONE
 
     bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters, uint64_t salt)
     void bbpe_wordpiece_free(bbpe_wordpiece *self)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..pipeline.word_symbols import WordSymbols
-from ..spec.models import WordPieceModel
+from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.rules import (
     BertNormalizer,
     BertPreTokenizer,
@@ -29,19 +29,20 @@ from .engine import TextEncoder
 
 # characters whose lower case has more bytes in UTF-8
 _GROWING = tuple(Replace(char, False, char.lower()) for char in "\u0130\u023a\u023e")
+_UNLIMITED = (1 << 64) - 1  # characters of a word
 _SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
-def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel) -> tuple[TextEncoder, bool]:
-    """Return the encoder for a spec, and whether it applies all rules of the spec itself."""
+def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel | WordLevelModel) -> tuple[TextEncoder, bool]:
+    """Return the encoder for a spec, and whether it applies all rules of the spec itself.
+
+    WordLevel is WordPiece without tokens that continue a word.
+    """
     bert = bert_of(spec.rules) if not spec.token_options else None
-    made = WordPiece(
-        spec.vocab,
-        unknown=model.unknown,
-        prefix=model.prefix.encode(),
-        max_characters=model.max_characters,
-        bert=bert,
-    )
+    prefix, most = None, _UNLIMITED
+    if isinstance(model, WordPieceModel):
+        prefix, most = model.prefix.encode(), model.max_characters
+    made = WordPiece(spec.vocab, unknown=model.unknown, prefix=prefix, max_characters=most, bert=bert)
     if bert is None:
         return TextEncoder(made, spec.pattern), False
     return TextEncoder(made, PATTERNS["none"], _bert_scheme(bert)), True

@@ -199,6 +199,37 @@ def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
     }
 
 
+def assigned_ids(texts: Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:
+    """Return the ids that HF's `tokenizers` gives to added tokens, in order, whichever ids a file lists.
+
+    A token that the model has keeps the id of the model; any other one gets the next free id.
+    """
+    ids: dict[str, int] = {}
+    highest = -1
+    for text in texts:
+        ids[text] = keys.get(text, max(len(keys), highest + 1))
+        highest = max(highest, ids[text])
+    return ids
+
+
+def without_added(spec: TokenizerSpec, keys: dict[str, int], outside: Collection[str]) -> dict[str, int]:
+    """Return the keys of a model of words without the added tokens `outside`, which would match words there.
+
+    Returns all keys if HF's `tokenizers` would give these tokens other ids.
+    """
+    words = {key: token_id for key, token_id in keys.items() if key not in outside}
+    added = sorted((*spec.special_tokens.items(), *spec.added_tokens.items()), key=lambda item: item[1])
+    return words if assigned_ids((text for text, _ in added), words) == dict(added) else keys
+
+
+def key_of_unknown(keys: Mapping[str, int], unknown: int | None, usual: str) -> str:
+    """Return the key of the unknown token; if there is none, the usual key or a longer one that has no id."""
+    found = next((key for key, token_id in keys.items() if token_id == unknown), None)
+    while found is None or (unknown is None and found in keys):
+        found = usual if found is None else f"{found}_"
+    return found
+
+
 def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> None:
     """Raise `VocabularyError` on a key with an unpaired surrogate, which no text can have."""
     broken = next((key for key in keys if not key.isascii() and not well_formed(key)), None)

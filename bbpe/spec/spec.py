@@ -12,7 +12,7 @@ from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
 from ..text import bytes_to_alphabet
-from .models import UnigramModel, WordPieceModel
+from .models import OtherModel, UnigramModel, WordPieceModel
 from .rows import RowPadding, RowTruncation
 from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
@@ -65,7 +65,7 @@ class TokenizerSpec:
     token_options: Mapping[str, TokenOptions] = field(default_factory=dict)
     template: Template | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
-    model: WordPieceModel | UnigramModel | None = None
+    model: OtherModel | None = None
     padding: RowPadding | None = None
     truncation: RowTruncation | None = None
 
@@ -101,7 +101,7 @@ def make_spec(
     token_options: Mapping[str, TokenOptions] | None = None,
     template: Template | None = None,
     files: Mapping[str, bytes] | None = None,
-    model: WordPieceModel | UnigramModel | None = None,
+    model: OtherModel | None = None,
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
@@ -166,7 +166,7 @@ def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
 
 
 def _check_model(
-    model: WordPieceModel | UnigramModel,
+    model: OtherModel,
     merges: Iterable[tuple[bytes, bytes]] | None,
     ordinary: Vocab,
     specials: Mapping[str, int],
@@ -181,7 +181,7 @@ def _check_model(
             raise VocabularyError(f"token {token!r} (id {token_id}) is not valid UTF-8; expected text") from None
     if isinstance(model, UnigramModel):
         raise VocabularyError("characters is None; expected the options of characters for a Unigram vocabulary")
-    if model.unknown not in ordinary and model.unknown not in specials.values():
+    if model.unknown is not None and model.unknown not in ordinary and model.unknown not in specials.values():
         raise VocabularyError(f"the unknown token has id {model.unknown}; expected the id of a token")
 
 
@@ -208,7 +208,7 @@ def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, i
 
 
 def _check_characters(
-    characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: WordPieceModel | UnigramModel | None
+    characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: OtherModel | None
 ) -> None:
     """Refuse missing scores, and options that vocabularies with marked words cannot have."""
     if isinstance(model, UnigramModel):

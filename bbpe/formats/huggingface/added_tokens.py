@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import VocabularyError
 from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
+from ..keys import assigned_ids
 from ..reading import Fields
 
 
@@ -22,15 +23,8 @@ class AddedTokens:
     texts: tuple[str, ...] = ()
 
     def numbered(self, keys: Mapping[str, int]) -> AddedTokens:
-        """Return these with the ids that `tokenizers` gives them, whichever ids the file lists.
-
-        A token that the model has keeps the id of the model; any other one gets the next free id.
-        """
-        ids: dict[str, int] = {}
-        highest = -1
-        for text in self.texts:
-            ids[text] = keys.get(text, max(len(keys), highest + 1))
-            highest = max(highest, ids[text])
+        """Return these with the ids that `tokenizers` gives them (`assigned_ids`)."""
+        ids = assigned_ids(self.texts, keys)
         return replace(
             self,
             special={text: ids[text] for text in self.special},

@@ -56,6 +56,13 @@ class PreTokenization:
     byte_level: bool = False
     marks_blanks: bool = False
 
+    def on_words(self) -> PreTokenization:
+        """Return the effect for models of words, whose tokens have U+2581 where Metaspace writes it."""
+        if self.rules or not self.marks_blanks:
+            return self
+        scheme: PrependScheme = "never" if self.prefix is None else "first" if self.prefix.first else "always"
+        return PreTokenization(PATTERNS["none"], None, (Metaspace(scheme, self.pattern == AT_BLANKS),))
+
 
 def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) -> PreTokenization:
     """Return the effect of a `pre_tokenizer`.

@@ -1,4 +1,4 @@
-"""HF's `tokenizer.json` with a model of the type BPE, WordPiece or Unigram.
+"""HF's `tokenizer.json` with a model of the type BPE, WordPiece, WordLevel or Unigram.
 
 Everything in the file that could change ids is either followed or refused by name.  Source of the format: the
 serialization of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` and its components).
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
 from ...files import StrPath
-from ...spec.models import UnigramModel, WordPieceModel
+from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
@@ -33,6 +33,7 @@ from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .row_lengths import read_truncation, take_padding, write_padding, write_truncation
 from .unigram import read_unigram, write_unigram
+from .word_level import read_word_level, write_word_level
 
 NAMES = FORMATS["huggingface"].names
 #: Other files of a tokenizer in the same folder; they do not affect ids and are saved unchanged.
@@ -75,6 +76,7 @@ def load(
     added = added.numbered(_keys_of_model(model))
     added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
+    split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") else split
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
     read = _read_model(model, added, split, rules, decoder)
     if read.characters is not None and read.other is None:
@@ -135,6 +137,8 @@ def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     match spec.model:
         case WordPieceModel():
             return write_wordpiece(spec, spec.model)
+        case WordLevelModel():
+            return write_word_level(spec, spec.model)
         case UnigramModel():
             return write_unigram(spec, spec.model)
     return _written_bpe(spec, path)
@@ -206,7 +210,7 @@ class _Model(NamedTuple):
     pairs: list[tuple[bytes, bytes]] | None = None
     whole: bool = False
     characters: Characters | None = None
-    other: WordPieceModel | UnigramModel | None = None
+    other: OtherModel | None = None
 
 
 def _keys_of_model(model: Fields) -> dict[str, int]:
@@ -224,10 +228,15 @@ def _read_model(
     specials = {**added.added, **added.special}
     match model.peek("type"):
         case "WordPiece":
-            vocab, wordpiece = read_wordpiece(model, specials, cleanup=decoder.cleanup)
+            vocab, wordpiece = read_wordpiece(model, cleanup=decoder.cleanup)
             if decoder.word_prefix != wordpiece.prefix:
                 model.refuse("the decoder does not reverse encoding; expected WordPiece with the same prefix")
             return _Model(vocab, other=wordpiece)
+        case "WordLevel":
+            if split.byte_level:
+                model.refuse("WordLevel is not supported with the pre_tokenizer ByteLevel; expected words", "type")
+            words, word_level = read_word_level(model, added.special)
+            return _Model(words, other=word_level)
         case "Unigram":
             marks = _marks_blanks(model, split, rules, {}, {})
             if decoder.marks_blanks != marks or split.byte_level:
