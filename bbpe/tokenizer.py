@@ -17,7 +17,7 @@ from .corpus.files import CorpusPaths, Format
 from .encoding.decode import Decoder, Ids, Rows
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.file_ids import FileEncoder
-from .encoding.limits import Padding, Side, as_batch, check_side, checked_limit, truncated
+from .encoding.limits import Side, as_batch, check_side, checked_limit, padding_of, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
 from .encoding.offsets import encode_with_spans
 from .encoding.piped import NOTHING_AROUND
@@ -314,16 +314,18 @@ class Tokenizer:
         return self._encoder.rows(as_batch(texts), matcher, threads, around)
 
     def encode_padded(
-        self, texts: Iterable[Text], max_length: int | None = None, pad_id: int | None = None, side: Side = "right",
-        pad_to_multiple_of: int = 1, *, dtype: npt.DTypeLike = np.uint32, threads: int | None = None,
+        self, texts: Iterable[Text], max_length: int | None = None, pad_id: int | None = None, side: Side | None = None,
+        pad_to_multiple_of: int | None = None, *, dtype: npt.DTypeLike = np.uint32, threads: int | None = None,
         allowed_special: Selection = (), disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:  # fmt: skip
         """Return the ids of texts as one array whose rows have the same length.
 
+        Padding and truncation of the tokenizer's file are the defaults.
+
         Args:
             texts: As in `encode_batch`.
-            max_length: The most ids in a row; longer texts are truncated at their end, and the ids of
-                `add_special_tokens` are kept.
+            max_length: The most ids in a row; longer texts are truncated at their end, or where the file defines it,
+                and the ids of `add_special_tokens` are kept.
             pad_id: The id for padding; None takes `pad_token`, or the end-of-text token if there is no `pad_token`.
             side: The side of a row that is padded, "right" or "left".
             pad_to_multiple_of: The length of rows is rounded up to a multiple of this.
@@ -348,7 +350,7 @@ class Tokenizer:
 
         """
         pad = self._vocabulary.padding() if pad_id is None else pad_id
-        padding = Padding(max_length, pad, side, pad_to_multiple_of, id_dtype(dtype, self.vocab_size))
+        padding = padding_of(self.spec, max_length, pad, side, pad_to_multiple_of, id_dtype(dtype, self.vocab_size))
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         rows = self._encoder.rows(as_batch(texts), matcher, threads)

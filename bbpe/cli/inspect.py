@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.formats.ranks import live_merges
+from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 
@@ -62,6 +63,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         "mode": type(spec.model).__name__ if spec.model is not None else "ranks" if spec.merges is None else "merges",
         "merges": None if spec.merges is None else len(spec.merges),
         **_unmade(spec),
+        **_without_tokens(spec),
         **_pattern(spec, kind, given=pattern is not None),
         "unicode": tokenizer.unicode_version,
         "special_tokens": dict(tokenizer.special_tokens),
@@ -80,6 +82,26 @@ def _unmade(spec: TokenizerSpec) -> dict[str, object]:
         "unmade_examples": [spec.vocab[token_id].decode("utf-8", "backslashreplace") for token_id in unmade[:_SHOWN]],
         "whole_pretokens": spec.whole_pretokens,
     }
+
+
+def _without_tokens(spec: TokenizerSpec) -> dict[str, object]:
+    """Bytes or characters without a token, and their treatment."""
+    symbols = spec.characters
+    if symbols is None:
+        is_lossy = isinstance(spec.model, WordPieceModel | WordLevelModel) and spec.model.unknown is None
+        return {"tokenless_become": "left out"} if is_lossy else {}
+    texts = {token_id: text for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())}
+    treatment = "left out"
+    if symbols.byte_ids:
+        treatment = "written as the tokens of their bytes"
+    elif symbols.unknown is not None:
+        token = spec.vocab.get(symbols.unknown, b"").decode("utf-8", "backslashreplace")
+        treatment = f"written as {texts.get(symbols.unknown, token)!r}"
+    if not symbols.are_bytes:
+        return {"tokenless_become": treatment}
+    tokens = set(spec.vocab.values())
+    missing = [f"0x{byte:02X}" for byte in range(256) if bytes((byte,)) not in tokens]
+    return {"tokenless_bytes": len(missing), "tokenless_become": treatment, "tokenless_shown": missing[:_SHOWN]}
 
 
 def _pattern(spec: TokenizerSpec, kind: str | None, *, given: bool) -> dict[str, object]:

@@ -53,7 +53,7 @@ cdef class BPE(Model):
 
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in
     order of priority, or is None for rank mode.  A merge that is listed twice has its last place.  `outputs`: for each
-    id up to the highest, the ids that encoding writes for it, at least one and at most one a byte; None: itself.
+    id up to the highest, the ids that encoding writes for it, at most one a byte; None: itself.
     The first `fixed_merges` happen whatever dropout says.
     """
 
@@ -88,11 +88,12 @@ cdef class BPE(Model):
         cdef uint32_t total = 0
         cdef size_t i
         for i in range(self.c.id_count):
-            if not outputs[i] or <size_t>len(outputs[i]) > max(<uint32_t>1, self.c.lengths[i]):
-                raise ValueError(f"id {i} is written as {outputs[i]!r}; expected one to {self.c.lengths[i]} ids")
+            if <size_t>len(outputs[i]) > max(<uint32_t>1, self.c.lengths[i]):
+                raise ValueError(f"id {i} is written as {outputs[i]!r}; expected at most {self.c.lengths[i]} ids")
             total += <uint32_t>len(outputs[i])
             starts[i + 1] = total
-        cdef uint32_t[::1] flat = np.array([token_id for row in outputs for token_id in row], dtype=np.uint32)
+        # one more, so that there is a first one
+        cdef uint32_t[::1] flat = np.array([*(token_id for row in outputs for token_id in row), 0], dtype=np.uint32)
         self.written_count = int(np.max(flat)) + 1
         return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &flat[0]))
 

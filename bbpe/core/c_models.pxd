@@ -123,6 +123,7 @@ cdef extern from "models/wordpiece/wordpiece.h" nogil:
 
     enum:
         BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE
+    uint32_t BBPE_WORDPIECE_NONE
 
     bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters, uint64_t salt)
     void bbpe_wordpiece_free(bbpe_wordpiece *self)
@@ -135,7 +136,8 @@ cdef extern from "models/wordpiece/wordpiece.h" nogil:
 cdef extern from "models/word_bpe/word_bpe.h" nogil:
     ctypedef struct bbpe_word_bpe:
         uint8_t *symbols
-        bint begins, ends, fuses, has_rules, is_clip
+        uint8_t unknown
+        bint of_bytes, begins, ends, fuses, drops, has_rules, is_clip
         unsigned rules
 
     bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bint has_symbols)

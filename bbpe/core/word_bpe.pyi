@@ -18,8 +18,12 @@ class WordBPE(Model):
         begins: bool,
         ends: bool,
         fuses: bool = False,
+        unknown: int | None = 0xFE,
+        of_bytes: bool = False,
         bert: _BertRules | None = None,
         joins: bool = False,
         clip: bool = False,
     ) -> Self: ...
+    @property
+    def is_of_bytes(self) -> bool: ...
     def marked(self, data: bytes, ends: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64]]: ...

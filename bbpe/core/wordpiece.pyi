@@ -20,8 +20,8 @@ class WordPiece(Model):
         cls,
         vocab: Mapping[int, bytes],
         *,
-        unknown: int,
-        prefix: bytes,
+        unknown: int | None,
+        prefix: bytes | None,
         max_characters: int,
         bert: _BertRules | None = None,
     ) -> Self: ...

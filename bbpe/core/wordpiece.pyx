@@ -7,7 +7,7 @@ from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
-    BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, bbpe_bert_split,
+    BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, BBPE_WORDPIECE_NONE, bbpe_bert_split,
     bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_model_scratch, bbpe_model_scratch_free,
     bbpe_model_scratch_reserve, bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_finalize,
     bbpe_wordpiece_free, bbpe_wordpiece_init,
@@ -85,30 +85,33 @@ cdef class WordPiece(Model):
     """Tokens of words; immutable, shared by any number of threads.
 
     `vocab` maps ids to UTF-8, that of tokens that continue a word with `prefix` in front.  Any token may begin a word
-    as it is written, as HF's `tokenizers` looks them up.  `bert`: pretokens are text that this `BertNormalizer` and
+    as it is written, as HF's `tokenizers` looks them up; with no `prefix` none continues one.  A word that does not match
+    is `unknown`, or left out with None.  `bert`: pretokens are text that this `BertNormalizer` and
     the `BertPreTokenizer` are still to be applied to; none: they are words.
     """
 
     def __cinit__(
-        self, vocab: Mapping[int, bytes], *, uint32_t unknown, bytes prefix not None, size_t max_characters,
+        self, vocab: Mapping[int, bytes], *, unknown: int | None, prefix: bytes | None, size_t max_characters,
         bert: _BertRules | None = None
     ):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef const bbpe_pretoken_entry *entry
         cdef const uint8_t *token
-        cdef size_t skipped = len(prefix), i
+        cdef bytes mark = prefix
+        cdef size_t skipped = 0 if mark is None else len(mark), i
+        cdef uint32_t lost = BBPE_WORDPIECE_NONE if unknown is None else unknown
         cdef bbpe_status status
-        check(bbpe_wordpiece_init(&self.c, unknown, max_characters, SALT))
+        check(bbpe_wordpiece_init(&self.c, lost, max_characters, SALT))
         self.c.is_bert = bert is not None
         self.c.rules = 0 if bert is None else rules_of(bert)
-        self.written_count = max(tokens.c.id_count, <size_t>unknown + 1)
+        self.written_count = max(tokens.c.id_count, <size_t>1 if unknown is None else <size_t>lost + 1)
         for i in range(tokens.c.tokens.count):
             entry = tokens.c.tokens.entries + i
             token = tokens.c.tokens.arena + entry.start
             if entry.length == 0:
                 continue
             check(bbpe_wordpiece_add(&self.c, BBPE_WORDPIECE_BEGIN, token, entry.length, <uint32_t>entry.value))
-            if entry.length > skipped and token[:skipped] == prefix:
+            if mark is not None and entry.length > skipped and token[:skipped] == mark:
                 check(bbpe_wordpiece_add(
                     &self.c, BBPE_WORDPIECE_CONTINUE, token + skipped, entry.length - skipped, <uint32_t>entry.value))
         with nogil:

@@ -12,8 +12,11 @@ import numpy.typing as npt
 from ..core.id_source import as_int
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
+from ..core.word_bpe import WordBPE
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
+from ..spec.rows import RowPadding, RowTruncation
+from ..spec.spec import TokenizerSpec
 from ..text import Text, text_bytes
 from ..types import Ragged
 from .engine import TextEncoder
@@ -54,7 +57,8 @@ def _ids_around_cut(
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], int]:
     """Return more than `limit` ids at the side of a text that is kept, their spans, and the index of the first one."""
     check_has_offsets(encoder)
-    if matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder):
+    is_spelled = not isinstance(encoder, RuleEncoder) and not isinstance(encoder.encoder.model, WordBPE)
+    if matcher is None and encoder.splitter.compiled is not None and is_spelled:
         if side == "right":
             ids = encoder.encoder.first_ids(text, limit)
             return ids, token_bytes.spans(ids), 0
@@ -70,13 +74,18 @@ def _ids_around_cut(
 
 @dataclass(frozen=True)
 class Padding:
-    """The options of padding; raises `ValueError` or `TypeError` naming a wrong argument of `encode_padded`."""
+    """The options of padding; raises `ValueError` or `TypeError` naming a wrong argument of `encode_padded`.
+
+    Rows are padded to at least `length` ids, and truncated at `cut_side`.
+    """
 
     max_length: int | None
     pad_id: int
     side: Side
     multiple: int
     dtype: np.dtype[Any]
+    length: int = 0
+    cut_side: Side = "right"
 
     def __post_init__(self) -> None:
         check_side(self.side)
@@ -94,34 +103,59 @@ class Padding:
     ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
         """Return rows, with the ids `around` each, as one array of ids and a mask that is false at padding."""
         if self.max_length is not None:
-            rows = _cut_rows(rows, checked_limit(self.max_length, "max_length", sum(map(len, around))))
+            limit = checked_limit(self.max_length, "max_length", sum(map(len, around)))
+            rows = _cut_rows(rows, limit, self.cut_side)
         if any(around):
             rows = rows.between(*around)
-        return _padded(rows, self.pad_id, self.side, self.multiple, self.dtype)
+        return self._padded(rows)
+
+    def _padded(self, rows: Ragged) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
+        """Return rows as one padded array and a mask that is false at padding, both [row, column].
+
+        The number of columns is the length of the longest row, at least `length`, rounded up to a multiple.
+        """
+        lengths = np.diff(rows.offsets)
+        width = -(-int(lengths.max(initial=self.length)) // self.multiple) * self.multiple
+        columns = np.arange(width)
+        mask = columns < lengths[:, None] if self.side == "right" else columns >= width - lengths[:, None]
+        ids = np.full(mask.shape, self.pad_id, dtype=self.dtype)
+        ids[mask] = rows.ids
+        return ids, mask
 
 
-def _padded(
-    rows: Ragged, pad_id: int, side: Side, pad_to_multiple_of: int, dtype: np.dtype[Any]
-) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
-    """Return rows as one padded array and a mask that is false at padding, both [row, column].
+def padding_of(
+    spec: TokenizerSpec,
+    max_length: int | None,
+    pad_id: int,
+    side: Side | None,
+    multiple: int | None,
+    dtype: np.dtype[Any],
+) -> Padding:
+    """Return the options of padding; those of the spec replace `None`."""
+    cut, padding = spec.truncation or RowTruncation(_MOST), spec.padding or RowPadding()
+    if max_length is None and spec.truncation is not None:
+        max_length = cut.max_length
+    return Padding(
+        max_length,
+        pad_id,
+        padding.side if side is None else side,
+        padding.multiple if multiple is None else multiple,
+        dtype,
+        padding.length,
+        cut.side,
+    )
 
-    The number of columns is the length of the longest row, rounded up to a multiple of `pad_to_multiple_of`.
-    """
-    lengths = np.diff(rows.offsets)
-    width = -(-int(lengths.max(initial=0)) // pad_to_multiple_of) * pad_to_multiple_of
-    columns = np.arange(width)
-    mask = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]
-    ids = np.full(mask.shape, pad_id, dtype=dtype)
-    ids[mask] = rows.ids
-    return ids, mask
 
-
-def _cut_rows(rows: Ragged, limit: int) -> Ragged:
-    """Return rows with at most `limit` ids each."""
+def _cut_rows(rows: Ragged, limit: int, side: Side) -> Ragged:
+    """Return rows with at most `limit` ids each; more are removed at `side`."""
     lengths = np.diff(rows.offsets)
     if lengths.max(initial=0) <= limit:
         return rows
-    kept = np.arange(len(rows.ids)) - np.repeat(rows.offsets[:-1], lengths) < limit
+    numbers = np.arange(len(rows.ids))
+    if side == "right":
+        kept = numbers - np.repeat(rows.offsets[:-1], lengths) < limit
+    else:
+        kept = np.repeat(rows.offsets[1:], lengths) - numbers <= limit
     return Ragged(rows.ids[kept], np.concatenate([[0], np.cumsum(np.minimum(lengths, limit))]))
 
 

@@ -24,6 +24,7 @@ from .rule_encoder import RuleEncoder
 Ids = npt.NDArray[np.uint32]
 Spans = npt.NDArray[np.int64]
 IdsAndSpans: TypeAlias = tuple[Ids, Spans]
+_NOT_SPELLED = "the tokens do not spell the text, so they have no offsets; encode without offsets"
 
 
 def encode_with_spans(
@@ -38,7 +39,10 @@ def encode_with_spans(
         return _by_rules(encoder, token_bytes, text, matcher)
     if not encoder.splitter.pattern.drops_gaps:
         ids = encoder.to_array(text, matcher)
-        return ids, token_bytes.spans(ids)
+        spans = token_bytes.spans(ids)
+        if isinstance(encoder.encoder.model, WordBPE) and spans[-1:, 1].sum() != len(text_bytes(text)):
+            raise VocabularyError(_NOT_SPELLED)
+        return ids, spans
     data = text_bytes(text)
     if matcher is None:
         return _with_gaps(encoder, token_bytes, bytes(data))
@@ -55,7 +59,8 @@ def encode_with_spans(
 
 def check_has_offsets(encoder: TextEncoder) -> None:
     """Raise `VocabularyError` for models whose tokens do not spell the text."""
-    if isinstance(encoder.encoder.model, (WordBPE, WordPiece)):
+    model = encoder.encoder.model
+    if isinstance(model, WordPiece) or (isinstance(model, WordBPE) and not model.is_of_bytes):
         raise VocabularyError(
             "the tokens of words do not spell the text, so they have no offsets; encode without offsets"
         )
@@ -147,7 +152,7 @@ def _plain(encoder: RuleEncoder, token_bytes: TokenBytes, part: str, is_first: b
         )
     ids, lengths = encoder.plain(part, is_first, token_bytes.lengths)
     if lengths.sum() != len(data):
-        raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
+        raise VocabularyError(_NOT_SPELLED)
     spans = np.stack([np.cumsum(lengths) - lengths, np.cumsum(lengths)], axis=1)
     map_spans(data, spans, "char")
     # an inserted prefix belongs to the first character

@@ -21,7 +21,7 @@ from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
-from ..spec.models import UnigramModel, WordPieceModel
+from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
@@ -60,19 +60,27 @@ def compiled_pipeline(encoder: TextEncoder, spec: TokenizerSpec) -> Pipeline | N
 def _text_encoder(spec: TokenizerSpec) -> TextEncoder:
     if isinstance(spec.model, UnigramModel):
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
-    if isinstance(spec.model, WordPieceModel):
+    if isinstance(spec.model, WordPieceModel | WordLevelModel):
         encoder, is_whole = wordpiece_encoder(spec, spec.model)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
         return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
-    if spec.characters.marks_words:
+    if _has_symbols(spec, spec.characters):
         return _of_words(spec, spec.characters)
     return RuleEncoder(_of_characters(spec, spec.characters), spec)
 
 
+def _has_symbols(spec: TokenizerSpec, characters: Characters) -> bool:
+    """Return whether the symbols depend on positions in words, or unknown symbols are left out before merging."""
+    is_lossy = not characters.byte_ids and (characters.unknown is None or spec.whole_pretokens)
+    return characters.marks_words or characters.are_bytes or is_lossy
+
+
 def _of_words(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
     encoder, rules = word_encoder(spec, characters)
+    if characters.are_bytes and not characters.marks_words and _is_plain(spec):
+        return encoder
     if rules == spec.rules and encoder.splitter.pattern == spec.pattern:
         return RuleEncoder(encoder, spec)
     # the engine applies all remaining rules itself
@@ -113,15 +121,18 @@ class RuleEncoder(TextEncoder):
         self._normalize_all = normalizer(spec.rules.normalizers, marks_blanks=self._unmarks)
         self._shrink_factor = _shrink_factor(spec)
         self._unknown: re.Pattern[str] | None = None
-        has_bytes = spec.characters is None or bool(spec.characters.byte_ids)
-        self._has_words = spec.characters is not None and spec.characters.marks_words
-        self._replaces_invalid = isinstance(engine.encoder.model, WordBPE)
+        symbols = spec.characters
+        self._has_words = symbols is not None and symbols.marks_words
+        is_of_bytes = symbols is not None and symbols.are_bytes and not symbols.marks_words
+        has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes
+        has_symbols = isinstance(engine.encoder.model, WordBPE)
+        self._replaces_invalid = has_symbols and not is_of_bytes
         is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._has_words)
-        self._only_normalizes = is_whole and (has_bytes or spec.model is not None)
+        self._only_normalizes = is_whole and (has_bytes or has_symbols or spec.model is not None)
         is_fast = marks and self._only_normalizes and engine.splitter.compiled is not None
         self._sentencepiece = sentencepiece_normalizer(spec.rules.normalizers) if is_fast else None
         self._errors = "surrogateescape" if has_bytes or self._has_words else "replace"
-        if spec.characters is not None and not (has_bytes or self._has_words) and spec.model is None:
+        if spec.characters is not None and not (has_bytes or has_symbols) and spec.model is None:
             self._unknown = _unknown_characters(spec, spec.characters)
 
     def pipeline(self) -> Pipeline | None:

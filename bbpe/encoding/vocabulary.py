@@ -102,6 +102,8 @@ class Vocabulary:
             )
         if token_id is not None:
             return token_id
+        if self._spec.padding is not None:
+            return self._spec.padding.pad_id
         try:
             return self.end_of_text()
         except SpecialTokenError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..pipeline.word_symbols import WordSymbols
-from ..spec.models import WordPieceModel
+from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.rules import (
     BertNormalizer,
     BertPreTokenizer,
@@ -29,28 +29,30 @@ from .engine import TextEncoder
 
 # characters whose lower case has more bytes in UTF-8
 _GROWING = tuple(Replace(char, False, char.lower()) for char in "\u0130\u023a\u023e")
+_UNLIMITED = (1 << 64) - 1  # characters of a word
 _SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
-def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel) -> tuple[TextEncoder, bool]:
-    """Return the encoder for a spec, and whether it applies all rules of the spec itself."""
+def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel | WordLevelModel) -> tuple[TextEncoder, bool]:
+    """Return the encoder for a spec, and whether it applies all rules of the spec itself.
+
+    WordLevel is WordPiece without tokens that continue a word.
+    """
     bert = bert_of(spec.rules) if not spec.token_options else None
-    made = WordPiece(
-        spec.vocab,
-        unknown=model.unknown,
-        prefix=model.prefix.encode(),
-        max_characters=model.max_characters,
-        bert=bert,
-    )
+    prefix, most = None, _UNLIMITED
+    if isinstance(model, WordPieceModel):
+        prefix, most = model.prefix.encode(), model.max_characters
+    made = WordPiece(spec.vocab, unknown=model.unknown, prefix=prefix, max_characters=most, bert=bert)
     if bert is None:
         return TextEncoder(made, spec.pattern), False
     return TextEncoder(made, PATTERNS["none"], _bert_scheme(bert)), True
 
 
 def word_encoder(spec: TokenizerSpec, characters: Characters) -> tuple[TextEncoder, TextRules]:
-    """Return the encoder for words of characters, and the rules of the spec that must be applied before it."""
-    symbols = WordSymbols(spec.vocab, spec.merges or (), characters)
-    plan = None if spec.token_options else _word_plan(spec)
+    """Return the encoder for words of symbols, and the rules of the spec that must be applied before it."""
+    symbols = WordSymbols(spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens)
+    is_planned = characters.marks_words and not spec.token_options and not spec.whole_pretokens
+    plan = _word_plan(spec) if is_planned else None
     if characters.are_bytes and plan is not None:
         plan = _without_growth(plan)
     model = WordBPE(
@@ -59,6 +61,8 @@ def word_encoder(spec: TokenizerSpec, characters: Characters) -> tuple[TextEncod
         begins=bool(characters.prefix),
         ends=bool(characters.end_of_word),
         fuses=characters.fuse_unknown,
+        unknown=symbols.unknown,
+        of_bytes=characters.are_bytes,
         bert=None if plan is None else plan.normalizer,
         joins=plan is not None and not plan.is_bert,
         clip=plan is not None and plan.is_clip,

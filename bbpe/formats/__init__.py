@@ -13,7 +13,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..published.models import name_for_model
 from ..published.table import ALIASES, PUBLISHED
-from ..spec.models import UnigramModel, WordPieceModel
+from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .character_keys import keys_of_characters
@@ -43,6 +43,7 @@ _HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
 # The formats that can express models other than BPE.
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
     WordPieceModel: ("huggingface", "wordpiece"),
+    WordLevelModel: ("huggingface",),
     UnigramModel: ("huggingface", "sentencepiece", "gguf"),
 }
 

@@ -24,20 +24,15 @@ def read_keys(
 ) -> tuple[dict[str, bytes], Characters]:
     """Return the tokens of keys except `left_out` and byte tokens, and `characters` with the ids of byte tokens.
 
-    Raises `VocabularyError` when a byte has no token, and when there are neither byte tokens nor an unknown token.
+    Raises `VocabularyError` when only some bytes have a token.
     """
+    byte_fallback = byte_fallback and any(key in keys for key in BYTE_KEYS)
     if byte_fallback:
         missing = next((key for key in BYTE_KEYS if key not in keys), None)
         if missing is not None:
             problem = f"byte_fallback is true, but {missing!r} has no id; expected tokens for all 256 bytes"
             raise VocabularyError(problem, path=path, place=place)
         characters = replace(characters, byte_ids=tuple(keys[key] for key in BYTE_KEYS))
-    elif characters.unknown is None:
-        raise VocabularyError(
-            "found neither unk_token nor byte_fallback, so characters without a token would be lost; expected one of "
-            "the two",
-            path=path,
-        )
     skipped = left_out.union(BYTE_KEYS) if byte_fallback else left_out
     check_well_formed(keys, path=path, place=place)
     tokens = {key: token_of(key, characters) for key in keys if key not in skipped}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern
 from ..text import alphabet_to_bytes, alphabet_to_tokens, bytes_to_alphabet
@@ -76,6 +77,12 @@ def tokens_of(keys: Iterable[str], *, path: StrPath, place: str | None = None) -
                 place=place,
             ) from None
     return tokens
+
+
+def byte_symbols(tokens: Collection[bytes], characters: Characters) -> Characters | None:
+    """Return `characters` for a byte-level vocabulary, `None` if all bytes are tokens and there are no marks."""
+    is_complete = all(bytes((byte,)) in tokens for byte in range(256))
+    return None if is_complete and not characters.marks_words else characters
 
 
 def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
@@ -155,6 +162,7 @@ def spec_of_files(
             pattern=pattern_of(pattern, known, path=path, kind=kind),
             special_tokens=specials,
             name=name if name is not None or known is None else known.name,
+            characters=byte_symbols(set(ordinary.values()), Characters(are_bytes=True)),
         )
 
 
@@ -189,6 +197,37 @@ def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
     return {
         key: token_id for key, token_id in unused.items() if (key.isascii() and len(key) > 1) or not in_alphabet(key)
     }
+
+
+def assigned_ids(texts: Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:
+    """Return the ids that HF's `tokenizers` gives to added tokens, in order, whichever ids a file lists.
+
+    A token that the model has keeps the id of the model; any other one gets the next free id.
+    """
+    ids: dict[str, int] = {}
+    highest = -1
+    for text in texts:
+        ids[text] = keys.get(text, max(len(keys), highest + 1))
+        highest = max(highest, ids[text])
+    return ids
+
+
+def without_added(spec: TokenizerSpec, keys: dict[str, int], outside: Collection[str]) -> dict[str, int]:
+    """Return the keys of a model of words without the added tokens `outside`, which would match words there.
+
+    Returns all keys if HF's `tokenizers` would give these tokens other ids.
+    """
+    words = {key: token_id for key, token_id in keys.items() if key not in outside}
+    added = sorted((*spec.special_tokens.items(), *spec.added_tokens.items()), key=lambda item: item[1])
+    return words if assigned_ids((text for text, _ in added), words) == dict(added) else keys
+
+
+def key_of_unknown(keys: Mapping[str, int], unknown: int | None, usual: str) -> str:
+    """Return the key of the unknown token; if there is none, the usual key or a longer one that has no id."""
+    found = next((key for key, token_id in keys.items() if token_id == unknown), None)
+    while found is None or (unknown is None and found in keys):
+        found = usual if found is None else f"{found}_"
+    return found
 
 
 def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> None:

@@ -15,7 +15,7 @@ from ..spec.fingerprint import are_equal
 from ..spec.spec import TokenizerSpec
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
-Part: TypeAlias = Literal["special_tokens", "template", "pattern"]
+Part: TypeAlias = Literal["special_tokens", "template", "pattern", "padding"]
 #: Formats whose readers always need the pattern as an argument.
 _NEED_PATTERN = ("tiktoken",)
 #: Formats that have only merges.
@@ -25,6 +25,7 @@ _SHOWN = 3
 _SHARED = {
     "special_tokens": "special tokens", "added_tokens": "added tokens", "token_options": "options of tokens",
     "pattern": "the pattern", "rules": "normalizers and pre-tokenizers", "template": "the template",
+    "padding": "padding", "truncation": "truncation",
 }  # fmt: skip
 _ALL = {
     **_SHARED, "vocab": "ordinary tokens", "characters": "the rules of characters", "model": "the model",
@@ -32,7 +33,7 @@ _ALL = {
 #: The part that a field of a spec belongs to.
 _DROPPED: dict[str, Part] = {
     "special_tokens": "special_tokens", "added_tokens": "special_tokens", "token_options": "special_tokens",
-    "pattern": "pattern", "template": "template",
+    "pattern": "pattern", "template": "template", "padding": "padding", "truncation": "padding",
 }  # fmt: skip
 # words of several scripts, white space, digits, and characters that normal forms change
 _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u0e17\u0e22 \U0001f600\u200d\u2581<x> b"
@@ -102,6 +103,8 @@ def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
         spec = replace(spec, special_tokens={}, added_tokens={}, token_options={}, template=None)
     if "template" in drop:
         spec = replace(spec, template=None)
+    if "padding" in drop:
+        spec = replace(spec, padding=None, truncation=None)
     return spec
 
 
@@ -128,7 +131,7 @@ def _without_ids(spec: TokenizerSpec) -> tuple[object, ...]:
     unknown = None if spec.characters is None else spec.characters.unknown
     tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
     texts = {text for text, token_id in tokens if token_id != unknown}
-    return pairs, texts, spec.token_options, spec.pattern, spec.rules, spec.template
+    return pairs, texts, spec.token_options, spec.pattern, spec.rules, spec.template, spec.padding, spec.truncation
 
 
 def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
@@ -143,7 +146,7 @@ def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
 def _probed(spec: TokenizerSpec, made: Callable[[TokenizerSpec], Probed]) -> list[object]:
     """Return the ids and decoded texts of a probe, with and without special tokens, or the types of errors."""
     tokenizer = made(spec)
-    tokens = [*spec.special_tokens, *spec.added_tokens]
+    tokens = sorted((*spec.special_tokens, *spec.added_tokens))
     text = _PROBE + "".join(f" {token} a{token}b" for token in tokens)
     data = bytes(range(256)) + text.encode("utf-8", "surrogatepass")
     found: list[object] = []

@@ -19,7 +19,7 @@ from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .keys import check_ids, check_well_formed
+from .keys import check_ids, check_well_formed, key_of_unknown, without_added
 from .known import check_special_tokens
 from .reading import Fields, about, read_json, read_text, shown
 from .rows import FORMATS
@@ -141,24 +141,20 @@ def _config(bert: BertNormalizer) -> bytes:
 # -- tokenizer.json ----------------------------------------------------------------------------------------
 
 
-def read_wordpiece(
-    fields: Fields, specials: Mapping[str, int], *, cleanup: bool
-) -> tuple[dict[int, bytes], WordPieceModel]:
-    """Return the vocabulary and model of the field `model` of a `tokenizer.json`."""
+def read_wordpiece(fields: Fields, *, cleanup: bool) -> tuple[dict[int, bytes], WordPieceModel]:
+    """Return the vocabulary and model of the field `model` of a `tokenizer.json`.
+
+    Words without tokens are left out if the vocabulary does not have `unk_token`; `tokenizers` cannot encode them.
+    """
     fields.only("type", "WordPiece")
     unknown = fields.take_type("unk_token", str, _UNKNOWN)
     prefix = fields.take_type("continuing_subword_prefix", str, "##")
     most = fields.take_int("max_input_chars_per_word", 0, (1 << 64) - 1, 100)
     keys = check_ids(fields.take_type("vocab", dict), path=fields.path, place=fields.at("vocab"))
     fields.done()
-    if unknown not in keys:
-        fields.refuse(f"{shown(unknown)} has no id in vocab", "unk_token")
-    for text, token_id in specials.items():
-        if keys.get(text, token_id) != token_id:
-            fields.refuse(f"token {text!r} has id {keys[text]} here and {token_id} in added_tokens", "vocab")
     check_well_formed(keys, path=fields.path, place=fields.at("vocab"))
     vocab = {token_id: key.encode() for key, token_id in keys.items()}
-    return vocab, WordPieceModel(keys[unknown], prefix, most, cleanup)
+    return vocab, WordPieceModel(keys.get(unknown), prefix, most, cleanup)
 
 
 def write_wordpiece(spec: TokenizerSpec, model: WordPieceModel) -> dict[str, Any]:
@@ -168,15 +164,10 @@ def write_wordpiece(spec: TokenizerSpec, model: WordPieceModel) -> dict[str, Any
     ids.  In the vocabulary of the model they would also match words.
     """
     keys = keys_of_text(spec)
-    words = {key: token_id for key, token_id in keys.items() if token_id in spec.vocab}
-    added = [token_id for key, token_id in keys.items() if key in spec.special_tokens or key in spec.added_tokens]
-    others = [token_id for token_id in added if token_id not in spec.vocab]
-    first = max(len(words), 1 + max((token_id for token_id in added if token_id in spec.vocab), default=-1))
-    if others != list(range(first, first + len(others))):
-        words = keys  # outside the vocabulary they would get other ids
+    words = without_added(spec, keys, {key for key, token_id in keys.items() if token_id not in spec.vocab})
     return {
         "type": "WordPiece",
-        "unk_token": next(key for key, token_id in words.items() if token_id == model.unknown),
+        "unk_token": key_of_unknown(words, model.unknown, _UNKNOWN),
         "continuing_subword_prefix": model.prefix,
         "max_input_chars_per_word": model.max_characters,
         "vocab": words,

@@ -1,13 +1,15 @@
-"""Vocabularies whose symbols are characters marked by their position in a word, translated to models of bytes.
+"""Vocabularies whose symbols have marks of positions in words, or are not all tokens, translated to models of bytes.
 
-In such a vocabulary the character at the end of a word is a different symbol from the same character within a word
-(`Characters.end_of_word`: "a</w>"), and so is a character that continues a word (`Characters.prefix`: "##a").  The
+In a vocabulary with marks the character at the end of a word is a different symbol from the same character within a
+word (`Characters.end_of_word`: "a</w>"), and so is a character that continues a word (`Characters.prefix`: "##a").  The
 engine marks words with extra bytes, as csrc/models/word_bpe/word_bpe.h describes, and the first merges of the model
 join these marks with the adjacent characters.
 
 A merge depends on the ids of two tokens, not on how the tokens were made.  The token "a</w>" may be the end of a word,
 or it may be merged from the characters of its text.  So a token has one form for each position at which it can be made,
 and a merge becomes one merge for each pair of forms.
+
+A vocabulary without marks has one form of each token.
 """
 
 from __future__ import annotations
@@ -27,22 +29,41 @@ class WordSymbols:
     """The symbols that words begin as, and the forms of the tokens that merges make."""
 
     def __init__(
-        self, vocab: Mapping[int, bytes], merges: Iterable[tuple[int, int, int]], characters: Characters
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[int, int, int]],
+        characters: Characters,
+        *,
+        whole_pretokens: bool = False,
     ) -> None:
-        self._characters = characters
+        self._characters, self._whole = characters, whole_pretokens
         self._prefix, self._end = characters.prefix.encode(), characters.end_of_word.encode()
         self._positions = [0, *(position for position in (FIRST, LAST, FIRST | LAST) if self._has_marks(position))]
-        unknown = (0 if characters.unknown is None else characters.unknown,)
-        self._bytes = ByteModel([unknown] * 256)
+        unknown = () if characters.unknown is None else (characters.unknown,)
+        self._bytes = ByteModel([()] * 256)
         self._forms: dict[int, dict[int, int]] = {token_id: {} for token_id in vocab}
-        self._add_singles(self._singles(vocab), unknown)
+        singles = self._singles(vocab)
+        #: The byte that the engine writes for an unknown symbol; `None`: it leaves unknown symbols out.
+        self.unknown: int | None = None
+        self._add_singles(singles)
+        if unknown:
+            self.unknown = self._free_byte(singles)
+            self._bytes.outputs[self.unknown] = unknown
         self._fixed = len(self._bytes.merges)
         self._add_merges(list(merges))
+        if whole_pretokens:
+            self._add_wholes(vocab)
 
     @property
     def model(self) -> BPE:
         """The model of bytes."""
-        return self._bytes.model(fixed_merges=self._fixed)
+        return self._bytes.model(whole_pretokens=self._whole, fixed_merges=self._fixed)
+
+    def _free_byte(self, singles: Mapping[bytes, Mapping[int, int]]) -> int:
+        """Return a byte that no symbol has; any byte if all bytes are symbols, because then none is unknown."""
+        if self._characters.marks_words or not self._characters.are_bytes:
+            return UNKNOWN
+        return next((char[0] for char, ids in singles.items() if not ids), UNKNOWN)
 
     def _has_marks(self, position: int) -> bool:
         return bool((self._prefix or not position & FIRST) and (self._end or not position & LAST))
@@ -50,7 +71,7 @@ class WordSymbols:
     def _singles(self, vocab: Mapping[int, bytes]) -> dict[bytes, dict[int, int]]:
         """Return for each character the ids of its symbols, by the position in a word."""
         singles: dict[bytes, dict[int, int]] = {}
-        if self._characters.are_bytes:  # every byte can be at every position, even without a token
+        if self._characters.are_bytes:
             singles = {bytes((byte,)): {} for byte in range(256)}
         for token_id, token in vocab.items():
             for position in self._positions:
@@ -75,26 +96,35 @@ class WordSymbols:
         except UnicodeDecodeError:
             return False
 
-    def _add_singles(self, singles: Mapping[bytes, Mapping[int, int]], unknown: tuple[int, ...]) -> None:
+    def _add_singles(self, singles: Mapping[bytes, Mapping[int, int]]) -> None:
         """Add the merges that build characters, then the merges that join characters with the marks of positions."""
         built = {}
         for char, ids in singles.items():
-            built[char, 0] = self._bytes.character(char, (ids[0],) if 0 in ids else unknown)
+            built[char, 0] = self._bytes.character(char, (ids[0],) if 0 in ids else ())
         for position, mark in ((FIRST, BEGIN), (LAST, END), (FIRST | LAST, END)):
             for char, ids in singles.items():
-                is_used = position in ids or (position == FIRST and FIRST | LAST in ids) or self._characters.are_bytes
+                is_used = position in ids or (position == FIRST and FIRST | LAST in ids)
                 if position not in self._positions or not is_used:
                     continue
                 inner = built[char, position & ~LAST if mark == END else 0]
                 parts = (BEGIN, inner) if mark == BEGIN else (inner, END)
-                built[char, position] = self._bytes.merge(*parts, (ids[position],) if position in ids else unknown)
+                built[char, position] = self._bytes.merge(*parts, (ids[position],) if position in ids else ())
         for char, ids in singles.items():
             for position, token_id in ids.items():
                 self._forms[token_id][position] = built[char, position]
-        #: By code point, the positions at which a character is a symbol, one bit each; `None`: any byte anywhere.
-        self.symbols = None if self._characters.are_bytes else {
-            ord(char.decode()): sum(1 << position for position in ids) for char, ids in singles.items()
-        }
+        rows = {char: sum(1 << position for position in ids) for char, ids in singles.items()}
+        #: By code point or byte, the positions at which it is a symbol, one bit each; `None`: any byte anywhere.
+        self.symbols: dict[int, int] | None = None
+        if not self._characters.are_bytes:
+            self.symbols = {ord(char.decode()): bits for char, bits in rows.items()}
+        elif any(len(ids) < len(self._positions) for ids in singles.values()):
+            self.symbols = {char[0]: bits for char, bits in rows.items()}
+
+    def _add_wholes(self, vocab: Mapping[int, bytes]) -> None:
+        """Add the tokens that are found only as whole pretokens."""
+        for token_id, forms in self._forms.items():
+            if 0 not in forms and vocab[token_id]:
+                self._bytes.add(vocab[token_id], (token_id,))
 
     def _add_merges(self, merges: Sequence[tuple[int, int, int]]) -> None:
         """Add the forms of merges; the forms of one merge are in the order of positions from left to right."""

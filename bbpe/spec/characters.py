@@ -52,7 +52,7 @@ class ByteModel:
         for end in range(2, len(char)):
             begun = char[:end]
             if begun not in self._begun:
-                self._begun[begun] = self.merge(left, begun[-1], tuple(self.outputs[byte][0] for byte in begun))
+                self._begun[begun] = self.merge(left, begun[-1], tuple(i for byte in begun for i in self.outputs[byte]))
             left = self._begun[begun]
         return self.merge(left, char[-1], output)
 

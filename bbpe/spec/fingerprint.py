@@ -21,9 +21,10 @@ def fingerprint(spec: TokenizerSpec) -> str:
     """Return a SHA-256 of everything that affects the ids and texts of a tokenizer, as 64 hex digits.
 
     The digest covers the ids and bytes of all tokens, the merges that can apply, the look-up of whole pretokens, the
-    options of tokens, normalizers, pre-tokenizers, model, template and decoding.  It does not cover the name, the file
-    format, attached files and merges that can never apply.  So a list of merges and ranks that give the same ids have
-    equal digests.  Dropout can make such a merge apply, so tokenizers with equal digests may draw different ids.
+    options of tokens, normalizers, pre-tokenizers, model, template, decoding, padding and truncation.  It does not
+    cover the name, the file format, attached files and merges that can never apply.  So a list of merges and ranks
+    that give the same ids have equal digests.  Dropout can make such a merge apply, so tokenizers with equal digests
+    may draw different ids.
 
     >>> from bbpe.splitting.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc"}
@@ -47,6 +48,8 @@ def fingerprint(spec: TokenizerSpec) -> str:
     _add(digest, "model", b"" if spec.model is None else spec.model.identity())
     if spec.model is None:
         _add_merges(digest, spec)
+    if spec.padding is not None or spec.truncation is not None:
+        _add(digest, "rows", repr((spec.padding, spec.truncation)).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
@@ -83,7 +86,7 @@ def _live_merges(spec: TokenizerSpec) -> tuple[Iterable[tuple[int, int, int]], b
         merges, unmade = BPE(spec.vocab, spec.merges).live_merges()
         return merges, bool(unmade)
     listed = spec.merges or ()
-    if spec.characters.marks_words:
+    if spec.characters.marks_words or spec.characters.are_bytes:
         return listed, True
     several = [token_id for token_id, token in spec.vocab.items() if not is_single(token)]
     live = CharacterModel(spec.vocab, spec.characters, several).live_merges(listed)

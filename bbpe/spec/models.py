@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True)
@@ -11,12 +12,12 @@ class WordPieceModel:
     """Greedy longest match from left to right: each step takes the longest token that the rest of a word begins with.
 
     Tokens with `prefix` continue a word; all others begin one.  A word that cannot be matched to its end, or that has
-    more than `max_characters` characters, becomes the single id `unknown`.  Decoding puts a blank before each token
-    that begins a word; with `cleanup` it removes the blanks before some punctuation and contractions, as HF's
-    `tokenizers` does.
+    more than `max_characters` characters, becomes the single id `unknown`, or is left out if that is `None`.
+    Decoding puts a blank before each token that begins a word; with `cleanup` it removes the blanks before some
+    punctuation and contractions, as HF's `tokenizers` does.
     """
 
-    unknown: int
+    unknown: int | None
     prefix: str = "##"
     max_characters: int = 100
     cleanup: bool = True
@@ -25,6 +26,17 @@ class WordPieceModel:
         """Return everything that ids depend on, for the fingerprint."""
         # fingerprints of saved models do not change with the name of the class
         return f"WordPiece{repr(self).removeprefix(type(self).__name__)}".encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class WordLevelModel:
+    """Each pretoken that is a token becomes its id; any other becomes `unknown`, or is left out if that is `None`."""
+
+    unknown: int | None
+
+    def identity(self) -> bytes:
+        """Return everything that ids depend on, for the fingerprint."""
+        return f"WordLevel {self.unknown}".encode()
 
 
 @dataclass(frozen=True)
@@ -50,3 +62,7 @@ class UnigramModel:
             scores[token_id] = 0.0
         kind = "f" if self.is_float else "d"
         return b"Unigram " + repr((self.is_float, self.user_defined)).encode() + array(kind, scores).tobytes()
+
+
+#: The models other than BPE.
+OtherModel: TypeAlias = WordPieceModel | WordLevelModel | UnigramModel

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..errors import VocabularyError
-from .models import WordPieceModel
+from .models import UnigramModel
 from .spec import TokenizerSpec
 
 #: The uses, with the names of HF's `transformers`.
@@ -31,12 +31,17 @@ def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
             if not isinstance(text, str):
                 raise VocabularyError(f"found {text!r}; expected the text of a token", path=name, place=f"{use}_token")
             found.setdefault(use, text)
-    unknown = spec.model.unknown if isinstance(spec.model, WordPieceModel) else None
+    unknown = None if spec.model is None or isinstance(spec.model, UnigramModel) else spec.model.unknown
     if spec.characters is not None:
         unknown = spec.characters.unknown
+    pad = None if spec.padding is None else (spec.padding.pad_token, spec.padding.pad_id)
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         if token_id == unknown:
             found.setdefault("unk", text)
+        if (text, token_id) == pad:
+            found.setdefault("pad", text)
+    if unknown is not None and unknown in spec.vocab:
+        found.setdefault("unk", spec.vocab[unknown].decode("utf-8", "replace"))
     return found
 
 

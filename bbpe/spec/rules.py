@@ -286,8 +286,9 @@ class Characters:
     """The options of a vocabulary whose symbols are characters, not bytes.
 
     `byte_ids` has the ids of the 256 byte tokens, or is empty.  Only without byte tokens a character that is not a
-    token becomes the id `unknown`; with `fuse_unknown` a run of such characters becomes one id.  `marks_blanks`: the
-    tokens in the file and a rule for texts write U+2581 for a blank; here both have blanks.
+    token becomes the id `unknown`; with `fuse_unknown` a run of such characters becomes one id.  If `unknown` is
+    `None`, such characters are left out before the others merge.  `marks_blanks`: the tokens in the file and a rule
+    for texts write U+2581 for a blank; here both have blanks.
 
     `end_of_word`: each pretoken is a word, and this suffix marks its last character and the tokens that end a word
     (Sennrich et al., 2016, with "</w>").  Decoding replaces it by a blank, except at the end of the text.
@@ -296,8 +297,8 @@ class Characters:
     two tokens merge, the second loses it.  Decoding removes it.  Without `end_of_word`, decoding also puts a blank
     before each token without the prefix, except the first, and `cleanup` removes blanks as in `WordPiece`.
 
-    `are_bytes`: the characters of words with `end_of_word` are bytes.  `unknown_text`: the text that decoding writes
-    for the unknown token, `None` for the token itself.
+    `are_bytes`: the symbols are bytes, of which not all are tokens or which `end_of_word` marks.  `unknown_text`: the
+    text that decoding writes for the unknown token, `None` for the token itself.
     """
 
     byte_ids: tuple[int, ...] = ()
@@ -320,5 +321,5 @@ class Characters:
         rest: tuple[object, ...] = (self.end_of_word, self.are_bytes)
         if self.prefix:
             rest = (*rest, self.prefix, self.cleanup)
-        shown = repr((self, rest if self.marks_words else (), self.unknown_text))
+        shown = repr((self, rest if self.marks_words or self.are_bytes else (), self.unknown_text))
         return shown.encode("utf-8", "surrogatepass")

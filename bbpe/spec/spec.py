@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +11,9 @@ from typing import Any
 from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
-from .models import UnigramModel, WordPieceModel
+from ..text import bytes_to_alphabet
+from .models import OtherModel, UnigramModel, WordPieceModel
+from .rows import RowPadding, RowTruncation
 from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
 
@@ -48,6 +50,7 @@ class TokenizerSpec:
     `characters`: symbols are characters, not bytes, and `vocab` does not have the byte tokens.  `template` has the ids
     that a call can ask for around the ids of a text.  `files` has other files of the tokenizer, by name; saving writes
     them again.  `model`: `None` is BPE; any other model has no merges, and its tokens are of characters, not of bytes.
+    `padding` and `truncation` are defaults for rows of equal length.
     """
 
     vocab: Mapping[int, bytes]
@@ -62,7 +65,9 @@ class TokenizerSpec:
     token_options: Mapping[str, TokenOptions] = field(default_factory=dict)
     template: Template | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
-    model: WordPieceModel | UnigramModel | None = None
+    model: OtherModel | None = None
+    padding: RowPadding | None = None
+    truncation: RowTruncation | None = None
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, and refuse ids that are too sparse."""
@@ -96,17 +101,17 @@ def make_spec(
     token_options: Mapping[str, TokenOptions] | None = None,
     template: Template | None = None,
     files: Mapping[str, bytes] | None = None,
-    model: WordPieceModel | UnigramModel | None = None,
+    model: OtherModel | None = None,
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
-    A special or added token may also be in `vocab` under the same id.  A byte-level vocabulary then no longer has it as
-    an ordinary token.  Vocabularies of characters and WordPiece vocabularies keep it, because merges may make it and
-    words may match it where it was not found as a special token.  With a `model` there are no merges.
+    A special or added token may also be in `vocab` under the same id.  It stays an ordinary token if merges or words
+    may make it where it was not found as a special token; a byte-level vocabulary without such merges loses it.  With
+    a `model` there are no merges.
 
-    Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single byte without
-    a token, and a merge whose parts or result have no id.  Raises `TypeError` on an id that is not an int, a token that
-    is not bytes and a special token that is not a str.
+    Raises `VocabularyError` on an id out of range, two ids of one token or two tokens of one id, a single byte
+    without a token if `characters` is `None`, and a merge whose parts or result have no id.  Raises `TypeError` on an
+    id that is not an int, a token that is not bytes and a special token that is not a str.
     """
     if not isinstance(vocab, Mapping):
         raise TypeError(f"vocab must map ids to the bytes of tokens, not be {type(vocab).__name__}")
@@ -116,20 +121,20 @@ def make_spec(
     special, added = dict(special_tokens or {}), dict(added_tokens or {})
     _check_specials(special, added)
     if characters is None:
-        ordinary = _without_specials(vocab, {**added, **special})
+        merges = None if merges is None else list(merges)
+        ordinary = _without_specials(vocab, {**added, **special}, merges)
         if model is None:
             _check_bytes(ordinary)
         else:
-            ordinary = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+            ordinary = Vocab(vocab)
             _check_model(model, merges, ordinary, {**added, **special})
     else:
         ordinary = Vocab(vocab)
         _check_ids(ordinary, characters, {**added, **special})
         _check_characters(characters, whole_pretokens, ordinary, model)
-    triples = None if merges is None else tuple(_merge_ids(merges, ordinary, characters))
     return TokenizerSpec(
         ordinary,
-        triples,
+        None if merges is None else tuple(_merge_ids(merges, ordinary, characters)),
         pattern,
         special,
         added,
@@ -161,7 +166,7 @@ def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
 
 
 def _check_model(
-    model: WordPieceModel | UnigramModel,
+    model: OtherModel,
     merges: Iterable[tuple[bytes, bytes]] | None,
     ordinary: Vocab,
     specials: Mapping[str, int],
@@ -176,7 +181,7 @@ def _check_model(
             raise VocabularyError(f"token {token!r} (id {token_id}) is not valid UTF-8; expected text") from None
     if isinstance(model, UnigramModel):
         raise VocabularyError("characters is None; expected the options of characters for a Unigram vocabulary")
-    if model.unknown not in ordinary and model.unknown not in specials.values():
+    if model.unknown is not None and model.unknown not in ordinary and model.unknown not in specials.values():
         raise VocabularyError(f"the unknown token has id {model.unknown}; expected the id of a token")
 
 
@@ -195,21 +200,23 @@ def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, i
             raise VocabularyError(f"byte 0x{byte:02X} and token {ordinary[token_id]!r} have the same id {token_id}")
     for text, token_id in specials.items():
         token = text.replace(SPACE_MARK, " ") if characters.marks_blanks else text
-        if token_id in byte_of or ordinary.get(token_id, token.encode()) != token.encode():
+        found = ordinary.get(token_id, token.encode())
+        is_key = characters.are_bytes and bytes_to_alphabet(found) == text
+        if token_id in byte_of or not (found == token.encode() or is_key):
             other = ordinary.get(token_id, f"<0x{byte_of.get(token_id, 0):02X}>")
             raise VocabularyError(f"special token {text!r} and token {other!r} have the same id {token_id}")
 
 
 def _check_characters(
-    characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: WordPieceModel | UnigramModel | None
+    characters: Characters, whole_pretokens: bool, ordinary: Vocab, model: OtherModel | None
 ) -> None:
     """Refuse missing scores, and options that vocabularies with marked words cannot have."""
     if isinstance(model, UnigramModel):
         _check_scores(model, ordinary)
-    if characters.marks_words and (whole_pretokens or characters.byte_ids or model is not None):
-        raise VocabularyError(
-            "found whole_pretokens, byte_ids or a model with end_of_word or prefix; expected none of them"
-        )
+    if characters.marks_words and (characters.byte_ids or model is not None):
+        raise VocabularyError("found byte_ids or a model with end_of_word or prefix; expected neither of them")
+    if characters.prefix and whole_pretokens:
+        raise VocabularyError("found whole_pretokens with prefix; expected one of them")
 
 
 def _check_bytes(ordinary: Vocab) -> None:
@@ -321,15 +328,21 @@ def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
     return vocab
 
 
-def _without_specials(vocab: Mapping[int, bytes], specials: Mapping[str, int]) -> Vocab:
+def _without_specials(
+    vocab: Mapping[int, bytes], specials: Mapping[str, int], merges: Sequence[tuple[bytes, bytes]] | None
+) -> Vocab:
     shared = set()
     for text, token_id in specials.items():
         token = vocab.get(token_id)
         if token is None:
             continue
-        if token != text.encode("utf-8", "surrogatepass"):
+        if token != text.encode("utf-8", "surrogatepass") and bytes_to_alphabet(token) != text:
             raise VocabularyError(f"special token {text!r} and token {token!r} have the same id {token_id}")
-        shared.add(token_id)
+        if len(token) > 1 or merges is None:
+            shared.add(token_id)
+    if shared and merges:
+        used = {part for pair in merges for part in (*pair, b"".join(pair))}
+        shared = {token_id for token_id in shared if vocab[token_id] not in used}
     if shared:
         vocab = {token_id: token for token_id, token in vocab.items() if token_id not in shared}
     return vocab if isinstance(vocab, Vocab) else Vocab(vocab)

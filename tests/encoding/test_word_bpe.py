@@ -301,7 +301,7 @@ def test_refused_beside_marks(name: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     value = document({"<unk>": 0, "a": 1, "##b": 2}, [], "##", "")
     path.write_text(json.dumps({**value, "model": {**value["model"], name: True}}), "utf-8")
-    with pytest.raises(VocabularyError, match=r'continuing_subword_prefix.*"##", together with which byte_fallback'):
+    with pytest.raises(VocabularyError, match=f'continuing_subword_prefix.*"##", together with which {name} is'):
         bbpe.load(path)
 
 

@@ -236,7 +236,7 @@ def test_broken_tokenizer_json(trained: bbpe.Tokenizer, tmp_path: Path) -> None:
     trained.save(path)
     whole = json.loads(path.read_text("utf-8"))
     for field, value, words in (
-        ("unk_token", "[NO]", "unk_token.*has no id"),
+        ("unk_token", 3, "unk_token"),
         ("max_input_chars_per_word", -1, "max_input_chars_per_word"),
         ("continuing_subword_prefix", "@@", "decoder"),
         ("surprise", 1, "surprise"),
@@ -244,6 +244,12 @@ def test_broken_tokenizer_json(trained: bbpe.Tokenizer, tmp_path: Path) -> None:
         path.write_text(json.dumps({**whole, "model": {**whole["model"], field: value}}), "utf-8")
         with pytest.raises(VocabularyError, match=words):
             bbpe.load(path)
+    path.write_text(json.dumps({**whole, "model": {**whole["model"], "unk_token": "[NO]"}}), "utf-8")
+    tok = bbpe.load(path)  # words without tokens, which `tokenizers` cannot encode then, are left out
+    word = trained.decode([len(trained) - 1]).strip()
+    assert (tok.encode("\ue000"), tok.encode(f"{word} \ue000")) == ([], trained.encode(word))
+    tok.save(tmp_path / "saved.json")
+    assert bbpe.load(tmp_path / "saved.json") == tok
 
 
 def test_identity(trained: bbpe.Tokenizer) -> None:

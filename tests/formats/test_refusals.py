@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def spec_of(vocab: dict[int, bytes], merges: Any = None, **options: Any) -> Toke
         ({"model": UnigramModel((0.0,), False)}, "characters is None"),
         ({"characters": Characters((1, 0)), "merges": []}, "byte 0x01 and token b'a' have the same id 0"),
         ({"characters": WORDS, "merges": [], "special_tokens": {"x": 0}}, "'x' and token b'a' have the same id 0"),
-        ({"characters": WORDS, "merges": [], "whole_pretokens": True}, "expected none of them"),
+        ({"characters": WORDS, "merges": [], "model": UnigramModel((0.0,))}, "expected neither of them"),
+        ({"characters": replace(WORDS, prefix="#"), "merges": [], "whole_pretokens": True}, "expected one of them"),
         (
             {"model": WordPieceModel(0), "special_tokens": {"x": 1}, "added_tokens": {"x": 1}},
             "both a special and an added",

@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import VocabularyError
 from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
+from ..keys import assigned_ids
 from ..reading import Fields
 
 
@@ -21,25 +22,20 @@ class AddedTokens:
     options: Mapping[str, TokenOptions]
     texts: tuple[str, ...] = ()
 
-    def check_numbers(self, keys: Mapping[str, int], document: Fields) -> None:
-        """Refuse ids that `tokenizers` ignores: it gives the next free id to a token that the model does not have."""
-        highest = -1
-        for text in self.texts:
-            listed = self.special.get(text, self.added.get(text))
-            assigned = keys.get(text, max(len(keys), highest + 1))
-            if text not in keys and listed != assigned:
-                document.refuse(
-                    f"added token {text!r} has id {listed}, but `tokenizers` ignores that and assigns the next free id "
-                    f"{assigned}; expected the token in vocab under its id",
-                    "vocab",
-                )
-            highest = max(highest, assigned)
+    def numbered(self, keys: Mapping[str, int]) -> AddedTokens:
+        """Return these with the ids that `tokenizers` gives them (`assigned_ids`)."""
+        ids = assigned_ids(self.texts, keys)
+        return replace(
+            self,
+            special={text: ids[text] for text in self.special},
+            added={text: ids[text] for text in self.added},
+        )
 
     def with_special(self, special: Mapping[str, int]) -> AddedTokens:
         """Return these with other special tokens."""
         added = {text: token_id for text, token_id in self.added.items() if text not in special}
         options = {text: choice for text, choice in self.options.items() if text in added or text in special}
-        return AddedTokens(special, added, options)
+        return AddedTokens(special, added, options, self.texts)
 
     def options_with(self, normalizers: Collection[Normalizer]) -> dict[str, TokenOptions]:
         """Return the options that have an effect.
@@ -67,7 +63,10 @@ def _overlap(a: str, b: str) -> bool:
 
 
 def read_added_tokens(document: Fields) -> AddedTokens:
-    """Take the `added_tokens` of a document; `VocabularyError` on a repeated token or one that is not Unicode text."""
+    """Take the `added_tokens` of a document; `VocabularyError` on one that is not Unicode text.
+
+    As in `tokenizers`, an empty token has no effect, and of a token that is listed twice the last options count.
+    """
     special: dict[str, int] = {}
     added: dict[str, int] = {}
     options: dict[str, TokenOptions] = {}
@@ -77,15 +76,18 @@ def read_added_tokens(document: Fields) -> AddedTokens:
         text, token_id = token.take_type("content", str), token.take_int("id", 0, MAX_ID)
         lstrip, rstrip = token.take_type("lstrip", bool), token.take_type("rstrip", bool)
         single_word, normalized = token.take_type("single_word", bool), token.take_type("normalized", bool, False)
-        if text in special or text in added:
-            token.refuse(f"{text!r} is listed twice; expected each token once", "content")
-        (special if token.take_type("special", bool) else added)[text] = token_id
+        is_special = token.take_type("special", bool)
+        token.done()
+        if not text:
+            continue
+        for found in (special, added, options):
+            found.pop(text, None)
+        (special if is_special else added)[text] = token_id
         chosen = TokenOptions(lstrip, rstrip, single_word, normalized)
         if chosen != TokenOptions():
             options[text] = chosen
         order.append(text)
-        token.done()
-    return AddedTokens(special, added, options, tuple(order))
+    return AddedTokens(special, added, options, tuple(dict.fromkeys(order)))
 
 
 def write_added_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:

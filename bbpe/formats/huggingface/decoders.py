@@ -110,12 +110,12 @@ def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
         return {"type": "WordPiece", "prefix": spec.model.prefix, "cleanup": spec.model.cleanup}
     if spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes:
         return _of_words(spec.characters)
-    if spec.characters is None or spec.characters.are_bytes:
+    if spec.model is None and (spec.characters is None or spec.characters.are_bytes):
         return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     parts: list[dict[str, Any]] = []
-    if spec.characters.marks_blanks:
+    if spec.characters is not None and spec.characters.marks_blanks:
         parts.append({"type": "Replace", "pattern": {"String": SPACE_MARK}, "content": " "})
-    if spec.characters.byte_ids:
+    if spec.characters is not None and spec.characters.byte_ids:
         parts.append({"type": "ByteFallback"})
     parts.append({"type": "Fuse"})
     if spec.rules.strip_blanks:

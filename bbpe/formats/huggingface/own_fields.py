@@ -9,7 +9,8 @@ from ...spec.models import UnigramModel
 from ...spec.spec import TokenizerSpec
 from ..reading import Fields, shown
 
-_NAME = "bbpe"
+#: The name of the field.
+OWN = "bbpe"
 _FLOAT = "float32"
 
 
@@ -29,9 +30,9 @@ class OwnFields:
 
 def read_own_fields(model: Fields) -> OwnFields:
     """Take the field from a `model`; `VocabularyError` on content that `write_own_fields` does not write."""
-    if _NAME not in model:
+    if OWN not in model:
         return OwnFields()
-    own = Fields(model.take(_NAME), path=model.path, place=model.at(_NAME))
+    own = Fields(model.take(OWN), path=model.path, place=model.at(OWN))
     is_float = "sums" in own
     if is_float:
         own.only("sums", _FLOAT)
@@ -51,4 +52,4 @@ def write_own_fields(spec: TokenizerSpec) -> dict[str, Any]:
         fields |= {"sums": _FLOAT, "user_defined": list(spec.model.user_defined)}
     if spec.characters is not None and spec.characters.unknown_text is not None:
         fields["unknown_text"] = spec.characters.unknown_text
-    return {_NAME: fields} if fields else {}
+    return {OWN: fields} if fields else {}

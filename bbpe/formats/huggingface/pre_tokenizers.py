@@ -56,6 +56,13 @@ class PreTokenization:
     byte_level: bool = False
     marks_blanks: bool = False
 
+    def on_words(self) -> PreTokenization:
+        """Return the effect for models of words, whose tokens have U+2581 where Metaspace writes it."""
+        if self.rules or not self.marks_blanks:
+            return self
+        scheme: PrependScheme = "never" if self.prefix is None else "first" if self.prefix.first else "always"
+        return PreTokenization(PATTERNS["none"], None, (Metaspace(scheme, self.pattern == AT_BLANKS),))
+
 
 def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) -> PreTokenization:
     """Return the effect of a `pre_tokenizer`.
@@ -208,26 +215,20 @@ def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
 def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
     """Return the rules that are equivalent to the pattern and the prefix of a spec."""
     prefix, pattern = spec.rules.prefix, spec.pattern
-    if spec.model is not None and spec.characters is None and pattern == PATTERNS["none"]:
-        return ()
-    if spec.characters is not None:
+    of_bytes = spec.model is None and (spec.characters is None or spec.characters.are_bytes)
+    if not of_bytes and spec.characters is not None and spec.characters.marks_blanks:
         # if a normalizer marks blanks, Metaspace is needed only for a prefix or for splits
         is_needed = spec.rules.normalizers[-1:] != (Replace(" ", False, SPACE_MARK),) or prefix is not None
-        if spec.characters.marks_blanks and (is_needed or pattern == AT_BLANKS):
+        if is_needed or pattern == AT_BLANKS:
             scheme: PrependScheme = "never" if prefix is None else "first" if prefix.first else "always"
             return (Metaspace(scheme, pattern == AT_BLANKS),)
-        if pattern == PATTERNS["none"]:
-            return ()
-        steps, is_cut = pattern.steps, False
-    else:
-        steps = pattern.steps
-        is_cut = steps[-1:] == (_GPT2,) and not pattern.drops_gaps
+    if not of_bytes and pattern == PATTERNS["none"]:
+        return ()
+    steps = pattern.steps
+    is_cut = of_bytes and steps[-1:] == (_GPT2,) and not pattern.drops_gaps
     behavior: Behavior = "Removed" if pattern.drops_gaps else "Isolated"
     splits = [Split(step, behavior, pattern.drops_gaps) for step in (steps[:-1] if is_cut else steps)]
-    if spec.characters is not None and spec.characters.are_bytes:
-        return (*splits, ByteLevel(False, False))
-    last = () if spec.characters is not None or spec.model is not None else (ByteLevel(prefix is not None, is_cut),)
-    return (*splits, *last)
+    return (*splits, ByteLevel(prefix is not None, is_cut)) if of_bytes else tuple(splits)
 
 
 def _written(rule: PreTokenizer) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""HF's `tokenizer.json` with a model of the type BPE, WordPiece or Unigram.
+"""HF's `tokenizer.json` with a model of the type BPE, WordPiece, WordLevel or Unigram.
 
 Everything in the file that could change ids is either followed or refused by name.  Source of the format: the
 serialization of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` and its components).
@@ -14,25 +14,26 @@ from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
 from ...files import StrPath
-from ...spec.models import UnigramModel, WordPieceModel
+from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
-from ...text import bytes_to_alphabet
 from ..character_keys import key_of, keys_of_characters, read_keys
-from ..keys import MergeKeys, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
+from ..keys import MergeKeys, byte_symbols, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
 from ..known import check_special_tokens
 from ..ranks import live_merges
-from ..reading import Fields, about, read_file, read_json, shown
+from ..reading import Fields, about, read_file, read_json, shown, well_formed
 from ..rows import FORMATS
 from ..wordpiece import read_wordpiece, write_wordpiece
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
 from .decoders import Decoder, read_decoder, write_decoder
 from .normalizers import read_normalizers, write_normalizers
-from .own_fields import read_own_fields, write_own_fields
+from .own_fields import OWN, read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
+from .row_lengths import read_truncation, take_padding, write_padding, write_truncation
 from .unigram import read_unigram, write_unigram
+from .word_level import read_word_level, write_word_level
 
 NAMES = FORMATS["huggingface"].names
 #: Other files of a tokenizer in the same folder; they do not affect ids and are saved unchanged.
@@ -63,23 +64,25 @@ def load(
     specials = check_special_tokens(special_tokens)
     document = Fields(read_json(path), path=path, place="")
     document.only("version", "1.0", default="1.0")
-    document.only("truncation", None, default=None)
-    document.only("padding", None, default=None)
+    truncation = read_truncation(document.take("truncation", None), path=path)
     normalizers = read_normalizers(document.take("normalizer", None), path=path)
     template = read_post_processor(document.take("post_processor", None), path=path)
     split = read_pre_tokenizer(document.take("pre_tokenizer"), path=path, replaced=pattern is not None)
     decoder = read_decoder(document.take("decoder"), path=path, byte_level=split.byte_level)
     added = read_added_tokens(document)
     model = Fields(document.take("model"), path=path, place="model")
+    padding = take_padding(document, model)
     document.done()
+    added = added.numbered(_keys_of_model(model))
     added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
+    split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") else split
     rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
     read = _read_model(model, added, split, rules, decoder)
     if read.characters is not None and read.other is None:
         split, rules = _simplified(split, rules, read.characters, read.vocab.values(), read.whole)
     with about(path):
-        return make_spec(
+        spec = make_spec(
             read.vocab,
             read.pairs,
             pattern=split.pattern,
@@ -94,6 +97,7 @@ def load(
             files=_other_files(Path(path)),
             model=read.other,
         )
+    return replace(spec, padding=padding, truncation=truncation)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -112,16 +116,20 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 
 
 def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
+    padding, own = write_padding(spec.padding)
+    model = _written_model(spec, path)
+    if own:
+        model[OWN] = {**model.get(OWN, {}), **own}
     return {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        "truncation": write_truncation(spec.truncation),
+        "padding": padding,
         "added_tokens": write_added_tokens(spec),
         "normalizer": write_normalizers(spec.rules.normalizers, path=path),
         "pre_tokenizer": write_pre_tokenizer(spec),
         "post_processor": write_post_processor(spec),
         "decoder": write_decoder(spec),
-        "model": _written_model(spec, path),
+        "model": model,
     }
 
 
@@ -129,6 +137,8 @@ def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     match spec.model:
         case WordPieceModel():
             return write_wordpiece(spec, spec.model)
+        case WordLevelModel():
+            return write_word_level(spec, spec.model)
         case UnigramModel():
             return write_unigram(spec, spec.model)
     return _written_bpe(spec, path)
@@ -200,7 +210,16 @@ class _Model(NamedTuple):
     pairs: list[tuple[bytes, bytes]] | None = None
     whole: bool = False
     characters: Characters | None = None
-    other: WordPieceModel | UnigramModel | None = None
+    other: OtherModel | None = None
+
+
+def _keys_of_model(model: Fields) -> dict[str, int]:
+    """Return the keys and ids of a model as far as they are valid; the readers of models refuse others."""
+    vocab = model.peek("vocab")
+    if isinstance(vocab, dict):
+        return {key: token_id for key, token_id in vocab.items() if type(token_id) is int}
+    rows = enumerate(vocab if isinstance(vocab, list) else ())
+    return {row[0]: number for number, row in rows if isinstance(row, list) and row and type(row[0]) is str}
 
 
 def _read_model(
@@ -209,10 +228,15 @@ def _read_model(
     specials = {**added.added, **added.special}
     match model.peek("type"):
         case "WordPiece":
-            vocab, wordpiece = read_wordpiece(model, specials, cleanup=decoder.cleanup)
+            vocab, wordpiece = read_wordpiece(model, cleanup=decoder.cleanup)
             if decoder.word_prefix != wordpiece.prefix:
                 model.refuse("the decoder does not reverse encoding; expected WordPiece with the same prefix")
             return _Model(vocab, other=wordpiece)
+        case "WordLevel":
+            if split.byte_level:
+                model.refuse("WordLevel is not supported with the pre_tokenizer ByteLevel; expected words", "type")
+            words, word_level = read_word_level(model, added.special)
+            return _Model(words, other=word_level)
         case "Unigram":
             marks = _marks_blanks(model, split, rules, {}, {})
             if decoder.marks_blanks != marks or split.byte_level:
@@ -229,8 +253,6 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     if unknown is not None and type(unknown) is not str:
         model.refuse(f"found {shown(unknown)}; expected a string or null", "unk_token")
     prefix, end = _mark(model, "continuing_subword_prefix"), _mark(model, "end_of_word_suffix")
-    if split.byte_level:
-        _refuse_marks(model, "the pre_tokenizer ByteLevel is", prefix, "")
     byte_fallback = model.take_type("byte_fallback", bool, False)
     fuse = model.take_type("fuse_unk", bool, False)
     whole = model.take_type("ignore_merges", bool, False)
@@ -239,16 +261,14 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     merges = _merges(model, prefix)
     own = read_own_fields(model)
     model.done()
-    if byte_fallback or whole:
-        _refuse_marks(model, "byte_fallback and ignore_merges are", prefix, end)
+    if byte_fallback:
+        _refuse_marks(model, "byte_fallback is", prefix, end)
+    if whole:
+        _refuse_marks(model, "ignore_merges is", prefix, "")
     specials = {**added.added, **added.special}
-    both = _shared(model, keys, specials)
-    added.check_numbers(keys, model)
-    if split.byte_level:  # every byte has a token, so unk_token and byte_fallback have no effect
-        _check_not_merged(model, both, merges)
-        tokens = tokens_of((key for key in keys if key not in specials), path=model.path, place=place)
-        ended = _ended_bytes(model, tokens, None if unknown is None else keys.get(unknown), end) if end else None
-        return _Model({keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended)
+    both = {text for text in specials if text in keys}
+    if split.byte_level:
+        return _of_bytes(model, keys, merges, whole, both, _Unknown(unknown, fuse), prefix, end)
     marks = _marks_blanks(model, split, rules, keys, specials)
     if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or not decoder.undoes(prefix, end):
         model.refuse(
@@ -257,7 +277,7 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
         )
     if marks and SPACE_MARK in prefix + end:
         _refuse_marks(model, "U+2581 for blanks is", prefix, end)
-    unknown_id = None if unknown is None else _unknown_id(model, unknown, {**specials, **keys})
+    unknown_id = None if unknown is None else keys.get(unknown)
     if unknown is not None and not byte_fallback and any(unknown in pair for pair in merges.pairs):
         model.refuse(f"found the unknown token {shown(unknown)} in a merge; expected merges without it", "merges")
     characters = Characters(
@@ -274,19 +294,30 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     return _Model({keys[key]: token for key, token in tokens.items()}, pairs, whole, characters)
 
 
-def _ended_bytes(model: Fields, tokens: Mapping[str, bytes], unknown: int | None, end: str) -> Characters:
-    lost = next((byte for byte in range(256) if not _has_both(bytes((byte,)), end, tokens)), None)
-    if lost is not None:
-        problem = f"byte 0x{lost:02X} lacks a token with or without {shown(end)}; expected both for each byte"
-        model.refuse(problem, "end_of_word_suffix")
-    return Characters((), unknown, end_of_word=end, are_bytes=True)
+class _Unknown(NamedTuple):
+    token: str | None
+    is_fused: bool
 
 
-def _unknown_id(model: Fields, unknown: str, ids: Mapping[str, int]) -> int:
-    token_id = ids.get(unknown)
-    if token_id is None:
-        model.refuse(f"{shown(unknown)} has no id", "unk_token")
-    return token_id
+def _of_bytes(
+    model: Fields,
+    keys: Mapping[str, int],
+    merges: MergeKeys,
+    whole: bool,
+    both: set[str],
+    unknown: _Unknown,
+    prefix: str,
+    end: str,
+) -> _Model:
+    """Return a byte-level vocabulary, whose bytes need not all be tokens."""
+    kept = merges.using(both) | {text for text in both if len(text) == 1 and in_alphabet(text)}
+    place = model.at("vocab")
+    tokens = tokens_of((key for key in keys if key not in both - kept), path=model.path, place=place)
+    # `tokenizers` never writes an unknown token that is not in its vocabulary
+    unknown_id = None if unknown.token is None else keys.get(unknown.token)
+    symbols = Characters((), unknown_id, unknown.is_fused, prefix=prefix, end_of_word=end, are_bytes=True)
+    characters = byte_symbols(set(tokens.values()), symbols)
+    return _Model({keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, characters)
 
 
 def _refuse_marks(model: Fields, what: str, prefix: str, end: str) -> None:
@@ -294,11 +325,6 @@ def _refuse_marks(model: Fields, what: str, prefix: str, end: str) -> None:
     for name, mark in (("continuing_subword_prefix", prefix), ("end_of_word_suffix", end)):
         if mark:
             model.refuse(f"found {shown(mark)}, together with which {what} not supported", name)
-
-
-def _has_both(byte: bytes, end: str, tokens: Mapping[str, bytes]) -> bool:
-    key = bytes_to_alphabet(byte)
-    return key in tokens and key + end in tokens
 
 
 def _marks_blanks(
@@ -330,8 +356,8 @@ def _simplified(
 def _mark(model: Fields, name: str) -> str:
     """Take a mark of positions in words; "" if there is none."""
     mark = model.take(name, None)
-    if mark is not None and type(mark) is not str:
-        model.refuse("expected a string or null", name)
+    if mark is not None and (type(mark) is not str or not well_formed(mark)):
+        model.refuse("expected a string of Unicode text, or null", name)
     return mark or ""
 
 
@@ -351,23 +377,3 @@ def _merges(model: Fields, prefix: str) -> MergeKeys:
             model.refuse(problem, f"merges[{number}]")
         pairs.append((left, right))
     return MergeKeys(pairs, model.path, lambda number: model.at(f"merges[{number}]"), prefix)
-
-
-def _shared(model: Fields, keys: Mapping[str, int], specials: Mapping[str, int]) -> set[str]:
-    """Return the special tokens that are also keys; refuse one with two ids."""
-    both = {text for text in specials if text in keys}
-    for text in both:
-        if keys[text] != specials[text]:
-            model.refuse(f"token {text!r} has id {keys[text]} here and {specials[text]} in added_tokens", "vocab")
-    return both
-
-
-def _check_not_merged(model: Fields, both: set[str], merges: MergeKeys) -> None:
-    """Refuse special tokens that are also ordinary tokens which merges use."""
-    ordinary = sorted({text for text in both if len(text) == 1 and in_alphabet(text)} | merges.using(both))
-    if ordinary:
-        raise VocabularyError(
-            f"{ordinary[0]!r} is both an added token and an ordinary token of merges; expected one of the two",
-            path=model.path,
-            place="added_tokens",
-        )

@@ -21,8 +21,7 @@ def read_unigram(
     """Return the ordinary tokens, the model with their scores, and the options of characters.
 
     Byte tokens and `specials`, the tokens of `added_tokens`, are not ordinary tokens.  Raises `VocabularyError` on a
-    row that is not a token with a score, on a repeated token or one with another id in `specials`, and when there are
-    neither byte tokens nor an unknown token.
+    row that is not a token with a score, and on a repeated token.
     """
     model.only("type", "Unigram")
     unknown = model.take("unk_id", None)
@@ -35,9 +34,6 @@ def read_unigram(
             model.refuse(f"found {shown(row)}; expected a token and its score", f"vocab[{token_id}]")
         if keys.setdefault(row[0], token_id) != token_id:
             model.refuse(f"token {row[0]!r} is listed twice; expected each token once", f"vocab[{token_id}]")
-        if specials.get(row[0], token_id) != token_id:
-            problem = f"token {row[0]!r} has id {token_id} here and {specials[row[0]]} in added_tokens"
-            model.refuse(problem, f"vocab[{token_id}]")
         scores.append(float(row[1]))
     own = read_own_fields(model)
     model.done()

@@ -78,7 +78,7 @@ bbpe_status bbpe_bpe_finalize(bbpe_bpe *self);
 
 /* Have each id written as one or several others, at most as many as the token has bytes: a model whose symbols are
  * characters is one of bytes that builds them first, and a character without a token becomes the tokens of its bytes.
- * `starts` has id_count + 1 places in `outputs`. */
+ * `starts` has id_count + 1 places in `outputs`.  A token of one byte that no text leads to may be written as nothing. */
 bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs);
 /* Replace ids by those that they are written as, where they are; there is room for one a byte.  Returns how many there
  * are. */

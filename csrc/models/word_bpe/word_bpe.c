@@ -9,6 +9,7 @@ enum { POINTS = 0x110000 };
 bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bool has_symbols) {
     memset(self, 0, sizeof *self);
     self->bpe = bpe;
+    self->unknown = BBPE_WORD_BPE_UNKNOWN;
     bbpe_status status = bbpe_cut_points_init(&self->cuts, &bpe->tokens, BBPE_BPE_MADE);
     if (status == BBPE_OK && has_symbols) {
         self->symbols = bbpe_memory_zeroed(POINTS, 1);
@@ -26,10 +27,10 @@ void bbpe_word_bpe_free(bbpe_word_bpe *self) {
 
 /* -- a word as the symbols that it begins as ---------------------------------------------------------------- */
 
-/* A word, as far as it is written. */
+/* A word, as far as it is written; the last symbol written is from `last` to `last_end`. */
 typedef struct {
     const uint8_t *bytes;
-    size_t n, at;
+    size_t n, at, last, last_end;
     bool after_unknown;
 } reader;
 
@@ -41,7 +42,9 @@ typedef struct {
 
 static symbol look(const bbpe_word_bpe *self, const reader *word, size_t at) {
     symbol s;
-    const uint32_t c = bbpe_utf8_decode(word->bytes, at, word->n, &s.next);
+    uint32_t c = word->bytes[at];
+    s.next = at + 1;
+    if (!self->of_bytes) c = bbpe_utf8_decode(word->bytes, at, word->n, &s.next);
     s.is_first = self->begins && at == 0;
     s.is_last = self->ends && s.next == word->n;
     const unsigned place = (s.is_first ? BBPE_WORD_BPE_FIRST : 0) | (s.is_last ? BBPE_WORD_BPE_LAST : 0);
@@ -50,37 +53,46 @@ static symbol look(const bbpe_word_bpe *self, const reader *word, size_t at) {
 }
 
 /* Whether a word may be parted before a symbol: nothing merges across. */
-static bool is_border(const bbpe_word_bpe *self, const reader *word, size_t before, symbol right) {
-    const unsigned lengths[2] = {(unsigned)(word->at - before), (unsigned)(right.next - word->at)};
+static bool is_border(const bbpe_word_bpe *self, const reader *word, symbol right) {
+    const unsigned lengths[2] = {(unsigned)(word->last_end - word->last), (unsigned)(right.next - word->at)};
     bbpe_character characters[2] = {{0, lengths[0]}, {0, lengths[1]}};
     if (word->after_unknown || !right.is_known) return true;
     if (lengths[0] + lengths[1] == 2) return false;
     /* what is no UTF-8 may be parts of one character to the model */
-    if (bbpe_character_length(word->bytes[before]) != lengths[0]
+    if (bbpe_character_length(word->bytes[word->last]) != lengths[0]
         || bbpe_character_length(word->bytes[word->at]) != lengths[1])
         return false;
-    memcpy(&characters[0].bytes, word->bytes + before, lengths[0]);
+    memcpy(&characters[0].bytes, word->bytes + word->last, lengths[0]);
     memcpy(&characters[1].bytes, word->bytes + word->at, lengths[1]);
     return bbpe_cut_points_between(&self->cuts, characters[0], characters[1]);
 }
 
-/* Write the next part of a word, or with `is_whole` all of it, and return its bytes: 0 at the end, and for what is
- * unknown after what is and becomes one with it. */
+/* Write a symbol, with the marks of its position, and return the bytes. */
+static size_t put_symbol(const bbpe_word_bpe *self, reader *word, symbol s, uint8_t *out) {
+    size_t n = 0;
+    if (s.is_known) {
+        if (s.is_first) out[n++] = BBPE_WORD_BPE_BEGIN;
+        memcpy(out + n, word->bytes + word->at, s.next - word->at);
+        n += s.next - word->at;
+        if (s.is_last) out[n++] = BBPE_WORD_BPE_END;
+    } else if (!(self->fuses && word->after_unknown)) {
+        out[n++] = self->unknown;
+    }
+    word->after_unknown = !s.is_known;
+    word->last = word->at;
+    word->last_end = s.next;
+    return n;
+}
+
+/* Write the next part of a word, or with `is_whole` all of it, and return its bytes: 0 if nothing is left of it. */
 static size_t put_part(const bbpe_word_bpe *self, reader *word, bool is_whole, uint8_t *out) {
-    size_t n = 0, before = 0;
-    for (bool has_before = false; word->at < word->n; has_before = true) {
+    size_t n = 0;
+    while (word->at < word->n) {
         const symbol s = look(self, word, word->at);
-        if (!is_whole && has_before && is_border(self, word, before, s)) break;
-        if (s.is_known) {
-            if (s.is_first) out[n++] = BBPE_WORD_BPE_BEGIN;
-            memcpy(out + n, word->bytes + word->at, s.next - word->at);
-            n += s.next - word->at;
-            if (s.is_last) out[n++] = BBPE_WORD_BPE_END;
-        } else if (!(self->fuses && word->after_unknown)) {
-            out[n++] = BBPE_WORD_BPE_UNKNOWN;
+        if (s.is_known || !self->drops) {
+            if (!is_whole && n > 0 && is_border(self, word, s)) break;
+            n += put_symbol(self, word, s, out + n);
         }
-        word->after_unknown = !s.is_known;
-        before = word->at;
         word->at = s.next;
     }
     return n;
@@ -155,8 +167,18 @@ static bool next_word(const bbpe_word_bpe *self, pretoken *text, const uint8_t *
         text->stop = text->words.ends[text->number++];
     }
     const size_t end = self->is_clip ? clip_end(all, text->start, text->stop) : text->stop;
-    *word = (reader){all + text->start, end - text->start, 0, false};
+    *word = (reader){all + text->start, end - text->start, 0, 0, 0, false};
     text->start = end;
+    return true;
+}
+
+/* Whether a pretoken is one token without merging; its id is written then. */
+static bool find_whole(const bbpe_word_bpe *self, const uint8_t *bytes, size_t n, uint32_t *id) {
+    uint32_t found;
+    if (!self->bpe->whole_pretokens || self->has_rules || !bbpe_bpe_find(self->bpe, bytes, n, false, &found)) return false;
+    const uint32_t start = self->bpe->output_starts[found];
+    if (self->bpe->output_starts[found + 1] - start != 1) return false; /* a byte, or a part of a character */
+    *id = self->bpe->outputs[start];
     return true;
 }
 
@@ -167,6 +189,8 @@ bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch,
     pretoken text;
     reader word;
     void *memory;
+    *count = 1;
+    if (find_whole(self, bytes, n, ids)) return BBPE_OK;
     *count = 0;
     bbpe_status status = open_pretoken(self, scratch, bytes, n, room * (sizeof *ids + 1), &text, &memory);
     uint32_t *found = memory;

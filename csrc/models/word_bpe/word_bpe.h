@@ -1,13 +1,15 @@
-/* BPE of characters in words, by a model of bytes (models/bpe/bpe.h).
+/* BPE of words whose symbols are characters, or bytes, of which not all are tokens; by a model of bytes
+ * (models/bpe/bpe.h).
  *
- * Such a vocabulary tells a character within a word from the same one that begins it, or ends it: "a", "##a", "a</w>".
- * The model of bytes is given each word with BBPE_WORD_BPE_BEGIN in front and BBPE_WORD_BPE_END after it, as far as the
- * vocabulary has such symbols, and its first merges join these bytes with the characters that they are beside, all of
- * them: a word never has more tokens than characters.  A character that has no symbol where it is is BBPE_WORD_BPE_UNKNOWN, which merges with nothing.  UTF-8 has none of
- * these bytes.
+ * Such a vocabulary may have another token for a character at the beginning or at the end of a word than within it: "a",
+ * "##a", "a</w>".  The model of bytes is given each word with BBPE_WORD_BPE_BEGIN in front and BBPE_WORD_BPE_END after
+ * it, as far as the vocabulary has such symbols, and its first merges join these bytes with the characters next to them,
+ * all of them: a word never has more tokens than characters.  A character that is no symbol at its position becomes the
+ * byte `unknown`, which merges with nothing, or is left out before anything merges.  UTF-8 has none of these bytes.
  *
- * A pretoken is a word; or with `rules` a stretch of text as it is, of any number of words or none (models/normalise/bert.h), so that
- * what repeats is found by its bytes, and normalised only once.  With `is_clip` its words are those of CLIP's pattern.
+ * A pretoken is a word; or with `rules` a stretch of text as it is, of any number of words or none
+ * (models/normalise/bert.h), so that what repeats is found by its bytes, and normalised only once.  With `is_clip` its
+ * words are those of CLIP's pattern.
  *
  * A word is merged in parts where no token crosses (models/cut_points.h), since those of Chinese and Japanese are long.
  *
@@ -25,10 +27,14 @@ enum { BBPE_WORD_BPE_FIRST = 1, BBPE_WORD_BPE_LAST = 2 };
 typedef struct {
     const bbpe_bpe *bpe;
     bbpe_cut_points cuts;
-    uint8_t *symbols;  /* by code point: bit p is set if there is a symbol of it at p, a set of the two above; or NULL:
-                          all bytes are symbols, nothing is unknown, and rules must make none more than there were */
+    uint8_t *symbols;  /* by code point, or with `of_bytes` by byte: bit p is set if there is a symbol of it at p, a set of
+                          the two above; or NULL: all bytes are symbols, nothing is unknown, and rules must make none more
+                          than there were */
+    bool of_bytes;     /* symbols are bytes */
     bool begins, ends; /* words are marked so */
     bool fuses;        /* a run of what is unknown is one */
+    bool drops;        /* what is unknown is left out, and its neighbours may merge */
+    uint8_t unknown;   /* the byte for what is unknown, no symbol itself */
     bool has_rules, is_clip;
     unsigned rules;    /* of models/normalise/bert.h */
 } bbpe_word_bpe;

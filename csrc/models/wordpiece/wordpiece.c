@@ -196,7 +196,7 @@ static size_t encode_word(const bbpe_wordpiece *self, const uint8_t *word, size_
     const bool is_short = self->has_tries && n <= BBPE_WORDPIECE_SHORT;
     const size_t count = is_too_long(word, n, self->max_characters) ? 0
                          : is_short ? match_short(self, word, n, ids) : match(self, word, n, ids);
-    if (count > 0) return count;
+    if (count > 0 || self->unknown == NONE) return count;
     *ids = self->unknown;
     return 1;
 }

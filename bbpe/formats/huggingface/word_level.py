@@ -1,0 +1,35 @@
+"""The WordLevel model of a `tokenizer.json`: a table of words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from ...spec.models import WordLevelModel
+from ...spec.spec import TokenizerSpec, keys_of_text
+from ..keys import check_ids, check_well_formed, key_of_unknown, without_added
+from ..reading import Fields
+
+_UNKNOWN = "<unk>"
+
+
+def read_word_level(fields: Fields, special: Collection[str]) -> tuple[dict[int, bytes], WordLevelModel]:
+    """Return the words and the model.  Special tokens are not words, so they are plain text unless a call allows them.
+
+    Words without a token are left out if the vocabulary does not have `unk_token`; `tokenizers` cannot encode them.
+    """
+    fields.only("type", "WordLevel")
+    unknown = fields.take_type("unk_token", str, _UNKNOWN)
+    place = fields.at("vocab")
+    keys = check_ids(fields.take_type("vocab", dict), path=fields.path, place=place)
+    fields.done()
+    check_well_formed(keys, path=fields.path, place=place)
+    words = {token_id: key.encode() for key, token_id in keys.items() if key not in special}
+    return words, WordLevelModel(keys.get(unknown))
+
+
+def write_word_level(spec: TokenizerSpec, model: WordLevelModel) -> dict[str, Any]:
+    """Return the field `model` of a `tokenizer.json`."""
+    outside = {text for text, token_id in spec.added_tokens.items() if token_id not in spec.vocab}
+    keys = without_added(spec, keys_of_text(spec), outside)
+    return {"type": "WordLevel", "vocab": keys, "unk_token": key_of_unknown(keys, model.unknown, _UNKNOWN)}
