@@ -22,21 +22,6 @@ import numpy as np
 from bbpe.errors import TokenIdError
 
 cdef extern from *:
-    """
-    /* The value of an int below 2^30, as every id is; UINT32_MAX for another object. */
-    static CYTHON_INLINE uint32_t bbpe_plain_id(PyObject *item) {
-        if (!PyLong_CheckExact(item)) return UINT32_MAX;
-    #if PY_VERSION_HEX >= 0x030C0000
-        if (!PyUnstable_Long_IsCompact((PyLongObject *)item)) return UINT32_MAX;
-        Py_ssize_t value = PyUnstable_Long_CompactValue((PyLongObject *)item);
-        return value < 0 ? UINT32_MAX : (uint32_t)value;
-    #else
-        if (Py_SIZE(item) == 1) return ((PyLongObject *)item)->ob_digit[0];
-        return Py_SIZE(item) == 0 ? 0 : UINT32_MAX;
-    #endif
-    }
-    """
-    uint32_t bbpe_plain_id(PyObject *item) nogil
     PyObject **PySequence_Fast_ITEMS(object)
     Py_ssize_t Py_SIZE(object)
 
