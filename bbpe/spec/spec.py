@@ -113,23 +113,20 @@ def make_spec(
     a token, and a merge whose parts or result have no id.  Raises `TypeError` on an id that is not an int, a token that
     is not bytes and a special token that is not a str.
     """
-    if not isinstance(vocab, Mapping):
-        raise TypeError(f"vocab must map ids to the bytes of tokens, not be {type(vocab).__name__}")
-    for tokens in (special_tokens, added_tokens):
-        if tokens is not None and not isinstance(tokens, Mapping):
-            raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
+    _check_mappings(vocab, special_tokens, added_tokens)
     special, added = dict(special_tokens or {}), dict(added_tokens or {})
+    specials = {**added, **special}
     _check_specials(special, added)
     if characters is None:
-        ordinary = _without_specials(vocab, {**added, **special})
+        ordinary = _without_specials(vocab, specials)
         if model is None:
             _check_bytes(ordinary)
         else:
             ordinary = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
-            _check_model(model, merges, ordinary, {**added, **special})
+            _check_model(model, merges, ordinary, specials)
     else:
         ordinary = Vocab(vocab)
-        _check_ids(ordinary, characters, {**added, **special})
+        _check_ids(ordinary, characters, specials)
         _check_characters(characters, whole_pretokens, ordinary, model)
     triples = None if merges is None else tuple(_merge_ids(merges, ordinary, characters))
     return TokenizerSpec(
@@ -142,12 +139,20 @@ def make_spec(
         name,
         rules or TextRules(),
         characters,
-        dict(token_options or {}),
+        token_options or {},
         template,
-        dict(files or {}),
+        files or {},
         model,
         decoder,
     )
+
+
+def _check_mappings(vocab: object, *specials: object) -> None:
+    if not isinstance(vocab, Mapping):
+        raise TypeError(f"vocab must map ids to the bytes of tokens, not be {type(vocab).__name__}")
+    for tokens in specials:
+        if tokens is not None and not isinstance(tokens, Mapping):
+            raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
 
 
 def _check_sparse(spec: TokenizerSpec) -> None:

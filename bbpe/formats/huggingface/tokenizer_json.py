@@ -326,10 +326,10 @@ def _simplified(
 
 def _mark(model: Fields, name: str) -> str:
     """Take a mark of positions in words; "" if there is none."""
-    mark = model.take(name, None)
-    if mark is not None and type(mark) is not str:
-        model.refuse("expected a string or null", name)
-    return mark or ""
+    if model.peek(name) is None:
+        model.take(name, None)
+        return ""
+    return model.take_type(name, str)
 
 
 def _merges(model: Fields, prefix: str) -> MergeKeys:
