@@ -27,7 +27,9 @@ cdef class IdSource:
     cdef Py_buffer view
     cdef bint viewed
     cdef uint32_t *owned
+    cdef size_t skipped
 
     cdef bint _copy(self, object ids) except -1
     cdef bint _borrow(self, object ids) except -1
+    cdef int skip(self, size_t count) except -1
     cdef object at(self, size_t place)

@@ -144,6 +144,16 @@ cdef class IdSource:
         self.array = bbpe_id_array(self.view.buf, self.view.strides[0], self.view.shape[0], kind)
         return True
 
+    cdef int skip(self, size_t count) except -1:
+        """Leave out the first ids."""
+        if count > self.array.count:
+            raise ValueError(f"{count} ids are left out of {self.array.count}")
+        self.array.data = <const char *>self.array.data + <ptrdiff_t>count * self.array.stride
+        self.array.count -= count
+        self.skipped += count
+        return 0
+
     cdef object at(self, size_t place):
         """The id at a place, as an int of any size."""
+        place += self.skipped
         return self.owned[place] if self.owned != NULL else index(np.asarray(self.given)[place])

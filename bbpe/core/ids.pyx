@@ -130,14 +130,15 @@ cdef class TokenBytes:
         """
         return self._join(IdSource(ids), run)
 
-    def text(self, ids: _Ids, errors: str = "replace", run: _Run = map) -> str:
-        """The text of ids, otherwise as `join`; `errors` as in `bytes.decode`."""
+    def text(self, ids: _Ids, errors: str = "replace", run: _Run = map, size_t start = 0) -> str:
+        """The text of ids from `start` on, otherwise as `join`; `errors` as in `bytes.decode`."""
         cdef IdSource source = IdSource(ids)
         cdef bbpe_text_size size
         cdef uint32_t seen = 0
         cdef size_t count = source.array.count
         cdef void *out
         cdef bint good
+        source.skip(start)
         parts = self._measure(source, run, &size)
         result = PyUnicode_New(size.chars, _highest(&size))
         out = PyUnicode_DATA(result)
@@ -174,10 +175,14 @@ cdef class TokenBytes:
         finally:
             bbpe_memory_free(rows)
 
-    def texts_of(self, batch: Iterable[_Ids], errors: str = "replace") -> list[str]:
-        """The texts of a sequence of rows, each of them ids as `join` takes them."""
+    def texts_of(
+        self, batch: Iterable[_Ids], errors: str = "replace", starts: Iterable[int] | None = None
+    ) -> list[str]:
+        """The texts of a sequence of rows, each of them ids as `join` takes them, without the first `starts[i]` ids."""
         cdef list sources = [IdSource(ids) for ids in batch]
         cdef Py_ssize_t i, n = len(sources)
+        for source, start in zip(sources, starts or ()):
+            (<IdSource>source).skip(start)
         cdef row *rows = _rows(n)
         try:
             for i in range(n):

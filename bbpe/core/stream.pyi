@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from typing import Literal, Self, TypeAlias
 
+from .id_source import _Ids
 from .ids import TokenBytes
 
 _UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]
@@ -23,6 +24,7 @@ class Forms:
     ) -> Self: ...
     @property
     def is_plain(self) -> bool: ...
+    def begun(self, ids: _Ids, errors: str) -> tuple[str, int]: ...
 
 class FormStream:
     def __new__(
@@ -42,5 +44,3 @@ class FormStream:
     def held_count(self) -> int: ...
     @property
     def is_within(self) -> bool: ...
-    @property
-    def is_steady(self) -> bool: ...

@@ -32,6 +32,7 @@ cdef class Forms:
 
     cdef readonly TokenBytes within
     cdef object at_edge
+    cdef tuple found  # what it returned, by whether the token is the first and the last one, and by id
     cdef readonly bint has_first
     cdef readonly bint has_last
     cdef Py_ssize_t strip
@@ -44,11 +45,28 @@ cdef class Forms:
     ):
         self.within, self.at_edge, self.has_first, self.has_last = within, at_edge, has_first, has_last
         self.strip, self.content, self.bare = strip, content, bare
+        self.found = ({}, {}, {}, {})
 
     @property
     def is_plain(self) -> bool:
         """Whether a text is the concatenation of its tokens."""
         return not (self.has_first or self.has_last or self.strip)
+
+    def begun(self, ids: _Ids, str errors not None) -> tuple[str, int]:
+        """The text of the first ids, and how many they are; the bytes of all others are those within a text."""
+        cdef FormStream stream = FormStream.__new__(FormStream, self, errors)
+        cdef Py_ssize_t i, n = len(ids)
+        cdef str text = ""
+        for i in range(n):
+            if stream.is_steady():
+                return text, i
+            text += stream.push(ids[i])
+        return text + stream.finish(), n
+
+    cdef bytes edge(self, token_id, bint is_first, bint is_last):
+        cdef dict found = <dict>self.found[2 * is_first + is_last]
+        token = found.get(token_id)
+        return found.setdefault(token_id, self.at_edge(token_id, is_first, is_last)) if token is None else token
 
 
 cdef class FormStream:
@@ -147,8 +165,7 @@ cdef class FormStream:
         """Whether each following token except the last adds its bytes within a text."""
         return self.begun and not self.stripping
 
-    @property
-    def is_steady(self) -> bool:
+    cdef bint is_steady(self) noexcept:
         """Whether a text that follows can be decoded alone."""
         return self.begun and not self.stripping and not self.torn_count
 
@@ -171,10 +188,10 @@ cdef class FormStream:
                 return b""
             known = None
         if found == NULL or is_first:
-            token = forms.at_edge(known, is_first, False)
+            token = forms.edge(known, is_first, False)
         else:
             token = PyBytes_FromStringAndSize(<const char *>found, length)
-        as_last = forms.at_edge(known, is_first, True) if forms.has_last else b""
+        as_last = forms.edge(known, is_first, True) if forms.has_last else b""
         flushed = self.flush()
         self.begun = True
         if is_bare:

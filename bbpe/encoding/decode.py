@@ -85,10 +85,7 @@ class Decoder:
             return self._row_texts(rows, errors, threads)
         if self._forms is None or self._forms.has_last or unknown_ids == "mark":
             return [self._text(row, errors, unknown_ids, threads=1) for row in rows]
-        each = (rows[number] for number in range(len(rows)))
-        begun = [self._begun(_sliceable(row), errors) for row in each]
-        rest = self._row_texts([ids for _, ids in begun], errors, threads)
-        return [first + text for (first, _), text in zip(begun, rest, strict=True)]
+        return self._row_texts([rows[number] for number in range(len(rows))], errors, threads)
 
     def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character with a byte of it."""
@@ -97,9 +94,9 @@ class Decoder:
             spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
             data = self.token_bytes.join(kept)
         else:
-            starts: list[int] = []
+            starts: list[npt.NDArray[np.int64]] = []
             data = self._joined(kept, starts=starts)
-            bounds = np.minimum([*starts, len(data)], len(data)).astype(np.int64)
+            bounds = np.minimum(np.concatenate([*starts, [len(data)]]), len(data))
             spans = np.stack([bounds[:-1], bounds[1:]], axis=1)
         text = data.decode("utf-8", "strict")
         map_spans(text, spans, "char")
@@ -131,36 +128,25 @@ class Decoder:
             return self.token_bytes.text(ids, errors, _mapper(threads))
         if self._forms is None or self._forms.has_last:
             return self._joined(ids, threads).decode("utf-8", errors)
-        first, rest = self._begun(_sliceable(ids), errors)
-        return first + self.token_bytes.text(rest, errors, _mapper(threads))
+        first, count = self._forms.begun(ids, errors)
+        return first + self.token_bytes.text(ids, errors, _mapper(threads), count)
 
-    def _begun(self, ids: Ids, errors: str) -> tuple[str, Ids]:
-        """Return the text of ids at the beginning, and the other ids, whose bytes are those within a text."""
-        assert self._forms is not None
-        stream, text = FormStream(self._forms, errors), ""
-        for number, token_id in enumerate(ids):
-            if stream.is_steady:
-                return text, ids[number:]
-            text += stream.push(token_id)
-        return text + stream.finish(), ids[:0]
-
-    def _joined(self, ids: Ids, threads: int | None = None, starts: list[int] | None = None) -> bytes:
-        """Return the bytes of ids; `starts` gets the place in them where each id begins."""
-        stream, count, number, size = self._fresh(), len(ids), 0, 0
+    def _joined(self, ids: Ids, threads: int | None = None, starts: list[Any] | None = None) -> bytes:
+        """Return the bytes of ids; `starts` gets arrays of the places in them where ids begin."""
         ids = _sliceable(ids)
-        is_table = isinstance(stream, FormStream)
-        stop = count - bool(self._forms is not None and self._forms.has_last) if is_table else 0
+        stream, number, size = self._fresh(), 0, 0
+        stop = 0 if self._forms is None else len(ids) - self._forms.has_last
         parts: list[bytes] = []
-        while number < count:
-            if isinstance(stream, FormStream) and number < stop and stream.is_within:
+        while number < len(ids):
+            if number < stop and isinstance(stream, FormStream) and stream.is_within:
                 parts += stream.flush(), self.token_bytes.join(ids[number:stop], _mapper(threads))
                 if starts is not None:
                     lengths = self.token_bytes.lengths(np.asarray(ids[number:stop], np.uint32))
-                    starts += (np.cumsum(lengths) - lengths + size + len(parts[-2])).tolist()
+                    starts.append(np.cumsum(lengths) - lengths + size + len(parts[-2]))
                 number, size = stop, size + len(parts[-2]) + len(parts[-1])
                 continue
             if starts is not None:
-                starts.append(size + stream.held_count)
+                starts.append(np.array([size + stream.held_count]))
             parts.append(stream.add(ids[number]))
             number, size = number + 1, size + len(parts[-1])
         return b"".join([*parts, stream.rest()])
@@ -186,6 +172,13 @@ class Decoder:
         in_range = (ids >= 0) & (ids < count)
         return in_range & are_tokens[np.where(in_range, ids, 0)]
 
+    def _group(self, rows: Sequence[Ids], errors: str) -> list[str]:
+        if self._forms is None or self._forms.is_plain:
+            return self.token_bytes.texts_of(rows, errors)
+        begun = [self._forms.begun(ids, errors) for ids in rows]
+        texts = self.token_bytes.texts_of(rows, errors, [count for _, count in begun])
+        return [first + text for (first, _), text in zip(begun, texts, strict=True)]
+
     def _row_texts(self, rows: Rows, errors: str, threads: int | None) -> list[str]:
         if isinstance(rows, Ragged):
             ids: Ids = rows.ids
@@ -195,9 +188,7 @@ class Decoder:
         else:
             batch = cast(Sequence[Ids], rows)
             offsets = np.cumsum([0, *map(len, batch)], dtype=np.int64)
-            return _by_groups(
-                lambda start, stop: self.token_bytes.texts_of(batch[start:stop], errors), offsets, threads
-            )
+            return _by_groups(lambda start, stop: self._group(batch[start:stop], errors), offsets, threads)
         return _by_groups(
             lambda start, stop: self.token_bytes.texts(ids, offsets[start : stop + 1], errors), offsets, threads
         )

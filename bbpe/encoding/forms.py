@@ -79,14 +79,8 @@ def forms_of(spec: TokenizerSpec, keys: Keys, tokens: TokenBytes) -> Forms | Non
             key = rewritten(step, Token(key, token.is_added), at)
         return key.encode("utf-8", ERRORS)
 
-    edges: dict[tuple[int, At], bytes] = {}
-
     def at_edge(token_id: int | None, is_first: bool, is_last: bool) -> bytes:
-        at = At(is_first, is_last)
-        if token_id is None:
-            return made(MARK, at)
-        found = edges.get((token_id, at))
-        return edges.setdefault((token_id, at), made(keys[token_id], at)) if found is None else found
+        return made(MARK if token_id is None else keys[token_id], At(is_first, is_last))
 
     unknown = None if spec.characters is None or spec.characters.unknown_text is None else spec.characters.unknown
     return Forms(

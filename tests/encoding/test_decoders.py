@@ -21,7 +21,8 @@ from bbpe.spec.rules import BYTE_KEYS, Characters, Replace
 MARK = "\u2581"
 SPECIALS = ["[UNK]", "<x>", "[SEP]"]
 CHARACTERS = [
-    "a", "b", "s", ".", "'", "n't", "do", "|", "<pad>", "see", "\u00e9", "\u4e1c", " ", "not", ",", "<", "</w>", "_", "_see",
+    "a", "b", "s", ".", "'", "n't", "do", "|", "<pad>", "see", "\u00e9", "\u4e1c", " ", "not", ",", "<", "</w>",
+    "_", "_see",
 ]  # fmt: skip
 #: The keys of the tokens of each model, without special tokens.
 KEYS: dict[str, list[str]] = {
@@ -59,7 +60,8 @@ def document(kind: str, decoder: dict[str, Any] | None) -> dict[str, Any]:
     vocab = {key: number for number, key in enumerate([*SPECIALS, *keys])}
     split = {
         "bytes": named("ByteLevel", add_prefix_space=False, trim_offsets=True, use_regex=False),
-        "words": named("WhitespaceSplit"), "wordpiece": named("WhitespaceSplit"), "unigram": None, "pieces": None, "marked": None,
+        "words": named("WhitespaceSplit"), "wordpiece": named("WhitespaceSplit"),
+        "unigram": None, "pieces": None, "marked": None,
     }  # fmt: skip
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     added = [{"id": number, "content": text, "special": True, **flags} for number, text in enumerate(SPECIALS)]
