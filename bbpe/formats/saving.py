@@ -25,7 +25,7 @@ _SHOWN = 3
 _SHARED = {
     "special_tokens": "special tokens", "added_tokens": "added tokens", "token_options": "options of tokens",
     "pattern": "the pattern", "rules": "normalizers and pre-tokenizers", "template": "the template",
-    "padding": "padding", "truncation": "truncation",
+    "padding": "padding", "truncation": "truncation", "decoder": "the decoder",
 }  # fmt: skip
 _ALL = {
     **_SHARED, "vocab": "ordinary tokens", "characters": "the rules of characters", "model": "the model",
@@ -131,7 +131,8 @@ def _without_ids(spec: TokenizerSpec) -> tuple[object, ...]:
     unknown = None if spec.characters is None else spec.characters.unknown
     tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
     texts = {text for text, token_id in tokens if token_id != unknown}
-    return pairs, texts, spec.token_options, spec.pattern, spec.rules, spec.template, spec.padding, spec.truncation
+    rows = spec.padding, spec.truncation
+    return pairs, texts, spec.token_options, spec.pattern, spec.rules, spec.template, spec.decoder, rows
 
 
 def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:

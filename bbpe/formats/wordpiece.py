@@ -141,7 +141,7 @@ def _config(bert: BertNormalizer) -> bytes:
 # -- tokenizer.json ----------------------------------------------------------------------------------------
 
 
-def read_wordpiece(fields: Fields, *, cleanup: bool) -> tuple[dict[int, bytes], WordPieceModel]:
+def read_wordpiece(fields: Fields) -> tuple[dict[int, bytes], WordPieceModel]:
     """Return the vocabulary and model of the field `model` of a `tokenizer.json`.
 
     Words without tokens are left out if the vocabulary does not have `unk_token`; `tokenizers` cannot encode them.
@@ -154,7 +154,7 @@ def read_wordpiece(fields: Fields, *, cleanup: bool) -> tuple[dict[int, bytes], 
     fields.done()
     check_well_formed(keys, path=fields.path, place=fields.at("vocab"))
     vocab = {token_id: key.encode() for key, token_id in keys.items()}
-    return vocab, WordPieceModel(keys.get(unknown), prefix, most, cleanup)
+    return vocab, WordPieceModel(keys.get(unknown), prefix, most)
 
 
 def write_wordpiece(spec: TokenizerSpec, model: WordPieceModel) -> dict[str, Any]:

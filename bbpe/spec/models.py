@@ -13,14 +13,11 @@ class WordPieceModel:
 
     Tokens with `prefix` continue a word; all others begin one.  A word that cannot be matched to its end, or that has
     more than `max_characters` characters, becomes the single id `unknown`, or is left out if that is `None`.
-    Decoding puts a blank before each token that begins a word; with `cleanup` it removes the blanks before some
-    punctuation and contractions, as HF's `tokenizers` does.
     """
 
     unknown: int | None
     prefix: str = "##"
     max_characters: int = 100
-    cleanup: bool = True
 
     def identity(self) -> bytes:
         """Return everything that ids depend on, for the fingerprint."""

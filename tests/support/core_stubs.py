@@ -18,7 +18,7 @@ CORE = Path(__file__).resolve().parents[2] / "bbpe" / "core"
 HOMES = {
     "collections.abc": "Callable Iterable Iterator Mapping Sequence".split(),
     "threading": ["Lock"],
-    "typing": "Any Protocol Self TypeAlias TypeVar".split(),
+    "typing": "Any Literal Protocol Self TypeAlias TypeVar".split(),
     "..text": "Buffer Text".split(),
     "..splitting.automaton_tables": ["Tables"],
     "..splitting.scheme": ["Scheme"],
