@@ -28,14 +28,14 @@ cdef class TokenLengths:
 
     `first`: at the beginning of a pretoken, uint32[n] by id; `inside`: elsewhere; VARIES for an unknown token.  `whole`: that
     stands for its pretoken; else for a character, with `fuses` for a run of those that are not `known`, one bit for each
-    code point.  `drops`: those that are not known have no id.
+    code point.  `drops`: those that are not known have no id.  `of_bytes`: each byte is a character.
     """
     cdef bbpe_token_lengths c
     cdef object kept
 
     def __cinit__(
         self, const uint32_t[::1] first not None, const uint32_t[::1] inside not None, *, bint whole=False,
-        bint fuses=False, bint drops=False, bytes known=None
+        bint fuses=False, bint drops=False, bint of_bytes=False, bytes known=None
     ):
         if first.shape[0] != inside.shape[0] or first.shape[0] == 0:
             raise ValueError(f"{first.shape[0]} and {inside.shape[0]} lengths; expected equally many, and at least one")
@@ -43,7 +43,7 @@ cdef class TokenLengths:
             raise ValueError("known is None; expected the characters that are known")
         self.kept = first, inside, known
         self.c.first, self.c.inside, self.c.id_count = &first[0], &inside[0], first.shape[0]
-        self.c.whole, self.c.fuses, self.c.drops = whole, fuses, drops
+        self.c.whole, self.c.fuses, self.c.drops, self.c.of_bytes = whole, fuses, drops, of_bytes
         self.c.known = NULL if known is None else <const uint64_t *><const char *>known
 
 

@@ -242,7 +242,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint32_t *first
         const uint32_t *inside
         size_t id_count
-        bint whole, fuses, drops
+        bint whole, fuses, drops, of_bytes
         const uint64_t *known
 
     ctypedef struct bbpe_text_span:

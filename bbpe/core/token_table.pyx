@@ -16,6 +16,8 @@ from bbpe.core.status cimport check
 
 from operator import index
 
+import numpy as np
+
 from bbpe.errors import VocabularyError
 
 MAX_ID: int = BBPE_VOCAB_MAX_ID
@@ -139,6 +141,15 @@ cdef class TokenTable:
         """Whether there is a token of these bytes."""
         return bbpe_pretoken_table_find(&self.c.tokens, <const uint8_t *>PyBytes_AS_STRING(token),
                                         <size_t>len(token)) != NULL
+
+    def lengths(self) -> npt.NDArray[np.uint32]:
+        """The bytes of the token of each id up to the highest, 0 where none is: uint32[id_count]."""
+        result = np.zeros(self.c.id_count, dtype=np.uint32)
+        cdef uint32_t[::1] out = result
+        cdef size_t i
+        for i in range(self.c.tokens.count):
+            out[self.c.tokens.entries[i].value] = <uint32_t>self.c.tokens.entries[i].length
+        return result
 
     def pairs(self) -> list[tuple[int, bytes]]:
         """Ids and bytes, in order."""

@@ -100,6 +100,8 @@ class TextEncoder:
                 else:
                     ids += self.to_list(piece)
             return [*ids, *after]
+        if self.splitter.compiled is None and self.piped is not None:
+            return self.piped.to_list(text, None, NOTHING_AROUND)
         if self.splitter.compiled is not None and text_length(text) < THREAD_WORTH:
             return self.encoder.encode_list(text)
         return self.encoder.to_list(self.to_array(text))

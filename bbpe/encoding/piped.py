@@ -32,7 +32,7 @@ class PipedTexts:
     """Encodes texts by a pipeline and the encoder after it; all ids are below `id_count`."""
 
     def __init__(self, encoder: Encoder, pipeline: Pipeline, id_count: int) -> None:
-        self._piped, self._pipeline = Piped(encoder, id_count), pipeline
+        self.piped, self._pipeline = Piped(encoder, id_count), pipeline
         self._calls: dict[tuple[Matcher | None, Around], Call] = {}
 
     def call(self, matcher: Matcher | None, around: Around) -> Call:
@@ -63,26 +63,26 @@ class PipedTexts:
         """Return the ids of a text as a list."""
         call = self.call(matcher, around)
         if text_length(text) < THREAD_WORTH or thread_count(None) == 1:
-            return self._piped.to_list(text, call)
+            return self.piped.to_list(text, call)
         return list(chain.from_iterable(ids.tolist() for ids in self._long(text, call, None)))
 
     def to_array(self, text: Text, matcher: Matcher | None, threads: int | None, around: Around) -> Ids:
         """Return the ids of a text as uint32[n]."""
         call = self.call(matcher, around)
         if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
-            return self._piped.to_array(text, call)
+            return self.piped.to_array(text, call)
         return np.concatenate(self._long(text, call, threads))
 
     def count(self, text: Text, matcher: Matcher | None, threads: int | None) -> int:
         """Return the number of ids of a text."""
         call = self.call(matcher, NOTHING_AROUND)
         if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
-            return self._piped.count(text, call)
+            return self.piped.count(text, call)
         return sum(count for _, count in self._sections(text, call, threads, keeps=False))
 
     def count_up_to(self, text: Text, matcher: Matcher | None, limit: int) -> int:
         """Return the number of ids of a text, or any number above `limit` if there are more."""
-        return self._piped.count(text, self.call(matcher, NOTHING_AROUND), limit)
+        return self.piped.count(text, self.call(matcher, NOTHING_AROUND), limit)
 
     def _long(self, text: Text, call: Call, threads: int | None) -> list[Ids]:
         """Return the ids of a long text in parts."""
@@ -93,7 +93,7 @@ class PipedTexts:
     ) -> Iterator[tuple[Ids | None, int]]:
         """Yield the ids of the parts of a long text, if they are wanted, and their number."""
         length = text_length(text)
-        long = LongText(self._piped, text, call, chunk_length(length, threads))
+        long = LongText(self.piped, text, call, chunk_length(length, threads))
         while parts := long.next_section():
             tasks = Tasks(parts, length, thread_count(threads))
             found: dict[int, tuple[Ids | None, int]] = {}
@@ -112,8 +112,8 @@ class PipedTexts:
         """Return the ids of each text as a list."""
         batch, call = Batch(texts, threads), self.call(matcher, around)
         if batch.threads == 1:
-            return self._piped.lists(texts, 0, len(texts), call, batch.length, is_all=True)
-        parts = batch.each(lambda *part: self._piped.lists(texts, *part[:2], call, *part[2:]))
+            return self.piped.lists(texts, 0, len(texts), call, batch.length, is_all=True)
+        parts = batch.each(lambda *part: self.piped.lists(texts, *part[:2], call, *part[2:]))
         return list(chain.from_iterable(parts))
 
     def rows(self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around) -> Ragged:
@@ -133,7 +133,7 @@ class PipedTexts:
         """Return the ids of texts in arrays to be joined, and the number of ids of each text, int64[n]."""
         batch, call = Batch(texts, threads), self.call(matcher, around)
         if batch.threads == 1:
-            return self._piped.rows(texts, 0, len(texts), call, keeps, batch.length)
-        parts = batch.each(lambda *part: self._piped.rows(texts, *part[:2], call, keeps, *part[2:]))
+            return self.piped.rows(texts, 0, len(texts), call, keeps, batch.length)
+        parts = batch.each(lambda *part: self.piped.rows(texts, *part[:2], call, keeps, *part[2:]))
         lengths = np.concatenate([np.empty(0, np.int64), *(lengths for _, lengths in parts)])
         return [ids for arrays, _ in parts for ids in arrays], lengths

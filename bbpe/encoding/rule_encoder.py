@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from ..core.bpe import BPE
 from ..core.piped import Pipeline
+from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
 from ..pipeline.compiled_normalizers import compiled_normalizer
+from ..pipeline.compiled_pre_tokenizers import compiled_pattern, compiled_pre_tokenizer
 from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
@@ -44,17 +46,20 @@ _NO_IDS = np.empty(0, np.uint32)
 def text_encoder(spec: TokenizerSpec) -> TextEncoder:
     """Return the encoder for a spec."""
     encoder = _text_encoder(spec)
-    pipeline = compiled_pipeline(encoder, spec)
+    pipeline = compiled_pipeline(encoder)
     if pipeline is not None:
         encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
     return encoder
 
 
-def compiled_pipeline(encoder: TextEncoder, spec: TokenizerSpec) -> Pipeline | None:
+def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
     """Return the compiled pipeline of the rules that an encoder has yet to apply; `None` when some need Python."""
-    if encoder.splitter.compiled is None:
-        return None
-    return encoder.pipeline() if isinstance(encoder, RuleEncoder) else Pipeline()
+    if isinstance(encoder, RuleEncoder):
+        return encoder.pipeline()
+    if encoder.splitter.compiled is not None:
+        return Pipeline()
+    split = compiled_pattern(encoder.splitter.pattern)
+    return None if split is None else Pipeline(pre_tokenizer=split)
 
 
 def _text_encoder(spec: TokenizerSpec) -> TextEncoder:
@@ -72,9 +77,8 @@ def _text_encoder(spec: TokenizerSpec) -> TextEncoder:
 
 
 def _has_symbols(spec: TokenizerSpec, characters: Characters) -> bool:
-    """Return whether the symbols depend on positions in words, or unknown symbols are left out before merging."""
-    is_lossy = not characters.byte_ids and (characters.unknown is None or spec.whole_pretokens)
-    return characters.marks_words or characters.are_bytes or is_lossy
+    """Return whether the symbols depend on positions in words, or some characters have none."""
+    return characters.marks_words or characters.are_bytes or not characters.byte_ids
 
 
 def _of_words(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
@@ -126,6 +130,8 @@ class RuleEncoder(TextEncoder):
         is_of_bytes = symbols is not None and symbols.are_bytes and not symbols.marks_words
         has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes
         has_symbols = isinstance(engine.encoder.model, WordBPE)
+        #: Whether texts are split before the engine gets them.
+        self._is_split = bool(spec.rules.pre_tokenizers) or self._has_words
         self._replaces_invalid = has_symbols and not is_of_bytes
         is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._has_words)
         self._only_normalizes = is_whole and (has_bytes or has_symbols or spec.model is not None)
@@ -141,16 +147,24 @@ class RuleEncoder(TextEncoder):
         if self._unmarks and rules[-1:] == [Replace(" ", False, SPACE_MARK)] and not self._normalizes_tokens:
             rules.pop()  # what it writes would become a blank again
         normalize = compiled_normalizer(rules) if rules else None
-        if (rules and normalize is None) or self.rules.pre_tokenizers or self._has_words or self._unknown is not None:
+        split = self._compiled_split()
+        if (rules and normalize is None) or (split is None and (self._is_split or self.splitter.compiled is None)):
             return None
         prefix = self.rules.prefix
         return Pipeline(
             prefix=b"" if prefix is None else prefix.text.encode(),
             prefix_first=prefix is not None and prefix.first,
-            unmarks=self._unmarks,
+            unmarks=self.marks_blanks,
             replaces_invalid=self._replaces_invalid or self._errors == "replace",
             normalizer=normalize,
+            pre_tokenizer=split,
         )
+
+    def _compiled_split(self) -> CompiledPreTokenizer | None:
+        """Return what splits texts before the engine, compiled; `None` when nothing does, or it needs Python."""
+        if self.rules.pre_tokenizers:
+            return compiled_pre_tokenizer(self.rules.pre_tokenizers)
+        return compiled_pattern(self.splitter.pattern) if self._is_split or self.splitter.compiled is None else None
 
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""

@@ -75,28 +75,33 @@ def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> I
 
 
 def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
-    chosen: Split | None
-    if isinstance(rule, BertPreTokenizer):
-        words = _parts(WhitespaceSplit(), text, limit)
-        return [part for word in words for part in _parts(Punctuation("Isolated"), word, limit)]
+    parts = [text]
+    for split in splits_of(rule):
+        parts = [done for part in parts for done in split_text(split, part, limit)]
+    return parts
+
+
+def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
+    """Return the splits at regexes, one after another, that a rule does; none if it does not split."""
     match rule:
         case Split():
-            chosen = rule
+            return (rule,)
         case Digits(individual):
-            chosen = Split(r"\p{N}" if individual else r"\p{N}+", "Isolated")
+            return (Split(r"\p{N}" if individual else r"\p{N}+", "Isolated"),)
         case Punctuation(behavior):
-            chosen = Split(_PUNCTUATION, behavior)
+            return (Split(_PUNCTUATION, behavior),)
         case Whitespace():
-            chosen = Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True)
+            return (Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True),)
         case WhitespaceSplit():
-            chosen = Split(r"\s", "Removed")
+            return (Split(r"\s", "Removed"),)
+        case BertPreTokenizer():
+            return Split(r"\s", "Removed"), Split(_PUNCTUATION, "Isolated")
         case CharDelimiterSplit(delimiter):
-            chosen = Split(regex.escape(delimiter), "Removed")
+            return (Split(regex.escape(delimiter), "Removed"),)
         case Metaspace():
-            chosen = Split(SPACE_MARK, "MergedWithNext") if rule.split else None
+            return (Split(SPACE_MARK, "MergedWithNext"),) if rule.split else ()
         case ByteLevel():
-            chosen = Split(_GPT2, "Isolated") if rule.use_regex else None
-    return [text] if chosen is None else split_text(chosen, text, limit)
+            return (Split(_GPT2, "Isolated"),) if rule.use_regex else ()
 
 
 # str.split splits at these, but \s does not match them

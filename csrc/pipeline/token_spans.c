@@ -17,11 +17,17 @@ static void enter_pretoken(walk *self) {
     }
 }
 
+static uint32_t character_at(const walk *self, size_t at, size_t *next) {
+    *next = at + 1;
+    if (self->lengths->of_bytes) return self->stretch->text[at];
+    return bbpe_utf8_decode(self->stretch->text, at, self->pretoken_end, next);
+}
+
 /* The end of the run of unknown characters at a place; that place if the character there is known. */
 static size_t after_unknown(const walk *self, size_t at) {
     while (at < self->pretoken_end) {
         size_t next;
-        const uint32_t c = bbpe_utf8_decode(self->stretch->text, at, self->pretoken_end, &next);
+        const uint32_t c = character_at(self, at, &next);
         if (c != BBPE_UTF8_INVALID && (self->lengths->known[c / 64] >> (c % 64) & 1)) break;
         at = next;
     }
@@ -34,7 +40,7 @@ static size_t unknown_end(const walk *self) {
     if (self->lengths->whole) return self->pretoken_end;
     const size_t end = self->lengths->fuses ? after_unknown(self, self->at) : self->at;
     if (end > self->at) return end;
-    (void)bbpe_utf8_decode(self->stretch->text, self->at, self->pretoken_end, &next);
+    (void)character_at(self, self->at, &next);
     return next;
 }
 

@@ -15,7 +15,8 @@ typedef struct {
     bool whole; /* an unknown token stands for its pretoken; else for a character, */
     bool fuses; /* or for a run of those that are not known */
     bool drops; /* characters that are not known have no id */
-    const uint64_t *known; /* one bit for each code point; needed for `fuses` and `drops` */
+    bool of_bytes; /* each byte is a character */
+    const uint64_t *known; /* one bit for each code point, or byte; needed for `fuses` and `drops` */
 } bbpe_token_lengths;
 
 /* A place in a text, bytes of its UTF-8. */

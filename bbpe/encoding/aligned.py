@@ -1,0 +1,96 @@
+"""Encode texts together with the places that ids come from, through all rules of a tokenizer."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.aligned import VARIES, TokenLengths, encode_aligned
+from ..pipeline.special_tokens import Matcher
+from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.rules import Characters
+from ..spec.spec import TokenizerSpec, other_tokens
+from ..text import Text
+from .piped import NOTHING_AROUND, Around, PipedTexts
+
+Ids = npt.NDArray[np.uint32]
+Spans = npt.NDArray[np.int64]
+
+
+class AlignedTexts:
+    """Encodes texts with the place in the text that each id comes from."""
+
+    def __init__(self, piped: PipedTexts, spec: TokenizerSpec) -> None:
+        self._piped, self._lengths = piped, _token_lengths(spec)
+
+    def encode(self, text: Text, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> tuple[Ids, Spans]:
+        """Return the ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
+
+        Raises `VocabularyError` when the tokens do not stand for the text.
+        """
+        return encode_aligned(self._piped.piped, self._lengths, text, self._piped.call(matcher, around))
+
+
+def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
+    """Return for how many bytes of normalized text each id stands."""
+    inside = np.zeros(spec.vocab_size, np.uint32)
+    own = spec.vocab.lengths()  # type: ignore[attr-defined]
+    inside[: len(own)] = own
+    for token_id, token in other_tokens(spec).items():
+        inside[token_id] = len(token)
+    first = inside.copy()
+    match spec.model, spec.characters:
+        case WordLevelModel(unknown), _:
+            _set_varying(unknown, first)
+            return TokenLengths(first, first, whole=True)
+        case WordPieceModel(unknown, prefix), _:
+            _shorten(inside, spec, prefix, "")
+            _set_varying(unknown, first, inside)
+            return TokenLengths(first, inside, whole=True)
+        case _, None:
+            return TokenLengths(first, inside)
+        case model, characters if characters.byte_ids:
+            return TokenLengths(first, inside)
+        case model, characters:
+            _shorten(inside, spec, characters.prefix, characters.end_of_word)
+            _shorten(first, spec, "", characters.end_of_word)
+            _set_varying(characters.unknown, first, inside)
+            return TokenLengths(
+                first,
+                inside,
+                fuses=characters.fuse_unknown or isinstance(model, UnigramModel),
+                drops=characters.unknown is None,
+                of_bytes=characters.are_bytes,
+                known=_known(spec, characters),
+            )
+
+
+def _set_varying(unknown: int | None, *lengths: npt.NDArray[np.uint32]) -> None:
+    for each in lengths:
+        if unknown is not None:
+            each[unknown] = VARIES
+
+
+def _shorten(lengths: npt.NDArray[np.uint32], spec: TokenizerSpec, prefix: str, end: str) -> None:
+    """Subtract the marks of tokens, which the text does not have."""
+    front, back = prefix.encode(), end.encode()
+    if not front and not back:
+        return
+    for token_id, token in spec.vocab.items():
+        begins, ends = token.startswith(front), bool(back) and token.endswith(back)
+        lengths[token_id] = len(token) - begins * len(front) - ends * len(back)
+
+
+def _known(spec: TokenizerSpec, characters: Characters) -> bytes:
+    """Return the characters, or bytes, that have a token, one bit for each code point."""
+    front, back = characters.prefix.encode(), characters.end_of_word.encode()
+    known = np.zeros(0x110000, np.uint8)
+    for token in spec.vocab.values():
+        bare = token.removeprefix(front).removesuffix(back) if front or back else token
+        for symbol in (token, bare):
+            if characters.are_bytes:
+                if len(symbol) == 1:
+                    known[symbol[0]] = 1
+            elif symbol and len(symbol) <= 4 and len(text := symbol.decode("utf-8", "replace")) == 1:
+                known[ord(text)] = 1
+    return np.packbits(known, bitorder="little").tobytes()
