@@ -154,7 +154,8 @@ class RuleEncoder(TextEncoder):
         return Pipeline(
             prefix=b"" if prefix is None else prefix.text.encode(),
             prefix_first=prefix is not None and prefix.first,
-            unmarks=self.marks_blanks,
+            unmarks=self._unmarks,
+            unmarks_pretokens=self._marks_pretokens,
             replaces_invalid=self._replaces_invalid or self._errors == "replace",
             normalizer=normalize,
             pre_tokenizer=split,

@@ -211,14 +211,14 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     size_t *ends = bbpe_arena_take(&self->arena, (found.count + 1) * sizeof *ends);
     if (ends == NULL) return BBPE_NO_MEMORY;
     *pretokens = (part_pretokens){ends, found.count};
-    if (found.text == part->text && is_whole(&found) && !rules->unmarks) {
+    if (found.text == part->text && is_whole(&found) && !rules->unmarks_pretokens) {
         for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
         return BBPE_OK;
     }
     const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL};
     if (!begin_writing(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;
     for (size_t i = 0; i < found.count; i++) {
-        copy_span(&writer, found.spans[i], rules->unmarks);
+        copy_span(&writer, found.spans[i], rules->unmarks_pretokens);
         ends[i] = writer.used;
     }
     for (size_t i = 0; call->is_aligned && i < writer.used; i++) {
@@ -238,7 +238,7 @@ static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *c
     const bbpe_pipeline *rules = call->pipeline;
     part_pretokens pretokens = NO_PRETOKENS;
     bbpe_status status = BBPE_OK;
-    if (rules->unmarks && rules->pre_tokenizer == NULL) status = unmark(self, call->is_aligned, &part);
+    if (rules->unmarks) status = unmark(self, call->is_aligned, &part);
     if (status == BBPE_OK) status = add_prefix(self, call, is_first, &part);
     if (status == BBPE_OK && rules->pre_tokenizer != NULL && part.n > 0)
         status = pre_tokenize(self, call, is_first, &part, &pretokens);

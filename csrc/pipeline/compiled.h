@@ -18,7 +18,8 @@ typedef struct {
     size_t prefix_length;
     bool prefix_first;     /* only the one at the beginning of the text, */
     bool prefix_always;    /* or even one that begins with it */
-    bool unmarks;          /* U+2581 becomes a blank, in the end */
+    bool unmarks;          /* U+2581 becomes a blank, before the prefix, */
+    bool unmarks_pretokens; /* or after pretokens are split */
     bool replaces_invalid; /* bytes that are not UTF-8 become U+FFFD */
     const bbpe_normalizer *normalizer;       /* or NULL */
     const bbpe_pre_tokenizer *pre_tokenizer; /* or NULL: the encoder splits */
