@@ -185,7 +185,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef struct bbpe_pipeline:
         const uint8_t *prefix
         size_t prefix_length
-        bint prefix_first, prefix_always, unmarks, unmarks_pretokens, replaces_invalid
+        bint prefix_first, unmarks, unmarks_pretokens, replaces_invalid
         const bbpe_normalizer *normalizer
         const bbpe_pre_tokenizer *pre_tokenizer
 

@@ -22,7 +22,6 @@ from bbpe.core.c_threads cimport (
     bbpe_ordered_output_add, bbpe_ordered_output_begin, bbpe_ordered_output_take, bbpe_output_job, bbpe_task_span,
     bbpe_work_queue_take,
 )
-from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_free, normal_room
 from bbpe.core.ends cimport bbpe_ends_part, check_pretokens
 from bbpe.core.id_room cimport IdRoom
 from bbpe.core.int_objects cimport IntObjects
@@ -356,22 +355,20 @@ cdef class Encoder:
             check(status)
 
     def encode_lists(
-        self, list texts not None: list[Text], size_t start, size_t end, SentencePieceNormalizer rules, size_t share,
-        size_t worker=0, bint is_all=False
+        self, list texts not None: list[Text], size_t start, size_t end, size_t share, size_t worker=0,
+        bint is_all=False
     ) -> list[list[int]]:
-        """The ids of texts[start:end), of what becomes of each by `rules`, as lists of int; `share` as above.
+        """The ids of texts[start:end) as lists of int; `share` as above.
 
         If that is all of a batch, their memory serves the next one, up to the limit of caches: of lists that several calls
         make nobody here knows how many there are."""
         cdef TextGroup group = TextGroup()
         cdef bbpe_encode_state *state = self.states.borrow(share, worker)
-        cdef normal_room room
         cdef size_t count, i, total = 0
         cdef list rows = []
-        memset(&room, 0, sizeof(room))
         try:
             while start < end:
-                count = group.encode_here(self.c, state, texts, start, end, rules, &room)
+                count = group.encode_here(self.c, state, texts, start, end)
                 self.ints.add_lists(rows, bbpe_encode_state_loan(state).ids, group.c.counts, count)
                 start += count
                 for i in range(count):
@@ -379,7 +376,6 @@ cdef class Encoder:
             bbpe_encode_state_guard_heap_top(state, is_all and total * sizeof(void *) <= BBPE_ATOMIC_LOAD(&BUDGET.limit))
         finally:
             self.states.give_back(state, worker)
-            normal_free(&room)
         IntObjects.track_lists(rows)
         return rows
 

@@ -34,18 +34,17 @@ cdef class Pipeline:
     """What a tokenizer does with each text before its model; immutable, shared by any number of threads.
 
     `prefix`: a piece of text between tokens that is not empty and does not begin with it gets it, with `prefix_first` only
-    the one at the beginning of the text, with `prefix_always` even one that begins with it.  `unmarks`: U+2581 becomes a blank before the prefix, with
-    `unmarks_pretokens` in pretokens.  `replaces_invalid`: bytes that are not UTF-8
-    become U+FFFD.  `normalizer` comes before all of these, and `pre_tokenizer` after the prefix.
+    the one at the beginning of the text.  `unmarks`: U+2581 becomes a blank before the prefix, with `unmarks_pretokens` in
+    pretokens.  `replaces_invalid`: bytes that are not UTF-8 become U+FFFD.  `normalizer` comes before all of these, and
+    `pre_tokenizer` after the prefix.
     """
     def __cinit__(
-        self, *, bytes prefix not None=b"", bint prefix_first=False, bint prefix_always=False, bint unmarks=False,
-        bint unmarks_pretokens=False, bint replaces_invalid=False, Normalizer normalizer=None, PreTokenizer pre_tokenizer=None
+        self, *, bytes prefix not None=b"", bint prefix_first=False, bint unmarks=False, bint unmarks_pretokens=False,
+        bint replaces_invalid=False, Normalizer normalizer=None, PreTokenizer pre_tokenizer=None
     ):
         self.prefix = prefix
         self.c.prefix, self.c.prefix_length = <const unsigned char *><const char *>self.prefix, len(prefix)
-        self.c.prefix_first, self.c.prefix_always = prefix_first, prefix_always
-        self.c.unmarks, self.c.unmarks_pretokens = unmarks, unmarks_pretokens
+        self.c.prefix_first, self.c.unmarks, self.c.unmarks_pretokens = prefix_first, unmarks, unmarks_pretokens
         self.c.replaces_invalid = replaces_invalid
         self.normalizer, self.pre_tokenizer = normalizer, pre_tokenizer
         if normalizer is not None:

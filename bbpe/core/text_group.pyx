@@ -7,7 +7,6 @@ from bbpe.core.c_encode cimport (
     bbpe_encode_bound, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_texts, bbpe_encoder,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_room
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
 
@@ -84,18 +83,11 @@ cdef class TextGroup:
             self.close()
 
     cdef size_t encode_here(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end,
-        SentencePieceNormalizer rules, normal_room *normal
+        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end
     ) except 0:
-        """As `count`, of what becomes of texts by `rules` if there are any, and write the ids to the state's memory."""
-        cdef bbpe_status status
+        """As `count`, and write the ids to the state's memory."""
         try:
             self.open(texts, start, end)
-            if rules is not None:
-                with nogil:
-                    status = rules.normalize(self.c.views, self.c.count, normal)
-                check(status)
-                self.c.bound = normal.output.used
             check(bbpe_encode_state_reserve(state, self.c.bound))
             self.encode(encoder, state, bbpe_encode_state_loan(state).ids)
             return self.c.count

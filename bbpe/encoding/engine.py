@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.batch import most_ids
-from ..core.charsmap import SentencePieceNormalizer
 from ..core.encoder import Encoder
 from ..core.model import Model
 from ..core.parts import Parts
@@ -87,11 +86,16 @@ class TextEncoder:
         #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
 
+    def _pipe(self, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> PipedTexts | None:
+        """Return what encodes the texts of a call through the compiled pipeline; `None` if the engine alone does."""
+        is_plain = matcher is None and around == NOTHING_AROUND and self.splitter.compiled is not None
+        return None if is_plain else self.piped
+
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""
+        if (pipe := self._pipe(matcher, around)) is not None:
+            return pipe.to_list(text, matcher, around)
         if matcher is not None or around != NOTHING_AROUND:
-            if self.piped is not None:
-                return self.piped.to_list(text, matcher, around)
             before, after = around
             ids = list(before)
             for piece in (matcher or NOTHING).checked_pieces(text_bytes(text)):
@@ -100,8 +104,6 @@ class TextEncoder:
                 else:
                     ids += self.to_list(piece)
             return [*ids, *after]
-        if self.splitter.compiled is None and self.piped is not None:
-            return self.piped.to_list(text, None, NOTHING_AROUND)
         if self.splitter.compiled is not None and text_length(text) < THREAD_WORTH:
             return self.encoder.encode_list(text)
         return self.encoder.to_list(self.to_array(text))
@@ -110,9 +112,9 @@ class TextEncoder:
         self, text: Text, matcher: Matcher | None = None, threads: int | None = None, around: Around = NOTHING_AROUND
     ) -> Ids:
         """Return the ids of a text, between those `around` it, as uint32[n]."""
+        if (pipe := self._pipe(matcher, around)) is not None:
+            return pipe.to_array(text, matcher, threads, around)
         if matcher is not None or around != NOTHING_AROUND:
-            if self.piped is not None:
-                return self.piped.to_array(text, matcher, threads, around)
             found = (
                 np.array([piece], np.uint32) if isinstance(piece, int) else self.to_array(piece, threads=threads)
                 for piece in (matcher or NOTHING).checked_pieces(text_bytes(text))
@@ -135,9 +137,9 @@ class TextEncoder:
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return the number of ids of a text without storing them."""
+        if (pipe := self._pipe(matcher)) is not None:
+            return pipe.count(text, matcher, threads)
         if matcher is not None:
-            if self.piped is not None:
-                return self.piped.count(text, matcher, threads)
             pieces = matcher.checked_pieces(text_bytes(text))
             return sum(1 if isinstance(piece, int) else self.count(piece, threads=threads) for piece in pieces)
         if self.splitter.compiled is None:
@@ -155,10 +157,10 @@ class TextEncoder:
         """Return the number of ids of a text, or any number above `limit` if there are more than `limit`."""
         if self._exceeds(text, limit, matcher):
             return limit + 1
+        if (pipe := self._pipe(matcher)) is not None:
+            return pipe.count_up_to(text, matcher, limit)
         if matcher is None and self.splitter.compiled is not None:
             return self.encoder.count(text, limit=limit)
-        if self.piped is not None:
-            return self.piped.count_up_to(text, matcher, limit)
         total = 0
         for piece in pieces(_slices(text), self.splitter.cut, self._open_tail, matcher):
             total += 1 if isinstance(piece, int) else len(self.encoder.encode_given(*piece))
@@ -177,8 +179,8 @@ class TextEncoder:
         self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Return the number of ids of each text, int64[n]."""
-        if matcher is not None and self.piped is not None:
-            return self.piped.counts(texts, matcher, threads)
+        if (pipe := self._pipe(matcher)) is not None:
+            return pipe.counts(texts, matcher, threads)
         batch = Batch(texts, threads)
         if matcher is not None or self.splitter.compiled is None:
             found = imap(lambda text: self.count(text, matcher, threads=1), texts, batch.threads)
@@ -198,7 +200,6 @@ class TextEncoder:
         """Return the ids of pretokens that end at `ends`."""
         return self.encoder.encode_given(data, ends)
 
-
     def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
         """Return an encoder that skips merges at random."""
         return DropoutEncoder(self, dropout, seed)
@@ -211,20 +212,14 @@ class TextEncoder:
         around: Around = NOTHING_AROUND,
     ) -> list[list[int]]:
         """Return the ids of each text, between those `around` it, as a list."""
-        if self.piped is not None and (matcher is not None or around != NOTHING_AROUND):
-            return self.piped.lists(texts, matcher, threads, around)
+        if (pipe := self._pipe(matcher, around)) is not None:
+            return pipe.lists(texts, matcher, threads, around)
         if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
             return list(imap(lambda text: self.to_list(text, matcher, around), texts, Batch(texts, threads).threads))
-        return self.normalized_lists(texts, None, threads)
-
-    def normalized_lists(
-        self, texts: list[Text], rules: SentencePieceNormalizer | None, threads: int | None = None
-    ) -> list[list[int]]:
-        """Return the ids of each text after `rules`, without special tokens; only for compiled splitters."""
         batch = Batch(texts, threads)
         if batch.threads == 1:
-            return self.encoder.encode_lists(texts, 0, len(texts), rules, batch.length, is_all=True)
-        parts = batch.each(lambda *part: self.encoder.encode_lists(texts, *part[:2], rules, *part[2:]))
+            return self.encoder.encode_lists(texts, 0, len(texts), batch.length, is_all=True)
+        parts = batch.each(lambda *part: self.encoder.encode_lists(texts, *part))
         return list(chain.from_iterable(parts))
 
     def rows(
@@ -235,8 +230,8 @@ class TextEncoder:
         around: Around = NOTHING_AROUND,
     ) -> Ragged:
         """Return the ids of each text, between those `around` it, in one array."""
-        if self.piped is not None and (matcher is not None or around != NOTHING_AROUND):
-            return self.piped.rows(texts, matcher, threads, around)
+        if (pipe := self._pipe(matcher, around)) is not None:
+            return pipe.rows(texts, matcher, threads, around)
         batch = Batch(texts, threads)
         if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
             found = imap(lambda text: self.to_array(text, matcher, 1, around), texts, batch.threads)

@@ -150,7 +150,8 @@ def _plain(encoder: RuleEncoder, token_bytes: TokenBytes, part: str, is_first: b
         raise VocabularyError(
             f"pattern {encoder.splitter.pattern} drops text, so its tokens have no offsets; encode without offsets"
         )
-    ids, lengths = encoder.plain(part, is_first, token_bytes.lengths)
+    ids = encoder.encode_normalized(part, None, is_first)
+    lengths = token_bytes.lengths(ids)
     if lengths.sum() != len(data):
         raise VocabularyError(_NOT_SPELLED)
     spans = np.stack([np.cumsum(lengths) - lengths, np.cumsum(lengths)], axis=1)

@@ -6,7 +6,7 @@ A spec without any of these uses `TextEncoder` directly.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
 from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.compiled_pre_tokenizers import compiled_pattern, compiled_pre_tokenizer
-from ..pipeline.normalizers import normalizer, sentencepiece_normalizer
+from ..pipeline.normalizers import normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
@@ -124,7 +124,6 @@ class RuleEncoder(TextEncoder):
         self._normalizes_tokens = any(options.normalized for options in spec.token_options.values())
         self._normalize_all = normalizer(spec.rules.normalizers, marks_blanks=self._unmarks)
         self._shrink_factor = _shrink_factor(spec)
-        self._unknown: re.Pattern[str] | None = None
         symbols = spec.characters
         self._has_words = symbols is not None and symbols.marks_words
         is_of_bytes = symbols is not None and symbols.are_bytes and not symbols.marks_words
@@ -135,20 +134,14 @@ class RuleEncoder(TextEncoder):
         self._replaces_invalid = has_symbols and not is_of_bytes
         is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._has_words)
         self._only_normalizes = is_whole and (has_bytes or has_symbols or spec.model is not None)
-        is_fast = marks and self._only_normalizes and engine.splitter.compiled is not None
-        self._sentencepiece = sentencepiece_normalizer(spec.rules.normalizers) if is_fast else None
         self._errors = "surrogateescape" if has_bytes or self._has_words else "replace"
-        if spec.characters is not None and not (has_bytes or has_symbols) and spec.model is None:
-            self._unknown = _unknown_characters(spec, spec.characters)
 
     def pipeline(self) -> Pipeline | None:
         """Return the rules as a compiled pipeline; `None` when some need Python."""
-        rules = list(self.rules.normalizers)
-        if self._unmarks and rules[-1:] == [Replace(" ", False, SPACE_MARK)] and not self._normalizes_tokens:
-            rules.pop()  # what it writes would become a blank again
-        normalize = compiled_normalizer(rules) if rules else None
+        rules = self.rules.normalizers
+        normalize = compiled_normalizer(rules, marks_blanks=self._unmarks and not self._normalizes_tokens)
         split = self._compiled_split()
-        if (rules and normalize is None) or (split is None and (self._is_split or self.splitter.compiled is None)):
+        if normalize is None or (split is None and (self._is_split or self.splitter.compiled is None)):
             return None
         prefix = self.rules.prefix
         return Pipeline(
@@ -157,7 +150,7 @@ class RuleEncoder(TextEncoder):
             unmarks=self._unmarks,
             unmarks_pretokens=self._marks_pretokens,
             replaces_invalid=self._replaces_invalid or self._errors == "replace",
-            normalizer=normalize,
+            normalizer=normalize if rules else None,
             pre_tokenizer=split,
         )
 
@@ -248,8 +241,6 @@ class RuleEncoder(TextEncoder):
         """Return the ids of each text, between those `around` it, as a list."""
         if self.piped is not None:
             return self.piped.lists(texts, matcher, threads, around)
-        if matcher is None and around == NOTHING_AROUND and self._sentencepiece is not None:
-            return self._engine.normalized_lists(texts, self._sentencepiece, threads)
         normalized = self._all_normalized(texts, matcher)
         if normalized is not None:
             return self._engine.lists(normalized, None, threads, around)
@@ -288,8 +279,6 @@ class RuleEncoder(TextEncoder):
 
     def _normalized(self, text: Text) -> Text | None:
         """Return the normalized text if that is all that the engine needs, otherwise `None`."""
-        if self._sentencepiece is not None:
-            return self._sentencepiece.apply(text)
         if not (self._only_normalizes and isinstance(text, str)):
             return None
         text = _without_surrogates(text)
@@ -312,47 +301,26 @@ class RuleEncoder(TextEncoder):
         if normalize is not None:
             text = normalize(text)
         if after is None:
-            return [self._encode(text, threads, is_first)]
+            return [self.encode_normalized(text, threads, is_first)]
         parts: list[Ids] = []
         data = text.encode("utf-8", "surrogateescape")
         for start, end, token_id in after.spans(data):
             if token_id is None:
                 part = self.decoded(data[start:end])
                 part = part.replace(SPACE_MARK, " ") if self._unmarks else part
-                parts.append(self._encode(part, threads, is_first and start == 0))
+                parts.append(self.encode_normalized(part, threads, is_first and start == 0))
             else:
                 parts.append(np.array([token_id], np.uint32))
         return parts
 
-    def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
+    def encode_normalized(self, text: str, threads: int | None, is_first: bool) -> Ids:
         """Return the ids of a piece of normalized text without special tokens."""
         text = prefixed(self.rules.prefix, text, is_first)
         if self._has_words:
             return self._encode_each(self._split(text, is_first))
-        if not self.rules.pre_tokenizers and (self._unknown is None or not self._unknown.search(text)):
+        if not self.rules.pre_tokenizers:
             return self._engine.to_array(_encodable(text), threads=threads)
-        found = self._split(text, is_first)
-        return self._encode_each(found) if self._unknown is None else _joined(self._encode_with_unknown(found))
-
-    def plain(
-        self, text: str, is_first: bool, lengths_of: Callable[[Ids], npt.NDArray[np.int64]]
-    ) -> tuple[Ids, npt.NDArray[np.int64]]:
-        """Return the ids of a piece of normalized text, and the number of its bytes that each stands for, int64[n]."""
-        if self._unknown is None:
-            ids = self._encode(text, None, is_first)
-            return ids, lengths_of(ids)
-        # the length of the unknown token differs from that of the characters that it stands for
-        assert self._characters is not None
-        found = self._split(prefixed(self.rules.prefix, text, is_first), is_first)
-        parts = [part for pretoken in found for part in self._unknown.split(pretoken.decode())]
-        is_unknown = self._unknown.fullmatch
-        unknown = np.array([self._characters.unknown], np.uint32)
-        rows = [unknown if is_unknown(part) else self._encode_each([part.encode()]) for part in parts if part]
-        sizes = [
-            np.array([len(part.encode())]) if is_unknown(part) else lengths_of(row)
-            for part, row in zip(filter(None, parts), rows, strict=True)
-        ]
-        return _joined(rows), np.concatenate([np.empty(0, np.int64), *sizes])
+        return self._encode_each(self._split(text, is_first))
 
     def _split(self, text: str, is_first: bool) -> list[bytes]:
         """Return the pretokens of a piece of normalized text that has its prefix."""
@@ -373,24 +341,6 @@ class RuleEncoder(TextEncoder):
         original = self.decoded(bytes(text_bytes(text)))
         normalized = original if self._normalize_all is None else self._normalize_all(original)
         return self._split(prefixed(self.rules.prefix, normalized, True), True)
-
-    def _encode_with_unknown(self, found: Sequence[bytes]) -> Iterator[Ids]:
-        """Yield the ids of pretokens that may have unknown characters, which merge with nothing."""
-        assert self._unknown is not None
-        assert self._characters is not None
-        unknown = np.array([self._characters.unknown], np.uint32)
-        for pretoken in found:
-            for number, part in enumerate(self._unknown.split(pretoken.decode())):
-                if part:
-                    yield unknown if number % 2 else self._encode_each([part.encode()])
-
-
-def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Pattern[str]:
-    """Return a regex that finds the characters without a token."""
-    singles = {token.decode() for token in spec.vocab.values() if is_single(token)}
-    known = "".join(map(re.escape, singles))
-    repeat = "+" if characters.fuse_unknown else ""
-    return re.compile(f"([^{known}]{repeat})" if known else f"(.{repeat})", re.DOTALL)
 
 
 def _shrink_factor(spec: TokenizerSpec) -> int | None:

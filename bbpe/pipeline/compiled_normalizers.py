@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
 from ..spec.rules import (
+    SPACE_MARK,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -20,17 +21,27 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
+from .normalizers import sentencepiece_normalizer
 
 
-def compiled_normalizer(rules: Sequence[Normalizer]) -> CompiledNormalizer | None:
+def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer | None:
     r"""Return a normalizer that applies rules in order; `None` when one of them cannot be compiled.
+
+    `marks_blanks`: U+2581 in the result counts as a blank, so a last rule that writes it for blanks is left out, and
+    the rules of a SentencePiece model take one pass.
 
     >>> compiled = compiled_normalizer([UnicodeForm("NFC"), Prepend(">")])
     >>> compiled.apply("e\u0301".encode()).decode()
     '>é'
     """
-    compiled = CompiledNormalizer()
-    return compiled if all(_add(compiled, rule) for rule in rules) else None
+    compiled, left = CompiledNormalizer(), list(rules)
+    if marks_blanks:
+        if (fused := sentencepiece_normalizer(rules)) is not None:
+            compiled.add_charsmap(fused, b"")
+            return compiled
+        if left[-1:] == [Replace(" ", False, SPACE_MARK)]:
+            left.pop()
+    return compiled if all(_add(compiled, rule) for rule in left) else None
 
 
 def _add(compiled: CompiledNormalizer, rule: Normalizer) -> bool:

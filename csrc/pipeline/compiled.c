@@ -118,7 +118,7 @@ static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     const size_t size = rules->prefix_length;
     part_writer writer;
     if (size == 0 || part->n == 0 || (rules->prefix_first && !is_first)) return BBPE_OK;
-    if (!rules->prefix_always && part->n >= size && memcmp(part->text, rules->prefix, size) == 0) return BBPE_OK;
+    if (part->n >= size && memcmp(part->text, rules->prefix, size) == 0) return BBPE_OK;
     const bbpe_part from = *part;
     if (!begin_writing(&writer, self, &from, size + part->n, call->is_aligned)) return BBPE_NO_MEMORY;
     write_bytes(&writer, rules->prefix, size, 0);

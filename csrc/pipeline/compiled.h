@@ -16,8 +16,7 @@
 typedef struct {
     const uint8_t *prefix; /* a piece of text that is not empty and does not begin with it gets it, */
     size_t prefix_length;
-    bool prefix_first;     /* only the one at the beginning of the text, */
-    bool prefix_always;    /* or even one that begins with it */
+    bool prefix_first;     /* only the one at the beginning of the text */
     bool unmarks;          /* U+2581 becomes a blank, before the prefix, */
     bool unmarks_pretokens; /* or after pretokens are split */
     bool replaces_invalid; /* bytes that are not UTF-8 become U+FFFD */
