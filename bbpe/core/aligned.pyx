@@ -136,12 +136,12 @@ cdef bbpe_status _next_round(
 
 
 cdef bbpe_status _reserve(found_ids *found, size_t more) noexcept nogil:
-    cdef void *ids = bbpe_memory_reserve(found.ids, &found.capacity, found.count + more, sizeof(uint32_t))
+    cdef void *ids = bbpe_memory_reserve(found.ids, &found.capacity, found.count + more + 1, sizeof(uint32_t))
     if ids == NULL:
         return BBPE_NO_MEMORY
     found.ids = <uint32_t *>ids
     cdef void *spans = bbpe_memory_reserve(
-        found.spans, &found.span_capacity, found.count + more, sizeof(bbpe_text_span))
+        found.spans, &found.span_capacity, found.count + more + 1, sizeof(bbpe_text_span))
     if spans == NULL:
         return BBPE_NO_MEMORY
     found.spans = <bbpe_text_span *>spans

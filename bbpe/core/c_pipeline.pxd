@@ -213,6 +213,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef struct bbpe_stretch_source:
         size_t at
         const size_t *sources
+        bint is_exact
         size_t token_start, token_end
 
     const uint32_t BBPE_STRETCH_NO_ID

@@ -5,7 +5,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text import Buffer, Text
-from .charsmap import SentencePieceNormalizer
 from .model import Model
 from .parts import Parts
 from .split import Splitter
@@ -64,7 +63,6 @@ class Encoder:
         texts: list[Text],
         start: int,
         end: int,
-        rules: SentencePieceNormalizer | None,
         share: int,
         worker: int = 0,
         is_all: bool = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -17,6 +17,7 @@ from ..core.model import Model
 from ..core.parts import Parts
 from ..core.tasks import Tasks
 from ..core.word_bpe import WordBPE
+from ..lazy import lazy_property
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..pipeline.streaming import pieces
 from ..splitting.patterns import Pattern
@@ -25,6 +26,7 @@ from ..splitting.splitter import TextSplitter
 from ..text import Text, text_bytes
 from ..threads import imap, run, thread_count
 from ..types import Ragged
+from .aligned import AlignedTexts
 from .batches import THREAD_WORTH, Batch, chunk_length, text_length
 from .piped import NOTHING_AROUND, Around, PipedTexts
 
@@ -83,8 +85,15 @@ class TextEncoder:
         self._open_tail = pattern.open_tail if scheme is None else 1  # such a scheme depends on pairs of bytes only
         #: Encodes texts with special tokens or a template; `None` if a regex splits.
         self.piped: PipedTexts | None = None
+        #: Makes what encodes texts with the places of ids; `None` when a rule needs Python.
+        self.aligned: Callable[[], AlignedTexts | None] = lambda: None
         #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
+
+    @lazy_property
+    def aligned_texts(self) -> AlignedTexts | None:
+        """What encodes texts with the places of ids; `None` when a rule needs Python."""
+        return self.aligned()
 
     def _pipe(self, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> PipedTexts | None:
         """Return what encodes the texts of a call through the compiled pipeline; `None` if the engine alone does."""
@@ -266,6 +275,7 @@ class DropoutEncoder(TextEncoder):
     def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:
         model = engine.encoder.model
         self.splitter, self.encoder, self.short, self.piped = engine.splitter, engine.encoder, None, None
+        self.aligned = engine.aligned
         self._words = model if isinstance(model, WordBPE) else None
         if self._words is not None:
             self.encoder = Encoder(self._words.bpe, None)

@@ -34,6 +34,8 @@ def encode_with_spans(
 
     Raises `VocabularyError` when a rule changed the text in a way that has no offsets.
     """
+    if encoder.aligned_texts is not None:
+        return encoder.aligned_texts.encode(text, matcher)
     check_has_offsets(encoder)
     if isinstance(encoder, RuleEncoder):
         return _by_rules(encoder, token_bytes, text, matcher)

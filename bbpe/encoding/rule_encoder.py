@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from ..core.bpe import BPE
 from ..core.piped import Pipeline
 from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece
 from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.compiled_pre_tokenizers import compiled_pattern, compiled_pre_tokenizer
 from ..pipeline.normalizers import normalizer
@@ -32,6 +34,7 @@ from ..splitting.scheme import Scheme
 from ..text import Text, text_bytes, well_formed
 from ..threads import imap
 from ..types import Ragged
+from .aligned import AlignedTexts
 from .batches import THREAD_WORTH
 from .engine import TextEncoder
 from .piped import NOTHING_AROUND, Around, PipedTexts
@@ -43,13 +46,24 @@ _INVALID_BYTES = re.compile("[\udc80-\udcff]")  # surrogates that stand for byte
 _NO_IDS = np.empty(0, np.uint32)
 
 
-def text_encoder(spec: TokenizerSpec) -> TextEncoder:
-    """Return the encoder for a spec."""
-    encoder = _text_encoder(spec)
+def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
+    """Return the encoder for a spec.
+
+    `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no places in the text.
+    """
+    encoder = _text_encoder(spec, is_fused=is_fused)
+    encoder.aligned = partial(_aligned_texts, encoder, spec)
     pipeline = compiled_pipeline(encoder)
     if pipeline is not None:
         encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
     return encoder
+
+
+def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
+    """Return what encodes texts with the places of ids; `None` when a rule needs Python."""
+    if isinstance(encoder.encoder.model, WordPiece | WordBPE):
+        encoder = text_encoder(spec, is_fused=False)
+    return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
 
 
 def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
@@ -62,17 +76,17 @@ def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
     return None if split is None else Pipeline(pre_tokenizer=split)
 
 
-def _text_encoder(spec: TokenizerSpec) -> TextEncoder:
+def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
     if isinstance(spec.model, UnigramModel):
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPieceModel | WordLevelModel):
-        encoder, is_whole = wordpiece_encoder(spec, spec.model)
+        encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
         return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
     if _has_symbols(spec, spec.characters):
-        return _of_words(spec, spec.characters)
+        return _of_words(spec, spec.characters, is_fused=is_fused)
     return RuleEncoder(_of_characters(spec, spec.characters), spec)
 
 
@@ -81,8 +95,8 @@ def _has_symbols(spec: TokenizerSpec, characters: Characters) -> bool:
     return characters.marks_words or characters.are_bytes or not characters.byte_ids
 
 
-def _of_words(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
-    encoder, rules = word_encoder(spec, characters)
+def _of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> TextEncoder:
+    encoder, rules = word_encoder(spec, characters, is_fused=is_fused)
     if characters.are_bytes and not characters.marks_words and _is_plain(spec):
         return encoder
     if rules == spec.rules and encoder.splitter.pattern == spec.pattern:
@@ -114,6 +128,7 @@ class RuleEncoder(TextEncoder):
 
     def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
         self.splitter, self.encoder, self.short, self.piped = engine.splitter, engine.encoder, None, None
+        self.aligned = engine.aligned
         self._engine, self.rules, self._characters = engine, spec.rules, spec.characters
         marks = spec.characters is not None and spec.characters.marks_blanks
         self.marks_blanks = marks

@@ -33,12 +33,14 @@ _UNLIMITED = (1 << 64) - 1  # characters of a word
 _SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
-def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel | WordLevelModel) -> tuple[TextEncoder, bool]:
-    """Return the encoder for a spec, and whether it applies all rules of the spec itself.
+def wordpiece_encoder(
+    spec: TokenizerSpec, model: WordPieceModel | WordLevelModel, *, is_fused: bool = True
+) -> tuple[TextEncoder, bool]:
+    """Return the encoder for a spec, and whether it applies all rules of the spec itself, if `is_fused` allows that.
 
     WordLevel is WordPiece without tokens that continue a word.
     """
-    bert = bert_of(spec.rules) if not spec.token_options else None
+    bert = bert_of(spec.rules) if is_fused and not spec.token_options else None
     prefix, most = None, _UNLIMITED
     if isinstance(model, WordPieceModel):
         prefix, most = model.prefix.encode(), model.max_characters
@@ -48,10 +50,12 @@ def wordpiece_encoder(spec: TokenizerSpec, model: WordPieceModel | WordLevelMode
     return TextEncoder(made, PATTERNS["none"], _bert_scheme(bert)), True
 
 
-def word_encoder(spec: TokenizerSpec, characters: Characters) -> tuple[TextEncoder, TextRules]:
+def word_encoder(
+    spec: TokenizerSpec, characters: Characters, *, is_fused: bool = True
+) -> tuple[TextEncoder, TextRules]:
     """Return the encoder for words of symbols, and the rules of the spec that must be applied before it."""
     symbols = WordSymbols(spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens)
-    is_planned = characters.marks_words and not spec.token_options and not spec.whole_pretokens
+    is_planned = is_fused and characters.marks_words and not spec.token_options and not spec.whole_pretokens
     plan = _word_plan(spec) if is_planned else None
     if characters.are_bytes and plan is not None:
         plan = _without_growth(plan)

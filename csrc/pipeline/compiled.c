@@ -36,7 +36,8 @@ static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call
             bbpe_memory_reserve(self->sources, &self->source_capacity, self->count + 1, sizeof *grown);
         if (grown == NULL) return BBPE_NO_MEMORY;
         self->sources = grown;
-        grown[self->count] = (bbpe_stretch_source){part->at, part->sources, token.start, token.end};
+        grown[self->count] =
+            (bbpe_stretch_source){part->at, part->sources, part->is_exact, token.start, token.end};
     }
     self->stretches[self->count++] =
         (bbpe_stretch){part->text, part->n, pretokens.ends, pretokens.count, token.id, ends_text};
@@ -57,11 +58,12 @@ typedef struct {
     size_t *sources;
     size_t used;
     const bbpe_part *from;
+    bool by_characters; /* a byte comes from its whole character */
 } part_writer;
 
 static bool begin_writing(part_writer *self, bbpe_pipeline_run *run, const bbpe_part *from, size_t most, bool is_aligned) {
     if (most > SIZE_MAX / 16) return false;
-    *self = (part_writer){bbpe_arena_take(&run->arena, most), NULL, 0, from};
+    *self = (part_writer){bbpe_arena_take(&run->arena, most), NULL, 0, from, from->sources == NULL};
     if (is_aligned && self->to != NULL) self->sources = bbpe_arena_take(&run->arena, most * sizeof *self->sources);
     return self->to != NULL && (!is_aligned || self->sources != NULL);
 }
@@ -69,8 +71,11 @@ static bool begin_writing(part_writer *self, bbpe_pipeline_run *run, const bbpe_
 /* Copy bytes [start, end) of the part. */
 static void copy_bytes(part_writer *self, size_t start, size_t end) {
     memcpy(self->to + self->used, self->from->text + start, end - start);
-    for (size_t i = start; self->sources != NULL && i < end; i++)
-        self->sources[self->used + i - start] = source_of(self->from, i);
+    size_t first = start, next = start;
+    for (size_t i = start; self->sources != NULL && i < end; i++) {
+        if (self->by_characters && i == next) (void)bbpe_utf8_decode(self->from->text, first = i, self->from->n, &next);
+        self->sources[self->used + i - start] = source_of(self->from, self->by_characters ? first : i);
+    }
     self->used += end - start;
 }
 
@@ -84,7 +89,7 @@ static void write_bytes(part_writer *self, const uint8_t *bytes, size_t n, size_
 
 static void end_writing(part_writer *self, bbpe_pipeline_run *run, bbpe_part *part) {
     if (self->sources == NULL) bbpe_arena_trim(&run->arena, self->to, self->used);
-    *part = (bbpe_part){self->to, self->used, part->at, self->sources};
+    *part = (bbpe_part){self->to, self->used, part->at, self->sources, false};
 }
 
 static size_t find_mark(const uint8_t *text, size_t at, size_t n) {
@@ -164,7 +169,8 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     if (status != BBPE_OK) return status;
     if (n == 0 || (out >= from.text && out + n <= from.text + from.n)) {
         const size_t start = n == 0 ? 0 : (size_t)(out - from.text);
-        *part = (bbpe_part){from.text + start, n, from.at + start, from.sources == NULL ? NULL : from.sources + start};
+        *part = (bbpe_part){from.text + start, n, from.at + start, from.sources == NULL ? NULL : from.sources + start,
+                            from.is_exact};
         return BBPE_OK;
     }
     if (!begin_writing(&writer, self, &from, n, is_aligned)) return BBPE_NO_MEMORY;
@@ -215,8 +221,9 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
         for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
         return BBPE_OK;
     }
-    const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL};
+    const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL, false};
     if (!begin_writing(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;
+    writer.by_characters = false;
     for (size_t i = 0; i < found.count; i++) {
         copy_span(&writer, found.spans[i], rules->unmarks_pretokens);
         ends[i] = writer.used;
@@ -227,6 +234,7 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     }
     end_writing(&writer, self, part);
     part->at = outer.at;
+    part->is_exact = outer.sources == NULL || outer.is_exact;
     return BBPE_OK;
 }
 
@@ -295,7 +303,7 @@ static bbpe_status next_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
     const bbpe_part *piece = &self->piece;
     const bbpe_part part = {piece->text + span.start, span.end - span.start, piece->at + span.start,
-                            piece->sources == NULL ? NULL : piece->sources + span.start};
+                            piece->sources == NULL ? NULL : piece->sources + span.start, piece->is_exact};
     const bool is_first = self->is_first && span.start == 0;
     self->in_piece = span.id != BBPE_STRETCH_NO_ID;
     if (self->in_piece) return add_part(self, call, part, is_first, token_of_piece(self, &span));
@@ -310,12 +318,12 @@ static bbpe_status next_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     const bbpe_status status = bbpe_token_cursor_next(&self->tokens, search, &span, &needs_linear);
     if (status != BBPE_OK) return status;
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
-    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, NULL};
+    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, NULL, false};
     self->is_cut = span.id == BBPE_STRETCH_NO_ID;
     return begin_piece(self, call, part, &span);
 }
 
-static const bbpe_part NO_PART = {NULL, 0, 0, NULL};
+static const bbpe_part NO_PART = {NULL, 0, 0, NULL, false};
 
 static bbpe_status add_ids(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const uint32_t *ids, size_t count) {
     bbpe_status status = BBPE_OK;

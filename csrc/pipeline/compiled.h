@@ -43,6 +43,7 @@ typedef struct {
     const uint8_t *text;
     size_t n, at;
     const size_t *sources; /* as in bbpe_stretch_source */
+    bool is_exact;
 } bbpe_part;
 
 typedef struct {

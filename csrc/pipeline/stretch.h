@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     size_t at;             /* an unchanged stretch begins here */
     const size_t *sources; /* of a changed one, for each byte: where the character begins that it comes from; or NULL */
+    bool is_exact;         /* and these are bytes, not characters */
     size_t token_start, token_end; /* the token after it */
 } bbpe_stretch_source;
 

@@ -71,8 +71,8 @@ static bool take(walk *self, uint32_t id) {
 static bbpe_text_span span_of(const bbpe_stretch_source *source, const uint8_t *text, size_t n, size_t start, size_t end) {
     if (source->sources == NULL) return (bbpe_text_span){(int64_t)(source->at + start), (int64_t)(source->at + end)};
     const size_t last = source->sources[end - 1];
-    size_t after = last;
-    if (last < n) (void)bbpe_utf8_decode(text, last, n, &after);
+    size_t after = last + source->is_exact;
+    if (last < n && !source->is_exact) (void)bbpe_utf8_decode(text, last, n, &after);
     return (bbpe_text_span){(int64_t)source->sources[start], (int64_t)after};
 }
 

@@ -202,13 +202,22 @@ def test_places_through_rules(tmp_path, name):
         assert tok.encode_with_offsets(data, allowed_special="all")[1].tolist() == spans.tolist()
 
 
-def test_rules_without_offsets(tmp_path):
-    for pre in ({"type": "WhitespaceSplit"}, {"type": "Whitespace"}):
-        path = write_json(tmp_path / "tokenizer.json", ruled(None, sequence(pre, byte_level())))
-        tok = bbpe.load(path)
-        assert tok.encode_with_offsets("the")[0] == tok.encode("the")
-        with pytest.raises(bbpe.VocabularyError, match=r"Whitespace|whitespace"):
-            tok.encode_with_offsets("the the")
+@pytest.mark.parametrize(
+    "pre_tokenizer",
+    [
+        sequence({"type": "WhitespaceSplit"}, byte_level()),
+        sequence({"type": "Whitespace"}, byte_level()),
+        sequence({"type": "Digits", "individual_digits": True}, byte_level(add_prefix_space=True)),
+        sequence({"type": "Punctuation", "behavior": "Contiguous"}, {"type": "WhitespaceSplit"}, byte_level()),
+    ],
+    ids=["whitespace split", "whitespace", "digits and a prefix", "punctuation"],
+)
+def test_offsets_after_pre_tokenizers(pre_tokenizer, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    path = write_json(tmp_path / "tokenizer.json", ruled(None, pre_tokenizer))
+    tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in ["the the", " the  in, the", "é ̂ 12 a", *adversarial_strings(60, seed=47)]:
+        same_as_hf(tok, peer, text)
 
 
 def test_a_sentencepiece_model_has_the_places_of_its_tokenizer_json(vocab_path, corpus, tmp_path):
