@@ -90,8 +90,9 @@ def _replaced(pattern: str, length: int, text: str) -> list[int]:
 def _composed(decomposition: Form, text: str, after: str) -> Positions:
     """Return the position in `text` of each character of `after`, one of its Unicode normal forms.
 
-    Both texts have the same decomposition, so its parts are those of characters of both.  A character of `after` takes as
-    many characters of `text` as it has first parts of, from the left; one that takes none comes from the last one taken.
+    Both texts have the same decomposition, so its parts are those of characters of both.  A character of `after` takes
+    as many characters of `text` as it has first parts of, from the left; one that takes none comes from the last one
+    that was taken.
     """
     parts, others = _decomposed(decomposition, text), _decomposed(decomposition, after)
     if len(parts) != len(others):

@@ -1,8 +1,8 @@
 """Write characters_table.h: what normalizers do with every code point, as a two-stage table.
 
-Run `python csrc/text/characters_generate.py > csrc/text/characters_table.h` with `bbpe` installed.  The slow definitions
-are bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does on any version
-of Python: its tables are of several versions of Unicode, normal forms of 9.0 and lower case of 17.0.
+Run `python csrc/text/characters_generate.py > csrc/text/characters_table.h` with `bbpe` installed.  The slow
+definitions are bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does
+on any version of Python: its tables are of several versions of Unicode, normal forms of 9.0 and lower case of 17.0.
 """
 
 from __future__ import annotations
