@@ -13,6 +13,7 @@ from ..spec.rules import (
     Lowercase,
     Nmt,
     Normalizer,
+    Precompiled,
     Prepend,
     Replace,
     SqueezeBlanks,
@@ -66,6 +67,8 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             compiled.add_bytes()
         case Charsmap(data, kept, prefix):
             compiled.add_charsmap(SentencePieceNormalizer(data, None, kept, unmarks=False), prefix.encode())
+        case Precompiled(data):
+            compiled.add_precompiled(SentencePieceNormalizer(data, None, (), unmarks=False))
         case _:
             return False
     return True

@@ -144,6 +144,7 @@ static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     case BBPE_NORMALIZER_REPLACE: return bbpe_pass_replace(step, pass);
     case BBPE_NORMALIZER_SQUEEZE: return squeeze(pass);
     case BBPE_NORMALIZER_CHARSMAP: return charsmap(step, pass);
+    case BBPE_NORMALIZER_PRECOMPILED: return bbpe_pass_precompiled(step, pass);
     case BBPE_NORMALIZER_BYTES: return spell_bytes(pass);
     }
     return BBPE_OK;
