@@ -61,12 +61,12 @@ def align(rules: Sequence[Normalizer], text: str) -> Aligned:
     ('>éx', [0, 0, 2])
     """
     done = Aligned(text, np.arange(len(text), dtype=np.int64))
-    for rule in (step for rule in rules for step in _steps(rule)):
-        apply = normalizer((rule,))
+    for step in (step for rule in rules for step in _steps(rule)):
+        apply = normalizer((step,))
         after = done.text if apply is None else apply(done.text)
         if after != done.text:
             assert apply is not None
-            done = done.then(after, _taken(rule, apply, done.text, after))
+            done = done.then(after, _taken(step, apply, done.text, after))
     return done
 
 
@@ -118,7 +118,7 @@ def _squeezed(text: str, after: str) -> list[int]:
 
 
 def _of_parts(parts: Sequence[tuple[str, str]]) -> list[int]:
-    """Return the position of each character of what parts became: from those of the part in turn, then from its last."""
+    """Return the position of each character of what parts became: the characters of the part in turn, then its last."""
     taken: list[int] = []
     done = 0
     for before, after in parts:

@@ -24,6 +24,7 @@ _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES, _MOST_KEY_BYTES = 256, 2_000_000, 1 << 2
 _GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
 
 
+@lru_cache(maxsize=2)
 def grapheme_function(data: bytes) -> Callable[[str], str]:
     """Return a function that applies a table as HF's `tokenizers` does.
 

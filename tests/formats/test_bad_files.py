@@ -151,10 +151,10 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"truncation": {"max_length": 5}}, ("truncation", "expected null")),
     ({"padding": {"length": 5}}, ("padding", "expected null")),
     ({"surprise": 1}, ("unknown field 'surprise'",)),
-    ({"normalizer": {"type": "Nmt"}}, ("normalizer", "'Nmt' is not supported", "expected NFC")),
+    ({"normalizer": {"type": "Nmq"}}, ("normalizer", "'Nmq' is not supported", "expected NFC")),
     (
-        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmt"}]}},
-        ("normalizer.normalizers[1]", "'Nmt'", "not supported"),
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmq"}]}},
+        ("normalizer.normalizers[1]", "'Nmq'", "not supported"),
     ),
     (
         {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "*"}},
