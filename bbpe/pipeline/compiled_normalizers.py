@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
 from ..spec.rules import (
+    SPACE_MARK,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -21,17 +22,28 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
+from .normalizers import sentencepiece_normalizer
 
 
-def compiled_normalizer(rules: Sequence[Normalizer]) -> CompiledNormalizer | None:
+def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer | None:
     r"""Return a normalizer that applies rules in order; `None` when one of them cannot be compiled.
+
+    `marks_blanks`: it finally replaces U+2581 by a blank, and so skips a last rule that writes U+2581.
 
     >>> compiled = compiled_normalizer([UnicodeForm("NFC"), Prepend(">")])
     >>> compiled.apply("e\u0301".encode()).decode()
     '>é'
     """
-    compiled = CompiledNormalizer()
-    return compiled if all(_add(compiled, rule) for rule in rules) else None
+    compiled, chosen = CompiledNormalizer(), list(rules)
+    if marks_blanks:
+        sentencepiece = sentencepiece_normalizer(rules)
+        if sentencepiece is not None:  # in one pass
+            compiled.add_charsmap(sentencepiece, b"")
+            return compiled
+        if chosen and chosen[-1] == Replace(" ", False, SPACE_MARK):
+            chosen.pop()
+        chosen.append(Replace(SPACE_MARK, False, " "))
+    return compiled if all(_add(compiled, rule) for rule in chosen) else None
 
 
 def _add(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
