@@ -133,8 +133,9 @@ sanitize-train: $(patsubst %,build/asan/%_driver,train count)
 	build/asan/count_driver 3 300
 
 # Unigram models: encoding, ways, learning; what normalises their texts
-sanitize-unigram: $(patsubst %,build/asan/%_driver,charsmap unigram)
+sanitize-unigram: $(patsubst %,build/asan/%_driver,charsmap normalizer unigram)
 	build/asan/charsmap_driver 20000
+	build/asan/normalizer_driver 2000
 	build/asan/unigram_driver 300
 
 sanitize-threads: $(patsubst %,build/tsan/%_driver,thread count parts)

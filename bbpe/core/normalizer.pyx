@@ -9,10 +9,11 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_pipeline cimport (
     BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS, BBPE_CHARACTERS_LOWERED, BBPE_CHARACTERS_MARKS,
     BBPE_CHARACTERS_NFC, BBPE_CHARACTERS_NFD, BBPE_CHARACTERS_NFKC, BBPE_CHARACTERS_NFKD, BBPE_CHARACTERS_NMT,
-    BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_FORM, BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_PREPEND,
-    BBPE_NORMALIZER_REPLACE, BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_STRIP, bbpe_characters, bbpe_normalizer_add, bbpe_normalizer_apply,
-    bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free, bbpe_normalizer_step,
-    bbpe_normalizer_kind,
+    BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_FORM,
+    BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_PRECOMPILED, BBPE_NORMALIZER_PREPEND, BBPE_NORMALIZER_REPLACE,
+    BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_STRIP, bbpe_characters, bbpe_normalizer_add, bbpe_normalizer_apply,
+    bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free,
+    bbpe_normalizer_step, bbpe_normalizer_kind,
 )
 from bbpe.core.charsmap cimport SentencePieceNormalizer
 from bbpe.core.status cimport check
@@ -88,6 +89,13 @@ cdef class Normalizer:
         """Apply SentencePiece's normalizer, then put `prefix` in front of what was not empty before."""
         cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_CHARSMAP)
         step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(prefix), <size_t>len(prefix)
+        step.charsmap = &charsmap.c
+        self._kept.append(charsmap)
+        self._add(step)
+
+    def add_precompiled(self, SentencePieceNormalizer charsmap not None) -> None:
+        """Apply a table as HF's `tokenizers` does."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_PRECOMPILED)
         step.charsmap = &charsmap.c
         self._kept.append(charsmap)
         self._add(step)

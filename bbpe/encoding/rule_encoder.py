@@ -154,7 +154,8 @@ class RuleEncoder(TextEncoder):
     def pipeline(self) -> Pipeline | None:
         """Return the rules as a compiled pipeline; `None` when some need Python."""
         rules = self.rules.normalizers
-        normalize = compiled_normalizer(rules, marks_blanks=self._unmarks and not self._normalizes_tokens)
+        unmarks_first = self._unmarks and not self._normalizes_tokens
+        normalize = compiled_normalizer(rules, marks_blanks=unmarks_first)
         split = self._compiled_split()
         if normalize is None or (split is None and (self._is_split or self.splitter.compiled is None)):
             return None
@@ -162,10 +163,10 @@ class RuleEncoder(TextEncoder):
         return Pipeline(
             prefix=b"" if prefix is None else prefix.text.encode(),
             prefix_first=prefix is not None and prefix.first,
-            unmarks=self._unmarks,
+            unmarks=self._unmarks and not unmarks_first,
             unmarks_pretokens=self._marks_pretokens,
             replaces_invalid=self._replaces_invalid or self._errors == "replace",
-            normalizer=normalize if rules else None,
+            normalizer=normalize if rules or unmarks_first else None,
             pre_tokenizer=split,
         )
 

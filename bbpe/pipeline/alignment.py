@@ -15,9 +15,24 @@ import numpy.typing as npt
 import regex
 
 from ..errors import VocabularyError
-from ..spec.rules import Form, Lowercase, Normalizer, Prepend, Replace, Strip, StripAccents, UnicodeForm
+from ..spec.rules import (
+    BertNormalizer,
+    ByteLevelNormalizer,
+    Form,
+    Lowercase,
+    Nmt,
+    Normalizer,
+    Precompiled,
+    Prepend,
+    Replace,
+    SqueezeBlanks,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+)
 from ..splitting.regexes import compiled
 from ..text import WHITE_SPACE
+from .charsmap import grapheme_parts
 from .normalizers import normalizer
 from .unicode_forms import combining
 
@@ -46,13 +61,27 @@ def align(rules: Sequence[Normalizer], text: str) -> Aligned:
     ('>éx', [0, 0, 2])
     """
     done = Aligned(text, np.arange(len(text), dtype=np.int64))
-    for rule in rules:
-        apply = normalizer((rule,))
+    for step in (step for rule in rules for step in _steps(rule)):
+        apply = normalizer((step,))
         after = done.text if apply is None else apply(done.text)
         if after != done.text:
             assert apply is not None
-            done = done.then(after, _taken(rule, apply, done.text, after))
+            done = done.then(after, _taken(step, apply, done.text, after))
     return done
+
+
+def _steps(rule: Normalizer) -> Sequence[Normalizer]:
+    """Return rules that do the same one after the other, each of which can be aligned."""
+    if not isinstance(rule, BertNormalizer):
+        return (rule,)
+    steps: list[Normalizer] = []
+    if rule.clean_text:
+        steps.append(BertNormalizer(True, False, False, False))
+    if rule.cjk_apart:
+        steps.append(BertNormalizer(False, True, False, False))
+    if rule.strip_accents:
+        steps += [UnicodeForm("NFD"), BertNormalizer(False, False, True, False)]
+    return [*steps, Lowercase()] if rule.lowercase else steps
 
 
 def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str) -> Sequence[int] | Positions:
@@ -62,7 +91,7 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
             return [0] * len(prefix) + list(range(len(text)))
         case Lowercase() | StripAccents() if len(after) == len(text):
             return range(len(text))
-        case Lowercase() | StripAccents():
+        case Lowercase() | StripAccents() | BertNormalizer() | Nmt() | ByteLevelNormalizer():
             return np.repeat(np.arange(len(text)), [len(apply(char)) for char in text])
         case Strip(left, _):
             first = len(text) - len(text.lstrip(WHITE_SPACE)) if left else 0
@@ -72,9 +101,30 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
             taken = _replaced(pattern if is_regex else regex.escape(pattern), len(content), text)
             if len(taken) == len(after):
                 return taken
+        case SqueezeBlanks():
+            return _squeezed(text, after)
+        case Precompiled(data):
+            return _of_parts(grapheme_parts(data, text))
         case UnicodeForm(form):
             return _composed("NFKD" if "K" in form else "NFD", text, after)
     raise VocabularyError(f"normalizer {rule} changed the text in a way that has no offsets; encode without offsets")
+
+
+def _squeezed(text: str, after: str) -> list[int]:
+    """Return the position of each character: blanks before a character come from the first of their run."""
+    first = len(text) - len(text.lstrip(" "))
+    taken = [at for at in range(first, len(text)) if text[at] != " " or text[at - 1 : at] != " "]
+    return taken[: len(after)]
+
+
+def _of_parts(parts: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the position of each character of what parts became: the characters of the part in turn, then its last."""
+    taken: list[int] = []
+    done = 0
+    for before, after in parts:
+        taken += [done + min(number, len(before) - 1) for number in range(len(after))]
+        done += len(before)
+    return taken
 
 
 def _replaced(pattern: str, length: int, text: str) -> list[int]:
@@ -90,8 +140,9 @@ def _replaced(pattern: str, length: int, text: str) -> list[int]:
 def _composed(decomposition: Form, text: str, after: str) -> Positions:
     """Return the position in `text` of each character of `after`, one of its Unicode normal forms.
 
-    Both texts have the same decomposition, so its parts are those of characters of both.  A character of `after` takes as
-    many characters of `text` as it has first parts of, from the left; one that takes none comes from the last one taken.
+    Both texts have the same decomposition, so its parts are those of characters of both.  A character of `after` takes
+    as many characters of `text` as it has first parts of, from the left; one that takes none comes from the last one
+    that was taken.
     """
     parts, others = _decomposed(decomposition, text), _decomposed(decomposition, after)
     if len(parts) != len(others):

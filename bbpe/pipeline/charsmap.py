@@ -24,6 +24,7 @@ _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES, _MOST_KEY_BYTES = 256, 2_000_000, 1 << 2
 _GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
 
 
+@lru_cache(maxsize=2)
 def grapheme_function(data: bytes) -> Callable[[str], str]:
     """Return a function that applies a table as HF's `tokenizers` does.
 
@@ -35,12 +36,7 @@ def grapheme_function(data: bytes) -> Callable[[str], str]:
     ones = _class({key for key in table if len(key) == 1})
 
     def replaced(found: regex.Match[str]) -> str:
-        grapheme: str = found[0]
-        if len(grapheme.encode("utf-8", "surrogatepass")) < _LEAST_APART:
-            for end in range(1, len(grapheme) + 1):
-                if grapheme[:end] in table:
-                    return table[grapheme[:end]]
-        return "".join(table.get(char, char) for char in grapheme)
+        return "".join(after for _, after in _parts(table, found[0]))
 
     def apply(text: str) -> str:
         if text.isascii() and "\r\n" not in text:  # each character is a grapheme cluster
@@ -51,6 +47,21 @@ def grapheme_function(data: bytes) -> Callable[[str], str]:
         return done
 
     return apply
+
+
+def _parts(table: Mapping[str, str], grapheme: str) -> list[tuple[str, str]]:
+    """Return the parts of a grapheme cluster that become something by themselves, and what they become."""
+    if len(grapheme.encode("utf-8", "surrogatepass")) < _LEAST_APART:
+        for end in range(1, len(grapheme) + 1):
+            if grapheme[:end] in table:
+                return [(grapheme, table[grapheme[:end]])]
+    return [(char, table.get(char, char)) for char in grapheme]
+
+
+def grapheme_parts(data: bytes, text: str) -> list[tuple[str, str]]:
+    """Return all parts of a text that become something by themselves, and what they become."""
+    table = read_charsmap(data) if data else {}
+    return [part for grapheme in _GRAPHEME.findall(text) for part in _parts(table, grapheme)]
 
 
 def _class(characters: Collection[str]) -> re.Pattern[str]:

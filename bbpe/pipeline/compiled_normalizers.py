@@ -14,6 +14,7 @@ from ..spec.rules import (
     Lowercase,
     Nmt,
     Normalizer,
+    Precompiled,
     Prepend,
     Replace,
     SqueezeBlanks,
@@ -27,21 +28,22 @@ from .normalizers import sentencepiece_normalizer
 def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer | None:
     r"""Return a normalizer that applies rules in order; `None` when one of them cannot be compiled.
 
-    `marks_blanks`: U+2581 in the result counts as a blank, so a last rule that writes it for blanks is left out, and
-    the rules of a SentencePiece model take one pass.
+    `marks_blanks`: it finally replaces U+2581 by a blank, and so skips a last rule that writes U+2581.
 
     >>> compiled = compiled_normalizer([UnicodeForm("NFC"), Prepend(">")])
     >>> compiled.apply("e\u0301".encode()).decode()
     '>é'
     """
-    compiled, left = CompiledNormalizer(), list(rules)
+    compiled, chosen = CompiledNormalizer(), list(rules)
     if marks_blanks:
-        if (fused := sentencepiece_normalizer(rules)) is not None:
-            compiled.add_charsmap(fused, b"")
+        sentencepiece = sentencepiece_normalizer(rules)
+        if sentencepiece is not None:  # in one pass
+            compiled.add_charsmap(sentencepiece, b"")
             return compiled
-        if left[-1:] == [Replace(" ", False, SPACE_MARK)]:
-            left.pop()
-    return compiled if all(_add(compiled, rule) for rule in left) else None
+        if chosen and chosen[-1] == Replace(" ", False, SPACE_MARK):
+            chosen.pop()
+        chosen.append(Replace(SPACE_MARK, False, " "))
+    return compiled if all(_add(compiled, rule) for rule in chosen) else None
 
 
 def _add(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
@@ -77,6 +79,8 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             compiled.add_bytes()
         case Charsmap(data, kept, prefix):
             compiled.add_charsmap(SentencePieceNormalizer(data, None, kept, unmarks=False), prefix.encode())
+        case Precompiled(data):
+            compiled.add_precompiled(SentencePieceNormalizer(data, None, (), unmarks=False))
         case _:
             return False
     return True

@@ -87,17 +87,13 @@ bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self) {
     return bbpe_trie_init(&self->kept, &self->kept_strings, (uint64_t)1 << 32, self->kept_strings.count);
 }
 
-/* How long the key is that s[0..n) begins with, 0 if there is none; where its value stands, and in `*seen` how many bytes
- * begin keys. */
-static size_t match(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length,
-                    size_t *seen) {
+/* How long the shortest or the longest key is that s[0..n) begins with, 0 if there is none; where its value stands, and in
+ * `*seen` how many bytes begin keys. */
+BBPE_INLINE size_t walk(const bbpe_charsmap *self, const uint8_t *s, size_t n, bool is_shortest, const uint8_t **value,
+                        size_t *length, size_t *seen) {
     size_t found = 0, at = 0, place = self->root;
     *seen = 0;
-    if (self->kept.slots != NULL && bbpe_trie_longest(&self->kept, s, n, length) != BBPE_TRIE_NONE) {
-        *value = s;
-        return *length;
-    }
-    for (size_t i = 0; i < n && i < BBPE_CHARSMAP_LONGEST_KEY && s[i]; i++) {
+    for (size_t i = 0; i < n && i < BBPE_CHARSMAP_LONGEST_KEY && s[i] && !(is_shortest && found); i++) {
         place ^= s[i];
         if (place >= self->unit_count) break;
         const uint32_t unit = bbpe_charsmap_unit(self, place);
@@ -117,6 +113,22 @@ static size_t match(const bbpe_charsmap *self, const uint8_t *s, size_t n, const
         *length = strlen((const char *)*value);
     }
     return found;
+}
+
+size_t bbpe_charsmap_shortest(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length) {
+    size_t seen;
+    return walk(self, s, n, true, value, length, &seen);
+}
+
+/* The longest one, or a string that is kept. */
+static size_t match(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length,
+                    size_t *seen) {
+    if (self->kept.slots != NULL && bbpe_trie_longest(&self->kept, s, n, length) != BBPE_TRIE_NONE) {
+        *value = s;
+        *seen = 0;
+        return *length;
+    }
+    return walk(self, s, n, false, value, length, seen);
 }
 
 static bool is_blank_mark(const uint8_t *s, size_t n) {
@@ -190,8 +202,7 @@ static bbpe_status replace(writer *self, size_t start, size_t *found) {
     return status;
 }
 
-/* The character at text[i], or one byte; `*size` is its length.  Bytes after the first one are never marked. */
-static bool is_marked(const bbpe_charsmap *self, const uint8_t *s, size_t n, size_t *size) {
+bool bbpe_charsmap_is_marked(const bbpe_charsmap *self, const uint8_t *s, size_t n, size_t *size) {
     uint32_t c;
     *size = 1;
     if (s[0] < 0x80) return self->stops[s[0]] & MARKED;
@@ -238,7 +249,7 @@ static size_t next_stop(const writer *self, size_t i, bool *marked, size_t *size
             *marked = stop & MARKED;
             return i;
         }
-        *marked = is_marked(map, text + i, self->n - i, size);
+        *marked = bbpe_charsmap_is_marked(map, text + i, self->n - i, size);
         if (*marked || (unmarks && *size == BLANK_LENGTH && is_blank_mark(text + i, self->n - i))) return i;
     }
     return i;

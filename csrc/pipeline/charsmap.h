@@ -76,6 +76,10 @@ bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self);
 /* Mark what all keys of the table need; `*is_broken` tells that one of them, or its value, is no UTF-8 or stands elsewhere,
  * or that they do not end: 5 ms for 225,000 keys. */
 bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);
+/* Whether the character at s[0..n), n > 0, is marked; `*size` is its length, or 1 for other bytes, which never are. */
+bool bbpe_charsmap_is_marked(const bbpe_charsmap *self, const uint8_t *s, size_t n, size_t *size);
+/* How long the shortest key is that s[0..n) begins with, and its value; 0 if there is none. */
+size_t bbpe_charsmap_shortest(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length);
 /* Write after output->used what becomes of a text. */
 bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n, bbpe_charsmap_output *output);
 

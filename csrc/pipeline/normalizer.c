@@ -118,12 +118,21 @@ static bbpe_status spell_bytes(bbpe_pass *pass) {
     uint32_t others = 0x100;
     for (unsigned byte = 0; byte < 256; byte++) alphabet[byte] = (uint16_t)(is_printable(byte) ? byte : others++);
     size_t i = 0;
-    while (i < pass->n && alphabet[pass->text[i]] < 0x80) i++;
+    while (i < pass->n && is_printable(pass->text[i]) && pass->text[i] < 0x80) i++;
     if (i == pass->n) return BBPE_OK;
     const bbpe_status status = bbpe_pass_cut(pass, i, i, pass->n);
-    for (; status == BBPE_OK && i < pass->n; i++) bbpe_pass_put_character(pass, alphabet[pass->text[i]], i);
+    if (status != BBPE_OK) return status;
+    bbpe_charsmap_output out = *pass->out; /* in registers */
+    for (; i < pass->n; i++) {
+        const uint16_t c = alphabet[pass->text[i]];
+        out.bytes[out.used] = (uint8_t)(c < 0x80 ? c : 0xC0 | c >> 6);
+        out.bytes[out.used + 1] = (uint8_t)(0x80 | (c & 0x3F));
+        if (out.is_aligned) out.sources[out.used] = out.sources[out.used + 1] = i;
+        out.used += 1 + (size_t)(c >= 0x80);
+    }
+    pass->out->used = out.used;
     pass->done = pass->n;
-    return status;
+    return BBPE_OK;
 }
 
 static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
@@ -135,6 +144,7 @@ static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     case BBPE_NORMALIZER_REPLACE: return bbpe_pass_replace(step, pass);
     case BBPE_NORMALIZER_SQUEEZE: return squeeze(pass);
     case BBPE_NORMALIZER_CHARSMAP: return charsmap(step, pass);
+    case BBPE_NORMALIZER_PRECOMPILED: return bbpe_pass_precompiled(step, pass);
     case BBPE_NORMALIZER_BYTES: return spell_bytes(pass);
     }
     return BBPE_OK;

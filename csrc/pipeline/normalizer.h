@@ -21,6 +21,7 @@ typedef enum {
     BBPE_NORMALIZER_REPLACE,  /* each occurrence of `pattern`, or each match of `find`, becomes `content` */
     BBPE_NORMALIZER_SQUEEZE,  /* each run of blanks becomes one; none is left at the ends, nor U+2581 at the right end */
     BBPE_NORMALIZER_CHARSMAP, /* `charsmap`, and then `content` in front of what was not empty before */
+    BBPE_NORMALIZER_PRECOMPILED, /* `charsmap`, as HF's `tokenizers` applies it: to grapheme clusters */
     BBPE_NORMALIZER_BYTES,    /* each byte becomes its character in GPT-2's alphabet */
 } bbpe_normalizer_kind;
 

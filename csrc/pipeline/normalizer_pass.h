@@ -84,6 +84,7 @@ BBPE_INLINE bbpe_status bbpe_pass_cut(bbpe_pass *self, size_t start, size_t end,
 bbpe_status bbpe_pass_form(const bbpe_normalizer_step *step, bbpe_pass *pass);
 bbpe_status bbpe_pass_map(const bbpe_normalizer_step *step, bbpe_pass *pass);
 bbpe_status bbpe_pass_replace(const bbpe_normalizer_step *step, bbpe_pass *pass);
+bbpe_status bbpe_pass_precompiled(const bbpe_normalizer_step *step, bbpe_pass *pass);
 /* Fill step->borders. */
 bbpe_status bbpe_normalizer_step_prepare(bbpe_normalizer_step *step);
 

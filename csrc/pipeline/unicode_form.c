@@ -8,7 +8,9 @@ enum { FEW = 32 }; /* marks that are sorted by inserting; more by counting */
 typedef struct {
     bbpe_pass *pass;
     bbpe_normalizer_scratch *scratch;
+    const bbpe_search *search;
     bool composes, is_compatible;
+    unsigned changes; /* flags of characters that the normal form changes */
     size_t count, characters; /* of items, and of characters of the text that they are from */
 } form;
 
@@ -150,13 +152,6 @@ static bbpe_status normalize(form *self, size_t start, size_t end) {
     return replace(self, start, end);
 }
 
-/* Whether a mark that follows a character leaves both as they are.  A character that decomposes may have marks that are sorted
- * after this one. */
-static bool stays(uint32_t before, uint32_t mark) {
-    if (before == BBPE_UTF8_INVALID) return true;
-    return bbpe_character_get(before)->decomposed == 0 && bbpe_character_compose(before, mark) == 0;
-}
-
 /* Where a stretch begins whose first character that is not stable is at text[run]: one character earlier, if there is one. */
 static size_t begin(const uint8_t *text, size_t run, uint32_t *before) {
     size_t next;
@@ -167,31 +162,93 @@ static size_t begin(const uint8_t *text, size_t run, uint32_t *before) {
     return *before == BBPE_UTF8_INVALID ? run : start;
 }
 
+/* Whether a mark at text[run] and the character before it stay as they are.  If that character decomposes, it may have marks
+ * that are sorted after this one. */
+static bool stays(const uint8_t *text, size_t run, uint32_t mark) {
+    uint32_t before;
+    begin(text, run, &before);
+    if (before == BBPE_UTF8_INVALID) return true;
+    return bbpe_character_get(before)->decomposed == 0 && bbpe_character_compose(before, mark) == 0;
+}
+
+/* Whether a character is sorted by a normal form, or the first one that it decomposes to. */
+static bool is_sorted(const form *self, const bbpe_character_row *row) {
+    const uint32_t *text = bbpe_character_texts + (self->is_compatible ? row->compatible : row->decomposed);
+    return row->order || (*text && bbpe_character_get(text[1])->order);
+}
+
+/* Put the decomposition of a character that no mark is sorted into: most of those that decompose. */
+static bbpe_status replace_alone(form *self, const bbpe_search_match *found, bool *is_done) {
+    const bbpe_character_row *row = found->row;
+    const uint32_t *text = bbpe_character_texts + (self->is_compatible ? row->compatible : row->decomposed) + 1;
+    uint32_t jamo[3], count = text[-1];
+    bbpe_search_match next;
+    *is_done = !is_sorted(self, row)
+            && !(found->end < self->pass->n && bbpe_search_is_at(self->search, found->end, &next) && is_sorted(self, next.row));
+    if (!*is_done) return BBPE_OK;
+    if (found->code - BBPE_HANGUL < BBPE_HANGUL_COUNT) {
+        count = bbpe_hangul_decompose(found->code - BBPE_HANGUL, jamo);
+        text = jamo;
+    }
+    const bbpe_status status = bbpe_pass_cut(self->pass, found->start, found->end, 4 * (size_t)count);
+    for (uint32_t i = 0; status == BBPE_OK && i < count; i++) bbpe_pass_put_character(self->pass, text[i], found->start);
+    return status;
+}
+
+/* Put what a character and the marks after it compose to, if all do and are sorted: most of those that compose. */
+static bbpe_status replace_marked(form *self, size_t start, uint32_t before, bbpe_search_match *mark, size_t *end,
+                                  bool *is_done) {
+    uint8_t order = 0;
+    *is_done = before != BBPE_UTF8_INVALID && bbpe_character_get(before)->decomposed == 0;
+    for (bool is_mark = true; *is_done && is_mark; is_mark = *end < self->pass->n && bbpe_search_is_at(self->search, *end, mark)) {
+        const uint32_t composed = mark->row->flags & self->changes ? 0 : bbpe_character_compose(before, mark->code);
+        *is_done = composed && mark->row->order >= order && mark->row->order;
+        before = composed;
+        order = mark->row->order;
+        *end = mark->end;
+    }
+    if (!*is_done) return BBPE_OK;
+    const bbpe_status status = bbpe_pass_cut(self->pass, start, *end, 4);
+    if (status == BBPE_OK) bbpe_pass_put_character(self->pass, before, start);
+    return status;
+}
+
+/* Normalize the stretch with a character that is not sorted as it is, of which text[run, found->start) is; `*end` is where
+ * it ends. */
+static bbpe_status normalize_at(form *self, size_t run, bbpe_search_match found, size_t *end) {
+    bbpe_search_match more = found;
+    uint32_t before = BBPE_UTF8_INVALID;
+    bool is_done = false;
+    const size_t start = self->composes ? begin(self->pass->text, run, &before) : run;
+    *end = found.end;
+    bbpe_status status = BBPE_OK;
+    if (!self->composes) status = replace_alone(self, &found, &is_done);
+    else if (run == found.start) status = replace_marked(self, start, before, &more, end, &is_done);
+    if (status != BBPE_OK || is_done) return status;
+    for (*end = found.end; *end < self->pass->n && bbpe_search_is_at(self->search, *end, &more);) *end = more.end;
+    return normalize(self, start, *end);
+}
+
 bbpe_status bbpe_pass_form(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     const bool composes = step->set == BBPE_CHARACTERS_NFC || step->set == BBPE_CHARACTERS_NFKC;
-    form self = {pass, pass->scratch, composes, step->set >= BBPE_CHARACTERS_NFKC, 0, 0};
     bbpe_search search = bbpe_search_of(step->set, pass->search, pass->text, pass->n);
-    bbpe_search_match found, more;
     const unsigned changes = search.set->flags & ~(unsigned)(BBPE_CHARACTER_ORDERED | BBPE_CHARACTER_JOINS);
+    form self = {pass, pass->scratch, &search, composes, step->set >= BBPE_CHARACTERS_NFKC, changes, 0, 0};
+    bbpe_search_match found;
     size_t from = 0, run = 0, end = SIZE_MAX; /* text[run, end): characters that are not stable, and sorted as they are */
     uint8_t order = 0;
     while (bbpe_search_next(&search, from, &found)) {
-        const unsigned flags = found.row->flags;
-        uint32_t before = 0;
-        if (found.start != end) {
-            run = found.start;
-            order = 0;
+        const bool is_next = found.start == end;
+        if (!is_next) run = found.start;
+        if (found.row->order && !(found.row->flags & changes) && (!is_next || found.row->order >= order)) {
+            const bool joins = composes && found.row->flags & BBPE_CHARACTER_JOINS;
+            if (!joins || (!is_next && stays(pass->text, run, found.code))) {
+                from = end = found.end;
+                order = found.row->order;
+                continue;
+            }
         }
-        const bool joins = composes && flags & BBPE_CHARACTER_JOINS;
-        const bool is_sorted = found.row->order && found.row->order >= order && !(flags & changes);
-        const size_t start = is_sorted && !joins ? run : begin(pass->text, run, &before);
-        if (is_sorted && (!joins || (run == found.start && stays(before, found.code)))) {
-            from = end = found.end;
-            order = found.row->order;
-            continue;
-        }
-        for (from = found.end; from < pass->n && bbpe_search_is_at(&search, from, &more);) from = more.end;
-        const bbpe_status status = normalize(&self, start, from);
+        const bbpe_status status = normalize_at(&self, run, found, &from);
         if (status != BBPE_OK) return status;
         end = SIZE_MAX;
     }

@@ -23,6 +23,29 @@ enum {
     BBPE_CHARACTER_LOWERS = 1 << 14,  /* its lower case is another one */
 };
 
+/* Kinds of characters in grapheme clusters (text/graphemes.h): Unicode's property Grapheme_Cluster_Break; others are extenders
+ * and linkers of Indic conjuncts, their consonants, and pictographs. */
+enum {
+    BBPE_CLUSTER_OTHER,
+    BBPE_CLUSTER_CR,
+    BBPE_CLUSTER_LF,
+    BBPE_CLUSTER_CONTROL,
+    BBPE_CLUSTER_EXTEND,
+    BBPE_CLUSTER_CONJUNCT_EXTEND,
+    BBPE_CLUSTER_LINKER,
+    BBPE_CLUSTER_ZWJ,
+    BBPE_CLUSTER_REGIONAL,
+    BBPE_CLUSTER_PREPEND,
+    BBPE_CLUSTER_SPACING,
+    BBPE_CLUSTER_L,
+    BBPE_CLUSTER_V,
+    BBPE_CLUSTER_T,
+    BBPE_CLUSTER_LV,
+    BBPE_CLUSTER_LVT,
+    BBPE_CLUSTER_PICTOGRAPH,
+    BBPE_CLUSTER_CONSONANT,
+};
+
 /* Sets that texts are searched for (text/search.h). */
 typedef enum {
     BBPE_CHARACTERS_NFC, /* not stable in a normal form */
@@ -40,6 +63,7 @@ typedef enum {
 typedef struct {
     uint16_t flags, decomposed, compatible, lowered; /* places in bbpe_character_texts; 0: the character itself */
     uint8_t order;                                   /* by which normal forms sort it; 0: it is not sorted */
+    uint8_t cluster;
 } bbpe_character_row;
 
 /* A set by the bytes of its characters, each without its upper two bits: a character of two bytes may be in the set if

@@ -1,8 +1,8 @@
 """Write characters_table.h: what normalizers do with every code point, as a two-stage table.
 
-Run `python csrc/text/characters_generate.py > csrc/text/characters_table.h` with `bbpe` installed.  The slow definitions
-are bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does on any version
-of Python: its tables are of several versions of Unicode, normal forms of 9.0 and lower case of 17.0.
+Run `python csrc/text/characters_generate.py > csrc/text/characters_table.h` with `bbpe` installed.  The slow
+definitions are bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does
+on any version of Python: its tables are of several versions of Unicode, normal forms of 9.0 and lower case of 17.0.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ HANGUL = range(0xAC00, 0xD7A4)
 JOINING_JAMO = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
 SURROGATES = range(0xD800, 0xE000)
 SPACE = regex.compile(r"\s")
+#: Kinds of characters in grapheme clusters: the property Grapheme_Cluster_Break, with what rules for pictographs and
+#: Indic conjuncts ask.
+CLUSTERS = (
+    "OTHER CR LF CONTROL EXTEND CONJUNCT_EXTEND LINKER ZWJ REGIONAL PREPEND SPACING L V T LV LVT PICTOGRAPH CONSONANT"
+).split()
 #: The sets of characters that texts are searched for.
 SETS = {
     "NFC": ("NOT_NFC", "JOINS", "ORDERED"),
@@ -93,6 +98,23 @@ def pairs() -> dict[tuple[int, int], int]:
 
 PAIRS = pairs()
 JOINING = JOINING_JAMO | {second for _, second in PAIRS}
+
+
+def clusters() -> list[int]:
+    """Return the kind of each code point in grapheme clusters."""
+    found = [0] * 0x110000
+    names = "CR LF Control Extend ZWJ Regional_Indicator Prepend SpacingMark L V T LV LVT".split()
+    ours = "CR LF CONTROL EXTEND ZWJ REGIONAL PREPEND SPACING L V T LV LVT".split()
+    named = [(f"GCB={name}", our, "OTHER") for name, our in zip(names, ours, strict=True)]
+    named += [("InCB=Linker", "LINKER", "EXTEND"), ("InCB=Consonant", "CONSONANT", "OTHER")]
+    named += [("InCB=Extend", "CONJUNCT_EXTEND", "EXTEND"), ("Extended_Pictographic", "PICTOGRAPH", "OTHER")]
+    for name, our, before in named:
+        for match in regex.finditer(rf"\p{{{name}}}", "".join(map(chr, range(0x110000)))):
+            point = ord(match[0])
+            # ZWJ is an extender of conjuncts too; a linker that does not extend never follows the consonant
+            if found[point] == CLUSTERS.index(before):
+                found[point] = CLUSTERS.index(our)
+    return found
 
 
 @dataclass(frozen=True)
@@ -282,10 +304,11 @@ def pair_hash(first: int, second: int) -> int:
 
 def table() -> str:
     """Return the whole header."""
-    rows: dict[tuple[int, int, int, int, int], int] = {}
+    rows: dict[tuple[int, ...], int] = {}
     texts: list[int] = [0]
     places: dict[str, int] = {}
     blocks: dict[tuple[int, ...], int] = {}
+    kinds = clusters()
     members: dict[str, set[int]] = {name: set() for name in SETS}
 
     def place(char: str, text: str) -> int:
@@ -302,7 +325,7 @@ def table() -> str:
             if ord(char) > 0x7F and any(row.flags & BIT[flag] for flag in flags):
                 members[name].add(ord(char))
         texts_of = (place(char, text) for text in (row.decomposed, row.compatible, row.lowered))
-        return rows.setdefault((row.flags, *texts_of, row.order), len(rows))  # type: ignore[arg-type]
+        return rows.setdefault((row.flags, *texts_of, row.order, kinds[ord(char)]), len(rows))
 
     stage_1 = []
     for start in range(0, 0x110000, BLOCK):

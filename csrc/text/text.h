@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "text/base64.h"
 #include "text/characters.h"
+#include "text/graphemes.h"
 #include "text/offsets.h"
 #include "text/search.h"
 #include "text/transcode.h"

@@ -150,10 +150,10 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"truncation": {"length": 5}}, ("truncation", "'max_length'")),
     ({"padding": {"length": 5}}, ("padding", "'strategy' is missing")),
     ({"surprise": 1}, ("unknown field 'surprise'",)),
-    ({"normalizer": {"type": "Nmt"}}, ("normalizer", "'Nmt' is not supported", "expected NFC")),
+    ({"normalizer": {"type": "Nmq"}}, ("normalizer", "'Nmq' is not supported", "expected NFC")),
     (
-        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmt"}]}},
-        ("normalizer.normalizers[1]", "'Nmt'", "not supported"),
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmq"}]}},
+        ("normalizer.normalizers[1]", "'Nmq'", "not supported"),
     ),
     (
         {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "*"}},

@@ -10,7 +10,9 @@ from ...files import StrPath
 from ...pipeline.charsmap import check_charsmap
 from ...spec.rules import (
     BertNormalizer,
+    ByteLevelNormalizer,
     Lowercase,
+    Nmt,
     Normalizer,
     Precompiled,
     Prepend,
@@ -24,7 +26,8 @@ from ..reading import Fields, parts_of
 from .oniguruma import from_oniguruma, to_oniguruma
 
 _KNOWN = (
-    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled, BertNormalizer or a Sequence"
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, ByteLevel, Precompiled, "
+    "BertNormalizer or a Sequence"
 )
 
 
@@ -54,6 +57,10 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
             rule = read_replace(fields)
         case "BertNormalizer":
             rule = _bert(fields)
+        case "Nmt":
+            rule = Nmt()
+        case "ByteLevel":
+            rule = ByteLevelNormalizer()
         case "Precompiled":
             rule = _precompiled(fields)
         case _:
@@ -121,8 +128,10 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
     match rule:
         case UnicodeForm(form):
             return {"type": form}
-        case Lowercase() | StripAccents():
+        case Lowercase() | StripAccents() | Nmt():
             return {"type": type(rule).__name__}
+        case ByteLevelNormalizer():
+            return {"type": "ByteLevel"}
         case Strip(left, right):
             return {"type": "Strip", "strip_left": left, "strip_right": right}
         case Prepend(text):
