@@ -75,7 +75,9 @@ cdef extern from "pipeline/pipeline.h" nogil:
         _Bool counts_bytes
         const uint8_t *prefix
         size_t prefix_size
-        _Bool only_first, marks_blanks
+        _Bool only_first
+        const uint8_t *mark
+        size_t mark_size
 
     ctypedef struct bbpe_pre_tokenizer:
         const bbpe_pre_tokenizer_step *steps

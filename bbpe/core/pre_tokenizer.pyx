@@ -31,7 +31,7 @@ cdef class PreTokenizer:
     A step is a tuple of its kind and its fields:
     `("split", automaton, behavior, inverts)`, as a rule `Split` of the automaton's regex;
     `("length", length, counts_bytes)`, after each `length` characters, or bytes;
-    `("rewrite", prefix, only_first, marks_blanks)`, with bytes in front of pieces, and U+2581 in place of blanks.
+    `("rewrite", prefix, only_first, mark)`, with bytes in front of pieces, and others, unless empty, in place of blanks.
     """
 
     def __cinit__(self, steps: Sequence[Step]):
@@ -94,7 +94,7 @@ cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:
             raise ValueError("the length is 0; expected at least 1")
     elif step[0] == "rewrite":
         to.kind, to.prefix, to.prefix_size = BBPE_STEP_REWRITE, <const uint8_t *><char *>(<bytes>step[1]), len(step[1])
-        to.only_first, to.marks_blanks = step[2], step[3]
+        to.only_first, to.mark, to.mark_size = step[2], <const uint8_t *><char *>(<bytes>step[3]), len(step[3])
     else:
         raise ValueError(f"the kind of a step is {step[0]!r}; expected split, length or rewrite")
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
-from ..spec.rules import SPACE_MARK, Behavior, ByteLevel, Metaspace, PreTokenizer, Split
+from ..spec.rules import Behavior, ByteLevel, Metaspace, PreTokenizer, Split
 from ..splitting.automaton import automaton_of
 from ..splitting.patterns import Pattern
 from .pre_tokenizers import splits_of
@@ -42,14 +42,15 @@ def _steps(rules: Sequence[PreTokenizer]) -> Iterator[Step]:
     of_alphabet = False  # the rules after a ByteLevel see the byte alphabet
     for rule in rules:
         match rule:
-            case Metaspace(scheme, _):
+            case Metaspace(scheme):
                 if of_alphabet:
                     raise NotCompiledError("Metaspace after ByteLevel")
-                yield "rewrite", b"" if scheme == "never" else SPACE_MARK.encode(), scheme == "first", True
+                mark = rule.mark.encode()
+                yield "rewrite", b"" if scheme == "never" else mark, scheme == "first", mark
             case ByteLevel(add_prefix_space=True):
                 if of_alphabet:
                     raise NotCompiledError("ByteLevel after ByteLevel")
-                yield "rewrite", b" ", False, False
+                yield "rewrite", b" ", False, b""
         for split in splits_of(rule):
             found = automaton_of(split.regex, of_alphabet=of_alphabet)
             if found.tables is None:

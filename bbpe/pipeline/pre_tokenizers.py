@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import regex
 
 from ..spec.rules import (
-    SPACE_MARK,
     Behavior,
     BertPreTokenizer,
     ByteLevel,
@@ -61,9 +60,9 @@ def pretokens(rules: Sequence[PreTokenizer], text: str, *, is_first: bool = True
 def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> Iterator[tuple[str, bool]]:
     """Yield the parts into which a rule splits a piece, each with whether it is at the beginning of the text."""
     if isinstance(rule, Metaspace):
-        text = text.replace(" ", SPACE_MARK)
+        text = text.replace(" ", rule.mark)
         if rule.prepend_scheme != "never":
-            text = prefixed(Prefix(SPACE_MARK, first=rule.prepend_scheme == "first"), text, is_first)
+            text = prefixed(Prefix(rule.mark, first=rule.prepend_scheme == "first"), text, is_first)
     elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
         text = prefixed(Prefix(" "), text, is_first)
     parts = _parts(rule, text, limit)
@@ -99,7 +98,7 @@ def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
         case CharDelimiterSplit(delimiter):
             return (Split(regex.escape(delimiter), "Removed"),)
         case Metaspace():
-            return (Split(SPACE_MARK, "MergedWithNext"),) if rule.split else ()
+            return (Split(regex.escape(rule.mark), "MergedWithNext"),) if rule.split else ()
         case ByteLevel():
             return (Split(_GPT2, "Isolated"),) if rule.use_regex else ()
 

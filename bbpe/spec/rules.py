@@ -190,10 +190,11 @@ class CharDelimiterSplit:
 
 @dataclass(frozen=True)
 class Metaspace:
-    """Blanks become U+2581, and pieces get one in front by `prepend_scheme`; `split`: each one begins a pretoken."""
+    """Blanks become `mark`, and pieces get one in front by `prepend_scheme`; `split`: each one begins a pretoken."""
 
     prepend_scheme: PrependScheme
     split: bool
+    mark: str = SPACE_MARK
 
 
 @dataclass(frozen=True)

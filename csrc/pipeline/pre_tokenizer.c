@@ -2,8 +2,6 @@
 
 #include "memory/memory.h"
 
-static const uint8_t MARK[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
-
 void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self) {
     for (size_t i = 0; i < 2; i++) {
         bbpe_spans_free(self->spans + i);
@@ -36,16 +34,16 @@ static bool begins_with(const uint8_t *text, size_t n, const uint8_t *prefix, si
 /* Write one span; a blank that becomes a mark counts as the mark where the prefix is looked for. */
 static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8_t *text, size_t n, bool has_prefix,
                                 bbpe_rewritten *out) {
-    const size_t most = step->prefix_size + (step->marks_blanks ? sizeof MARK : 1) * n;
+    const size_t most = step->prefix_size + (step->mark_size > 1 ? step->mark_size : 1) * n;
     uint8_t *bytes = bbpe_memory_reserve(out->bytes, &out->capacity, out->used + most, 1);
     if (bytes == NULL) return BBPE_NO_MEMORY;
     out->bytes = bytes;
     uint8_t *own = bytes + out->used, *to = own + step->prefix_size;
-    if (step->marks_blanks) {
+    if (step->mark_size > 0) {
         for (size_t i = 0; i < n; i++) {
             if (text[i] == ' ') {
-                memcpy(to, MARK, sizeof MARK);
-                to += sizeof MARK;
+                memcpy(to, step->mark, step->mark_size);
+                to += step->mark_size;
             } else {
                 *to++ = text[i];
             }
@@ -67,14 +65,13 @@ static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8
 }
 
 /* Set the sources of what was written last for a span, which begins at `start` there; `before` are those of its text. */
-static bbpe_status set_sources(const uint8_t *text, bbpe_span span, const size_t *before, size_t start, bbpe_rewritten *out) {
+static bbpe_status set_sources(const bbpe_pre_tokenizer_step *step, const uint8_t *text, bbpe_span span, const size_t *before, size_t start, bbpe_rewritten *out) {
     size_t *sources = bbpe_memory_reserve(out->sources, &out->source_capacity, out->used, sizeof *sources);
     if (sources == NULL) return BBPE_NO_MEMORY;
     out->sources = sources;
     size_t to = out->used;
     for (size_t i = span.end; i-- > span.start;) {
-        const bool is_marked = text[i] == ' ' && out->bytes[to - 1] != ' ';
-        for (size_t k = is_marked ? sizeof MARK : 1; k-- > 0;) sources[--to] = before == NULL ? i : before[i];
+        for (size_t k = text[i] == ' ' && step->mark_size > 0 ? step->mark_size : 1; k-- > 0;) sources[--to] = before == NULL ? i : before[i];
     }
     const size_t first = before == NULL ? span.start : before[span.start];
     while (to > start) sources[--to] = first;
@@ -89,7 +86,7 @@ static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *t
         const bool has_prefix = step->prefix_size && (!step->only_first || (i == 0 && at_start));
         const size_t start = written->used;
         bbpe_status status = rewrite_span(step, text + span.start, span.end - span.start, has_prefix, written);
-        if (status == BBPE_OK && is_aligned) status = set_sources(text, span, before, start, written);
+        if (status == BBPE_OK && is_aligned) status = set_sources(step, text, span, before, start, written);
         if (status == BBPE_OK) status = bbpe_spans_add(out, start, written->used);
         if (status != BBPE_OK) return status;
     }

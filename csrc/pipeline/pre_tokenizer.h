@@ -22,7 +22,8 @@ typedef struct {
     const uint8_t *prefix; /* not in front of a span that begins with it */
     size_t prefix_size;    /* 0 for none */
     bool only_first;       /* in front of the span at the beginning of the whole text alone */
-    bool marks_blanks;     /* before that, U+2581 in place of each blank */
+    const uint8_t *mark;   /* before that, this in place of each blank, */
+    size_t mark_size;      /* or 0 */
 } bbpe_pre_tokenizer_step;
 
 typedef struct {

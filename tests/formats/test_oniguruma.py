@@ -39,18 +39,23 @@ def test_oniguruma_splits_alike(name: str) -> None:
 @pytest.mark.parametrize(
     ("regex", "named"),
     [
-        (r"a{2}?", r"\{2\}"),
-        (r"a{1,2}?", r"\{1,2\}"),
-        (r"\w+", r"'\\\\w'"),
-        (r"\bx", r"'\\\\b'"),
-        (r"[a[bc]]", r"'\[a\[bc\]'"),
-        (r"[\p{L}&&[^a]]", "&&"),
-        (r"(?i)ab", r"'\(\?i\)'"),
-        (r"a(?i:ss)", r"'\(\?i:ss'"),
-        (r"(?i:\p{Lu})", r"'\(\?i:'"),
-        (r"(?m:.)", r"'\(\?m:'"),
-        (r"\x{41}", "x"),
         (r"(?P<name>a)", "name"),
+        (r"a\X", r"\\\\X"),
+        (r"a\Kb", r"\\\\K"),
+        (r"\Ga", r"\\\\G"),
+        (r"(a)\1", r"\\\\1"),
+        (r"(?x) a b", r"\(\?x\)"),
+        (r"(?i)[\p{L}x]", r"in a class that ignores case"),
+        (r"(?i)[a-z&&[^b]]", "an intersection of classes that ignores case"),
+        (r"(?i)\u00df", "'ß' that ignores case"),
+        (r"(?i)a[à-ö]", "in a class that ignores case"),
+        (r"(?i)s(?:s)", "'ss' that ignores case in two groups"),
+        (r"(?i)[a[^b]]", "a negated class within a class that ignores case"),
+        (r"[f-[x]b]", "a range that ends with a class"),
+        (r"[[:any:]]", r"'\[:any:\]' is not known"),
+        (r"[a&&]", "a class is empty"),
+        (r"[\R]", "in a class is not known"),
+        (r"[\x{110000}]", "is no character"),
     ],
 )
 def test_dialects_that_differ(tmp_path: Path, regex: str, named: str) -> None:
@@ -110,6 +115,47 @@ def test_what_has_another_spelling_here(there: str, here: str | None) -> None:
     for _ in range(3000):
         text = "".join(rng.choices("ab c1234'st\n\r\t x", k=rng.randint(1, 14)))
         assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), text
+
+
+TRANSLATED = [
+    r"[^\n&&é]+", r"[^b\W&&[^a]]", r"(?i)sst", r"(?i)ffia", r"[a-&&[-b]]+",
+    r"\w+|[^\w\s]+", r"\W+", r"[\W_]+", r"[^\W\d_]+", r"[\w.-]+", r"\h+", r"[\H]", r"\R", r"\R+|\s", r"\N+", r"\O",
+    r"[[:space:]]+", r"[^[:space:]]+", r"[[:alpha:]]+|[[:digit:]]", r"[[:^alpha:]]+", r"[[:punct:]]",
+    r"[[:^punct:]]+", r"[[:upper:][:lower:]]+", r"[[:alnum:]_]+", r"[[:xdigit:]]+", r"[[:graph:]]+", r"[[:print:]]+",
+    r"[[:blank:]]+", r"[[:cntrl:]]", r"[[:ascii:]]+", r"[[:word:]]+", r"\p{Alpha}+", r"\P{Alnum}+", r"\p{^Space}+",
+    r"\p{Punct}", r"\p{Word}+", r"\bthe\b", r"\b", r"\B.", r"\w+\b|x", r"\Athe|e\z|2\Z", r"\d+", r"\S+", r"[^\w\s]",
+    r"\d{3}|\D+?", r"[a-c[x-z]]+", r"[a-z&&[^aeiou]]+", r"[^a-z&&[^e]]+", r"[\p{L}&&[^\p{Lu}]]+", r"[^[^ab]]",
+    r"[a[^\p{L}]]+", r"[]a-]", r"[^]]", r"[a||b~~]+", r"[\u0061\x{62}\x20\e\v\b]", r"\x{e9}|\u00e9", r"\07|\t",
+    r"[\d&&[^1-2]]", r"[ab&&bc&&[b]]", r"(?i)the", r"(?i)ST|ff", r"(?i)ffi+", r"(?i)ss", r"(?i:ss)x?", r"(?i)s+t",
+    r"(?i)k[a-s]", r"(?i)[^s\p{L}]+", r"(?i)\p{Lu}", r"x(?i)t|he", r"(?:x(?i)t|he)x", r"(?i:a(?-i:b))", r"(?i)é",
+    r"(?i)[é]+", r"(?i)\w", r"(?i)[[:digit:]f]+", r"(?i)σ", r"(?m:e.)+", r"(?m).+", r"(?<name>t)h", r"t(?#comment)h",
+    r"a{,2}b", r"(?:ab){2}?c", r"a{1,2}?", r"(?i)'(?:s|t|re)", r"(?i:[sdmt]|ll)x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("there", TRANSLATED)
+def test_constructs_that_mean_something_else(there: str) -> None:
+    """The pieces of `tokenizers`, on text of characters that were in Unicode long ago; the spelling is read again."""
+    tokenizers = pytest.importorskip("tokenizers")
+    spelled = read(there)
+    assert to_oniguruma([spelled]) == [spelled]
+    assert read(spelled) == spelled
+    peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(there), "isolated")
+    same = tokenizers.pre_tokenizers.Split(tokenizers.Regex(spelled), "isolated")
+    pattern, rng = get_pattern((spelled,)), random.Random(there)
+    words = ["the", "THE", "ss", "ffi", "fl", "st", "abc", "12", "xyz", "\r\n", "'s", "'RE", "a]b"]
+    chars = "teh xaA1_-.,'\"\n\r\t\x0b\x07\x1b\x08é²½½àÉßẞſKﬁﬀﬆİıσςΣ中٣\u0301\u0345\u00a0\u2028\u200d\u0085ͅ$+<ⅷⅨ\x00𝔄"
+    for _ in range(800):
+        text = "".join(rng.choices([*chars, *words], k=rng.randint(1, 9)))
+        pieces = [piece for piece, _ in peer.pre_tokenize_str(text)]
+        assert pieces == list(pattern.split(text)), (text, spelled)
+        assert pieces == [piece for piece, _ in same.pre_tokenize_str(text)], (text, spelled)
+
+
+def test_a_pattern_with_nested_classes_is_recognised(tmp_path: Path) -> None:
+    """BLOOM's files have a class within a class."""
+    step = read(r" ?[^(\s|[.,!?…。，、।۔،])]+")
+    assert get_pattern((step,)) == PATTERNS["bloom"]
 
 
 def test_spelling_of_cl100k_in_tokenizer_json(tmp_path: Path) -> None:

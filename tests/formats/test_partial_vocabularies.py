@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
-from vocabularies import added, byte_level, document
+from vocabularies import added, byte_level, document, sequence
 
 import bbpe
 from bbpe.cli import main
@@ -79,13 +79,17 @@ def compare(path: Path, texts: Sequence[str]) -> None:
 def test_random_vocabularies(tmp_path: Path, prefix: str, end: str, is_byte_level: bool) -> None:
     rng = random.Random(f"{prefix} {end} {is_byte_level}")
     path = tmp_path / "tokenizer.json"
+    marked = {"type": "Metaspace", "prepend_scheme": "always", "split": True}
     splits = [
         {"type": "WhitespaceSplit"},
         {"type": "Split", "pattern": {"Regex": "a+"}, "behavior": "Isolated", "invert": False},
     ]
     for _ in range(40):
         model = random_model(rng, "".join(BYTES) if is_byte_level else CHARS, prefix, end)
-        pre_tokenizer = byte_level(use_regex=rng.random() < 0.5) if is_byte_level else rng.choice([None, *splits])
+        marked = {"type": "Metaspace", "replacement": rng.choice("▁ab"), "prepend_scheme": "always", "split": True}
+        last = byte_level(use_regex=rng.random() < 0.5)
+        steps = [last, sequence(marked, last)] if is_byte_level else [None, *splits, {**marked, "replacement": "a"}]
+        pre_tokenizer = rng.choice(steps)
         decoder = byte_level() if is_byte_level else decoder_of(prefix, end)
         path.write_text(
             json.dumps(document(model=model, pre_tokenizer=pre_tokenizer, decoder=decoder, added_tokens=[])), "utf-8"

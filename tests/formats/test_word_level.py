@@ -27,6 +27,8 @@ SPLITS: list[Any] = [
     sequence({"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "Isolated"}),
     {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
     {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never", "split": False},
+    {"type": "Metaspace", "replacement": "C", "prepend_scheme": "first", "split": True},
+    sequence({"type": "Metaspace", "replacement": "|", "prepend_scheme": "always", "split": True}, split("[a-z]+")),
 ]
 BERT = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None}
 

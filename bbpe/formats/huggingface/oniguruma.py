@@ -1,15 +1,15 @@
 r"""Translate regexes between Oniguruma, the dialect of `tokenizer.json`, and the dialect of the `regex` package.
 
-Most constructs of split patterns mean the same in both.  When a file is read, constructs that have another spelling in
+Most constructs of split patterns mean the same in both.  When a file is read, constructs that mean something else in
 the `regex` package are translated: in Oniguruma `\p{N}{1,3}+` repeats a group, but in `regex` it is possessive; in
-Oniguruma `^` and `$` match at every line.  Constructs without a translation are refused: `\w` and `\h` match other
-characters, `[` inside a class begins a nested class, and `(?i)` folds `ss` to one letter.
+Oniguruma `^` and `$` match at every line; `\w`, `\b`, `\h`, nested classes and `(?i)` match other characters.
+Constructs without a translation are refused by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -17,6 +17,7 @@ from ...errors import PatternError
 from ...files import StrPath
 from ...splitting.pattern_limits import check_size
 from ...splitting.patterns import PATTERNS
+from .oniguruma_classes import UnknownSyntaxError, character, escape_outside, joins, literal, named_property, read_class
 
 # tests/formats/test_formats.py compares the named patterns with Oniguruma on random text.  This one needs another
 # spelling in Oniguruma: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of
@@ -34,14 +35,27 @@ _AGREED = regex.compile(
     | \[\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&|~-]|([&|~-])(?!\1))+\]
     | \(\?(?:[:>=!]|<[=!]) | \((?!\?) | [).|]
     | \(\?i:(?:'?(?:[A-Za-z]|\[[A-Za-z]+\])+\|?)+\)
-    | [?*+][?+]?+ | \{{\d+(?:,\d*)?\}}(?![+?])
+    | [?*+][?+]?+ | \{{\d+,\d*\}}\?(?![+?*]) | \{{\d+(?:,\d*)?\}}(?![+?])
     | (?<=\\s[+*]\+)\$
     | [^\\\[\](){{}}.*+?^$|]
     )""",
     regex.VERBOSE,
 )
-# the end of each line, and the start of each line except an empty last one, spelled for both dialects
-_LINE_ENDS = {"$": r"(?![^\n])", "^": r"(?<![^\n])(?:(?=[\s\S])|(?<![\s\S]))"}
+_WORD_CLASS = escape_outside(r"\w", 0)[0]  # type: ignore[index]
+# constructs that match the empty string, spelled for both dialects
+_ANCHORS = {
+    "$": r"(?![^\n])",  # the end of each line
+    "^": r"(?<![^\n])(?:(?=[\s\S])|(?<![\s\S]))",  # the start of each line except an empty last one
+    r"\A": r"(?<![\s\S])",
+    r"\z": r"(?![\s\S])",
+    r"\Z": r"(?:(?=\n(?![\s\S]))|(?![\s\S]))",
+    r"\b": rf"(?:(?<={_WORD_CLASS})(?!{_WORD_CLASS})|(?<!{_WORD_CLASS})(?={_WORD_CLASS}))",
+    r"\B": rf"(?:(?<={_WORD_CLASS})(?={_WORD_CLASS})|(?<!{_WORD_CLASS})(?!{_WORD_CLASS}))",
+}
+_NEW_LINE = r"(?>\r\n|[\n\x0b\f\r\u0085\u2028\u2029])"
+_OPTIONS = regex.compile(r"\(\?([im]*)(?:-([im]+))?([:)])")
+_NAMED_GROUP, _COMMENT = regex.compile(r"\(\?<[A-Za-z_]\w*>"), regex.compile(r"\(\?#[^)]*\)")
+_SOME = regex.compile(r"\{(\d*)(,?)(\d*)\}")
 _REPEATED = regex.compile(r"\{\d+(?:,\d*)?\}(?=[+*])")
 _FOLDED = regex.compile(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")
 
@@ -55,7 +69,7 @@ def to_oniguruma(steps: Sequence[str]) -> list[str]:
     for step in spelled:
         if step not in _SAFE:
             where = "tokenizer.json cannot hold this pattern: "
-            _check_empty(step, [token for token, _ in _tokens(step, where)], where)
+            _check_empty(step, [*_agreed(step, where)], where)
     return spelled
 
 
@@ -75,7 +89,7 @@ def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
         check_size((source,))
     except PatternError as error:
         raise PatternError(where + str(error)) from None
-    tokens = [*_tokens(source, where, reading=True)]
+    tokens = _Reader(source, where).tokens()
     _check_empty(source, [token for token, _ in tokens], where)
     parts: list[str] = []
     opened: list[int] = []
@@ -94,33 +108,169 @@ def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
     return "".join(parts)
 
 
-def _tokens(source: str, where: str, *, reading: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield the tokens of a regex, and whether each is a quantifier that is itself repeated.
-
-    With `reading`, tokens that need another spelling in the `regex` package are translated.
-    """
+def _agreed(source: str, where: str) -> Iterator[str]:
+    """Yield the tokens of a regex; `PatternError` on one that does not mean the same in both dialects."""
     at = 0
     while at < len(source):
-        repeated = _REPEATED.match(source, at) if reading else None
-        token = repeated or _AGREED.match(source, at)
-        if token is not None:
-            text = token.group()
-        elif reading and source[at] in _LINE_ENDS:
-            text = _LINE_ENDS[source[at]]
-        else:
-            found = _found(source[at:])
-            raise PatternError(
-                f"{where}in the regex {source!r}, {found} at character {at} does not mean the same in Oniguruma, the "
-                "dialect of tokenizer.json, and in the `regex` package"
-            )
-        yield text, repeated is not None
-        at = token.end() if token else at + 1
+        token = _AGREED.match(source, at)
+        if token is None:
+            raise _differs(source, at, where)
+        yield token.group()
+        at = token.end()
     folded = _FOLDED.search(source)
     if folded is not None:
         raise PatternError(
             f"{where}in the regex {source!r}, {folded.group()!r} at character {folded.start()} ignores case and has "
             "letters that Oniguruma also matches as one character but the `regex` package does not"
         )
+
+
+def _differs(source: str, at: int, where: str, problem: str = "") -> PatternError:
+    return PatternError(
+        f"{where}in the regex {source!r}, {problem or _found(source[at:])} at character {at} does not mean the same in "
+        "Oniguruma, the dialect of tokenizer.json, and in the `regex` package"
+    )
+
+
+@dataclass
+class _Scope:
+    """The options of an open group, and the groups in it that an option has opened and that end with it."""
+
+    ignores_case: bool = False
+    is_dotall: bool = False
+    added: int = 0
+
+
+class _Reader:
+    """Reads the tokens of a regex of Oniguruma, each with whether it is a quantifier that is itself repeated."""
+
+    def __init__(self, source: str, where: str) -> None:
+        self._source, self._where, self._at = source, where, 0
+        self._scopes = [_Scope()]
+        self._out: list[tuple[str, bool]] = []
+        #: The literal that ignores case before the current position, and whether a group begins or ends after it.
+        self._literal, self._is_grouped = "", False
+
+    def tokens(self) -> list[tuple[str, bool]]:
+        """Return the tokens in the dialect of the `regex` package."""
+        while self._at < len(self._source):
+            try:
+                self._step()
+            except UnknownSyntaxError as error:
+                raise _differs(self._source, self._at, self._where, str(error)) from None
+        self._out += [(")", False)] * self._scopes[0].added
+        return self._out
+
+    def _step(self) -> None:
+        source, at, scope = self._source, self._at, self._scopes[-1]
+        repeated = _REPEATED.match(source, at)
+        if repeated is not None:
+            self._put(repeated.group(), repeated.end(), is_repeated=True)
+        elif self._option() or self._quantifier() or (scope.ignores_case and self._letters()):
+            return
+        elif scope.ignores_case and source[at] == "[":
+            self._put(*read_class(source, at, ignores_case=True))
+        elif source[at] == "." and scope.is_dotall:
+            self._put(r"[\s\S]", at + 1)
+        else:
+            self._put(*self._same())
+
+    def _put(self, token: str, end: int, *, is_repeated: bool = False) -> None:
+        is_group = token in ("(?:", ")")
+        self._literal, self._is_grouped = (self._literal, True) if is_group else ("", False)
+        if token == ")" and len(self._scopes) > 1:
+            self._out += [(")", False)] * self._scopes.pop().added
+        elif token[0] == "(" and token[-1] != ")":
+            self._scopes.append(replace(self._scopes[-1], added=0))
+        self._out.append((token, is_repeated))
+        self._at = end
+
+    def _same(self) -> tuple[str, int]:
+        """Return a token that does not depend on options, and its end."""
+        source, at = self._source, self._at
+        anchor = next((text for text in _ANCHORS if source.startswith(text, at)), None)
+        agreed = _AGREED.match(source, at)
+        if source[at] == "\\" and anchor is None:
+            if source.startswith(r"\R", at):
+                return _NEW_LINE, at + 2
+            found = escape_outside(source, at) if agreed is None or named_property(source, at) else None
+            if found is not None:
+                return found
+        if agreed is not None:
+            return agreed.group(), agreed.end()
+        if anchor is not None:
+            return _ANCHORS[anchor], at + len(anchor)
+        if source[at] == "[":
+            return read_class(source, at, ignores_case=False)
+        group = _NAMED_GROUP.match(source, at)
+        if group is not None:
+            return "(", group.end()
+        raise _differs(source, at, self._where)
+
+    def _option(self) -> bool:
+        """Read a comment, or options for a group or for the rest of one."""
+        source, at = self._source, self._at
+        comment, found = _COMMENT.match(source, at), _OPTIONS.match(source, at)
+        if comment is not None:
+            self._at = comment.end()
+            return True
+        if found is None or found.group() == "(?:":
+            return False
+        verbatim = _AGREED.match(source, at)
+        if verbatim is not None and not _FOLDED.search(verbatim.group()) and not self._scopes[-1].ignores_case:
+            return False
+        on, off, end = found[1], found[2] or "", found[3]
+        before = self._scopes[-1]
+        if end == ":":
+            self._put("(?:", found.end())
+        elif not self._out or self._out[-1][0][-1] in "(:=!>":  # at the beginning of a group
+            self._at = found.end()
+        else:  # in Oniguruma an option holds to the end of the group, alternatives included
+            self._out.append(("(?:", False))
+            before.added += 1
+            self._at = found.end()
+        scope = self._scopes[-1]
+        scope.ignores_case = (scope.ignores_case or "i" in on) and "i" not in off
+        scope.is_dotall = (scope.is_dotall or "m" in on) and "m" not in off
+        return True
+
+    def _quantifier(self) -> bool:
+        r"""Read `{,n}`, and `{n,m}?`, which is lazy, and `{n}?`, which is optional."""
+        found = _SOME.match(self._source, self._at)
+        if found is None or not (found[1] or found[3]):
+            return False
+        least, comma, most = found[1] or "0", found[2], found[3]
+        text, end = f"{{{least}{comma}{most}}}", found.end()
+        if not self._source.startswith("?", end):
+            self._put(text, end)
+        elif comma:
+            self._put(text + "?", end + 1)
+        else:
+            self._put(text, end, is_repeated=True)
+            self._put("?", end + 1)
+        return True
+
+    def _letters(self) -> bool:
+        """Read a run of literal characters that ignore case."""
+        source, at, text, ends = self._source, self._at, "", []
+        while at < len(source):
+            if source[at] == "\\":
+                found = character(source, at)
+            else:
+                found = None if source[at] in "[](){}.*+?^$|" else (source[at], at + 1)
+            if found is None:
+                break
+            text, at = text + found[0], found[1]
+            ends.append(at)
+        if not text:
+            return False
+        if at < len(source) and source[at] in "*+?{" and len(text) > 1:  # a quantifier repeats the last character only
+            text, at = text[:-1], ends[-2]
+        if self._is_grouped and self._literal and joins(self._literal, text):
+            raise UnknownSyntaxError(f"{self._literal[-1] + text[0]!r} that ignores case in two groups")
+        self._put(literal(text), at)
+        self._literal = text
+        return True
 
 
 @dataclass(slots=True)
@@ -163,7 +313,7 @@ def _check_empty(source: str, tokens: list[str], where: str) -> None:
         elif token[:1] == "(" and token[-1] != ")":
             groups.append(_Group(token[:3] in ("(?=", "(?!", "(?<")))
         elif token:
-            void = token == "$" or token in _LINE_ENDS.values()
+            void = token == "$" or token in _ANCHORS.values()
             empty = void or any(gap in token for gap in ("|)", "||", ":|"))
     else:
         if not (groups[0].empty and odd):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ...files import StrPath
@@ -13,35 +13,57 @@ from ..reading import Fields, parts_of, shown
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"
 _MOST_TYPES = (1 << 32) - 1  # type ids have 32 bits in HF's `tokenizers`
 _Items: TypeAlias = tuple[tuple[int | str, int], ...]
+#: A component: it turns parts of a row, at first one for each text, into other parts; `None` if it cannot.
+_Step: TypeAlias = Callable[[list[_Items]], list[_Items] | None]
 
 
 def read_post_processor(value: object, *, path: StrPath) -> Template | None:
     """Return the template of a `post_processor`, `None` when it adds nothing.
 
-    Raises `VocabularyError` naming an unknown component, and on two components that add ids.
+    As in `tokenizers`, each token that one component of a Sequence adds is a part of its own for the next one, which
+    takes two parts for a pair of texts.
+
+    Raises `VocabularyError` naming an unknown component, and one that gets more parts than it has a form for.
     """
     if value is None:
         return None
-    found: Template | None = None
+    single: list[_Items] | None = [(("A", 0),)]
+    pair: list[_Items] | None = [(("A", 0),), (("B", 1),)]
+    found = False
     for part, place in parts_of(value, "processors", path, "post_processor"):
         fields = Fields(part, path=path, place=place)
-        kind = fields.take_type("type", str)
-        if kind == "ByteLevel":
+        step = _step(fields)
+        fields.done()
+        if step is None:
+            continue
+        found, single, pair = True, step(single or []), None if pair is None else step(pair)
+        if single is None:
+            fields.refuse("the components before it make three parts or more; expected one or two")
+    if not found:
+        return None
+    items = tuple(item for part in single or () for item in part)
+    if [item for item, _ in items if isinstance(item, str)] != ["A"]:
+        Fields({}, path=path, place="post_processor").refuse("expected one Sequence A for one text")
+    return Template(items, tuple(item for part in pair or () for item in part))
+
+
+def _step(fields: Fields) -> _Step | None:
+    kind = fields.take_type("type", str)
+    match kind:
+        case "ByteLevel":
             for name in ("add_prefix_space", "trim_offsets", "use_regex"):  # these change offsets, not ids
                 fields.take(name, True)
-            fields.done()
-            continue
-        if kind not in ("TemplateProcessing", "BertProcessing", "RobertaProcessing"):
-            fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
-        if found is not None:
-            fields.refuse(f"{kind!r} is the second component that adds ids; expected one")
-        is_template, is_bert = kind == "TemplateProcessing", kind == "BertProcessing"
-        found = _template(fields) if is_template else _pair_of(fields, is_bert=is_bert)
-        fields.done()
-    return found
+            return None
+        case "TemplateProcessing":
+            return _template(fields)
+        case "BertProcessing":
+            return _bert(fields)
+        case "RobertaProcessing":
+            return _roberta(fields)
+    return fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
 
 
-def _template(fields: Fields) -> Template:
+def _template(fields: Fields) -> _Step:
     ids: dict[str, list[int]] = {}
     for text, value in fields.take_type("special_tokens", dict).items():
         token = Fields(value, path=fields.path, place=fields.at(f"special_tokens.{text}"))
@@ -51,14 +73,26 @@ def _template(fields: Fields) -> Template:
         token.done()
         if not ids[text] or not all(type(token_id) is int and 0 <= token_id <= MAX_ID for token_id in ids[text]):
             token.refuse(f"found {shown(ids[text])}; expected a list of ids, 0 to {MAX_ID}", "ids")
-    single = _items(fields, "single", ids)
-    if [item for item, _ in single if isinstance(item, str)] != ["A"]:
+    forms = [_pieces(fields, "single", ids), _pieces(fields, "pair", ids)]
+    if [text for text, _, _ in forms[0] if text is not None] != ["A"]:
         fields.refuse("expected one Sequence A", "single")
-    return Template(single, _items(fields, "pair", ids))
+
+    def step(parts: list[_Items]) -> list[_Items] | None:
+        if not 1 <= len(parts) <= 2:
+            return None
+        return [
+            tuple((token_id, kind) for token_id in tokens)
+            if text is None
+            else tuple((item, kind) for item, _ in parts["AB".index(text)])
+            for text, tokens, kind in forms[len(parts) - 1]
+        ]
+
+    return step
 
 
-def _items(fields: Fields, name: str, ids: Mapping[str, list[int]]) -> _Items:
-    items: list[tuple[int | str, int]] = []
+def _pieces(fields: Fields, name: str, ids: Mapping[str, list[int]]) -> list[tuple[str | None, list[int], int]]:
+    """Take the pieces of a template: "A" or "B", or `None` for a special token; its ids; the type id."""
+    pieces: list[tuple[str | None, list[int], int]] = []
     for number, value in enumerate(fields.take_type(name, list)):
         item = Fields(value, path=fields.path, place=fields.at(f"{name}[{number}]"))
         kind = "Sequence" if "Sequence" in item else "SpecialToken"
@@ -69,23 +103,28 @@ def _items(fields: Fields, name: str, ids: Mapping[str, list[int]]) -> _Items:
         if kind == "Sequence":
             if text not in ("A", "B"):
                 inner.refuse(f"{text!r} is not a sequence; expected A or B", "id")
-            items.append((text, type_id))
+            pieces.append((text, [], type_id))
         else:
             if text not in ids:
                 inner.refuse(f"{text!r} is not among special_tokens", "id")
-            items += [(token_id, type_id) for token_id in ids[text]]
-    return tuple(items)
+            pieces.append((None, ids[text], type_id))
+    return pieces
 
 
-def _pair_of(fields: Fields, *, is_bert: bool) -> Template:
-    """Return the template that is equivalent to BertProcessing or RobertaProcessing."""
-    sep, cls = (_named(fields, name) for name in ("sep", "cls"))
-    if not is_bert:
-        for name in ("trim_offsets", "add_prefix_space"):  # these change offsets, not ids
-            fields.take(name, True)
-    first: _Items = ((cls, 0), ("A", 0), (sep, 0))
-    second: _Items = (("B", 1), (sep, 1)) if is_bert else ((sep, 0), ("B", 0), (sep, 0))
-    return Template(first, first + second)
+def _bert(fields: Fields) -> _Step:
+    sep, cls = _named(fields, "sep"), _named(fields, "cls")
+    return lambda parts: [
+        (*(() if number else ((cls, 0),)), *part, (sep, min(number, 1))) for number, part in enumerate(parts)
+    ]
+
+
+def _roberta(fields: Fields) -> _Step:
+    sep, cls = _named(fields, "sep"), _named(fields, "cls")
+    for name in ("trim_offsets", "add_prefix_space"):  # these change offsets, not ids
+        fields.take(name, True)
+    return lambda parts: [
+        ((sep if number else cls, 0), *((item, 0) for item, _ in part), (sep, 0)) for number, part in enumerate(parts)
+    ]
 
 
 def _named(fields: Fields, name: str) -> int:

@@ -86,9 +86,10 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
         rules.append(_read_split(fields, replaced) if kind == "Split" else _READERS[kind](fields))
         fields.done()
     byte_level = any(isinstance(rule, ByteLevel) for rule in rules)
-    marks = any(isinstance(rule, Metaspace) for rule in rules)
-    if byte_level and marks:
-        Fields({}, path=path, place="pre_tokenizer").refuse("Metaspace and ByteLevel are not supported together")
+    marks = not byte_level and any(isinstance(rule, Metaspace) and rule.mark == SPACE_MARK for rule in rules)
+    kinds = [type(rule) for rule in rules]
+    if byte_level and Metaspace in kinds[kinds.index(ByteLevel) :]:
+        Fields({}, path=path, place="pre_tokenizer").refuse("Metaspace is not supported after ByteLevel")
     if replaced:
         return PreTokenization(PATTERNS["none"], byte_level=byte_level, marks_blanks=marks)
     try:
@@ -111,7 +112,7 @@ def _as_pattern(rules: list[PreTokenizer]) -> PreTokenization | None:
             return PreTokenization(PATTERNS["none"])
         case [Split(source, "Removed", True)] if (source,) == PATTERNS["whitespace"].steps:
             return PreTokenization(PATTERNS["whitespace"])
-        case [Metaspace(scheme, cuts)]:
+        case [Metaspace(scheme, cuts, mark)] if mark == SPACE_MARK:
             prefix = None if scheme == "never" else Prefix(" ", first=scheme == "first")
             return PreTokenization(AT_BLANKS if cuts else PATTERNS["none"], prefix, marks_blanks=True)
         case [ByteLevel(True, cuts)]:
@@ -164,10 +165,12 @@ def _escaped(text: str) -> str:
 
 
 def _read_metaspace(fields: Fields) -> Metaspace:
-    fields.only("replacement", SPACE_MARK)
-    fields.only("str_rep", SPACE_MARK, default=SPACE_MARK)
+    mark = fields.take_type("replacement", str)
+    if len(mark) != 1:
+        fields.refuse(f"found {mark!r}; expected one character", "replacement")
+    fields.only("str_rep", mark, default=mark)
     scheme = read_prepend_scheme(fields)
-    return Metaspace(scheme, fields.take_type("split", bool, True))
+    return Metaspace(scheme, fields.take_type("split", bool, True), mark)
 
 
 def _read_byte_level(fields: Fields) -> ByteLevel:
@@ -244,7 +247,7 @@ def _written(rule: PreTokenizer) -> dict[str, Any]:
             return {"type": "Punctuation", "behavior": behavior}
         case CharDelimiterSplit(delimiter):
             return {"type": "CharDelimiterSplit", "delimiter": delimiter}
-        case Metaspace(scheme, cuts):
-            return {"type": "Metaspace", "replacement": SPACE_MARK, "prepend_scheme": scheme, "split": cuts}
+        case Metaspace(scheme, cuts, mark):
+            return {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": cuts}
         case Whitespace() | WhitespaceSplit() | BertPreTokenizer():
             return {"type": type(rule).__name__}
