@@ -135,10 +135,11 @@ cdef class TokenBytes:
         cdef IdSource source = IdSource(ids)
         cdef bbpe_text_size size
         cdef uint32_t seen = 0
-        cdef size_t count = source.array.count
+        cdef size_t count
         cdef void *out
         cdef bint good
         source.skip(start)
+        count = source.array.count
         parts = self._measure(source, run, &size)
         result = PyUnicode_New(size.chars, _highest(&size))
         out = PyUnicode_DATA(result)

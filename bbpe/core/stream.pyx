@@ -1,4 +1,5 @@
 """Ids -> text one at a time: the bytes of each token by its position, then the characters that they complete."""
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -101,6 +102,7 @@ cdef class FormStream:
         self.stripping = forms.strip
         self.held = self.held_last = b""
 
+    @cython.critical_section
     def copy(self) -> FormStream:
         """A stream in the same state."""
         cdef FormStream other = FormStream(self.forms, self.errors.decode(), self.skipped, self.unknown_ids)
@@ -110,7 +112,8 @@ cdef class FormStream:
         memcpy(other.torn, self.torn, TORN)
         return other
 
-    def push(self, token_id: int) -> str:
+    @cython.critical_section
+    def push(self, token_id: int, /) -> str:
         """The text that an id completes; `TokenIdError` on an unknown one unless it is skipped or marked."""
         cdef size_t length = 0
         cdef uint32_t number = bbpe_plain_id(<PyObject *>token_id)
@@ -126,6 +129,7 @@ cdef class FormStream:
             return self._decoded(PyBytes_AS_STRING(added), PyBytes_GET_SIZE(added))
         return self._decoded(<const char *>found, <Py_ssize_t>length)
 
+    @cython.critical_section
     def finish(self) -> str:
         """The rest of the text; the stream is at its end."""
         cdef bytes rest = bytes(self.torn[:self.torn_count]) + self.rest()
@@ -136,6 +140,7 @@ cdef class FormStream:
 
     # the same without characters
 
+    @cython.critical_section
     def add(self, token_id: int) -> bytes:
         """The bytes that an id adds; otherwise as `push`."""
         cdef size_t length = 0
@@ -143,12 +148,14 @@ cdef class FormStream:
         cdef const uint8_t *found = bbpe_token_bytes_get(&self.forms.within.table, number, &length)
         return self._added(token_id, number, found, length)
 
+    @cython.critical_section
     def flush(self) -> bytes:
         """The bytes that are held until another token follows."""
         cdef bytes held = self.held
         self.held = self.held_last = b""
         return self._stripped(held)
 
+    @cython.critical_section
     def rest(self) -> bytes:
         """The bytes that the last token adds at the end of the text."""
         cdef bytes rest = self._stripped(self.held_last)

@@ -42,6 +42,8 @@ class Decoder:
         self._forms = forms_of(spec, self._keys, tokens)
         #: The bytes that decoding writes for each id within a text.
         self.token_bytes = tokens if self._forms is None else self._forms.within
+        # whether a text is the concatenation of its tokens
+        self._is_plain = self._forms is not None and self._forms.is_plain
 
     @lazy_property
     def special_ids(self) -> frozenset[int]:
@@ -54,17 +56,14 @@ class Decoder:
         flags[list(self.special_ids)] = 1
         return flags.tobytes()
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether a text is the concatenation of its tokens."""
-        return self._forms is not None and self._forms.is_plain
-
     def text(
         self, ids: Ids, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
     ) -> str:
         """Return the text of ids."""
         check_threads(threads)
         kept = self._kept(ids, skip_special_tokens, unknown_ids)
+        if self._is_plain and unknown_ids != "mark":
+            return self.token_bytes.text(kept, errors, _mapper(threads))
         return self._text(kept, errors, unknown_ids, threads)
 
     def data(self, ids: Ids, threads: int | None) -> bytes:
@@ -91,8 +90,8 @@ class Decoder:
         """Return the text of ids, and for each id the index of the first character with a byte of it."""
         kept = checked_ids(ids)
         if self._is_plain:
-            spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
             data = self.token_bytes.join(kept)
+            spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
         else:
             starts: list[npt.NDArray[np.int64]] = []
             data = self._joined(kept, starts=starts)
@@ -124,8 +123,6 @@ class Decoder:
     def _text(self, ids: Ids, errors: str, unknown_ids: UnknownIds, threads: int | None) -> str:
         if unknown_ids == "mark":
             return "".join(StreamDecoder(self._fresh(errors, None, "mark")).stream(as_ids(ids).tolist()))
-        if self._is_plain:
-            return self.token_bytes.text(ids, errors, _mapper(threads))
         if self._forms is None or self._forms.has_last:
             return self._joined(ids, threads).decode("utf-8", errors)
         first, count = self._forms.begun(ids, errors)

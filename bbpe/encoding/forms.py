@@ -29,12 +29,11 @@ class Keys:
         self._vocab, self._key = spec.vocab, _key_function(spec)
         characters = spec.characters
         byte_ids = () if characters is None else characters.byte_ids
-        texts = {token_id: token.decode("utf-8", ERRORS) for token_id, token in other_tokens(spec).items()}
-        if characters is not None and characters.unknown_text is not None and characters.unknown in texts:
-            texts[characters.unknown] = characters.unknown_text
-        self._others = {token_id: Token(text, True) for token_id, text in texts.items()}
-        for key, token_id in zip(BYTE_KEYS, byte_ids, strict=False):
-            self._others[token_id] = Token(key)
+        self._others = {token_id: Token(key) for key, token_id in zip(BYTE_KEYS, byte_ids, strict=False)}
+        for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
+            self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), True)
+        if characters is not None and characters.unknown_text is not None and characters.unknown in other_tokens(spec):
+            self._others[characters.unknown] = Token(characters.unknown_text, True)
 
     def __getitem__(self, token_id: int) -> Token:
         found = self._others.get(token_id)
@@ -50,11 +49,15 @@ class Keys:
 
 def _key_function(spec: TokenizerSpec) -> Callable[[bytes], str]:
     characters = spec.characters
-    if spec.model is None and (characters is None or characters.are_bytes):
+    if _is_of_bytes(spec):
         return bytes_to_alphabet
     if characters is not None and characters.marks_blanks:
         return lambda token: token.decode("utf-8", ERRORS).replace(" ", SPACE_MARK)
     return lambda token: token.decode("utf-8", ERRORS)
+
+
+def _is_of_bytes(spec: TokenizerSpec) -> bool:
+    return spec.model is None and (spec.characters is None or spec.characters.are_bytes)
 
 
 def forms_of(spec: TokenizerSpec, keys: Keys, tokens: TokenBytes) -> Forms | None:
@@ -110,9 +113,9 @@ def _within(
 def _are_tokens(spec: TokenizerSpec, steps: Sequence[DecoderStep]) -> bool:
     """Return whether steps make the bytes of tokens in the vocabulary of their keys, wherever it saves a table."""
     characters = spec.characters
-    if spec.model is None and characters is None:
+    if _is_of_bytes(spec):
         return list(steps) == [ByteLevel()]
-    if characters is None or characters.are_bytes:
+    if characters is None:
         return False
     left = list(steps)
     if characters.marks_blanks:
@@ -122,8 +125,11 @@ def _are_tokens(spec: TokenizerSpec, steps: Sequence[DecoderStep]) -> bool:
     if left != ([ByteFallback()] if characters.byte_ids or left else []):
         return False
     assert isinstance(spec.vocab, Vocab)
+    texts = {*spec.special_tokens, *spec.added_tokens}
+    if characters.marks_blanks and any(SPACE_MARK in text for text in texts):
+        return False
     return not left or not any(
-        key in spec.special_tokens or key in spec.added_tokens or spec.vocab.has_token(key.encode())
+        key in texts or spec.vocab.has_token(key.encode())
         for key in _SPELLINGS
         if not (characters.byte_ids and key in _CANONICAL)
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from typing import Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from ..core.ids import TokenBytes
 from ..core.stream import FormStream
@@ -43,7 +43,7 @@ class MachineStream:
         other._characters.setstate(self._characters.getstate())
         return other
 
-    def push(self, token_id: int) -> str:
+    def push(self, token_id: int, /) -> str:
         """Return the text that an id completes."""
         return self._characters.decode(self.add(token_id))
 
@@ -91,20 +91,27 @@ class StreamDecoder:
 
     """
 
-    __slots__ = ("_start", "_stream", "push")
+    __slots__ = {
+        "_start": "The state after the prompt.",
+        "_stream": "The state now.",
+        "push": "Return the text that an id completes; `TokenIdError` on an unknown id if `unknown_ids` is 'raise'.",
+    }
 
-    push: Callable[[int], str]
-    """Return the text that an id completes.
+    if TYPE_CHECKING:  # the method of the stream, because a method that calls it would double the time for an id
 
-    Args:
-        token_id: The next id.
+        def push(self, token_id: int, /) -> str:
+            """Return the text that an id completes.
 
-    Returns:
-        The characters that the id completes; "" while a character is incomplete.
+            Args:
+                token_id: The next id.
 
-    Raises:
-        TokenIdError: The id is unknown and `unknown_ids` is "raise"; the state of the decoder does not change.
-    """
+            Returns:
+                The characters that the id completes; "" while a character is incomplete.
+
+            Raises:
+                TokenIdError: The id is unknown and `unknown_ids` is "raise"; the state of the decoder does not change.
+
+            """
 
     def __init__(self, stream: FormStream | MachineStream) -> None:
         self._start = stream
@@ -112,8 +119,7 @@ class StreamDecoder:
 
     def _begin(self, stream: FormStream | MachineStream) -> None:
         self._stream = stream
-        # a method of this class that calls the method of the stream would double the time for an id
-        self.push = stream.push
+        self.push = stream.push  # type: ignore[method-assign]
 
     def finish(self) -> str:
         """End the stream; the decoder can then decode another stream, after the same prompt.
@@ -168,3 +174,6 @@ class StreamDecoder:
         return other
 
     __copy__ = copy
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.copy()

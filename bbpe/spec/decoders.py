@@ -99,8 +99,10 @@ def usual_decoder(
         return (WordPiece(model.prefix),)
     if isinstance(model, WordLevelModel):
         return (Blanks(),)
-    if characters is None or characters.are_bytes:
-        return (ByteLevel("" if characters is None else characters.end_of_word),)
+    if characters is None:
+        return (ByteLevel(),) if model is None else (Fuse(),)
+    if characters.are_bytes:
+        return (ByteLevel(characters.end_of_word),)
     if characters.end_of_word:
         dropped = (Replace(characters.prefix, False, ""),) if characters.prefix else ()
         return (*dropped, BPEDecoder(characters.end_of_word))

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.core.ids import TokenBytes
+from bbpe.core.stream import Forms, FormStream
 from bbpe.encoding.forms import Keys, forms_of
 from bbpe.encoding.stream import MachineStream, StreamDecoder
-from bbpe.spec.decoders import CTC, ByteFallback, ByteLevel, Strip
+from bbpe.spec.decoders import CTC, Blanks, ByteFallback, ByteLevel, Strip
 from bbpe.spec.rules import BYTE_KEYS, Characters, Replace
 
 MARK = "\u2581"
@@ -144,20 +146,35 @@ def judged(judge: Any, row: list[int]) -> str | None:
     return None if "\ufffd" in text else text
 
 
-@pytest.mark.parametrize("kind", KEYS)
-def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def compare(kind: str, path: Path, rng: random.Random, decoders: list[dict[str, Any] | None]) -> int:
+    """Compare what random ids decode to; return how many were compared."""
     tokenizers = pytest.importorskip("tokenizers")
-    rng, compared = random.Random(kind), 0
-    for decoder in [*USUAL, *(composed(rng) for _ in range(50))]:
-        tok = loaded(tmp_path / "t.json", kind, decoder)
-        judge = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
+    compared = 0
+    for decoder in decoders:
+        tok = loaded(path, kind, decoder)
+        judge = tokenizers.Tokenizer.from_file(str(path))
         for row in rows_of(tok, rng, 12):
             expected = judged(judge, row)
             if expected is not None:
                 assert tok.decode(row) == expected, (decoder, [judge.id_to_token(token_id) for token_id in row])
                 compared += 1
-    assert compared > 400
+    return compared
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(kind)
+    assert compare(kind, tmp_path / "t.json", rng, [*USUAL, *(composed(rng) for _ in range(50))]) > 400
     capfd.readouterr()  # what a panic of HF prints
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", KEYS)
+def test_many_decoders(kind: str, seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(f"{kind} {seed}")
+    assert compare(kind, tmp_path / "t.json", rng, [composed(rng) for _ in range(300)]) > 2000
+    capfd.readouterr()
 
 
 def garbage_of(tok: bbpe.Tokenizer, rng: random.Random, count: int) -> list[list[int]]:
@@ -287,3 +304,43 @@ def test_bytes_before_steps_that_take_tokens(tmp_path: Path) -> None:
     assert tok.spec.decoder == (ByteFallback(), Strip(" ", 0, 1))
     ids = [tok.token_to_id(key) for key in ("<0x41>", "<0x20>", "see", "<0xE4>", "<0xB8>", "<0x9C>", "<0x20>")]
     assert tok.decode(ids) == "Asee\u4e1c"
+
+
+LLAMA = named("Sequence", decoders=[STEPS[16], named("ByteFallback"), named("Fuse"), STEPS[12]])
+
+
+def test_usual_decoders_share_the_table_of_the_vocabulary(tmp_path: Path) -> None:
+    for kind, decoder, is_shared in (
+        ("pieces", LLAMA, True), ("unigram", STEPS[2], True), ("unigram", STEPS[16], True), ("pieces", STEPS[2], False),
+        ("bytes", STEPS[1], True), ("bytes", None, False), ("wordpiece", STEPS[5], False), ("marked", LLAMA, False),
+    ):  # fmt: skip
+        value = document(kind, decoder)
+        value["normalizer"] = named("Replace", pattern={"String": " "}, content=MARK)
+        vocab = value["model"]["vocab"]
+        if kind == "unigram":
+            value["model"]["vocab"] = [[key.replace(" ", "blank"), score] for key, score in vocab]
+        elif kind in ("pieces", "marked"):  # whose tokens have marks for all blanks
+            value["model"]["vocab"] = {key.replace(" ", "blank"): number for key, number in vocab.items()}
+        path = tmp_path / "t.json"
+        path.write_text(json.dumps(value), "utf-8")
+        tok = bbpe.load(path)
+        assert (tok._decoder.token_bytes is tok._vocabulary.tokens) == is_shared, (kind, decoder)
+
+
+def test_a_format_without_the_decoder_is_refused(tmp_path: Path) -> None:
+    tok = bbpe.train_from_iterator(["see my dogs"] * 3, 260)
+    spelled = bbpe.Tokenizer(replace(tok.spec, decoder=(Blanks(),)))
+    assert spelled.encode("see") == tok.encode("see")
+    assert spelled != tok
+    with pytest.raises(bbpe.VocabularyError, match="the decoder"):
+        spelled.save(tmp_path / "a.tiktoken")
+    with pytest.raises(bbpe.VocabularyError, match="puts blanks between tokens only where there is no other decoder"):
+        bbpe.Tokenizer(replace(tok.spec, decoder=(Blanks(), Strip(" ", 1, 0)))).save(tmp_path / "a.json")
+    words = bbpe.train_from_iterator(["see my dogs"] * 3, 40, model="wordpiece")
+    with pytest.raises(bbpe.VocabularyError, match="the decoder"):
+        bbpe.Tokenizer(replace(words.spec, decoder=(Blanks(),))).save(tmp_path / "vocab.txt")
+
+
+def test_flags_for_too_few_ids() -> None:
+    with pytest.raises(ValueError, match="skipped has 1 bytes; expected one for each id"):
+        FormStream(Forms(TokenBytes({0: b"a", 1: b"b"}), lambda *_: b""), skipped=b"\x00")

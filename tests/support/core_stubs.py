@@ -67,7 +67,7 @@ def split_arguments(text: str) -> list[str]:
 
 def argument(text: str) -> str:
     """One argument of a stub."""
-    if text in ("self", "cls", "*") or text.startswith("**"):
+    if text in ("self", "cls", "*", "/") or text.startswith("**"):
         return text
     declared, has_default, default = text.partition("=")
     # a view of memory has colons of its own, in brackets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.decoders import (
     CTC,
@@ -90,7 +91,7 @@ def read_prepend_scheme(fields: Fields) -> PrependScheme:
 
 
 def write_decoder(steps: tuple[DecoderStep, ...]) -> dict[str, Any] | None:
-    """Return the `decoder` of steps."""
+    """Return the `decoder` of steps; `VocabularyError` when they are more than blanks between tokens."""
     if steps == (Blanks(),):
         return None
     parts = [_written(step) for step in steps]
@@ -113,5 +114,7 @@ def _written(step: DecoderStep) -> dict[str, Any]:
             return {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": True}
         case CTC(pad, delimiter, cleanup):
             return {"type": "CTC", "pad_token": pad, "word_delimiter_token": delimiter, "cleanup": cleanup}
+        case Blanks():
+            raise VocabularyError("tokenizer.json puts blanks between tokens only where there is no other decoder")
         case _:
             return {"type": type(step).__name__}
