@@ -22,21 +22,6 @@ import numpy as np
 from bbpe.errors import TokenIdError
 
 cdef extern from *:
-    """
-    /* The value of an int below 2^30, as every id is; UINT32_MAX for another object. */
-    static CYTHON_INLINE uint32_t bbpe_plain_id(PyObject *item) {
-        if (!PyLong_CheckExact(item)) return UINT32_MAX;
-    #if PY_VERSION_HEX >= 0x030C0000
-        if (!PyUnstable_Long_IsCompact((PyLongObject *)item)) return UINT32_MAX;
-        Py_ssize_t value = PyUnstable_Long_CompactValue((PyLongObject *)item);
-        return value < 0 ? UINT32_MAX : (uint32_t)value;
-    #else
-        if (Py_SIZE(item) == 1) return ((PyLongObject *)item)->ob_digit[0];
-        return Py_SIZE(item) == 0 ? 0 : UINT32_MAX;
-    #endif
-    }
-    """
-    uint32_t bbpe_plain_id(PyObject *item) nogil
     PyObject **PySequence_Fast_ITEMS(object)
     Py_ssize_t Py_SIZE(object)
 
@@ -159,6 +144,16 @@ cdef class IdSource:
         self.array = bbpe_id_array(self.view.buf, self.view.strides[0], self.view.shape[0], kind)
         return True
 
+    cdef int skip(self, size_t count) except -1:
+        """Leave out the first ids."""
+        if count > self.array.count:
+            raise ValueError(f"{count} ids are left out of {self.array.count}")
+        self.array.data = <const char *>self.array.data + <ptrdiff_t>count * self.array.stride
+        self.array.count -= count
+        self.skipped += count
+        return 0
+
     cdef object at(self, size_t place):
         """The id at a place, as an int of any size."""
+        place += self.skipped
         return self.owned[place] if self.owned != NULL else index(np.asarray(self.given)[place])

@@ -3,7 +3,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.c_decode cimport (
-    bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free,
+    bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes_arena, bbpe_token_bytes_free,
     bbpe_token_bytes_get, bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure,
     bbpe_token_bytes_set, bbpe_token_text_fill,
 )
@@ -32,13 +32,6 @@ cdef enum:
     RANGE = 1 << 18   # ids that are worth a thread
 
 
-cdef struct row:
-    bbpe_id_array ids
-    bbpe_text_size size
-    void *out
-    bint good
-
-
 cdef row *_rows(Py_ssize_t n) except NULL:
     cdef row *rows = <row *>bbpe_memory_zeroed(n, sizeof(row))
     if rows == NULL:
@@ -63,8 +56,6 @@ cdef inline bint _fits(const bbpe_text_size *size, uint32_t seen) noexcept nogil
 
 cdef class TokenBytes:
     """The bytes of every id of a vocabulary and of special tokens; immutable, shared by any number of threads."""
-
-    cdef bbpe_token_bytes table
 
     def __cinit__(self, vocab: Mapping[int, bytes], specials: Mapping[int, bytes] | None = None):
         cdef bint is_table = isinstance(vocab, TokenTable)
@@ -139,14 +130,16 @@ cdef class TokenBytes:
         """
         return self._join(IdSource(ids), run)
 
-    def text(self, ids: _Ids, errors: str = "replace", run: _Run = map) -> str:
-        """The text of ids, otherwise as `join`; `errors` as in `bytes.decode`."""
+    def text(self, ids: _Ids, errors: str = "replace", run: _Run = map, size_t start = 0) -> str:
+        """The text of ids from `start` on, otherwise as `join`; `errors` as in `bytes.decode`."""
         cdef IdSource source = IdSource(ids)
         cdef bbpe_text_size size
         cdef uint32_t seen = 0
-        cdef size_t count = source.array.count
+        cdef size_t count
         cdef void *out
         cdef bint good
+        source.skip(start)
+        count = source.array.count
         parts = self._measure(source, run, &size)
         result = PyUnicode_New(size.chars, _highest(&size))
         out = PyUnicode_DATA(result)
@@ -183,10 +176,14 @@ cdef class TokenBytes:
         finally:
             bbpe_memory_free(rows)
 
-    def texts_of(self, batch: Iterable[_Ids], errors: str = "replace") -> list[str]:
-        """The texts of a sequence of rows, each of them ids as `join` takes them."""
+    def texts_of(
+        self, batch: Iterable[_Ids], errors: str = "replace", starts: Iterable[int] | None = None
+    ) -> list[str]:
+        """The texts of a sequence of rows, each of them ids as `join` takes them, without the first `starts[i]` ids."""
         cdef list sources = [IdSource(ids) for ids in batch]
         cdef Py_ssize_t i, n = len(sources)
+        for source, start in zip(sources, starts or ()):
+            (<IdSource>source).skip(start)
         cdef row *rows = _rows(n)
         try:
             for i in range(n):

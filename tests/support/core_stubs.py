@@ -18,7 +18,7 @@ CORE = Path(__file__).resolve().parents[2] / "bbpe" / "core"
 HOMES = {
     "collections.abc": "Callable Iterable Iterator Mapping Sequence".split(),
     "threading": ["Lock"],
-    "typing": "Any Protocol Self TypeAlias TypeVar".split(),
+    "typing": "Any Literal Protocol Self TypeAlias TypeVar".split(),
     "..text": "Buffer Text".split(),
     "..splitting.scheme": ["Scheme"],
 }
@@ -66,7 +66,7 @@ def split_arguments(text: str) -> list[str]:
 
 def argument(text: str) -> str:
     """One argument of a stub."""
-    if text in ("self", "cls", "*") or text.startswith("**"):
+    if text in ("self", "cls", "*", "/") or text.startswith("**"):
         return text
     declared, has_default, default = text.partition("=")
     # a view of memory has colons of its own, in brackets
