@@ -203,7 +203,7 @@ class Encoding:
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """Return the bytes of ids."""
         try:
-            return self._tokenizer._token_bytes.join(tokens)
+            return self._tokenizer._vocabulary.tokens.join(tokens)
         except TokenIdError:
             self._raise_wrong(tokens)
 
@@ -218,7 +218,7 @@ class Encoding:
             The text.
         """
         try:
-            return self._tokenizer._token_bytes.text(tokens, errors)
+            return self._tokenizer._vocabulary.tokens.text(tokens, errors)
         except TokenIdError:
             self._raise_wrong(tokens)
 

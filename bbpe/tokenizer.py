@@ -395,7 +395,7 @@ class Tokenizer:
         if unit not in ("char", "byte", "utf16"):
             raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        ids, spans = encode_with_spans(self._encoder, self._token_bytes, text, matcher)
+        ids, spans = encode_with_spans(self._encoder, self._vocabulary.tokens, text, matcher)
         if unit != "byte":
             map_spans(text, spans, unit)
         return ids.tolist(), spans
@@ -640,7 +640,7 @@ class Tokenizer:
         """
         check_side(side)
         limit, matcher = checked_limit(n), self._specials.matcher(allowed_special, disallowed_special)
-        return truncated(self._encoder, self._token_bytes, text, limit, side, matcher)
+        return truncated(self._encoder, self._vocabulary.tokens, text, limit, side, matcher)
 
     # -- decoding ------------------------------------------------------------------------------------
 
@@ -747,20 +747,25 @@ class Tokenizer:
         return self._decoder.text_with_offsets(ids)
 
     def stream_decoder(
-        self, *, errors: str = "replace", skip_special_tokens: bool = False, unknown_ids: UnknownIds = "raise"
-    ) -> StreamDecoder:
+        self, *, errors: str = "replace", skip_special_tokens: bool = False, unknown_ids: UnknownIds = "raise",
+        prompt: Ids = (),
+    ) -> StreamDecoder:  # fmt: skip
         """Return a decoder that takes one id at a time, for ids that a model generates.
 
         Args:
             errors: As in `decode`.
             skip_special_tokens: As in `decode`.
             unknown_ids: As in `decode`.
+            prompt: Ids before the first one, whose text is not returned. The text of the stream continues theirs; for
+                example, a blank at the beginning of the first word is kept.
 
         Returns:
             A `StreamDecoder`, for one stream.
 
         Raises:
             ValueError: `unknown_ids` is not "raise", "skip" or "mark".
+            TokenIdError: An id of the prompt has no token.
+            TypeError: `prompt` is not a sequence of int or an integer array.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -768,7 +773,7 @@ class Tokenizer:
             'lower'
 
         """
-        return self._decoder.stream(errors, skip_special_tokens, unknown_ids)
+        return self._decoder.stream(errors, skip_special_tokens, unknown_ids, prompt)
 
     def is_canonical(self, ids: Ids) -> bool:
         """Return whether encoding the text of ids gives the same ids.
@@ -833,7 +838,7 @@ class Tokenizer:
     @property
     def vocab_size(self) -> int:
         """The highest id plus one."""
-        return self._token_bytes.id_count
+        return self._vocabulary.tokens.id_count
 
     def __len__(self) -> int:
         return len(self.spec.vocab) + len(other_tokens(self.spec))

@@ -13,12 +13,13 @@ import numpy.typing as npt
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
+from ..core.stream import FormStream
 from ..lazy import lazy_property
-from ..spec.spec import TokenizerSpec, decoded_tokens, other_tokens
+from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
-from .edges import Edges, edges_of
-from .stream import StreamDecoder, UnknownIds
+from .forms import Keys, forms_of
+from .stream import MachineStream, StreamDecoder, UnknownIds
 
 #: The types of ids that all decoding methods accept.
 Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
@@ -36,20 +37,24 @@ class Decoder:
     """Decodes the ids of a spec; the methods of `Tokenizer` document the arguments."""
 
     def __init__(self, spec: TokenizerSpec, tokens: TokenBytes) -> None:
-        self._spec = spec
-        written = decoded_tokens(spec)
+        self._spec, self._tokens, self._keys = spec, tokens, Keys(spec)
+        #: The bytes of tokens by their positions; `None` if only the steps of the decoder can decode.
+        self._forms = forms_of(spec, self._keys, tokens)
         #: The bytes that decoding writes for each id within a text.
-        self.token_bytes = tokens if written is None else TokenBytes(*written)
-
-    @lazy_property
-    def edges(self) -> Edges | None:
-        """The rules for the beginning and the end of a text; `None` if there are none."""
-        return edges_of(self._spec, self.token_bytes)
+        self.token_bytes = tokens if self._forms is None else self._forms.within
+        # whether a text is the concatenation of its tokens
+        self._is_plain = self._forms is not None and self._forms.is_plain
 
     @lazy_property
     def special_ids(self) -> frozenset[int]:
         """The ids of special tokens."""
         return frozenset(self._spec.special_tokens.values())
+
+    @lazy_property
+    def _skipped(self) -> bytes:
+        flags = np.zeros(self._tokens.id_count, np.uint8)
+        flags[list(self.special_ids)] = 1
+        return flags.tobytes()
 
     def text(
         self, ids: Ids, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
@@ -57,17 +62,15 @@ class Decoder:
         """Return the text of ids."""
         check_threads(threads)
         kept = self._kept(ids, skip_special_tokens, unknown_ids)
-        if unknown_ids == "mark":
-            return self._marked(kept, errors)
-        text = self.token_bytes.text(kept, errors, _mapper(threads))
-        return text if self.edges is None else self.edges.trimmed(text, kept)
+        if self._is_plain and unknown_ids != "mark":
+            return self.token_bytes.text(kept, errors, _mapper(threads))
+        return self._text(kept, errors, unknown_ids, threads)
 
     def data(self, ids: Ids, threads: int | None) -> bytes:
         """Return the bytes of ids."""
         check_threads(threads)
         kept = checked_ids(ids)
-        data = self.token_bytes.join(kept, _mapper(threads))
-        return data if self.edges is None else self.edges.trimmed(data, kept)
+        return self.token_bytes.join(kept, _mapper(threads)) if self._is_plain else self._joined(kept, threads)
 
     def texts(
         self, batch: Rows, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
@@ -77,32 +80,73 @@ class Decoder:
         rows = checked_rows(batch)
         if skip_special_tokens or unknown_ids != "raise":
             rows = [self._kept(row, skip_special_tokens, unknown_ids) for row in rows]
-        if unknown_ids == "mark":
-            return [self._marked(row, errors) for row in rows]
-        texts = self._row_texts(rows, errors, threads)
-        if self.edges is None:
-            return texts
-        return [self.edges.trimmed(text, row) for text, row in zip(texts, rows, strict=True)]
+        if self._is_plain and unknown_ids != "mark":
+            return self._row_texts(rows, errors, threads)
+        if self._forms is None or self._forms.has_last or unknown_ids == "mark":
+            return [self._text(row, errors, unknown_ids, threads=1) for row in rows]
+        return self._row_texts([rows[number] for number in range(len(rows))], errors, threads)
 
     def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character with a byte of it."""
         kept = checked_ids(ids)
-        text = self.token_bytes.join(kept).decode("utf-8", "strict")
-        spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
+        if self._is_plain:
+            data = self.token_bytes.join(kept)
+            spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
+        else:
+            starts: list[npt.NDArray[np.int64]] = []
+            data = self._joined(kept, starts=starts)
+            bounds = np.minimum(np.concatenate([*starts, [len(data)]]), len(data))
+            spans = np.stack([bounds[:-1], bounds[1:]], axis=1)
+        text = data.decode("utf-8", "strict")
         map_spans(text, spans, "char")
-        offsets = spans[:, 0]
-        if self.edges is None or not len(kept):
-            return text, offsets.tolist()
-        begun = self.edges.begun(text, kept)
-        offsets[1:] += len(begun) - len(text)
-        trimmed = self.edges.trimmed(text, kept)
-        return trimmed, np.clip(offsets - self.edges.leading_blanks(kept), 0, len(trimmed)).tolist()
+        return text, spans[:, 0].tolist()
 
-    def stream(self, errors: str, skip_special_tokens: bool, unknown_ids: UnknownIds) -> StreamDecoder:
+    def stream(
+        self, errors: str, skip_special_tokens: bool, unknown_ids: UnknownIds, prompt: Ids = ()
+    ) -> StreamDecoder:
         """Return a decoder that takes one id at a time."""
         _check_unknown_ids(unknown_ids)
-        skipped = self.special_ids if skip_special_tokens else frozenset()
-        return StreamDecoder(self.token_bytes, self.edges, errors=errors, skipped=skipped, unknown_ids=unknown_ids)
+        stream = self._fresh(errors, self._skipped if skip_special_tokens else None, unknown_ids)
+        for token_id in as_ids(checked_ids(prompt)).tolist():
+            stream.push(token_id)
+        return StreamDecoder(stream)
+
+    # -- one state machine: all of it, or its end and beginning around what needs no state ----------------------------
+
+    def _fresh(
+        self, errors: str = "replace", skipped: bytes | None = None, unknown_ids: UnknownIds = "raise"
+    ) -> FormStream | MachineStream:
+        if self._forms is None:
+            return MachineStream(self._spec.decoder, self._keys, self._tokens, errors, skipped, unknown_ids)
+        return FormStream(self._forms, errors, skipped, unknown_ids)
+
+    def _text(self, ids: Ids, errors: str, unknown_ids: UnknownIds, threads: int | None) -> str:
+        if unknown_ids == "mark":
+            return "".join(StreamDecoder(self._fresh(errors, None, "mark")).stream(as_ids(ids).tolist()))
+        if self._forms is None or self._forms.has_last:
+            return self._joined(ids, threads).decode("utf-8", errors)
+        first, count = self._forms.begun(ids, errors)
+        return first + self.token_bytes.text(ids, errors, _mapper(threads), count)
+
+    def _joined(self, ids: Ids, threads: int | None = None, starts: list[Any] | None = None) -> bytes:
+        """Return the bytes of ids; `starts` gets arrays of the places in them where ids begin."""
+        ids = _sliceable(ids)
+        stream, number, size = self._fresh(), 0, 0
+        stop = 0 if self._forms is None else len(ids) - self._forms.has_last
+        parts: list[bytes] = []
+        while number < len(ids):
+            if number < stop and isinstance(stream, FormStream) and stream.is_within:
+                parts += stream.flush(), self.token_bytes.join(ids[number:stop], _mapper(threads))
+                if starts is not None:
+                    lengths = self.token_bytes.lengths(np.asarray(ids[number:stop], np.uint32))
+                    starts.append(np.cumsum(lengths) - lengths + size + len(parts[-2]))
+                number, size = stop, size + len(parts[-2]) + len(parts[-1])
+                continue
+            if starts is not None:
+                starts.append(np.array([size + stream.held_count]))
+            parts.append(stream.add(ids[number]))
+            number, size = number + 1, size + len(parts[-1])
+        return b"".join([*parts, stream.rest()])
 
     def _kept(self, ids: Ids, skip_special_tokens: bool, unknown_ids: str) -> Ids:
         """Return ids without the special and unknown ones that the options skip."""
@@ -125,9 +169,12 @@ class Decoder:
         in_range = (ids >= 0) & (ids < count)
         return in_range & are_tokens[np.where(in_range, ids, 0)]
 
-    def _marked(self, ids: Ids, errors: str) -> str:
-        """Return the text of ids with U+FFFD for each unknown id."""
-        return "".join(self.stream(errors, False, "mark").stream(as_ids(ids).tolist()))
+    def _group(self, rows: Sequence[Ids], errors: str) -> list[str]:
+        if self._forms is None or self._forms.is_plain:
+            return self.token_bytes.texts_of(rows, errors)
+        begun = [self._forms.begun(ids, errors) for ids in rows]
+        texts = self.token_bytes.texts_of(rows, errors, [count for _, count in begun])
+        return [first + text for (first, _), text in zip(begun, texts, strict=True)]
 
     def _row_texts(self, rows: Rows, errors: str, threads: int | None) -> list[str]:
         if isinstance(rows, Ragged):
@@ -138,9 +185,7 @@ class Decoder:
         else:
             batch = cast(Sequence[Ids], rows)
             offsets = np.cumsum([0, *map(len, batch)], dtype=np.int64)
-            return _by_groups(
-                lambda start, stop: self.token_bytes.texts_of(batch[start:stop], errors), offsets, threads
-            )
+            return _by_groups(lambda start, stop: self._group(batch[start:stop], errors), offsets, threads)
         return _by_groups(
             lambda start, stop: self.token_bytes.texts(ids, offsets[start : stop + 1], errors), offsets, threads
         )
@@ -159,6 +204,11 @@ def checked_ids(ids: object) -> Any:
     else:
         found = type(ids).__name__
     raise TypeError(f"ids must be a sequence of int or an integer array of one dimension, not {found}")
+
+
+def _sliceable(ids: Any) -> Any:
+    """Return ids in a sequence that has slices."""
+    return ids if isinstance(ids, list | tuple | np.ndarray) else as_ids(ids)
 
 
 def checked_rows(batch: object) -> Any:

@@ -24,7 +24,7 @@ _MOST = 1 << 16
 
 def is_canonical(encoder: TextEncoder, decoder: Decoder, specials: SpecialTokens, ids: Ids) -> bool:
     """Return whether encoding the text of ids gives the same ids; special tokens are encoded as special tokens."""
-    decoder.token_bytes.join(ids)  # raises on an id out of range
+    decoder.data(ids, None)  # raises on an id out of range
     array = np.asarray(ids, dtype=np.uint32)
     if isinstance(encoder, RuleEncoder):
         text = decoder.text(array, "replace", None, False, "raise")
@@ -33,7 +33,7 @@ def is_canonical(encoder: TextEncoder, decoder: Decoder, specials: SpecialTokens
     for stretch in np.split(array, np.flatnonzero(special)):
         # each stretch except the first begins with a special token
         rest = stretch[1:] if len(stretch) and stretch[0] in decoder.special_ids else stretch
-        if not np.array_equal(encoder.to_array(decoder.token_bytes.join(rest), plain), rest):
+        if not np.array_equal(encoder.to_array(decoder.data(rest, None), plain), rest):
             return False
     return True
 

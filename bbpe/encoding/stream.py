@@ -4,24 +4,85 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias
+from copy import deepcopy
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from ..core.ids import TokenBytes
+from ..core.stream import FormStream
 from ..errors import TokenIdError
-from .edges import Edges
+from ..pipeline.decoders import ERRORS, DecoderMachine, Token
+from ..spec.decoders import DecoderStep
+from .forms import MARK, Keys
 
 #: The treatment of unknown ids: raise an error, skip them, or write U+FFFD.
 UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]
-_MARK = "\ufffd"
+
+
+class MachineStream:
+    """The state of decoding one text by the steps of a decoder; its methods are those of `FormStream`."""
+
+    def __init__(
+        self,
+        steps: tuple[DecoderStep, ...],
+        keys: Keys,
+        tokens: TokenBytes,
+        errors: str = "replace",
+        skipped: bytes | None = None,
+        unknown_ids: UnknownIds = "raise",
+    ) -> None:
+        self._keys, self._tokens, self._skipped, self._unknown_ids = keys, tokens, skipped, unknown_ids
+        self._machine, self._errors = DecoderMachine(steps), errors
+        self._characters = codecs.getincrementaldecoder("utf-8")(errors)
+
+    def copy(self) -> MachineStream:
+        """Return a stream in the same state."""
+        other = object.__new__(MachineStream)
+        other.__dict__.update(self.__dict__)
+        other._machine = deepcopy(self._machine)
+        other._characters = codecs.getincrementaldecoder("utf-8")(self._errors)
+        other._characters.setstate(self._characters.getstate())
+        return other
+
+    def push(self, token_id: int, /) -> str:
+        """Return the text that an id completes."""
+        return self._characters.decode(self.add(token_id))
+
+    def finish(self) -> str:
+        """Return the rest of the text."""
+        return self._characters.decode(self.rest(), final=True)
+
+    def add(self, token_id: int) -> bytes:
+        """Return the bytes that an id completes."""
+        try:
+            self._tokens.token(token_id)
+        except TokenIdError:
+            if self._unknown_ids == "raise":
+                raise
+            return self._pushed(MARK) if self._unknown_ids == "mark" else b""
+        if self._skipped is not None and self._skipped[token_id]:
+            return b""
+        return self._pushed(self._keys[int(token_id)])
+
+    def rest(self) -> bytes:
+        """Return the bytes of the rest of the text."""
+        return self._machine.finish().encode("utf-8", ERRORS)
+
+    @property
+    def held_count(self) -> int:
+        """The number of bytes that are held and known."""
+        return 0
+
+    def _pushed(self, token: Token) -> bytes:
+        return self._machine.push(token).encode("utf-8", ERRORS)
 
 
 class StreamDecoder:
     """Decodes ids one by one; `Tokenizer.stream_decoder` makes it.
 
-    A character is returned with the id that completes it.  The time for an id does not depend on how many ids came
-    before.  The results of all calls of `push` and of `finish`, joined, equal the result of `Tokenizer.decode` for all
-    ids; so a blank that decoding would remove at the end of the text is held back until the next id.  A decoder is for
-    one stream, and for one thread at a time.
+    A character is returned with the id that completes it. The time for an id does not depend on how many ids came
+    before. The results of all calls of `push` and of `finish`, joined, equal the result of `Tokenizer.decode` for all
+    ids; so text that the next id or the end of the text may change is held back. A decoder with a regex that replaces
+    text across tokens holds back all of it. A decoder is for one stream, and for one thread at a time.
 
     Example:
         >>> decoder = bbpe.train_from_iterator(["a b"], vocab_size=256).stream_decoder()
@@ -30,64 +91,45 @@ class StreamDecoder:
 
     """
 
-    def __init__(
-        self,
-        tokens: TokenBytes,
-        edges: Edges | None,
-        *,
-        errors: str = "replace",
-        skipped: frozenset[int] = frozenset(),
-        unknown_ids: UnknownIds = "raise",
-    ) -> None:
-        self._tokens, self._edges, self._skipped, self._unknown_ids = tokens, edges, skipped, unknown_ids
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
-        self._begin()
+    __slots__ = {
+        "_start": "The state after the prompt.",
+        "_stream": "The state now.",
+        "push": "Return the text that an id completes; `TokenIdError` on an unknown id if `unknown_ids` is 'raise'.",
+    }
 
-    def _begin(self) -> None:
-        edges = self._edges
-        self._first = None if edges is None else edges.first
-        self._leading = 0 if edges is None else edges.leading
-        self._held = ""
+    if TYPE_CHECKING:  # the method of the stream, because a method that calls it would double the time for an id
 
-    def push(self, token_id: int) -> str:
-        """Return the text that an id completes.
+        def push(self, token_id: int, /) -> str:
+            """Return the text that an id completes.
 
-        Args:
-            token_id: The next id.
+            Args:
+                token_id: The next id.
 
-        Returns:
-            The characters that the id completes; "" while a character is incomplete.
+            Returns:
+                The characters that the id completes; "" while a character is incomplete.
 
-        Raises:
-            TokenIdError: The id is unknown and `unknown_ids` is "raise"; the state of the decoder does not change.
+            Raises:
+                TokenIdError: The id is unknown and `unknown_ids` is "raise"; the state of the decoder does not change.
 
-        """
-        try:
-            token = (self._first or self._tokens).token(token_id)
-        except TokenIdError:
-            if self._unknown_ids == "raise":
-                raise
-            return self._trimmed(self._decoder.decode(b"", final=True) + _MARK) if self._unknown_ids == "mark" else ""
-        if token_id in self._skipped:
-            return ""
-        self._first = None
-        text = self._decoder.decode(token)
-        if self._edges is None:
-            return text
-        if token_id == self._edges.unknown:
-            self._leading = 0
-        return self._trimmed(text)
+            """
+
+    def __init__(self, stream: FormStream | MachineStream) -> None:
+        self._start = stream
+        self._begin(stream.copy())
+
+    def _begin(self, stream: FormStream | MachineStream) -> None:
+        self._stream = stream
+        self.push = stream.push  # type: ignore[method-assign]
 
     def finish(self) -> str:
-        """End the stream; the decoder can then decode another stream.
+        """End the stream; the decoder can then decode another stream, after the same prompt.
 
         Returns:
             The rest of the text: an incomplete character as `errors` defines it, or "".
 
         """
-        text = self._trimmed(self._decoder.decode(b"", final=True))
-        self._decoder.reset()
-        self._begin()
+        text = self._stream.finish()
+        self._begin(self._start.copy())
         return text
 
     def stream(self, ids: Iterable[int]) -> Iterator[str]:
@@ -114,15 +156,24 @@ class StreamDecoder:
         if text := self.finish():
             yield text
 
-    def _trimmed(self, text: str) -> str:
-        """Remove blanks at the beginning of the whole text, and hold back a blank that may be at its end."""
-        if self._leading and text:
-            count = len(text) - len(text.lstrip(" "))
-            self._leading, text = self._leading - count if count == len(text) else 0, text[min(count, self._leading) :]
-            self._leading = max(self._leading, 0)
-        if self._edges is None or not self._edges.ends_words or not text:
-            return text
-        text, self._held = self._held + text, ""
-        if text.endswith(" "):
-            text, self._held = text[:-1], " "
-        return text
+    def copy(self) -> Self:
+        """Return a decoder in the same state, for ids that continue the same text in another way.
+
+        Returns:
+            A decoder that does not depend on this one.
+
+        Example:
+            >>> decoder = bbpe.train_from_iterator(["a b"], vocab_size=256).stream_decoder()
+            >>> first, other = decoder.push(127), decoder.copy()
+            >>> decoder.push(102), other.push(101)
+            ('é', 'è')
+
+        """
+        other = type(self)(self._start)
+        other._begin(self._stream.copy())
+        return other
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.copy()

@@ -18,6 +18,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..pipeline.charsmap import check_charsmap
 from ..spec.characters import CharacterModel, ordered_by_score
+from ..spec.decoders import usual_decoder
 from ..spec.models import UnigramModel
 from ..spec.rules import (
     ALL_BLANKS,
@@ -90,6 +91,7 @@ def spec_of(
     Raises `VocabularyError` naming the piece or the flag that is broken or not supported.
     """
     pieces = _Pieces(model, place)
+    characters = pieces.characters()
     return make_spec(
         pieces.vocab,
         _merges(pieces) if model.is_bpe else [],
@@ -97,11 +99,12 @@ def spec_of(
         special_tokens=pieces.special if special_tokens is None else special_tokens,
         added_tokens=pieces.user_defined,
         name=name,
-        rules=TextRules(_normalizers(model, pieces.kept), strip_blanks=_strips(model)),
-        characters=pieces.characters(),
+        rules=TextRules(_normalizers(model, pieces.kept)),
+        characters=characters,
         token_options={text: TokenOptions(normalized=True, verbatim=True) for text in pieces.user_defined},
         template=template,
         model=None if model.is_bpe else _unigram(pieces),
+        decoder=usual_decoder(characters, None, strip=_strips(model)),
     )
 
 

@@ -25,6 +25,7 @@ _SHOWN = 3
 _SHARED = {
     "special_tokens": "special tokens", "added_tokens": "added tokens", "token_options": "options of tokens",
     "pattern": "the pattern", "rules": "normalizers and pre-tokenizers", "template": "the template",
+    "decoder": "the decoder",
 }  # fmt: skip
 _ALL = {
     **_SHARED, "vocab": "ordinary tokens", "characters": "the rules of characters", "model": "the model",
@@ -128,7 +129,7 @@ def _without_ids(spec: TokenizerSpec) -> tuple[object, ...]:
     unknown = None if spec.characters is None else spec.characters.unknown
     tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
     texts = {text for text, token_id in tokens if token_id != unknown}
-    return pairs, texts, spec.token_options, spec.pattern, spec.rules, spec.template
+    return pairs, texts, spec.token_options, spec.pattern, spec.rules, spec.template, spec.decoder
 
 
 def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:

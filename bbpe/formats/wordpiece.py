@@ -141,9 +141,7 @@ def _config(bert: BertNormalizer) -> bytes:
 # -- tokenizer.json ----------------------------------------------------------------------------------------
 
 
-def read_wordpiece(
-    fields: Fields, specials: Mapping[str, int], *, cleanup: bool
-) -> tuple[dict[int, bytes], WordPieceModel]:
+def read_wordpiece(fields: Fields, specials: Mapping[str, int]) -> tuple[dict[int, bytes], WordPieceModel]:
     """Return the vocabulary and model of the field `model` of a `tokenizer.json`."""
     fields.only("type", "WordPiece")
     unknown = fields.take_type("unk_token", str, _UNKNOWN)
@@ -158,7 +156,7 @@ def read_wordpiece(
             fields.refuse(f"token {text!r} has id {keys[text]} here and {token_id} in added_tokens", "vocab")
     check_well_formed(keys, path=fields.path, place=fields.at("vocab"))
     vocab = {token_id: key.encode() for key, token_id in keys.items()}
-    return vocab, WordPieceModel(keys[unknown], prefix, most, cleanup)
+    return vocab, WordPieceModel(keys[unknown], prefix, most)
 
 
 def write_wordpiece(spec: TokenizerSpec, model: WordPieceModel) -> dict[str, Any]:

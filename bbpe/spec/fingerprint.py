@@ -32,7 +32,7 @@ def fingerprint(spec: TokenizerSpec) -> str:
     >>> fingerprint(one) == fingerprint(other)
     False
     """
-    digest = hashlib.sha256(b"bbpe spec 2\n")
+    digest = hashlib.sha256(b"bbpe spec 3\n")
     _add_vocab(digest, spec.vocab)
     for label, tokens in (("special", spec.special_tokens), ("added", spec.added_tokens)):
         for token_id, text in sorted((token_id, text) for text, token_id in tokens.items()):
@@ -44,6 +44,7 @@ def fingerprint(spec: TokenizerSpec) -> str:
     rules = repr((spec.rules if spec.rules != TextRules() else None, options, _template(spec)))
     _add(digest, "rules", rules.encode("utf-8", "surrogatepass"))
     _add(digest, "characters", b"" if spec.characters is None else spec.characters.identity())
+    _add(digest, "decoder", repr(spec.decoder).encode("utf-8", "surrogatepass"))
     _add(digest, "model", b"" if spec.model is None else spec.model.identity())
     if spec.model is None:
         _add_merges(digest, spec)

@@ -11,15 +11,12 @@ class WordPieceModel:
     """Greedy longest match from left to right: each step takes the longest token that the rest of a word begins with.
 
     Tokens with `prefix` continue a word; all others begin one.  A word that cannot be matched to its end, or that has
-    more than `max_characters` characters, becomes the single id `unknown`.  Decoding puts a blank before each token
-    that begins a word; with `cleanup` it removes the blanks before some punctuation and contractions, as HF's
-    `tokenizers` does.
+    more than `max_characters` characters, becomes the single id `unknown`.
     """
 
     unknown: int
     prefix: str = "##"
     max_characters: int = 100
-    cleanup: bool = True
 
     def identity(self) -> bytes:
         """Return everything that ids depend on, for the fingerprint."""

@@ -270,11 +270,10 @@ class Characters:
     tokens in the file and a rule for texts write U+2581 for a blank; here both have blanks.
 
     `end_of_word`: each pretoken is a word, and this suffix marks its last character and the tokens that end a word
-    (Sennrich et al., 2016, with "</w>").  Decoding replaces it by a blank, except at the end of the text.
+    (Sennrich et al., 2016, with "</w>").
 
     `prefix`: this prefix marks every character of a word except the first, and the tokens that continue a word; when
-    two tokens merge, the second loses it.  Decoding removes it.  Without `end_of_word`, decoding also puts a blank
-    before each token without the prefix, except the first, and `cleanup` removes blanks as in `WordPiece`.
+    two tokens merge, the second loses it.
 
     `are_bytes`: the characters of words with `end_of_word` are bytes.  `unknown_text`: the text that decoding writes
     for the unknown token, `None` for the token itself.
@@ -287,7 +286,6 @@ class Characters:
     end_of_word: str = field(default="", repr=False)
     are_bytes: bool = field(default=False, repr=False)
     prefix: str = field(default="", repr=False)
-    cleanup: bool = field(default=False, repr=False)
     unknown_text: str | None = field(default=None, repr=False)
 
     @property
@@ -299,6 +297,6 @@ class Characters:
         """Return everything that ids depend on, for the fingerprint."""
         rest: tuple[object, ...] = (self.end_of_word, self.are_bytes)
         if self.prefix:
-            rest = (*rest, self.prefix, self.cleanup)
+            rest = (*rest, self.prefix)
         shown = repr((self, rest if self.marks_words else (), self.unknown_text))
         return shown.encode("utf-8", "surrogatepass")

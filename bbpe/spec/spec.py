@@ -11,6 +11,7 @@ from typing import Any
 from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
+from .decoders import DecoderStep, usual_decoder
 from .models import UnigramModel, WordPieceModel
 from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
@@ -23,16 +24,15 @@ __all__ = ["MAX_ID", "TextRules", "TokenizerSpec", "make_spec", "vocab_of_ranks"
 
 @dataclass(frozen=True)
 class TextRules:
-    """The rules that change a text before and after the model.
+    """The rules that change a text before the model.
 
     `normalizers` apply first, then `prefix` to each piece between special tokens.  If there are `pre_tokenizers`, they
-    split the text instead of the pattern.  Decoding removes up to `strip_blanks` blanks from the beginning of a text.
+    split the text instead of the pattern.
     """
 
     normalizers: tuple[Normalizer, ...] = ()
     prefix: Prefix | None = None
     pre_tokenizers: tuple[PreTokenizer, ...] = ()
-    strip_blanks: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class TokenizerSpec:
     `characters`: symbols are characters, not bytes, and `vocab` does not have the byte tokens.  `template` has the ids
     that a call can ask for around the ids of a text.  `files` has other files of the tokenizer, by name; saving writes
     them again.  `model`: `None` is BPE; any other model has no merges, and its tokens are of characters, not of bytes.
+    `decoder` has the steps that turn tokens back into text; without any, it gets those that reverse the model.
     """
 
     vocab: Mapping[int, bytes]
@@ -63,9 +64,12 @@ class TokenizerSpec:
     template: Template | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     model: WordPieceModel | UnigramModel | None = None
+    decoder: tuple[DecoderStep, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the mappings immutable, and refuse ids that are too sparse."""
+        """Make the mappings immutable, choose the decoder, and refuse ids that are too sparse."""
+        if not self.decoder:
+            object.__setattr__(self, "decoder", usual_decoder(self.characters, self.model))
         if not isinstance(self.vocab, Vocab):
             object.__setattr__(self, "vocab", Vocab(self.vocab))
         for name in ("special_tokens", "added_tokens", "token_options", "files"):
@@ -97,6 +101,7 @@ def make_spec(
     template: Template | None = None,
     files: Mapping[str, bytes] | None = None,
     model: WordPieceModel | UnigramModel | None = None,
+    decoder: tuple[DecoderStep, ...] = (),
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
@@ -108,23 +113,20 @@ def make_spec(
     a token, and a merge whose parts or result have no id.  Raises `TypeError` on an id that is not an int, a token that
     is not bytes and a special token that is not a str.
     """
-    if not isinstance(vocab, Mapping):
-        raise TypeError(f"vocab must map ids to the bytes of tokens, not be {type(vocab).__name__}")
-    for tokens in (special_tokens, added_tokens):
-        if tokens is not None and not isinstance(tokens, Mapping):
-            raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
+    _check_mappings(vocab, special_tokens, added_tokens)
     special, added = dict(special_tokens or {}), dict(added_tokens or {})
+    specials = {**added, **special}
     _check_specials(special, added)
     if characters is None:
-        ordinary = _without_specials(vocab, {**added, **special})
+        ordinary = _without_specials(vocab, specials)
         if model is None:
             _check_bytes(ordinary)
         else:
             ordinary = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
-            _check_model(model, merges, ordinary, {**added, **special})
+            _check_model(model, merges, ordinary, specials)
     else:
         ordinary = Vocab(vocab)
-        _check_ids(ordinary, characters, {**added, **special})
+        _check_ids(ordinary, characters, specials)
         _check_characters(characters, whole_pretokens, ordinary, model)
     triples = None if merges is None else tuple(_merge_ids(merges, ordinary, characters))
     return TokenizerSpec(
@@ -137,11 +139,20 @@ def make_spec(
         name,
         rules or TextRules(),
         characters,
-        dict(token_options or {}),
+        token_options or {},
         template,
-        dict(files or {}),
+        files or {},
         model,
+        decoder,
     )
+
+
+def _check_mappings(vocab: object, *specials: object) -> None:
+    if not isinstance(vocab, Mapping):
+        raise TypeError(f"vocab must map ids to the bytes of tokens, not be {type(vocab).__name__}")
+    for tokens in specials:
+        if tokens is not None and not isinstance(tokens, Mapping):
+            raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
 
 
 def _check_sparse(spec: TokenizerSpec) -> None:
@@ -231,76 +242,6 @@ def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
     """Return the texts and ids of all tokens of a vocabulary of text (`is_of_text`), in order of ids."""
     keys = {token.decode(): token_id for token_id, token in (*spec.vocab.items(), *other_tokens(spec).items())}
     return dict(sorted(keys.items(), key=lambda item: item[1]))
-
-
-_CLEANUP = (
-    *((f" {mark}", mark) for mark in ".?!,"),
-    (" ' ", "'"),
-    *((f" {ending}", ending) for ending in ("n't", "'m")),
-    (" do not", " don't"),
-    *((f" {ending}", ending) for ending in ("'s", "'ve", "'re")),
-)
-
-
-def decoded_tokens(spec: TokenizerSpec) -> tuple[Mapping[int, bytes], Mapping[int, bytes]] | None:
-    """Return the bytes that decoding writes for each id: of `spec.vocab`, and of the other tokens.
-
-    Returns `None` where decoding writes the tokens unchanged.
-    """
-    vocab, others, characters = spec.vocab, other_tokens(spec), spec.characters
-    words = _words_of(spec)
-    if words is not None:
-        prefix, cleanup = words
-        return (
-            {token_id: _word_part(token, prefix, cleanup) for token_id, token in vocab.items()},
-            {token_id: _word_part(token, prefix, cleanup) for token_id, token in others.items()},
-        )
-    if characters is not None and characters.end_of_word:
-        prefix, end = characters.prefix.encode(), characters.end_of_word.encode()
-        return {token_id: _ended(token, prefix, end) for token_id, token in vocab.items()}, others
-    if characters is not None and characters.unknown_text is not None and characters.unknown in others:
-        return vocab, {**others, characters.unknown: characters.unknown_text.encode()}
-    return None
-
-
-def first_tokens(spec: TokenizerSpec) -> dict[int, bytes] | None:
-    """Return the bytes that decoding writes for each id at the beginning of a text.
-
-    Returns `None` where the beginning of a text is not special.
-    """
-    words = _words_of(spec)
-    if words is None:
-        return None
-    return {token_id: _clean(token, words[1]) for token_id, token in (*spec.vocab.items(), *other_tokens(spec).items())}
-
-
-def _words_of(spec: TokenizerSpec) -> tuple[bytes, bool] | None:
-    """Return the prefix of tokens that continue a word, and whether decoding removes blanks before punctuation.
-
-    Returns `None` where decoding puts no blanks between words.
-    """
-    if isinstance(spec.model, WordPieceModel):
-        return spec.model.prefix.encode(), spec.model.cleanup
-    characters = spec.characters
-    if characters is not None and characters.prefix and not characters.end_of_word:
-        return characters.prefix.encode(), characters.cleanup
-    return None
-
-
-def _ended(token: bytes, prefix: bytes, end: bytes) -> bytes:
-    token = token.removeprefix(prefix)
-    return token[: -len(end)] + b" " if token.endswith(end) else token
-
-
-def _word_part(token: bytes, prefix: bytes, cleanup: bool) -> bytes:
-    return _clean(token[len(prefix) :] if prefix and token.startswith(prefix) else b" " + token, cleanup)
-
-
-def _clean(part: bytes, cleanup: bool) -> bytes:
-    if cleanup:
-        for found, written in _CLEANUP:
-            part = part.replace(found.encode(), written.encode())
-    return part
 
 
 def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:

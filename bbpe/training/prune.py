@@ -116,7 +116,7 @@ def _uses(
         first, last = int(rows.offsets[0]), int(rows.offsets[-1])
         ends = np.ascontiguousarray(rows.offsets[1:] - first)
         ids = encoder.encode_pretokens(rows.data[first:last].tobytes(), ends)
-        places = np.searchsorted(ends, tokenizer._token_bytes.spans(ids)[:, 0], side="right")
+        places = np.searchsorted(ends, tokenizer._vocabulary.tokens.spans(ids)[:, 0], side="right")
         np.add.at(used, ids, rows.counts[places])
     return used
 

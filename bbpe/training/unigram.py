@@ -18,6 +18,7 @@ from ..corpus.rowfiles import Counts, Rows
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, check_share
 from ..errors import CorpusError
+from ..spec.decoders import usual_decoder
 from ..spec.models import UnigramModel
 from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
@@ -143,14 +144,17 @@ class UnigramPlan:
         first = len(fixed) + (256 if own.byte_fallback else 0)
         vocab = {token_id: fixed[token_id].encode() for token_id in user_defined}
         vocab.update(enumerate(found.tokens, start=first))
+        characters = Characters(tuple(range(len(fixed), first)), 0, True, True)
+        model = UnigramModel((*[0.0] * first, *found.scores), True, tuple(user_defined))
         return make_spec(
             vocab,
             [],
             pattern=PATTERNS["none"],
             special_tokens={text: token_id for token_id, text in enumerate(fixed) if token_id not in user_defined},
-            rules=TextRules((Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)), strip_blanks=1),
-            characters=Characters(tuple(range(len(fixed), first)), 0, True, True),
-            model=UnigramModel((*[0.0] * first, *found.scores), True, tuple(user_defined)),
+            rules=TextRules((Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK))),
+            characters=characters,
+            model=model,
+            decoder=usual_decoder(characters, model, strip=1),
         )
 
 

@@ -23,6 +23,7 @@ from ..counting.options import Counting, Report
 from ..errors import CorpusError
 from ..pipeline.normalizers import normalizer
 from ..progress import Progress
+from ..spec.decoders import usual_decoder
 from ..spec.models import WordPieceModel
 from ..spec.rules import (
     SPACE_MARK,
@@ -69,7 +70,7 @@ class WordPlan:
             return TextRules((bert,), None, (BertPreTokenizer(),))
         first = (Lowercase(),) if self.lowercase else ()
         if self.word_start:
-            return TextRules((*first, Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)), strip_blanks=1)
+            return TextRules((*first, Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)))
         return TextRules(first)
 
     @property
@@ -296,6 +297,7 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
         special_tokens=specials,
         rules=plan.rules,
         characters=plan.characters,
+        decoder=usual_decoder(plan.characters, None, strip=int(bool(plan.word_start))),
     )
 
 

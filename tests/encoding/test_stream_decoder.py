@@ -8,7 +8,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import small_spec
 
 import bbpe
-from bbpe.spec.spec import TextRules
+from bbpe.spec.decoders import ByteLevel, Strip
 from bbpe.tokenizer import Tokenizer
 
 
@@ -62,7 +62,7 @@ def test_errors_leave_it_as_it_was(tok_of):
 
 
 def test_blanks_that_encoding_put_in_front_are_left_out():
-    tok = Tokenizer(small_spec(rules=TextRules(strip_blanks=2)))
+    tok = Tokenizer(small_spec(decoder=(ByteLevel(), Strip(" ", 2, 0))))
     blank = tok.token_to_id(" ")
     for ids in ([blank] * 3 + tok.encode("a"), tok.encode(" the"), [blank], tok.encode("a b"), []):
         check(tok, ids)

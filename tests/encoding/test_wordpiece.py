@@ -238,7 +238,6 @@ def test_broken_tokenizer_json(trained: bbpe.Tokenizer, tmp_path: Path) -> None:
     for field, value, words in (
         ("unk_token", "[NO]", "unk_token.*has no id"),
         ("max_input_chars_per_word", -1, "max_input_chars_per_word"),
-        ("continuing_subword_prefix", "@@", "decoder"),
         ("surprise", 1, "surprise"),
     ):
         path.write_text(json.dumps({**whole, "model": {**whole["model"], field: value}}), "utf-8")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.spec import decoders
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.models import WordPieceModel
 from bbpe.spec.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
@@ -74,13 +75,14 @@ CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
     (BASE, {"rules": TextRules((Lowercase(),))}),
     (BASE, {"rules": TextRules(prefix=Prefix(" "))}),
     (BASE, {"rules": TextRules(pre_tokenizers=(Split("a", "Isolated"),))}),
-    (BASE, {"rules": TextRules(strip_blanks=1)}),
+    (BASE, {"decoder": (decoders.ByteLevel(), decoders.Strip(" ", 1, 0))}),
+    (BASE, {"decoder": (decoders.Blanks(),)}),
     (BASE, {"whole_pretokens": True}),
     (BASE, {"merges": ()}),
     (BASE, {"added_tokens": {"<t>": 301}}),
     (BASE, {"special_tokens": {}, "added_tokens": {"<s>": 300}}),
     (WORDS, {"model": WordPieceModel(0, "@@")}),
-    (WORDS, {"model": WordPieceModel(0, cleanup=False)}),
+    (WORDS, {"decoder": (decoders.WordPiece(cleanup=False),)}),
     (WORDS, {"model": WordPieceModel(0, max_characters=2)}),
     (CHARACTERS, {"merges": ()}),
     (CHARACTERS, {"characters": Characters((), 300, True)}),

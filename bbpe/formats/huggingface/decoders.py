@@ -2,96 +2,82 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ...errors import VocabularyError
 from ...files import StrPath
-from ...spec.models import WordPieceModel
-from ...spec.rules import PREPEND_SCHEMES, SPACE_MARK, Characters, PrependScheme
-from ...spec.spec import TokenizerSpec
+from ...spec.decoders import (
+    CTC,
+    Blanks,
+    BPEDecoder,
+    ByteFallback,
+    ByteLevel,
+    DecoderStep,
+    Fuse,
+    Metaspace,
+    Strip,
+    WordPiece,
+)
+from ...spec.rules import PREPEND_SCHEMES, PrependScheme, Replace
 from ..reading import Fields, parts_of, shown
+from .normalizers import read_replace, write_replace
 
 _KNOWN = (
-    "expected ByteLevel, or for tokens of characters Metaspace or a Sequence of Replace (U+2581 by a blank), "
-    "ByteFallback, Fuse and Strip (blanks at the beginning), WordPiece, and for words with an end BPEDecoder"
+    "ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback, Fuse, Strip, Replace, CTC, a Sequence of these, or null"
 )
-_MOST_STRIPPED = 1 << 20  # blanks at the beginning of a text
+_MOST_STRIPPED = 1 << 20  # characters at either end of a text
 
 
-@dataclass
-class Decoder:
-    """The steps of a `decoder`."""
-
-    byte_level: bool = False
-    joins_bytes: bool = False  # byte tokens such as <0xE4> become bytes
-    marks_blanks: bool = False  # U+2581 becomes a blank
-    strip_blanks: int = 0  # the most blanks removed from the beginning of a text
-    word_prefix: str | None = None  # removed from tokens that continue a word; blanks go before all other tokens
-    cleanup: bool = False  # blanks before some punctuation are removed
-    end_of_word: str | None = None  # becomes a blank
-    dropped: str | None = None  # removed wherever it occurs
-
-    def undoes(self, prefix: str, end: str) -> bool:
-        """Return whether decoding removes the prefix and the end of word of a BPE model."""
-        removed = self.dropped if end else self.word_prefix
-        other = self.word_prefix if end else self.dropped
-        return (removed or "", other, self.end_of_word or "") == (prefix, None, end)
-
-
-def read_decoder(value: object, *, path: StrPath, byte_level: bool) -> Decoder:
-    """Return the steps of a `decoder`; `VocabularyError` on an unknown one or one that does not fit the vocabulary."""
-    decoder = Decoder()
+def read_decoder(value: object, *, path: StrPath) -> tuple[DecoderStep, ...]:
+    """Return the steps of a `decoder`; `VocabularyError` on an unknown one or one with a wrong value."""
     if value is None:
-        Fields({}, path=path, place="decoder").refuse(f"null is not supported; {_KNOWN}")
-    parts = parts_of(value, "decoders", path, "decoder")
-    for part, place in parts:
+        return (Blanks(),)
+    steps: list[DecoderStep] = []
+    for part, place in parts_of(value, "decoders", path, "decoder"):
         fields = Fields(part, path=path, place=place)
-        _add(fields, fields.take_type("type", str), decoder)
+        steps.append(_read(fields, fields.take_type("type", str)))
         fields.done()
-    if decoder.byte_level and (len(parts) > 1 or not byte_level):
-        problem = "ByteLevel needs the pre_tokenizer ByteLevel and no other decoder"
-        Fields({}, path=path, place="decoder").refuse(problem)
-    if byte_level and not decoder.byte_level:
-        kinds = " and ".join(shown(part.get("type") if isinstance(part, dict) else part) for part, _ in parts)
-        Fields({}, path=path, place="decoder").refuse(f"{kinds} is not supported; expected ByteLevel")
-    return decoder
+    # an empty sequence joins the tokens
+    return tuple(steps) or (Fuse(),)
 
 
-def _add(fields: Fields, kind: str, decoder: Decoder) -> None:
+def _read(fields: Fields, kind: str) -> DecoderStep:
     match kind:
         case "ByteLevel":
             for name in ("add_prefix_space", "trim_offsets", "use_regex"):
                 fields.take(name, True)
-            decoder.byte_level = True
+            return ByteLevel()
         case "WordPiece":
-            decoder.word_prefix = fields.take_type("prefix", str)
-            decoder.cleanup = fields.take_type("cleanup", bool)
+            return WordPiece(fields.take_type("prefix", str), fields.take_type("cleanup", bool))
         case "BPEDecoder":
-            decoder.end_of_word = fields.take_type("suffix", str)
+            return BPEDecoder(fields.take_type("suffix", str))
         case "ByteFallback":
-            decoder.joins_bytes = True
+            return ByteFallback()
         case "Fuse":
-            pass
+            return Fuse()
         case "Replace":
-            match fields.take("pattern"), fields.take_type("content", str):
-                case {"String": found}, " " if found == SPACE_MARK:
-                    decoder.marks_blanks = True
-                case {"String": str(found)}, "" if decoder.dropped is None:
-                    decoder.dropped = found
-                case _:
-                    expected = "U+2581 replaced by a blank, or the prefix of BPE by the empty string"
-                    fields.refuse(f"this Replace is not supported; expected {expected}")
+            return read_replace(fields)
         case "Strip":
-            fields.only("content", " ")
-            fields.only("stop", 0)
-            decoder.strip_blanks = fields.take_int("start", 0, _MOST_STRIPPED)
+            content = _character(fields, "content")
+            start, stop = (fields.take_int(name, 0, _MOST_STRIPPED) for name in ("start", "stop"))
+            return Strip(content, start, stop)
         case "Metaspace":
-            fields.only("replacement", SPACE_MARK)
+            mark = _character(fields, "replacement")
+            fields.only("str_rep", mark, default=mark)
             scheme = read_prepend_scheme(fields)
-            fields.take_type("split", bool, True)
-            decoder.marks_blanks, decoder.strip_blanks = True, 0 if scheme == "never" else 1
-        case _:
-            fields.refuse(f"{kind!r} is not supported; {_KNOWN}")
+            fields.take_type("split", bool, True)  # changes no text
+            return Metaspace(mark, scheme)
+        case "CTC":
+            pad, delimiter = fields.take_type("pad_token", str), fields.take_type("word_delimiter_token", str)
+            return CTC(pad, delimiter, fields.take_type("cleanup", bool))
+    return fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
+
+
+def _character(fields: Fields, name: str) -> str:
+    content = fields.take_type(name, str)
+    if len(content) != 1:
+        fields.refuse(f"found {shown(content)}; expected one character", name)
+    return content
 
 
 def read_prepend_scheme(fields: Fields) -> PrependScheme:
@@ -104,30 +90,31 @@ def read_prepend_scheme(fields: Fields) -> PrependScheme:
     return known
 
 
-def write_decoder(spec: TokenizerSpec) -> dict[str, Any]:
-    """Return the `decoder` of a spec."""
-    if isinstance(spec.model, WordPieceModel):
-        return {"type": "WordPiece", "prefix": spec.model.prefix, "cleanup": spec.model.cleanup}
-    if spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes:
-        return _of_words(spec.characters)
-    if spec.characters is None or spec.characters.are_bytes:
-        return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    parts: list[dict[str, Any]] = []
-    if spec.characters.marks_blanks:
-        parts.append({"type": "Replace", "pattern": {"String": SPACE_MARK}, "content": " "})
-    if spec.characters.byte_ids:
-        parts.append({"type": "ByteFallback"})
-    parts.append({"type": "Fuse"})
-    if spec.rules.strip_blanks:
-        parts.append({"type": "Strip", "content": " ", "start": spec.rules.strip_blanks, "stop": 0})
-    return {"type": "Sequence", "decoders": parts}
+def write_decoder(steps: tuple[DecoderStep, ...]) -> dict[str, Any] | None:
+    """Return the `decoder` of steps; `VocabularyError` when they are more than blanks between tokens."""
+    if steps == (Blanks(),):
+        return None
+    parts = [_written(step) for step in steps]
+    return parts[0] if len(parts) == 1 else {"type": "Sequence", "decoders": parts}
 
 
-def _of_words(characters: Characters) -> dict[str, Any]:
-    if not characters.end_of_word:
-        return {"type": "WordPiece", "prefix": characters.prefix, "cleanup": characters.cleanup}
-    ended = {"type": "BPEDecoder", "suffix": characters.end_of_word}
-    if not characters.prefix:
-        return ended
-    dropped = {"type": "Replace", "pattern": {"String": characters.prefix}, "content": ""}
-    return {"type": "Sequence", "decoders": [dropped, ended]}
+def _written(step: DecoderStep) -> dict[str, Any]:
+    match step:
+        case ByteLevel():
+            return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+        case WordPiece(prefix, cleanup):
+            return {"type": "WordPiece", "prefix": prefix, "cleanup": cleanup}
+        case BPEDecoder(suffix):
+            return {"type": "BPEDecoder", "suffix": suffix}
+        case Strip(content, start, stop):
+            return {"type": "Strip", "content": content, "start": start, "stop": stop}
+        case Replace():
+            return write_replace(step)
+        case Metaspace(mark, scheme):
+            return {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": True}
+        case CTC(pad, delimiter, cleanup):
+            return {"type": "CTC", "pad_token": pad, "word_delimiter_token": delimiter, "cleanup": cleanup}
+        case Blanks():
+            raise VocabularyError("tokenizer.json puts blanks between tokens only where there is no other decoder")
+        case _:
+            return {"type": type(step).__name__}

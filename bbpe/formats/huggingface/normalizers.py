@@ -51,7 +51,7 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
         case "Prepend":
             rule = Prepend(fields.take_type("prepend", str))
         case "Replace":
-            rule = _replace(fields)
+            rule = read_replace(fields)
         case "BertNormalizer":
             rule = _bert(fields)
         case "Precompiled":
@@ -81,7 +81,8 @@ def _bert(fields: Fields) -> BertNormalizer:
     return BertNormalizer(clean, cjk, lower if strip is None else strip, lower)
 
 
-def _replace(fields: Fields) -> Replace:
+def read_replace(fields: Fields) -> Replace:
+    """Take the fields of a Replace, of a normalizer or a decoder; `PatternError` on a regex that cannot be followed."""
     source, is_regex = read_pattern(fields)
     if is_regex:
         source = from_oniguruma(source, path=fields.path, place=fields.at("pattern"))
@@ -128,9 +129,8 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
             return {"type": "Prepend", "prepend": text}
         case Precompiled(data):
             return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(data).decode()}
-        case Replace(pattern, is_regex, content):
-            source = {"Regex": to_oniguruma([pattern])[0]} if is_regex else {"String": pattern}
-            return {"type": "Replace", "pattern": source, "content": content}
+        case Replace():
+            return write_replace(rule)
         case BertNormalizer(clean, cjk, strip, lower):
             return {
                 "type": "BertNormalizer",
@@ -144,3 +144,9 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
                 f"tokenizer.json has no normalizer like SentencePiece's {type(rule).__name__}; write a .model file",
                 path=path,
             )
+
+
+def write_replace(rule: Replace) -> dict[str, Any]:
+    """Return a Replace, of a normalizer or a decoder; `PatternError` on a regex that Oniguruma reads differently."""
+    source = {"Regex": to_oniguruma([rule.pattern])[0]} if rule.is_regex else {"String": rule.pattern}
+    return {"type": "Replace", "pattern": source, "content": rule.content}

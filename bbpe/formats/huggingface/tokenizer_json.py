@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...spec.decoders import ByteLevel, DecoderStep, usual_decoder
 from ...spec.models import UnigramModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
@@ -27,7 +28,7 @@ from ..reading import Fields, about, read_file, read_json, shown
 from ..rows import FORMATS
 from ..wordpiece import read_wordpiece, write_wordpiece
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
-from .decoders import Decoder, read_decoder, write_decoder
+from .decoders import read_decoder, write_decoder
 from .normalizers import read_normalizers, write_normalizers
 from .own_fields import read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
@@ -68,14 +69,14 @@ def load(
     normalizers = read_normalizers(document.take("normalizer", None), path=path)
     template = read_post_processor(document.take("post_processor", None), path=path)
     split = read_pre_tokenizer(document.take("pre_tokenizer"), path=path, replaced=pattern is not None)
-    decoder = read_decoder(document.take("decoder"), path=path, byte_level=split.byte_level)
+    decoder = read_decoder(document.take("decoder"), path=path)
     added = read_added_tokens(document)
     model = Fields(document.take("model"), path=path, place="model")
     document.done()
     added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
-    rules = TextRules(normalizers, split.prefix, split.rules, decoder.strip_blanks)
-    read = _read_model(model, added, split, rules, decoder)
+    rules = TextRules(normalizers, split.prefix, split.rules)
+    read = _read_model(model, added, split, rules)
     if read.characters is not None and read.other is None:
         split, rules = _simplified(split, rules, read.characters, read.vocab.values(), read.whole)
     with about(path):
@@ -93,7 +94,14 @@ def load(
             template=template,
             files=_other_files(Path(path)),
             model=read.other,
+            decoder=_with_end_of_word(decoder, read.characters),
         )
+
+
+def _with_end_of_word(decoder: tuple[DecoderStep, ...], characters: Characters | None) -> tuple[DecoderStep, ...]:
+    """Return a decoder that replaces the ends of words of bytes, which HF's `transformers` does after decoding."""
+    is_usual = decoder == (ByteLevel(),) and characters is not None and characters.are_bytes
+    return usual_decoder(characters, None) if is_usual else decoder
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -120,7 +128,7 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "normalizer": write_normalizers(spec.rules.normalizers, path=path),
         "pre_tokenizer": write_pre_tokenizer(spec),
         "post_processor": write_post_processor(spec),
-        "decoder": write_decoder(spec),
+        "decoder": write_decoder(spec.decoder),
         "model": _written_model(spec, path),
     }
 
@@ -203,26 +211,22 @@ class _Model(NamedTuple):
     other: WordPieceModel | UnigramModel | None = None
 
 
-def _read_model(
-    model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder
-) -> _Model:
+def _read_model(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules) -> _Model:
     specials = {**added.added, **added.special}
     match model.peek("type"):
         case "WordPiece":
-            vocab, wordpiece = read_wordpiece(model, specials, cleanup=decoder.cleanup)
-            if decoder.word_prefix != wordpiece.prefix:
-                model.refuse("the decoder does not reverse encoding; expected WordPiece with the same prefix")
+            vocab, wordpiece = read_wordpiece(model, specials)
             return _Model(vocab, other=wordpiece)
         case "Unigram":
             marks = _marks_blanks(model, split, rules, {}, {})
-            if decoder.marks_blanks != marks or split.byte_level:
-                model.refuse(f"the decoder does not reverse encoding: blanks are marked {marks}")
+            if split.byte_level:
+                model.refuse("the pre_tokenizer ByteLevel is not supported together with Unigram")
             vocab, unigram, characters = read_unigram(model, specials, marks_blanks=marks)
             return _Model(vocab, characters=characters, other=unigram)
-    return _bpe(model, added, split, rules, decoder)
+    return _bpe(model, added, split, rules)
 
 
-def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, decoder: Decoder) -> _Model:
+def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules) -> _Model:
     model.only("type", "BPE", default="BPE")
     model.only("dropout", None, 0.0, 0, default=None)
     unknown = model.take("unk_token", None)
@@ -250,19 +254,12 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
         ended = _ended_bytes(model, tokens, None if unknown is None else keys.get(unknown), end) if end else None
         return _Model({keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, ended)
     marks = _marks_blanks(model, split, rules, keys, specials)
-    if decoder.marks_blanks != marks or decoder.joins_bytes != byte_fallback or not decoder.undoes(prefix, end):
-        model.refuse(
-            f"the decoder does not reverse encoding: blanks are marked {marks}, {byte_fallback=}, "
-            f"continuing_subword_prefix {shown(prefix)}, end_of_word_suffix {shown(end)}"
-        )
     if marks and SPACE_MARK in prefix + end:
         _refuse_marks(model, "U+2581 for blanks is", prefix, end)
     unknown_id = None if unknown is None else _unknown_id(model, unknown, {**specials, **keys})
     if unknown is not None and not byte_fallback and any(unknown in pair for pair in merges.pairs):
         model.refuse(f"found the unknown token {shown(unknown)} in a merge; expected merges without it", "merges")
-    characters = Characters(
-        (), unknown_id, fuse, marks, end, prefix=prefix, cleanup=decoder.cleanup, unknown_text=own.unknown_text
-    )
+    characters = Characters((), unknown_id, fuse, marks, end, prefix=prefix, unknown_text=own.unknown_text)
     alone = {text for text in both if len(text.removeprefix(prefix).removesuffix(end)) == 1 or len(text) == 1}
     if marks:  # all blanks are U+2581, so a token with a blank is never found
         alone = {text for text in alone if " " not in text}
@@ -329,10 +326,10 @@ def _simplified(
 
 def _mark(model: Fields, name: str) -> str:
     """Take a mark of positions in words; "" if there is none."""
-    mark = model.take(name, None)
-    if mark is not None and type(mark) is not str:
-        model.refuse("expected a string or null", name)
-    return mark or ""
+    if model.peek(name) is None:
+        model.take(name, None)
+        return ""
+    return model.take_type(name, str)
 
 
 def _merges(model: Fields, prefix: str) -> MergeKeys:

@@ -1,0 +1,135 @@
+"""What each token of a spec decodes to: its key for the steps of the decoder, and its bytes where these suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+from ..core.ids import TokenBytes
+from ..core.stream import Forms
+from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_last, rewritten
+from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
+from ..spec.rules import BYTE_KEYS, SPACE_MARK
+from ..spec.spec import TokenizerSpec, other_tokens
+from ..spec.vocab import Vocab
+from ..text import bytes_to_alphabet
+
+#: The token that marks an unknown id.
+MARK = Token("\ufffd", True)
+_DIGITS = "0123456789ABCDEFabcdef"
+# the keys that HF's `tokenizers` reads as bytes
+_SPELLINGS = [f"<0x{high}{low}>" for high, low in product(f"{_DIGITS}+", _DIGITS)]
+_CANONICAL = frozenset(BYTE_KEYS)
+
+
+class Keys:
+    """The keys of the tokens of a spec, by id."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self._vocab, self._key = spec.vocab, _key_function(spec)
+        characters = spec.characters
+        byte_ids = () if characters is None else characters.byte_ids
+        self._others = {token_id: Token(key) for key, token_id in zip(BYTE_KEYS, byte_ids, strict=False)}
+        for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
+            self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), True)
+        if characters is not None and characters.unknown_text is not None and characters.unknown in other_tokens(spec):
+            self._others[characters.unknown] = Token(characters.unknown_text, True)
+
+    def __getitem__(self, token_id: int) -> Token:
+        found = self._others.get(token_id)
+        return Token(self._key(self._vocab[token_id])) if found is None else found
+
+    def items(self) -> Iterator[tuple[int, Token]]:
+        """Yield all ids with the keys of their tokens."""
+        for token_id, token in self._vocab.items():
+            if token_id not in self._others:
+                yield token_id, Token(self._key(token))
+        yield from self._others.items()
+
+
+def _key_function(spec: TokenizerSpec) -> Callable[[bytes], str]:
+    characters = spec.characters
+    if _is_of_bytes(spec):
+        return bytes_to_alphabet
+    if characters is not None and characters.marks_blanks:
+        return lambda token: token.decode("utf-8", ERRORS).replace(" ", SPACE_MARK)
+    return lambda token: token.decode("utf-8", ERRORS)
+
+
+def _is_of_bytes(spec: TokenizerSpec) -> bool:
+    return spec.model is None and (spec.characters is None or spec.characters.are_bytes)
+
+
+def forms_of(spec: TokenizerSpec, keys: Keys, tokens: TokenBytes) -> Forms | None:
+    """Return the bytes of the tokens of a spec by their positions; `tokens` has their bytes in the vocabulary.
+
+    Returns `None` where the bytes of a token depend on other tokens or change after all tokens became one.
+    """
+    steps, after = divided(spec.decoder)
+    match after:
+        case []:
+            content, count = " ", 0
+        case [Strip(content, count, 0)] if content.isascii():
+            pass
+        case _:
+            return None
+    if ByteFallback() in steps[:-1] or any(isinstance(step, CTC) for step in steps):
+        return None
+
+    def made(token: Token, at: At) -> bytes:
+        key = token.key
+        for step in steps:
+            key = rewritten(step, Token(key, token.is_added), at)
+        return key.encode("utf-8", ERRORS)
+
+    def at_edge(token_id: int | None, is_first: bool, is_last: bool) -> bytes:
+        return made(MARK if token_id is None else keys[token_id], At(is_first, is_last))
+
+    unknown = None if spec.characters is None or spec.characters.unknown_text is None else spec.characters.unknown
+    return Forms(
+        _within(spec, keys, tokens, steps, made),
+        at_edge,
+        has_first=any(map(needs_first, steps)),
+        has_last=any(map(needs_last, steps)),
+        strip=count,
+        content=ord(content),
+        bare=-1 if unknown is None else unknown,
+    )
+
+
+def _within(
+    spec: TokenizerSpec, keys: Keys, tokens: TokenBytes, steps: Sequence[DecoderStep],
+    made: Callable[[Token, At], bytes],
+) -> TokenBytes:  # fmt: skip
+    """Return the bytes of tokens within a text."""
+    if not _are_tokens(spec, steps):
+        return TokenBytes({token_id: made(token, At(False, False)) for token_id, token in keys.items()})
+    characters, others = spec.characters, other_tokens(spec)
+    if characters is None or characters.unknown_text is None or characters.unknown not in others:
+        return tokens
+    return TokenBytes(spec.vocab, {**others, characters.unknown: characters.unknown_text.encode("utf-8", ERRORS)})
+
+
+def _are_tokens(spec: TokenizerSpec, steps: Sequence[DecoderStep]) -> bool:
+    """Return whether steps make the bytes of tokens in the vocabulary of their keys, wherever it saves a table."""
+    characters = spec.characters
+    if _is_of_bytes(spec):
+        return list(steps) == [ByteLevel()]
+    if characters is None:
+        return False
+    left = list(steps)
+    if characters.marks_blanks:
+        first = left.pop(0) if left else None
+        if first != UNMARK and not (isinstance(first, Metaspace) and first.replacement == SPACE_MARK):
+            return False
+    if left != ([ByteFallback()] if characters.byte_ids or left else []):
+        return False
+    assert isinstance(spec.vocab, Vocab)
+    texts = {*spec.special_tokens, *spec.added_tokens}
+    if characters.marks_blanks and any(SPACE_MARK in text for text in texts):
+        return False
+    return not left or not any(
+        key in texts or spec.vocab.has_token(key.encode())
+        for key in _SPELLINGS
+        if not (characters.byte_ids and key in _CANONICAL)
+    )

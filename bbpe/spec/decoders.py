@@ -1,0 +1,111 @@
+"""The steps that turn tokens back into text: one data class for each decoder of HF's `tokenizers`.
+
+`bbpe/pipeline/decoders.py` applies them to the keys of tokens, as a `tokenizer.json` writes them, in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .models import UnigramModel, WordPieceModel
+from .rules import SPACE_MARK, Characters, PrependScheme, Replace
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """Tokens in GPT-2's byte alphabet become bytes, and all tokens become one; other tokens are written as they are.
+
+    `end_of_word`: this suffix of a token becomes a blank, except at the end of the text.
+    """
+
+    end_of_word: str = ""
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    """The mark becomes a blank; unless the scheme is "never", the first token loses the mark that it begins with."""
+
+    replacement: str = SPACE_MARK
+    prepend_scheme: PrependScheme = "always"
+
+
+@dataclass(frozen=True)
+class WordPiece:
+    """Tokens lose the prefix of continuations; each other token except the first gets a blank in front.
+
+    `cleanup` removes the blanks before some punctuation and contractions in each token.
+    """
+
+    prefix: str = "##"
+    cleanup: bool = True
+
+
+@dataclass(frozen=True)
+class BPEDecoder:
+    """The suffix at the end of a token becomes a blank, and is removed from the last token."""
+
+    suffix: str = "</w>"
+
+
+@dataclass(frozen=True)
+class ByteFallback:
+    """Tokens such as `<0xE4>` become bytes."""
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """All tokens become one, so that the following steps apply to the whole text."""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Up to `start` characters `content` are removed from the beginning of each token, up to `stop` from its end."""
+
+    content: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class CTC:
+    """A token that repeats the one before it is dropped, and the padding is removed.
+
+    `cleanup` does what it does in `WordPiece`, and replaces `word_delimiter` by a blank.
+    """
+
+    pad: str = "<pad>"
+    word_delimiter: str = "|"
+    cleanup: bool = True
+
+
+@dataclass(frozen=True)
+class Blanks:
+    """Each token except the first gets a blank in front, which is what HF does for `"decoder": null`."""
+
+
+DecoderStep: TypeAlias = (
+    ByteLevel | Metaspace | WordPiece | BPEDecoder | ByteFallback | Fuse | Strip | Replace | CTC | Blanks
+)
+#: The step that undoes the marking of blanks.
+UNMARK = Replace(SPACE_MARK, False, " ")
+
+
+def usual_decoder(
+    characters: Characters | None, model: WordPieceModel | UnigramModel | None, *, strip: int = 0
+) -> tuple[DecoderStep, ...]:
+    """Return the steps that reverse a model; `strip` blanks are removed from the beginning of a text."""
+    if isinstance(model, WordPieceModel):
+        return (WordPiece(model.prefix),)
+    if characters is None:
+        return (ByteLevel(),) if model is None else (Fuse(),)
+    if characters.are_bytes:
+        return (ByteLevel(characters.end_of_word),)
+    if characters.end_of_word:
+        dropped = (Replace(characters.prefix, False, ""),) if characters.prefix else ()
+        return (*dropped, BPEDecoder(characters.end_of_word))
+    if characters.prefix:
+        return (WordPiece(characters.prefix, cleanup=False),)
+    unmarked = (UNMARK,) if characters.marks_blanks else ()
+    joined = (ByteFallback(),) if characters.byte_ids else ()
+    return (*unmarked, *joined, Fuse(), *((Strip(" ", strip, 0),) if strip else ()))
