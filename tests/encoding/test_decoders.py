@@ -146,20 +146,35 @@ def judged(judge: Any, row: list[int]) -> str | None:
     return None if "\ufffd" in text else text
 
 
-@pytest.mark.parametrize("kind", KEYS)
-def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def compare(kind: str, path: Path, rng: random.Random, decoders: list[dict[str, Any] | None]) -> int:
+    """Compare what random ids decode to; return how many were compared."""
     tokenizers = pytest.importorskip("tokenizers")
-    rng, compared = random.Random(kind), 0
-    for decoder in [*USUAL, *(composed(rng) for _ in range(50))]:
-        tok = loaded(tmp_path / "t.json", kind, decoder)
-        judge = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
+    compared = 0
+    for decoder in decoders:
+        tok = loaded(path, kind, decoder)
+        judge = tokenizers.Tokenizer.from_file(str(path))
         for row in rows_of(tok, rng, 12):
             expected = judged(judge, row)
             if expected is not None:
                 assert tok.decode(row) == expected, (decoder, [judge.id_to_token(token_id) for token_id in row])
                 compared += 1
-    assert compared > 400
+    return compared
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(kind)
+    assert compare(kind, tmp_path / "t.json", rng, [*USUAL, *(composed(rng) for _ in range(50))]) > 400
     capfd.readouterr()  # what a panic of HF prints
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", KEYS)
+def test_many_decoders(kind: str, seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(f"{kind} {seed}")
+    assert compare(kind, tmp_path / "t.json", rng, [composed(rng) for _ in range(300)]) > 2000
+    capfd.readouterr()
 
 
 def garbage_of(tok: bbpe.Tokenizer, rng: random.Random, count: int) -> list[list[int]]:
