@@ -1,0 +1,22 @@
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Step: TypeAlias = tuple[Any, ...]
+
+class PreTokenizer:
+    steps: tuple[Step, ...]
+    def __new__(cls, steps: Sequence[Step]) -> Self: ...
+    def split(
+        self,
+        data: bytes | bytearray | memoryview,
+        is_first: bool = True,
+    ) -> tuple[bytes | bytearray | memoryview, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+
+def joined(
+    data: bytes | bytearray | memoryview,
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+) -> tuple[bytes, npt.NDArray[np.int64]]: ...
