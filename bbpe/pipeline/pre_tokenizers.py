@@ -17,11 +17,13 @@ from ..spec.rules import (
     ByteLevel,
     CharDelimiterSplit,
     Digits,
+    FixedLength,
     Metaspace,
     Prefix,
     PreTokenizer,
     Punctuation,
     Split,
+    UnicodeScripts,
     Whitespace,
     WhitespaceSplit,
 )
@@ -75,28 +77,39 @@ def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> I
 
 
 def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
-    chosen: Split | None
-    if isinstance(rule, BertPreTokenizer):
-        words = _parts(WhitespaceSplit(), text, limit)
-        return [part for word in words for part in _parts(Punctuation("Isolated"), word, limit)]
+    if isinstance(rule, FixedLength):
+        return [text[start : start + rule.length] for start in range(0, len(text), rule.length)]
+    parts = [text]
+    for each in splits_of(rule):
+        parts = [piece for part in parts for piece in split_text(each, part, limit)]
+    return parts
+
+
+def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
+    """Return the splits by regexes that a rule is made of, in order; none for `FixedLength`."""
     match rule:
         case Split():
-            chosen = rule
+            return (rule,)
         case Digits(individual):
-            chosen = Split(r"\p{N}" if individual else r"\p{N}+", "Isolated")
+            return (Split(r"\p{N}" if individual else r"\p{N}+", "Isolated"),)
         case Punctuation(behavior):
-            chosen = Split(_PUNCTUATION, behavior)
+            return (Split(_PUNCTUATION, behavior),)
         case Whitespace():
-            chosen = Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True)
+            return (Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True),)
         case WhitespaceSplit():
-            chosen = Split(r"\s", "Removed")
+            return (Split(r"\s", "Removed"),)
+        case BertPreTokenizer():
+            return (Split(r"\s", "Removed"), Split(_PUNCTUATION, "Isolated"))
         case CharDelimiterSplit(delimiter):
-            chosen = Split(regex.escape(delimiter), "Removed")
-        case Metaspace():
-            chosen = Split(SPACE_MARK, "MergedWithNext") if rule.split else None
-        case ByteLevel():
-            chosen = Split(_GPT2, "Isolated") if rule.use_regex else None
-    return [text] if chosen is None else split_text(chosen, text, limit)
+            return (Split(regex.escape(delimiter), "Removed"),)
+        case Metaspace(_, cuts):
+            return (Split(SPACE_MARK, "MergedWithNext"),) if cuts else ()
+        case ByteLevel(_, cuts):
+            return (Split(_GPT2, "Isolated"),) if cuts else ()
+        case UnicodeScripts():
+            return ()
+        case FixedLength():
+            return ()
 
 
 # str.split splits at these, but \s does not match them
