@@ -13,4 +13,10 @@ class PreTokenizer:
         self,
         data: bytes | bytearray | memoryview,
         is_first: bool = True,
-    ) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+    ) -> tuple[bytes | bytearray | memoryview, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+
+def joined(
+    data: bytes | bytearray | memoryview,
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+) -> tuple[bytes, npt.NDArray[np.int64]]: ...

@@ -1,4 +1,5 @@
 """Chains of steps that split texts into pretokens."""
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -53,10 +54,10 @@ cdef class PreTokenizer:
 
     def split(
         self, data: bytes | bytearray | memoryview, bint is_first=True
-    ) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[bytes | bytearray | memoryview, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The text that the spans are in, and their starts and ends in it, int64[n] each.
 
-        `is_first`: the text is at the beginning of the whole text.
+        The text is `data` itself unless a step writes another one.  `is_first`: it is at the beginning of the whole text.
         """
         cdef const uint8_t[::1] view = data
         cdef size_t n = len(view), i
@@ -74,11 +75,40 @@ cdef class PreTokenizer:
             start_view, end_view = starts, ends
             for i in range(result.count):
                 start_view[i], end_view[i] = result.spans[i].start, result.spans[i].end
-            if result.text == text:
-                return bytes(data), starts, ends
-            return (<const char *>result.text)[:result.n], starts, ends
+            return (data if result.text == text else (<const char *>result.text)[:result.n]), starts, ends
         finally:
             bbpe_pre_tokenizer_scratch_free(&scratch)
+
+
+def joined(
+    data: bytes | bytearray | memoryview, const int64_t[::1] starts, const int64_t[::1] ends
+) -> tuple[bytes, npt.NDArray[np.int64]]:
+    """The bytes of spans of a text in one row, and the end of each in it, int64[n].
+
+    The spans are those of `PreTokenizer.split`: in order, and within the text.
+    """
+    cdef const uint8_t[::1] view = data
+    cdef Py_ssize_t i, count = len(starts)
+    cdef int64_t total = 0, done = 0
+    if len(ends) != count:
+        raise ValueError(f"{count} starts and {len(ends)} ends; expected as many")
+    ends_in_row = np.empty(count, np.int64)
+    cdef int64_t[::1] out = ends_in_row
+    for i in range(count):
+        if not done <= starts[i] <= ends[i] <= len(view):
+            raise ValueError(f"span {i} is {starts[i]} to {ends[i]}; expected spans in order, in {len(view)} bytes")
+        done = ends[i]
+        total += ends[i] - starts[i]
+        out[i] = total
+    cdef bytes row = PyBytes_FromStringAndSize(NULL, total)
+    cdef char *to = row
+    if total == 0:
+        return row, ends_in_row
+    with nogil:
+        for i in range(count):
+            memcpy(to, &view[0] + starts[i], <size_t>(ends[i] - starts[i]))
+            to += ends[i] - starts[i]
+    return row, ends_in_row
 
 
 cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:

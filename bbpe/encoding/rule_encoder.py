@@ -20,8 +20,8 @@ from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..pipeline.compiled_normalizers import compiled_normalizer
-from ..pipeline.compiled_pre_tokenizers import compiled_pattern, compiled_pre_tokenizer
 from ..pipeline.normalizers import normalizer
+from ..pipeline.pre_tokenizer_steps import compiled_rules
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
@@ -31,6 +31,7 @@ from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
+from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes, well_formed
 from ..threads import imap
 from ..types import Ragged
@@ -72,7 +73,7 @@ def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
         return encoder.pipeline()
     if encoder.splitter.compiled is not None:
         return Pipeline()
-    split = compiled_pattern(encoder.splitter.pattern)
+    split = compiled_steps(encoder.splitter.pattern)
     return None if split is None else Pipeline(pre_tokenizer=split)
 
 
@@ -173,8 +174,8 @@ class RuleEncoder(TextEncoder):
     def _compiled_split(self) -> CompiledPreTokenizer | None:
         """Return what splits texts before the engine, compiled; `None` when nothing does, or it needs Python."""
         if self.rules.pre_tokenizers:
-            return compiled_pre_tokenizer(self.rules.pre_tokenizers)
-        return compiled_pattern(self.splitter.pattern) if self._is_split or self.splitter.compiled is None else None
+            return compiled_rules(self.rules.pre_tokenizers).steps
+        return compiled_steps(self.splitter.pattern) if self._is_split or self.splitter.compiled is None else None
 
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""

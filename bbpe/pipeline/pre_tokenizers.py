@@ -16,11 +16,13 @@ from ..spec.rules import (
     ByteLevel,
     CharDelimiterSplit,
     Digits,
+    FixedLength,
     Metaspace,
     Prefix,
     PreTokenizer,
     Punctuation,
     Split,
+    UnicodeScripts,
     Whitespace,
     WhitespaceSplit,
 )
@@ -74,14 +76,16 @@ def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> I
 
 
 def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
+    if isinstance(rule, FixedLength):
+        return [text[start : start + rule.length] for start in range(0, len(text), rule.length)]
     parts = [text]
-    for split in splits_of(rule):
-        parts = [done for part in parts for done in split_text(split, part, limit)]
+    for each in splits_of(rule):
+        parts = [piece for part in parts for piece in split_text(each, part, limit)]
     return parts
 
 
 def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
-    """Return the splits at regexes, one after another, that a rule does; none if it does not split."""
+    """Return the splits by regexes that a rule is made of, in order; none for `FixedLength`."""
     match rule:
         case Split():
             return (rule,)
@@ -94,13 +98,15 @@ def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
         case WhitespaceSplit():
             return (Split(r"\s", "Removed"),)
         case BertPreTokenizer():
-            return Split(r"\s", "Removed"), Split(_PUNCTUATION, "Isolated")
+            return (Split(r"\s", "Removed"), Split(_PUNCTUATION, "Isolated"))
         case CharDelimiterSplit(delimiter):
             return (Split(regex.escape(delimiter), "Removed"),)
         case Metaspace():
             return (Split(regex.escape(rule.mark), "MergedWithNext"),) if rule.split else ()
         case ByteLevel():
             return (Split(_GPT2, "Isolated"),) if rule.use_regex else ()
+        case UnicodeScripts() | FixedLength():
+            return ()
 
 
 # str.split splits at these, but \s does not match them

@@ -210,6 +210,18 @@ class BertPreTokenizer:
     """Split at white space, drop it, and make each punctuation character a separate pretoken."""
 
 
+@dataclass(frozen=True)
+class FixedLength:
+    """Split into pieces of `length` characters; the last one may be shorter."""
+
+    length: int
+
+
+@dataclass(frozen=True)
+class UnicodeScripts:
+    """Split where the script changes, by the rules and the scripts of HF's `tokenizers`."""
+
+
 PreTokenizer: TypeAlias = (
     Split
     | Digits
@@ -220,6 +232,8 @@ PreTokenizer: TypeAlias = (
     | Metaspace
     | ByteLevel
     | BertPreTokenizer
+    | FixedLength
+    | UnicodeScripts
 )
 
 

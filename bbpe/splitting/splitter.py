@@ -1,31 +1,56 @@
 """Text -> pretokens in the form that the engine takes: UTF-8 and the end of each pretoken.
 
-A pattern with a compiled scheme is split in C, inside the engine's own loops; any other goes through the
-`regex` package here.  Bytes that are not UTF-8 pass through a regex as lone surrogates and come back unchanged.
+A pattern with a compiled scheme is split in C, inside the engine's own loops.  Any other is split here: in C too if its
+regexes have automatons, otherwise by the `regex` package.  Bytes that are not UTF-8 pass through a regex as lone
+surrogates and come back unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from ..core.automaton import Automaton
+from ..core.pre_tokenizer import PreTokenizer, joined
 from ..core.split import Splitter, utf8_ends
 from ..errors import PatternError
+from ..lazy import lazy_property
 from ..text import Text, text_bytes
+from .automaton import automaton_of
 from .patterns import Pattern, get_pattern
 from .scheme import Scheme
 
+if TYPE_CHECKING:
+    from ..core.pre_tokenizer import Step
+
 #: Pretokens that a regex finds are handed on in batches of this many.
 _BATCH = 1 << 16
+#: A longer text is handed to a regex, because automatons take memory for all pretokens at once.
+_MOST_BYTES = 1 << 26
+
+
+@lru_cache(maxsize=64)
+def compiled_steps(pattern: Pattern) -> PreTokenizer | None:
+    """Return the chain of automatons that splits as a pattern does; `None` when a regex has no automaton."""
+    behavior = "Removed" if pattern.drops_gaps else "Isolated"
+    steps: list[Step] = []
+    for source in pattern.steps:
+        tables = automaton_of(source).tables
+        if tables is None:
+            return None
+        steps.append(("split", Automaton(tables), behavior, pattern.drops_gaps))
+    return PreTokenizer(steps)
 
 
 class TextSplitter:
     """Splits texts by one pattern; immutable.
 
-    `compiled` is the C splitter of the pattern, or of a `scheme` in its place; `None` when a regex does the work.
+    `compiled` is the C splitter of the pattern, or of a `scheme` in its place; `None` when its regexes do the work.
     """
 
     def __init__(self, pattern: Pattern, scheme: Scheme | None = None) -> None:
@@ -33,8 +58,18 @@ class TextSplitter:
         chosen = pattern.scheme if scheme is None else scheme
         self.compiled = None if chosen is None else Splitter(chosen)
 
-    def batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
-        """Yield bytes of pretokens and their ends in them, int64[n], as a regex finds them."""
+    @lazy_property
+    def _steps(self) -> PreTokenizer | None:
+        return compiled_steps(self.pattern)
+
+    def batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes | memoryview, npt.NDArray[np.int64]]]:
+        """Yield bytes of pretokens and their ends in them, int64[n], as regexes find them."""
+        steps = self._steps if len(data) <= _MOST_BYTES else None
+        if steps is not None:
+            _, starts, ends = steps.split(data)
+            if len(ends):
+                yield joined(data, starts, ends) if self.pattern.drops_gaps else (data, ends)
+            return
         pretokens = self.pattern.split(str(data, "utf-8", "surrogateescape"))
         while batch := list(islice(pretokens, _BATCH)):
             yield "".join(batch).encode("utf-8", "surrogateescape"), utf8_ends(batch)
@@ -47,6 +82,9 @@ class TextSplitter:
         if self.compiled is not None:
             ends = self.compiled.spans(data)[1:]
             return data, ends, ends
+        if self._steps is not None:
+            _, starts, ends = self._steps.split(data)
+            return (*joined(data, starts, ends), ends) if self.pattern.drops_gaps else (data, ends, ends)
         text = data.decode("utf-8", "surrogateescape")
         spans = list(self.pattern.spans(text))
         kept = [text[start:end] for start, end in spans]
@@ -80,10 +118,10 @@ def split(text: str, pattern: str | Sequence[str]) -> list[str]:
         raise TypeError(f"split takes a str, not {type(text).__name__}; split_spans takes bytes too")
     chosen = get_pattern(pattern)
     whole = text_bytes(text)
-    if chosen.scheme is None:
+    if chosen.scheme is None and compiled_steps(chosen) is None:
         return list(chosen.split(str(whole, "utf-8")))
-    ends = TextSplitter(chosen).cut(bytes(whole))[1]
-    return [str(whole[start:end], "utf-8") for start, end in pairwise([0, *ends.tolist()])]
+    row, ends, _ = TextSplitter(chosen).cut(bytes(whole))
+    return [str(row[start:end], "utf-8") for start, end in pairwise([0, *ends.tolist()])]
 
 
 def split_spans(text: Text, pattern: str | Sequence[str]) -> npt.NDArray[np.int64]:

@@ -76,8 +76,10 @@ BBPE_INLINE unsigned bbpe_automaton_class(const bbpe_automaton *self, bool reads
 /* The first position from `i` on where a match may begin, or n. */
 BBPE_INLINE size_t bbpe_automaton_skip(const bbpe_automaton *self, bool reads_bytes, const uint8_t *text, size_t i,
                                        size_t n) {
+    const uint8_t *skips = self->skips;
     for (;;) {
-        while (i < n && self->skips[text[i]]) i++;
+        while (i + 4 <= n && skips[text[i]] & skips[text[i + 1]] & skips[text[i + 2]] & skips[text[i + 3]]) i += 4;
+        while (i < n && skips[text[i]]) i++;
         if (i >= n || reads_bytes || text[i] < 0x80) return i;
         size_t next;
         if (!self->idle[bbpe_automaton_class(self, false, text, i, n, &next)]) return i;

@@ -76,23 +76,27 @@ BBPE_INLINE bbpe_status split_spans(const bbpe_split_rule *self, bool reads_byte
                                     bbpe_spans *out) {
     /* a span without a match stays as it is */
     const bool may_copy = !self->inverts && !self->automaton->may_be_empty;
-    const size_t stop = in->count ? in->items[in->count - 1].end : 0;
-    size_t active = 0; /* no match begins in a span before this */
-    bbpe_status status = bbpe_spans_reserve(out, in->count + 3);
-    for (size_t i = 0; i < in->count && status == BBPE_OK; i++) {
-        const bbpe_span span = in->items[i];
-        if (may_copy && active <= span.start)
-            active = bbpe_automaton_skip(self->automaton, reads_bytes, text, span.start, stop);
-        if (may_copy && span.end <= active) {
-            if (out->count == out->capacity) status = bbpe_spans_reserve(out, in->count - i);
-            if (status == BBPE_OK) out->items[out->count++] = span;
-        } else {
+    const size_t count = in->count, stop = count ? in->items[count - 1].end : 0;
+    size_t active = 0, i = 0; /* no match begins in a span before `active` */
+    while (i < count) {
+        bbpe_status status = bbpe_spans_reserve(out, count - i + 3);
+        if (may_copy && status == BBPE_OK) {
+            if (active <= in->items[i].start)
+                active = bbpe_automaton_skip(self->automaton, reads_bytes, text, in->items[i].start, stop);
+            bbpe_span *to = out->items + out->count;
+            while (i < count && in->items[i].end <= active) *to++ = in->items[i++];
+            out->count = (size_t)(to - out->items);
+            if (i == count) break;
+        }
+        const bbpe_span span = in->items[i++];
+        if (status == BBPE_OK) {
             const size_t from = may_copy && active > span.start ? active : span.start;
             status = split_span(self, reads_bytes, behavior, scratch, text, span, from, out);
-            active = span.end;
         }
+        if (status != BBPE_OK) return status;
+        active = span.end;
     }
-    return status;
+    return BBPE_OK;
 }
 
 bbpe_status bbpe_split_rule_apply(const bbpe_split_rule *self, bbpe_automaton_scratch *scratch, const uint8_t *text,

@@ -10,13 +10,17 @@ from bisect import bisect
 from collections.abc import Iterable
 from itertools import accumulate
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 import regex
 
 from bbpe.core.automaton import Automaton
+from bbpe.core.pre_tokenizer import joined
 from bbpe.splitting.automaton import automaton_of
 from bbpe.splitting.character_sets import END_OF_UNICODE, folded, members
-from bbpe.splitting.patterns import PATTERNS
+from bbpe.splitting.patterns import PATTERNS, Pattern
+from bbpe.splitting.splitter import TextSplitter
 from bbpe.text import bytes_to_alphabet
 
 
@@ -217,3 +221,46 @@ def test_it_is_plain_data() -> None:
     assert tables is not None
     assert pickle.loads(pickle.dumps(Automaton(tables))).spans(b"a bc") == [(0, 1), (2, 4)]
     assert Automaton(tables).spans(memoryview(b"")) == []
+
+
+CHAINS = [
+    (r"\w+|[^\w\s]+",),
+    (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"\s+$", "[一-龥]+", r"\p{N}"),
+    (r"a*",),
+    (r"\p{N}+", r"(?<=\d)(?=(?:..)|$)|3"),  # one that has no automaton
+    (r"(?<=\d)|b", r"^a|\s"),
+]
+
+
+@pytest.mark.parametrize("drops_gaps", [False, True])
+@pytest.mark.parametrize("steps", CHAINS)
+def test_patterns(steps: tuple[str, ...], drops_gaps: bool) -> None:
+    """Patterns of unknown regexes, whose steps see the pieces of the step before alone."""
+    rng = random.Random(8)
+    pattern = Pattern(None, steps, drops_gaps)
+    splitter = TextSplitter(pattern)
+    for size in (0, 1, 2, 5, 20, 200):
+        for _ in range(20):
+            text = "".join(rng.choices("ab1 23\n,é漢\udcff\U0001f600", k=size))
+            data, offsets = text.encode("utf-8", "surrogateescape"), byte_offsets(text)
+            spans = [(offsets[start], offsets[end]) for start, end in pattern.spans(text)]
+            kept = [data[start:end] for start, end in spans]
+            row, ends, stops = splitter.cut(data)
+            assert (bytes(row), stops.tolist()) == (b"".join(kept), [end for _, end in spans])
+            assert ends.tolist() == list(accumulate(map(len, kept)))
+            for given in (data, memoryview(data)):
+                batches = list(splitter.batches(given))
+                assert b"".join(bytes(row) for row, _ in batches) == b"".join(kept)
+                assert [end for _, ends in batches for end in ends.tolist()] == list(accumulate(map(len, kept)))
+
+
+def test_joined_checks_its_spans() -> None:
+    def array(*numbers: int) -> npt.NDArray[np.int64]:
+        return np.array(numbers, np.int64)
+
+    assert joined(b"abcdef", array(1, 4), array(2, 6))[0] == b"bef"
+    for starts, ends in (((3,), (2,)), ((0,), (7,)), ((2, 1), (3, 4)), ((-1,), (0,))):
+        with pytest.raises(ValueError, match="expected spans in order, in 6 bytes"):
+            joined(b"abcdef", array(*starts), array(*ends))
+    with pytest.raises(ValueError, match="2 starts and 1 ends"):
+        joined(b"abcdef", array(1, 4), array(2))

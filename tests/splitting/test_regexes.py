@@ -112,14 +112,16 @@ def test_a_match_that_goes_back_is_an_error_wherever_it_comes_from() -> None:
 # -- the limit of time ---------------------------------------------------------------------------------------
 
 SLOW = [
-    r"(?:a|aa)+$",
-    r"(.*?,){25}x",
+    r"(?:a|aa)+$|(?=cc)x",
+    r"(.*?,){25}(?=xx)",
     r"(\w+)\1+c|(a|aa)+$",
-    r"(?:a|ab?)*(?=c)",
-    r"(?:\p{L}|\p{L}\p{L})+(?=c)",
-    r"(?i:a|aa)+$|!?",
-    r"[\p{L}&&[^b]]{1,2}[b-z]|(?:a|aa)+$",
+    r"(?:a|ab?)*(?=cc)",
+    r"(?:\p{L}|\p{L}\p{L})+(?=cc)",
+    r"(?i:a|aa)+$|!?|(?<=cc)x",
+    r"[\p{L}&&[^b]]{1,2}[b-z]|(?:a|aa)+$|(?>c|cc)d",
 ]
+#: Regexes that an automaton can follow, without going back.
+LINEAR = [r"(?:a|aa)+$", r"(?:a|ab?)+(?=c)", r"(?:\p{L}|\p{L}\p{L})+(?=c)", r"(?i:a|aa)+$|!?"]
 TEXT = "b, " * 8 + "a" * 60 + "!" + ",a" * 60
 
 
@@ -164,9 +166,17 @@ def test_what_goes_back_too_often_is_an_error(source: str, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("source", LINEAR)
+def test_an_automaton_does_not_go_back(source: str, tmp_path: Path) -> None:
+    for _, way in ways(source, tmp_path):
+        way()
+    assert "".join(bbpe.split(TEXT, source)) == TEXT
+
+
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("behavior", ["Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"])
 def test_splits_and_replacements_of_tokenizer_json(behavior: str, tmp_path: Path) -> None:
-    source, path = r"(?:a|aa)+(?!a|!)", tmp_path / "tokenizer.json"
+    source, path = r"(?:a|aa)+(?!a|!|zz)", tmp_path / "tokenizer.json"
     part = {**split(source), "behavior": behavior}
     replace = {"type": "Replace", "pattern": {"Regex": source}, "content": "b"}
     for values in ({"pre_tokenizer": sequence(part, byte_level())}, {"normalizer": replace}):
@@ -185,9 +195,11 @@ def test_splits_and_replacements_of_tokenizer_json(behavior: str, tmp_path: Path
 def test_pieces_of_one_text_share_the_time() -> None:
     # each piece alone takes less than the limit
     text = ("a" * 20 + "b ") * 2000
-    assert len(bbpe.split("a" * 20 + "b ", [r"\s+", "(?:a|aa)+$"])) == 2
+    slow = "(?:a|aa)+$|(?=cc)x"
+    assert len(bbpe.split("a" * 20 + "b ", [r"\s+", slow])) == 2
     with pytest.raises(PatternError, match="takes more than"):
-        bbpe.split(text, [r"\s+", "(?:a|aa)+$"])
+        bbpe.split(text, [r"\s+", slow])
+    assert len(bbpe.split(text, [r"\s+", "(?:a|aa)+$"])) == 4000
 
 
 class _Late:
