@@ -4,7 +4,6 @@
 
 #include "threads/cpu.h"
 #include "threads/ends.h"
-#include "threads/memory_budget.h"
 #include "threads/monitor.h"
 #include "threads/ordered_output.h"
 #include "threads/shared_words.h"
