@@ -25,7 +25,7 @@ cdef extern from "threads/threads.h" nogil:
         const size_t *bounds
         size_t a_unit
         uint32_t *ids
-        bbpe_reusable_buffer *room
+        bbpe_reusable_buffer *buffer
         size_t slack, end
 
     enum:
@@ -38,7 +38,7 @@ cdef extern from "threads/threads.h" nogil:
     void bbpe_cpu_run_off(const bbpe_cpu_position *place)
     bbpe_status bbpe_ordered_output_init(bbpe_ordered_output *self, const int64_t *bounds)
     void bbpe_ordered_output_free(bbpe_ordered_output *self)
-    void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *room)
+    void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *buffer)
     bint bbpe_ordered_output_take(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job)
     bbpe_status bbpe_ordered_output_begin(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job,
         uint32_t **ids)
