@@ -34,7 +34,7 @@ void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reu
     self->waiting[thread] = (bbpe_output_waiting){buffer, 0, NONE, NONE};
 }
 
-/* Have so many of all ids that may be written, under the lock: nobody else does it meanwhile. */
+/* Have so many of all ids that may be written, under the lock, so that no other thread does it meanwhile. */
 static bool extend(bbpe_ordered_output *self, size_t count) {
     return self->buffer == NULL || bbpe_reusable_buffer_extend(self->buffer, count * sizeof *self->ids);
 }

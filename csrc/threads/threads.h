@@ -2,7 +2,6 @@
 #ifndef BBPE_THREADS_H
 #define BBPE_THREADS_H
 
-#include "threads/cpu.h"
 #include "threads/ends.h"
 #include "threads/monitor.h"
 #include "threads/ordered_output.h"
