@@ -16,7 +16,7 @@ WINGS, C_FOLDERS = house.wings(), house.c_folders()
 ONLY_IN = {
     r"__builtin_|__atomic_": {"base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor"},
     r"#\s*(?:el)?if.*\b(?:_WIN32|__(?:linux|APPLE|x86_64|i386|aarch64|GLIBC|GNUC|clang)_?_?)\b": {
-        "base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor", "threads/cpu",
+        "base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor",
     },
     r"\b(?:malloc|calloc|realloc|free|mmap)\(": {"memory"},
     r"BBPE_ATOMIC_": {"base/atomic", "threads"},

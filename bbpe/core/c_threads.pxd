@@ -4,9 +4,6 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
 
 cdef extern from "threads/threads.h" nogil:
-    ctypedef struct bbpe_cpu_position:
-        int cpu
-
     ctypedef struct bbpe_memory_budget:
         uint64_t limit, used
 
@@ -25,7 +22,7 @@ cdef extern from "threads/threads.h" nogil:
         const size_t *bounds
         size_t a_unit
         uint32_t *ids
-        bbpe_reusable_buffer *room
+        bbpe_reusable_buffer *buffer
         size_t slack, end
 
     enum:
@@ -33,12 +30,9 @@ cdef extern from "threads/threads.h" nogil:
 
     bint bbpe_memory_budget_take(bbpe_memory_budget *self, uint64_t bytes)
     void bbpe_memory_budget_give(bbpe_memory_budget *self, uint64_t bytes)
-    bbpe_cpu_position bbpe_cpu_here()
-    void bbpe_cpu_yield()
-    void bbpe_cpu_run_off(const bbpe_cpu_position *place)
     bbpe_status bbpe_ordered_output_init(bbpe_ordered_output *self, const int64_t *bounds)
     void bbpe_ordered_output_free(bbpe_ordered_output *self)
-    void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *room)
+    void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *buffer)
     bint bbpe_ordered_output_take(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job)
     bbpe_status bbpe_ordered_output_begin(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job,
         uint32_t **ids)

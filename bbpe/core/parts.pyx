@@ -37,7 +37,7 @@ cdef class Parts:
         self.c.tasks, self.c.a_unit, self.c.slack = &self.tasks.c, a_unit, BBPE_ENCODE_SLACK
         check(bbpe_ordered_output_init(&self.c, &bounds[0]))
         self.room = IdRoom(a_unit * self.c.bounds[count])
-        self.c.ids, self.c.room = self.room.ids, self.room.room
+        self.c.ids, self.c.buffer = self.room.ids, self.room.room
 
     def __dealloc__(self):
         bbpe_ordered_output_free(&self.c)

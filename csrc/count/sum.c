@@ -224,9 +224,8 @@ static bbpe_status add_lane(bbpe_count_sum *self, const codes_table *known, foun
         const size_t next = next_slots(&own, slots[turn ^ 1]);
         fetch(first, slots[turn ^ 1], next);
         fetch_long(first, own.table, slots[turn], n);
-        uint32_t *ranks = bbpe_memory_reserve(found->ranks, &found->capacity, found->count + n, sizeof *ranks);
-        if (ranks == NULL) return BBPE_NO_MEMORY;
-        found->ranks = ranks;
+        if (!bbpe_memory_grow(&found->ranks, &found->capacity, found->count + n, sizeof *found->ranks))
+            return BBPE_NO_MEMORY;
         for (size_t i = 0; i < n; i++) {
             const bbpe_status status = add_slot(self, known, found, lane, slots[turn][i]);
             if (status != BBPE_OK) return status;
@@ -253,18 +252,11 @@ bbpe_status bbpe_count_sum_do_part(bbpe_count_sum *self, size_t part, size_t par
     return status;
 }
 
-static unsigned ones(uint64_t word) {
-    word -= word >> 1 & 0x5555555555555555u;
-    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
-    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
-    return (unsigned)(word * 0x0101010101010101u >> 56);
-}
-
 void bbpe_count_sum_finish(bbpe_count_sum *self) {
     size_t out = 0;
     for (size_t i = 0; i <= self->ranks / 64; i++) {
         self->earlier[i] = (uint32_t)(64 * i - out);
-        out += ones(self->out[i]);
+        out += bbpe_bits_count(self->out[i]);
     }
     self->count = self->ranks - out;
     self->bytes = 0;
@@ -274,7 +266,7 @@ void bbpe_count_sum_finish(bbpe_count_sum *self) {
 
 BBPE_INLINE uint32_t number_of(const bbpe_count_sum *self, size_t lane, const bbpe_count_slot *slot) {
     const uint32_t rank = rank_of(self, lane, slot);
-    return self->earlier[rank / 64] + ones(~self->out[rank / 64] & (((uint64_t)1 << rank % 64) - 1));
+    return self->earlier[rank / 64] + bbpe_bits_count(~self->out[rank / 64] & (((uint64_t)1 << rank % 64) - 1));
 }
 
 void bbpe_count_sum_order(const bbpe_count_sum *self, size_t *order) {

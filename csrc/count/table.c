@@ -101,9 +101,8 @@ static bbpe_status reserve(bbpe_count_table *self, size_t count, size_t bytes) {
     if (count > UINT32_MAX - 1 - self->count || bytes > UINT32_MAX * BBPE_COUNT_STEP - self->arena_used)
         return BBPE_TOO_LARGE;
     if (bytes) {
-        void *arena = bbpe_memory_reserve(self->arena, &self->arena_capacity, self->arena_used + bytes, 1);
-        if (arena == NULL) return BBPE_NO_MEMORY;
-        self->arena = arena;
+        if (!bbpe_memory_grow(&self->arena, &self->arena_capacity, self->arena_used + bytes, 1))
+            return BBPE_NO_MEMORY;
     }
     size_t capacity = self->mask + 1;
     while (capacity / 16 * 11 < self->count + count) capacity *= capacity < SMALL ? 8 : 2;

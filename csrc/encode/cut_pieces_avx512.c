@@ -38,6 +38,4 @@ size_t bbpe_cut_pieces_avx512(const bbpe_cut_points *cuts, bbpe_cutting *cutting
     return cut_blocks(cuts, cutting, part, ends, limit);
 }
 BBPE_TARGET_END
-#else
-typedef int bbpe_cut_pieces_is_for_x86;
 #endif

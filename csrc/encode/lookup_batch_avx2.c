@@ -158,6 +158,4 @@ static uint32_t *emit(const bbpe_lookup_batch *self, size_t count, const bbpe_en
 
 const struct bbpe_lookup_batch_loops bbpe_lookup_batch_avx2 = {fill, emit};
 BBPE_TARGET_END
-#else
-typedef int bbpe_lookup_batch_avx2_is_for_x86;
 #endif

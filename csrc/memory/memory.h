@@ -46,6 +46,15 @@ BBPE_INLINE void *bbpe_memory_reserve(void *memory, size_t *capacity, size_t nee
     return moved;
 }
 
+/* The same of the array that `*array`, a pointer to items of this size, points to; false on failure, and nothing changes. */
+BBPE_INLINE bool bbpe_memory_grow(void *array, size_t *capacity, size_t need, size_t size) {
+    void *memory;
+    memcpy(&memory, array, sizeof memory);
+    memory = bbpe_memory_reserve(memory, capacity, need, size);
+    if (memory != NULL) memcpy(array, &memory, sizeof memory);
+    return memory != NULL;
+}
+
 BBPE_INLINE void bbpe_memory_free(void *memory) {
     free(memory);
 }

@@ -11,6 +11,4 @@ BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 #define ROWS_64(x) ROWS_16(x), ROWS_16((x) + 16), ROWS_16((x) + 32), ROWS_16((x) + 48)
 _Alignas(32) const uint8_t bbpe_vector_bytes[256][32] = {ROWS_64(0), ROWS_64(64), ROWS_64(128), ROWS_64(192)};
 BBPE_TARGET_END
-#else
-typedef int bbpe_vector_avx2_is_for_x86;
 #endif

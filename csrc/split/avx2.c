@@ -10,6 +10,4 @@ BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 #define BBPE_FILL_SELECT bbpe_split_avx2
 #include "split/fill.h"
 BBPE_TARGET_END
-#else
-typedef int bbpe_split_avx2_is_for_x86;
 #endif

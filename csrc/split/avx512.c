@@ -10,6 +10,4 @@ BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,p
 #define BBPE_FILL_SELECT bbpe_split_avx512
 #include "split/fill.h"
 BBPE_TARGET_END
-#else
-typedef int bbpe_split_avx512_is_for_x86;
 #endif

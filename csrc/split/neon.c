@@ -8,6 +8,4 @@
 #define BBPE_FILL_BODY masks_fill
 #define BBPE_FILL_SELECT bbpe_split_neon
 #include "split/fill.h"
-#else
-typedef int bbpe_split_neon_is_for_aarch64;
 #endif

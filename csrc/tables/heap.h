@@ -29,9 +29,8 @@ BBPE_INLINE void bbpe_heap_free(bbpe_heap *self) {
 }
 
 BBPE_INLINE bbpe_status bbpe_heap_reserve(bbpe_heap *self, size_t more) {
-    void *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + more, sizeof *self->items);
-    if (items == NULL) return BBPE_NO_MEMORY;
-    self->items = items;
+    if (!bbpe_memory_grow(&self->items, &self->capacity, self->count + more, sizeof *self->items))
+        return BBPE_NO_MEMORY;
     return BBPE_OK;
 }
 

@@ -47,13 +47,10 @@ static bbpe_status grow_index(bbpe_pretoken_table *self, size_t mask) {
 bbpe_status bbpe_pretoken_table_reserve(bbpe_pretoken_table *self, size_t strings, size_t bytes) {
     if (strings > UINT32_MAX - 1 - self->count || bytes > SIZE_MAX / 2 - self->arena_used) return BBPE_TOO_LARGE;
     /* one more, so that the arrays exist even when there is nothing to hold */
-    bbpe_pretoken_entry *entries =
-        bbpe_memory_reserve(self->entries, &self->entries_capacity, self->count + strings + 1, sizeof *entries);
-    if (entries == NULL) return BBPE_NO_MEMORY;
-    self->entries = entries;
-    uint8_t *arena = bbpe_memory_reserve(self->arena, &self->arena_capacity, self->arena_used + bytes + 1, 1);
-    if (arena == NULL) return BBPE_NO_MEMORY;
-    self->arena = arena;
+    if (!bbpe_memory_grow(&self->entries, &self->entries_capacity, self->count + strings + 1, sizeof *self->entries))
+        return BBPE_NO_MEMORY;
+    if (!bbpe_memory_grow(&self->arena, &self->arena_capacity, self->arena_used + bytes + 1, 1))
+        return BBPE_NO_MEMORY;
     size_t mask = self->mask;
     while (mask / 2 < self->count + strings) mask = mask * 2 + 1;
     return mask == self->mask ? BBPE_OK : grow_index(self, mask);
@@ -90,20 +87,11 @@ bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *by
         *entry = self->entries + (*slot - 1);
         return BBPE_OK;
     }
-    if (n >= UINT32_MAX || self->count >= UINT32_MAX - 1) return BBPE_TOO_LARGE;
-    if (self->count >= (self->mask + 1) / 2) {
-        const bbpe_status status = grow_index(self, self->mask * 2 + 1);
-        if (status != BBPE_OK) return status;
-        slot = slot_of(self, bytes, n, hash);
-    }
-    bbpe_pretoken_entry *entries =
-        bbpe_memory_reserve(self->entries, &self->entries_capacity, self->count + 1, sizeof *entries);
-    if (entries == NULL) return BBPE_NO_MEMORY;
-    self->entries = entries;
-    /* one byte more, so that the arena exists even when every string is empty */
-    uint8_t *arena = bbpe_memory_reserve(self->arena, &self->arena_capacity, self->arena_used + n + 1, 1);
-    if (arena == NULL) return BBPE_NO_MEMORY;
-    self->arena = arena;
+    if (n >= UINT32_MAX) return BBPE_TOO_LARGE;
+    const size_t mask = self->mask;
+    const bbpe_status status = bbpe_pretoken_table_reserve(self, 1, n);
+    if (status != BBPE_OK) return status;
+    if (self->mask != mask) slot = slot_of(self, bytes, n, hash);
     if (n) memcpy(self->arena + self->arena_used, bytes, n);
     *entry = self->entries + self->count;
     **entry = (bbpe_pretoken_entry){self->arena_used, 0, (uint32_t)n, (uint32_t)(hash >> 32)};

@@ -34,19 +34,14 @@ static bbpe_status add_block(maker *self) {
     bbpe_trie *trie = self->trie;
     const size_t count = trie->slot_count + BLOCK;
     if (count > (size_t)1 << (64 - BBPE_TRIE_LABEL_BITS - BBPE_TRIE_ID_BITS)) return BBPE_TOO_LARGE;
-    uint64_t *slots = bbpe_memory_reserve(trie->slots, &self->capacity, count, sizeof *slots);
-    if (slots != NULL) trie->slots = slots;
-    uint64_t *free_slots =
-        bbpe_memory_reserve(self->free_slots, &self->bits_capacity[0], count / 64, sizeof *free_slots);
-    if (free_slots != NULL) self->free_slots = free_slots;
-    uint64_t *free_bases =
-        bbpe_memory_reserve(self->free_bases, &self->bits_capacity[1], count / 64, sizeof *free_bases);
-    if (free_bases != NULL) self->free_bases = free_bases;
-    if (!slots || !free_slots || !free_bases) return BBPE_NO_MEMORY;
-    memset(free_slots + trie->slot_count / 64, 0xFF, BLOCK / 8);
-    memset(free_bases + trie->slot_count / 64, 0xFF, BLOCK / 8);
+    if (!bbpe_memory_grow(&trie->slots, &self->capacity, count, sizeof *trie->slots)
+        || !bbpe_memory_grow(&self->free_slots, &self->bits_capacity[0], count / 64, sizeof *self->free_slots)
+        || !bbpe_memory_grow(&self->free_bases, &self->bits_capacity[1], count / 64, sizeof *self->free_bases))
+        return BBPE_NO_MEMORY;
+    memset(self->free_slots + trie->slot_count / 64, 0xFF, BLOCK / 8);
+    memset(self->free_bases + trie->slot_count / 64, 0xFF, BLOCK / 8);
     for (size_t i = trie->slot_count; i < count; i++)
-        slots[i] = BBPE_TRIE_EMPTY | (uint64_t)BBPE_TRIE_NONE << BBPE_TRIE_LABEL_BITS;
+        trie->slots[i] = BBPE_TRIE_EMPTY | (uint64_t)BBPE_TRIE_NONE << BBPE_TRIE_LABEL_BITS;
     trie->slot_count = count;
     return BBPE_OK;
 }

@@ -14,23 +14,18 @@
 /* Write the UTF-8 of text[start..n), units of `kind` = 1 (Latin-1), 2 or 4 bytes, to out[0..room), room >= 16;
  * return the number of bytes.  `*next` is the first unit that is not taken, n when all are.  The bytes after
  * those returned, up to out[room), may be overwritten.  Room for all: 2, 3 or 4 bytes a unit for kind 1, 2 or 4. */
-size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                           size_t room);
-
-typedef size_t (*bbpe_transcode)(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                                 size_t room);
+typedef size_t bbpe_transcode_function(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
+                                       size_t room);
+bbpe_transcode_function bbpe_transcode_utf8;
+typedef bbpe_transcode_function *bbpe_transcode;
 
 /* The instruction sets of this machine and their names, slowest first, for tests: NULL after the last one,
  * which is the one that bbpe_transcode_utf8 takes. */
 bbpe_transcode bbpe_transcode_variant(size_t index, const char **name);
 
-size_t bbpe_transcode_scalar(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                             size_t room);
+bbpe_transcode_function bbpe_transcode_scalar;
 #ifdef BBPE_HAS_X86
-size_t bbpe_transcode_avx2(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                           size_t room);
-size_t bbpe_transcode_avx512(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                             size_t room);
+bbpe_transcode_function bbpe_transcode_avx2, bbpe_transcode_avx512;
 #endif
 
 #endif

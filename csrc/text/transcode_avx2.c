@@ -145,6 +145,4 @@ BBPE_INLINE size_t avx2_block(const void *text, unsigned kind, size_t i, size_t 
 #define BBPE_TRANSCODE_SELECT bbpe_transcode_avx2
 #include "text/transcode_loop.h"
 BBPE_TARGET_END
-#else
-typedef int bbpe_transcode_avx2_is_for_x86;
 #endif

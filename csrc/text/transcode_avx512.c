@@ -108,6 +108,4 @@ BBPE_INLINE size_t avx512_block(const void *text, unsigned kind, size_t i, size_
 #define BBPE_TRANSCODE_SELECT bbpe_transcode_avx512
 #include "text/transcode_loop.h"
 BBPE_TARGET_END
-#else
-typedef int bbpe_transcode_avx512_is_for_x86;
 #endif

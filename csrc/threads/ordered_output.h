@@ -1,7 +1,7 @@
 /* The ids of parts of texts, which threads encode, one after another.
  *
- * The ids of parts that are taken together go to their place at once if all parts before them have theirs by then; others
- * wait in the memory of their thread, and are copied by whichever has nothing better to do. */
+ * The ids of parts that are taken together go to their position at once if all parts before them have theirs by then.  Others
+ * wait in a buffer of their thread, which copies them when it is between two parts. */
 #ifndef BBPE_THREADS_ORDERED_OUTPUT_H
 #define BBPE_THREADS_ORDERED_OUTPUT_H
 
@@ -10,49 +10,48 @@
 
 /* Parts that were taken together, at the number of the first one. */
 typedef struct {
-    size_t stop;          /* the part after them; 0 while they have no ids */
-    size_t count;         /* ids */
-    size_t thread, start; /* in whose memory they wait, from where on */
-    size_t to;            /* their place */
-    size_t handed_out, copied;
-    size_t next_waiting, next_copy;
+    size_t stop;         /* the part after them; 0 while they have no ids */
+    size_t count;        /* ids */
+    size_t start;        /* where these wait in the buffer of their thread */
+    size_t position;     /* where they go, once that is known */
+    size_t next_waiting; /* the next ones of the same thread that wait */
+    bool is_waiting;
 } bbpe_output_part;
 
-/* Where ids of a thread wait, and the first of the parts whose ids do, in the order of their places there. */
+/* The buffer of a thread, of which `used` ids are taken, and the parts whose ids wait there: first in, first out. */
 typedef struct {
-    bbpe_reusable_buffer *room;
-    size_t first;
-} bbpe_output_memory;
+    bbpe_reusable_buffer *buffer;
+    size_t used, first, last;
+} bbpe_output_waiting;
 
 typedef struct {
     bbpe_work_queue *tasks; /* one for each part; borrowed */
-    size_t *bounds;    /* where each part begins, and the last one ends, in units */
-    size_t a_unit;     /* ids that a unit has at most */
-    uint32_t *ids;     /* room for all of them, and `slack` more, as wherever parts are encoded to; borrowed, */
-    bbpe_reusable_buffer *room;   /* and what has it, if not all of it may be written to yet */
+    size_t *bounds;         /* where each part begins, and the last one ends, in units */
+    size_t a_unit;          /* ids that a unit has at most */
+    uint32_t *ids;          /* all of them, and space for `slack` more, as wherever parts are encoded to; borrowed, */
+    bbpe_reusable_buffer *buffer; /* and what has it, if not all of it may be written to yet */
     size_t slack;
-    size_t roomy;          /* for how many ids a thread has memory at least */
+    size_t least_buffer;    /* for how many ids a thread has a buffer at least */
     bbpe_output_part *parts;
-    bbpe_output_memory *memories;
-    size_t turn, end;      /* the first part without a place, and where that will be */
-    size_t first_copy, last_copy;
+    bbpe_output_waiting *waiting; /* by thread */
+    size_t turn, end;       /* the first part without a position, and what that will be */
 } bbpe_ordered_output;
 
 /* Parts that a thread encodes. */
 typedef struct {
     bbpe_task_span parts;
     size_t most;    /* ids */
-    size_t start;   /* where the first one goes: in the room of all or in the thread's memory */
-    bool is_placed; /* in that of all */
+    size_t start;   /* where the first one goes: among all ids or in the thread's buffer */
+    bool is_placed; /* among all */
 } bbpe_output_job;
 
-/* `self` is zeroed but for `tasks`, `slack` and `a_unit`; `ids` and `room` may come later.  `bounds` has one more than there
+/* `self` is zeroed but for `tasks`, `slack` and `a_unit`; `ids` and `buffer` may come later.  `bounds` has one more than there
  * are tasks, and is copied; BBPE_CHANGED when it falls. */
 bbpe_status bbpe_ordered_output_init(bbpe_ordered_output *self, const int64_t *bounds);
 void bbpe_ordered_output_free(bbpe_ordered_output *self);
-/* Before it takes any: a thread has this room, which only `begin` opens, for ids that wait. */
-void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *room);
-/* The next parts for a thread; false, once all parts have their places, when there are none, or they have been stopped. */
+/* Before it takes any: a thread has this buffer, which only `begin` opens, for ids that wait. */
+void bbpe_ordered_output_join(bbpe_ordered_output *self, size_t thread, bbpe_reusable_buffer *buffer);
+/* The next parts for a thread; false, once all parts have their positions, when there are none, or they have been stopped. */
 bool bbpe_ordered_output_take(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job);
 /* Where their ids are to be written; NULL when the tasks have been stopped. */
 bbpe_status bbpe_ordered_output_begin(bbpe_ordered_output *self, size_t thread, bbpe_output_job *job, uint32_t **ids);

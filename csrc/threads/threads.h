@@ -2,9 +2,7 @@
 #ifndef BBPE_THREADS_H
 #define BBPE_THREADS_H
 
-#include "threads/cpu.h"
 #include "threads/ends.h"
-#include "threads/memory_budget.h"
 #include "threads/monitor.h"
 #include "threads/ordered_output.h"
 #include "threads/shared_words.h"

@@ -6,7 +6,7 @@ enum {
     /* the next round begins when no thread has more than a third of its run left: a thread that is slower than that would
      * make the output of the whole next round wait */
     LAG = 3,
-    TAKEN = 3 /* a thread takes a third of its run at once: nobody can steal tasks that are taken */
+    TAKEN = 3 /* a thread takes a third of its run at once: tasks that are taken cannot be stolen */
 };
 
 static size_t length(bbpe_task_span span) {

@@ -20,9 +20,7 @@ static bbpe_status splice_all(bbpe_train *self, size_t slot, uint32_t token) {
     const uint32_t left = (uint32_t)(key >> 32), right = (uint32_t)key;
     const uint32_t left_length = self->tokens.lengths[left], length = self->tokens.lengths[token];
     uint32_t *slots = self->slots;
-    void *room = bbpe_memory_reserve(self->found, &self->found_capacity, list.born, sizeof *self->found);
-    if (room == NULL) return BBPE_NO_MEMORY;
-    self->found = room;
+    if (!bbpe_memory_grow(&self->found, &self->found_capacity, list.born, sizeof *self->found)) return BBPE_NO_MEMORY;
     bbpe_train_occurrence *found = self->found;
     size_t segment = 0;
     /* most lists are short: they are fetched at once */

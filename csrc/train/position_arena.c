@@ -40,9 +40,8 @@ void bbpe_position_arena_free(bbpe_position_arena *self) {
 }
 
 static uint32_t *new_chunk(bbpe_position_arena *self, size_t n) {
-    void *chunks = bbpe_memory_reserve(self->chunks, &self->chunk_capacity, self->chunk_count + 1, sizeof *self->chunks);
-    if (chunks == NULL) return NULL;
-    self->chunks = chunks;
+    if (!bbpe_memory_grow(&self->chunks, &self->chunk_capacity, self->chunk_count + 1, sizeof *self->chunks))
+        return NULL;
     uint32_t *chunk = bbpe_memory_table(n, sizeof *chunk);
     if (chunk == NULL) return NULL;
     self->chunks[self->chunk_count++] = chunk;

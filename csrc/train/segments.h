@@ -21,12 +21,10 @@ BBPE_INLINE void bbpe_segments_free(bbpe_segments *self) {
 /* From position `start` on, which is after the start of the last segment, the weight is `weight`. */
 BBPE_INLINE bbpe_status bbpe_segments_append(bbpe_segments *self, uint32_t start, int64_t weight) {
     if (self->count && self->counts[self->count - 1] == weight) return BBPE_OK;
-    void *starts = bbpe_memory_reserve(self->starts, &self->starts_capacity, self->count + 2, sizeof *self->starts);
-    if (starts == NULL) return BBPE_NO_MEMORY;
-    self->starts = starts;
-    void *counts = bbpe_memory_reserve(self->counts, &self->counts_capacity, self->count + 1, sizeof *self->counts);
-    if (counts == NULL) return BBPE_NO_MEMORY;
-    self->counts = counts;
+    if (!bbpe_memory_grow(&self->starts, &self->starts_capacity, self->count + 2, sizeof *self->starts))
+        return BBPE_NO_MEMORY;
+    if (!bbpe_memory_grow(&self->counts, &self->counts_capacity, self->count + 1, sizeof *self->counts))
+        return BBPE_NO_MEMORY;
     self->starts[self->count] = start;
     self->starts[self->count + 1] = UINT32_MAX;
     self->counts[self->count++] = weight;

@@ -100,10 +100,8 @@ static unsigned length_of(const sorter *self, uint32_t start) {
 
 static bool tell(bbpe_substrings *self, uint64_t weight, uint32_t start, unsigned length) {
     if (length < 2 || weight < 2) return true;
-    bbpe_substring *found = bbpe_memory_reserve(self->found, &self->capacity, self->count + 1, sizeof *found);
-    if (found == NULL) return false;
-    self->found = found;
-    found[self->count++] = (bbpe_substring){weight, start, length};
+    if (!bbpe_memory_grow(&self->found, &self->capacity, self->count + 1, sizeof *self->found)) return false;
+    self->found[self->count++] = (bbpe_substring){weight, start, length};
     return true;
 }
 

@@ -46,9 +46,7 @@ BBPE_INLINE size_t bbpe_token_strings_size(const bbpe_token_strings *self, uint3
 BBPE_INLINE bbpe_status bbpe_token_strings_join(bbpe_token_strings *self, uint32_t token, uint32_t left,
                                                 uint32_t right) {
     const size_t n = bbpe_token_strings_size(self, left), m = bbpe_token_strings_size(self, right);
-    void *arena = bbpe_memory_reserve(self->arena, &self->capacity, self->used + n + m, 1);
-    if (arena == NULL) return BBPE_NO_MEMORY;
-    self->arena = arena;
+    if (!bbpe_memory_grow(&self->arena, &self->capacity, self->used + n + m, 1)) return BBPE_NO_MEMORY;
     memcpy(self->arena + self->used, self->arena + self->starts[left], n);
     memcpy(self->arena + self->used + n, self->arena + self->starts[right], m);
     self->lengths[token] = self->lengths[left] + self->lengths[right];

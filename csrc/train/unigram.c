@@ -54,9 +54,8 @@ static bool fill(lattice *self, const uint8_t *text, size_t n, uint32_t left_out
     for (size_t at = 0, next; at < n; at = next) {
         bool has_single = false;
         uint64_t slot = model->trie.slots[0];
-        edge *edges = bbpe_memory_reserve(self->edges, &self->capacity, self->count + n - at + 1, sizeof *edges);
-        if (edges == NULL) return false;
-        self->edges = edges;
+        if (!bbpe_memory_grow(&self->edges, &self->capacity, self->count + n - at + 1, sizeof *self->edges))
+            return false;
         bbpe_utf8_decode(text, at, n, &next);
         for (size_t i = at; i < n; i++) {
             slot = model->trie.slots[bbpe_trie_base(slot) ^ text[i]];

@@ -13,9 +13,7 @@ typedef bbpe_train_words_cell cell;
 
 static bbpe_status reserve(bbpe_train_words_array *self, size_t more, size_t size) {
     if (more >= NONE - self->count) return BBPE_TOO_LARGE;
-    void *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + more, size);
-    if (items == NULL) return BBPE_NO_MEMORY;
-    self->items = items;
+    if (!bbpe_memory_grow(&self->items, &self->capacity, self->count + more, size)) return BBPE_NO_MEMORY;
     return BBPE_OK;
 }
 

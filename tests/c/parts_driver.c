@@ -99,7 +99,7 @@ static void plan(driver *self, size_t threads) {
     must(!bbpe_ordered_output_init(&self->parts, self->bounds), "init");
     must(bbpe_reusable_buffer_open(&self->ids, ((size_t)self->bounds[count] + SLACK) * sizeof *self->parts.ids), "init");
     self->parts.ids = self->ids.start;
-    self->parts.room = &self->ids;
+    self->parts.buffer = &self->ids;
 }
 
 static void round_of(size_t threads) {

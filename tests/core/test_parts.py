@@ -249,6 +249,20 @@ def test_threads_wait_for_the_next_call_and_no_more_than_there_are_cores() -> No
     assert len(threads._IDLE) == threads.thread_count(None)
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
+def test_threads_that_work_together_run_where_the_caller_may() -> None:
+    """Those too that another caller has left."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        for cpus in (allowed, {min(allowed)}, {max(allowed)}, allowed):
+            os.sched_setaffinity(0, cpus)
+            masks: list[set[int]] = []
+            run_threads(lambda number, masks=masks: masks.append(os.sched_getaffinity(0)), 4, print)  # type: ignore[misc]
+            assert masks == [cpus] * 4
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def test_a_thread_keeps_nothing_of_what_it_has_done() -> None:
     class Kept:
         def work(self, number: int) -> None:

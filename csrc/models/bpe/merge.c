@@ -95,9 +95,8 @@ static void push(const bbpe_bpe *self, bbpe_bpe_work *work, size_t left) {
 }
 
 static bbpe_status begin(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n) {
-    uint32_t *slots = bbpe_memory_reserve(work->slots, &work->capacity, n + 2, sizeof *slots);
-    if (slots == NULL) return BBPE_NO_MEMORY;
-    work->slots = slots;
+    if (!bbpe_memory_grow(&work->slots, &work->capacity, n + 2, sizeof *work->slots)) return BBPE_NO_MEMORY;
+    uint32_t *const slots = work->slots;
     work->queue.count = 0;
     /* each merge takes a pair away and makes at most two */
     if (bbpe_heap_reserve(&work->queue, 3 * n) != BBPE_OK) return BBPE_NO_MEMORY;

@@ -285,6 +285,4 @@ void bbpe_merge_batch_avx2(const bbpe_bpe *model, const bbpe_merge_batch_piece *
     for (size_t i = 0; i < count; i++) counts[i] = write_ids(model, &self, i, ids[i]);
 }
 BBPE_TARGET_END
-#else
-typedef int bbpe_merge_batch_avx2_is_for_x86;
 #endif

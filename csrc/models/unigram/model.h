@@ -64,6 +64,18 @@ bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tok
 bbpe_status bbpe_unigram_prepare(bbpe_unigram *self);
 void bbpe_unigram_free(bbpe_unigram *self);
 
+/* Write the ids of a token, or of an unknown character, by its bytes; the last one first, as a path is followed back. */
+BBPE_INLINE uint32_t *bbpe_unigram_put_back(const bbpe_unigram *self, uint32_t token, const uint8_t *bytes, size_t n,
+                                            uint32_t *ids) {
+    if (BBPE_LIKELY(token != BBPE_UNIGRAM_UNKNOWN)) *ids++ = self->pieces[token].id;
+    else if (!self->has_byte_ids) *ids++ = self->unknown;
+    else
+        while (n-- > 0) *ids++ = self->byte_ids[bytes[n]];
+    return ids;
+}
+/* Put such ids in order, and return their end; without tokens of bytes, leave one unknown of a run. */
+uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, uint32_t *end, bool after_unknown);
+
 /* As the encoder sees it.  It cuts nothing: with `is_float` ids depend on where a text begins. */
 bbpe_model bbpe_unigram_view(const bbpe_unigram *self);
 

@@ -22,9 +22,9 @@ static bool fill(lattice *self, const bbpe_unigram *model, const uint8_t *text, 
     for (size_t at = 0, next; at < n; at = next) {
         bool has_single = false;
         uint64_t slot = model->trie.slots[0];
-        edge *edges = bbpe_memory_reserve(self->edges, &self->capacity, self->count + longest + 1, sizeof *edges);
-        if (edges == NULL) return false;
-        self->edges = edges;
+        if (!bbpe_memory_grow(&self->edges, &self->capacity, self->count + longest + 1, sizeof *self->edges))
+            return false;
+        edge *const edges = self->edges;
         bbpe_utf8_decode(text, at, n, &next);
         for (size_t i = at; i < n; i++) {
             slot = model->trie.slots[bbpe_trie_base(slot) ^ text[i]];
@@ -42,28 +42,8 @@ static double score_of(const bbpe_unigram *model, const edge *e) {
     return e->last == BBPE_UNIGRAM_UNKNOWN ? model->unknown_score : model->pieces[e->last].score;
 }
 
-/* The ids of an edge, last first; one of several unknown characters is left by `settle`. */
-static uint32_t *write(const bbpe_unigram *model, const uint8_t *text, const edge *e, uint32_t *ids) {
-    if (e->last != BBPE_UNIGRAM_UNKNOWN) {
-        *ids++ = model->pieces[e->last].id;
-    } else if (model->has_byte_ids) {
-        for (size_t i = e->end; i > e->start; i--) *ids++ = model->byte_ids[text[i - 1]];
-    } else {
-        *ids++ = model->unknown;
-    }
-    return ids;
-}
-
-static uint32_t *settle(const bbpe_unigram *model, uint32_t *first, uint32_t *end) {
-    for (uint32_t *a = first, *b = end; a + 1 < b; a++) {
-        const uint32_t id = *a;
-        *a = *--b;
-        *b = id;
-    }
-    uint32_t *out = first;
-    for (const uint32_t *id = first; id < end; id++)
-        if (model->has_byte_ids || *id != model->unknown || out == first || out[-1] != *id) *out++ = *id;
-    return out;
+static uint32_t *put_back(const bbpe_unigram *model, const uint8_t *text, const edge *e, uint32_t *ids) {
+    return bbpe_unigram_put_back(model, e->last, text + e->start, e->end - e->start, ids);
 }
 
 static bool make_room(bbpe_unigram_nbest *self, size_t n, size_t most) {
@@ -126,11 +106,11 @@ bbpe_status bbpe_unigram_nbest_best(bbpe_unigram_nbest *self, const bbpe_unigram
             size_t node = n, rank = i;
             while (node > 0) {
                 const way *at = ranked.ways + node * most + rank;
-                ids = write(model, text, paths.edges + at->edge, ids);
+                ids = put_back(model, text, paths.edges + at->edge, ids);
                 node = paths.edges[at->edge].start;
                 rank = at->rank;
             }
-            ids = settle(model, first, ids);
+            ids = bbpe_unigram_put_in_order(model, first, ids, false);
             self->ends[self->count] = (size_t)(ids - self->ids);
             self->sums[self->count++] = ranked.ways[n * most + i].sum;
         }
@@ -185,11 +165,11 @@ bbpe_status bbpe_unigram_nbest_draw(bbpe_unigram_nbest *self, const bbpe_unigram
                 chosen = i; /* the last one if rounding leaves something */
                 left -= exp(sums[paths.edges[i].start] + alpha * score_of(model, paths.edges + i) - sums[node]);
             }
-            ids = write(model, text, paths.edges + chosen, ids);
+            ids = put_back(model, text, paths.edges + chosen, ids);
             self->sums[0] += score_of(model, paths.edges + chosen);
             node = paths.edges[chosen].start;
         }
-        self->ends[0] = (size_t)(settle(model, self->ids, ids) - self->ids);
+        self->ends[0] = (size_t)(bbpe_unigram_put_in_order(model, self->ids, ids, false) - self->ids);
         self->count = 1;
     }
     bbpe_memory_free(sums);

@@ -112,19 +112,14 @@ BBPE_INLINE size_t node_size(bool is_float) {
 BBPE_INLINE uint32_t *write_path(const bbpe_unigram *self, const void *nodes, const uint8_t *text, size_t end,
                                  uint32_t *ids, bool is_float) {
     while (end > 0) {
-        const uint32_t last = last_at(nodes, end, is_float);
         const size_t length = length_at(nodes, end, is_float);
-        if (BBPE_LIKELY(last != BBPE_UNIGRAM_UNKNOWN)) *ids++ = self->pieces[last].id;
-        else if (!self->has_byte_ids) *ids++ = self->unknown;
-        else
-            for (size_t i = 1; i <= length; i++) *ids++ = self->byte_ids[text[end - i]];
+        ids = bbpe_unigram_put_back(self, last_at(nodes, end, is_float), text + end - length, length, ids);
         end -= length;
     }
     return ids;
 }
 
-/* Put ids in order; without tokens of bytes, leave one unknown of a run. */
-static uint32_t *settle(const bbpe_unigram *self, uint32_t *first, uint32_t *end, bool after_unknown) {
+uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, uint32_t *end, bool after_unknown) {
     for (uint32_t *a = first, *b = end; a + 1 < b; a++) {
         const uint32_t id = *a;
         *a = *--b;
@@ -331,7 +326,7 @@ BBPE_INLINE bbpe_status encode(const bbpe_unigram *self, bbpe_model_scratch *scr
         const bbpe_status status = walk_on(&walk, text + closed, n - closed, &length, is_float);
         if (status != BBPE_OK) return status;
         uint32_t *end = write_path(self, walk.nodes, text + closed, length, out, is_float);
-        out = settle(self, out, end, out > ids && out[-1] == self->unknown);
+        out = bbpe_unigram_put_in_order(self, out, end, out > ids && out[-1] == self->unknown);
         set_sum(walk.nodes, 0, sum_at(walk.nodes, length, is_float), is_float);
     }
     *count = (size_t)(out - ids);

@@ -14,12 +14,10 @@ static uint32_t child_of(const bbpe_wordpiece *self, uint32_t node, uint8_t byte
 
 static bbpe_status add_node(bbpe_wordpiece *self, uint32_t parent, uint8_t byte, uint32_t depth, uint32_t *node) {
     if (self->node_count >= NONE) return BBPE_TOO_LARGE;
-    bbpe_wordpiece_node *nodes =
-        bbpe_memory_reserve(self->nodes, &self->node_capacity, self->node_count + 1, sizeof *nodes);
-    if (nodes == NULL) return BBPE_NO_MEMORY;
-    self->nodes = nodes;
+    if (!bbpe_memory_grow(&self->nodes, &self->node_capacity, self->node_count + 1, sizeof *self->nodes))
+        return BBPE_NO_MEMORY;
     *node = (uint32_t)self->node_count++;
-    nodes[*node] = (bbpe_wordpiece_node){NONE, NONE, NONE, 0, parent, depth, byte};
+    self->nodes[*node] = (bbpe_wordpiece_node){NONE, NONE, NONE, 0, parent, depth, byte};
     return BBPE_OK;
 }
 
@@ -70,11 +68,9 @@ bbpe_status bbpe_wordpiece_add(bbpe_wordpiece *self, uint32_t root, const uint8_
 
 static bbpe_status pop(bbpe_wordpiece *self, bbpe_wordpiece_node *node, uint32_t token) {
     if (self->cell_count >= NONE) return BBPE_TOO_LARGE;
-    bbpe_wordpiece_cell *cells =
-        bbpe_memory_reserve(self->cells, &self->cell_capacity, self->cell_count + 1, sizeof *cells);
-    if (cells == NULL) return BBPE_NO_MEMORY;
-    self->cells = cells;
-    cells[self->cell_count] = (bbpe_wordpiece_cell){token, node->pops};
+    if (!bbpe_memory_grow(&self->cells, &self->cell_capacity, self->cell_count + 1, sizeof *self->cells))
+        return BBPE_NO_MEMORY;
+    self->cells[self->cell_count] = (bbpe_wordpiece_cell){token, node->pops};
     node->pops = (uint32_t)self->cell_count++;
     node->popped++;
     return BBPE_OK;
@@ -84,11 +80,10 @@ static bbpe_status pop(bbpe_wordpiece *self, bbpe_wordpiece_node *node, uint32_t
 static bbpe_status pop_all(bbpe_wordpiece *self, bbpe_wordpiece_node *node, const bbpe_wordpiece_node *other) {
     const size_t first = self->cell_count, count = other->popped;
     uint32_t cell = other->pops, before = node->pops;
-    bbpe_wordpiece_cell *cells =
-        bbpe_memory_reserve(self->cells, &self->cell_capacity, first + count, sizeof *cells);
-    if (cells == NULL) return BBPE_NO_MEMORY;
-    self->cells = cells;
+    if (!bbpe_memory_grow(&self->cells, &self->cell_capacity, first + count, sizeof *self->cells))
+        return BBPE_NO_MEMORY;
     if (first + count >= NONE) return BBPE_TOO_LARGE;
+    bbpe_wordpiece_cell *const cells = self->cells;
     for (size_t i = count; i-- > 0; cell = cells[cell].before) cells[first + i].token = cells[cell].token;
     for (size_t i = 0; i < count; before = (uint32_t)(first + i++)) cells[first + i].before = before;
     self->cell_count += count;
