@@ -175,7 +175,7 @@ static bool stays(const uint8_t *text, size_t run, uint32_t mark) {
     return bbpe_character_get(before)->decomposed == 0 && bbpe_character_compose(before, mark) == 0;
 }
 
-/* Whether a character stays apart from what is before it: the first one that it decomposes to is not sorted and does not
+/* Whether what is before a character does not matter to it: the first one that it decomposes to is not sorted and does not
  * compose. */
 static bool is_inert(const form *self, const bbpe_character_row *row) {
     const uint32_t *text = text_of(self, row);
