@@ -87,7 +87,7 @@ bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self) {
     return bbpe_trie_init(&self->kept, &self->kept_strings, (uint64_t)1 << 32, self->kept_strings.count);
 }
 
-/* How long the shortest or the longest key is that s[0..n) begins with, 0 if there is none; where its value stands, and in
+/* How long the shortest or the longest key is that s[0..n) begins with, 0 if there is none; where its value is, and in
  * `*seen` how many bytes begin keys. */
 BBPE_INLINE size_t walk(const bbpe_charsmap *self, const uint8_t *s, size_t n, bool is_shortest, const uint8_t **value,
                         size_t *length, size_t *seen) {

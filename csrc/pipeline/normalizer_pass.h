@@ -34,7 +34,7 @@ BBPE_INLINE void bbpe_pass_copy(uint8_t *to, const uint8_t *from, size_t n, size
         else memcpy(to, from, BBPE_PASS_SLACK);
     } else if (lowers) {
         bbpe_pass_copy_lowered(to, from, n);
-    } else if (n) {
+    } else {
         memcpy(to, from, n);
     }
 }
@@ -62,6 +62,7 @@ BBPE_INLINE void bbpe_pass_put_character(bbpe_pass *self, uint32_t c, size_t sou
 BBPE_INLINE void bbpe_pass_keep(bbpe_pass *self, size_t end) {
     bbpe_charsmap_output *out = self->out;
     const size_t size = end - self->done;
+    if (size == 0) return;
     bbpe_pass_copy(out->bytes + out->used, self->text + self->done, size, self->n - self->done, self->lowers);
     if (out->is_aligned)
         for (size_t i = 0; i < size; i++) out->sources[out->used + i] = self->done + i;

@@ -14,6 +14,11 @@ typedef struct {
     size_t count, characters; /* of items, and of characters of the text that they are from */
 } form;
 
+/* The decomposition of a character: the number of its characters, and these; 0 for the character itself. */
+static const uint32_t *text_of(const form *self, const bbpe_character_row *row) {
+    return bbpe_character_texts + (self->is_compatible ? row->compatible : row->decomposed);
+}
+
 static bbpe_status push(form *self, uint32_t code, bool is_more) {
     bbpe_normalizer_scratch *scratch = self->scratch;
     bbpe_form_item *items =
@@ -48,8 +53,7 @@ static bbpe_status decompose(form *self, size_t start, size_t end) {
         bbpe_status status = self->pass->out->is_aligned ? push_start(self, i) : BBPE_OK;
         if (status != BBPE_OK) return status;
         const uint32_t c = bbpe_utf8_decode(self->pass->text, i, end, &i);
-        const bbpe_character_row *row = bbpe_character_get(c);
-        const uint32_t *text = bbpe_character_texts + (self->is_compatible ? row->compatible : row->decomposed);
+        const uint32_t *text = text_of(self, bbpe_character_get(c));
         if (c - BBPE_HANGUL < BBPE_HANGUL_COUNT) {
             const unsigned count = bbpe_hangul_decompose(c - BBPE_HANGUL, jamo);
             status = push_all(self, jamo, count);
@@ -171,20 +175,22 @@ static bool stays(const uint8_t *text, size_t run, uint32_t mark) {
     return bbpe_character_get(before)->decomposed == 0 && bbpe_character_compose(before, mark) == 0;
 }
 
-/* Whether a character is sorted by a normal form, or the first one that it decomposes to. */
-static bool is_sorted(const form *self, const bbpe_character_row *row) {
-    const uint32_t *text = bbpe_character_texts + (self->is_compatible ? row->compatible : row->decomposed);
-    return row->order || (*text && bbpe_character_get(text[1])->order);
+/* Whether what is before a character does not matter to it: the first one that it decomposes to is not sorted and does not
+ * compose. */
+static bool is_inert(const form *self, const bbpe_character_row *row) {
+    const uint32_t *text = text_of(self, row);
+    const bbpe_character_row *first = *text ? bbpe_character_get(text[1]) : row;
+    return !(first->flags & (BBPE_CHARACTER_ORDERED | (self->composes ? BBPE_CHARACTER_JOINS : 0)));
 }
 
-/* Put the decomposition of a character that no mark is sorted into: most of those that decompose. */
+/* Put the decomposition of a character that has nothing to do with its neighbours: most of those that decompose. */
 static bbpe_status replace_alone(form *self, const bbpe_search_match *found, bool *is_done) {
-    const bbpe_character_row *row = found->row;
-    const uint32_t *text = bbpe_character_texts + (self->is_compatible ? row->compatible : row->decomposed) + 1;
+    const uint32_t *text = text_of(self, found->row) + 1;
     uint32_t jamo[3], count = text[-1];
     bbpe_search_match next;
-    *is_done = !is_sorted(self, row)
-            && !(found->end < self->pass->n && bbpe_search_is_at(self->search, found->end, &next) && is_sorted(self, next.row));
+    *is_done = found->row->flags & self->changes && is_inert(self, found->row)
+            && !(found->end < self->pass->n && bbpe_search_is_at(self->search, found->end, &next) && !is_inert(self, next.row));
+    for (uint32_t i = 1; self->composes && i < count; i++) *is_done &= is_inert(self, bbpe_character_get(text[i]));
     if (!*is_done) return BBPE_OK;
     if (found->code - BBPE_HANGUL < BBPE_HANGUL_COUNT) {
         count = bbpe_hangul_decompose(found->code - BBPE_HANGUL, jamo);
@@ -218,12 +224,13 @@ static bbpe_status replace_marked(form *self, size_t start, uint32_t before, bbp
 static bbpe_status normalize_at(form *self, size_t run, bbpe_search_match found, size_t *end) {
     bbpe_search_match more = found;
     uint32_t before = BBPE_UTF8_INVALID;
-    bool is_done = false;
-    const size_t start = self->composes ? begin(self->pass->text, run, &before) : run;
+    bool is_done;
     *end = found.end;
-    bbpe_status status = BBPE_OK;
-    if (!self->composes) status = replace_alone(self, &found, &is_done);
-    else if (run == found.start) status = replace_marked(self, start, before, &more, end, &is_done);
+    bbpe_status status = replace_alone(self, &found, &is_done);
+    if (status != BBPE_OK || is_done) return status;
+    const bool is_first = run == found.start, joins = self->composes && !(is_first && is_inert(self, found.row));
+    const size_t start = joins ? begin(self->pass->text, run, &before) : run;
+    if (joins && is_first) status = replace_marked(self, start, before, &more, end, &is_done);
     if (status != BBPE_OK || is_done) return status;
     for (*end = found.end; *end < self->pass->n && bbpe_search_is_at(self->search, *end, &more);) *end = more.end;
     return normalize(self, start, *end);

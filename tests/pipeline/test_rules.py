@@ -55,6 +55,8 @@ def compare(tmp_path: Path, value: dict[str, Any], count: int = 150, seed: int =
 NORMALIZERS: list[list[dict[str, Any]]] = [
     *([named(form)] for form in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")),
     [named("NFD"), named("StripAccents"), named("Lowercase")],
+    [named("Nmt"), named("NFKC")],
+    [named("ByteLevel")],
     [named("Strip", strip_left=True, strip_right=False)],
     [named("Strip", strip_left=False, strip_right=True)],
     [named("Strip", strip_left=True, strip_right=True), named("Prepend", prepend=" ")],
