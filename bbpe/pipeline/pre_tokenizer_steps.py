@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
 from ..spec import rules
-from ..spec.rules import ByteLevel, FixedLength, Metaspace
-from ..splitting.automaton import automaton_of
+from ..spec.rules import ByteLevel, FixedLength, Metaspace, UnicodeScripts
+from ..splitting.automaton import automaton_of, tables_of
+from ..splitting.automaton_tables import Tables
 from .pre_tokenizers import splits_of
+from .scripts import script_pieces
 
 if TYPE_CHECKING:
     from ..core.pre_tokenizer import Step
@@ -47,6 +49,11 @@ def compiled_rules(chain: tuple[rules.PreTokenizer, ...]) -> CompiledRules:
         return CompiledRules(None, str(error))
 
 
+@cache
+def _script_tables(of_alphabet: bool) -> Tables:
+    return tables_of(script_pieces(), of_alphabet=of_alphabet)
+
+
 def _steps(chain: Sequence[rules.PreTokenizer]) -> Iterator[Step]:
     in_alphabet = False
     for rule in chain:
@@ -54,6 +61,8 @@ def _steps(chain: Sequence[rules.PreTokenizer]) -> Iterator[Step]:
             raise _NoStepsError(f"{type(rule).__name__} after ByteLevel")
         if isinstance(rule, FixedLength):
             yield "length", rule.length, in_alphabet
+        elif isinstance(rule, UnicodeScripts):
+            yield "split", Automaton(_script_tables(in_alphabet)), "Removed", True
         elif isinstance(rule, Metaspace):
             mark = rule.mark.encode()
             yield "rewrite", b"" if rule.prepend_scheme == "never" else mark, rule.prepend_scheme == "first", mark

@@ -29,6 +29,7 @@ from ..spec.rules import (
 from ..splitting.patterns import PATTERNS
 from ..splitting.regexes import TimeLimit, compiled
 from ..text import alphabet_to_bytes, bytes_to_alphabet
+from .scripts import split_by_script
 from .unicode_ages import PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
 
 _PUNCTUATION = (
@@ -78,6 +79,8 @@ def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> I
 def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
     if isinstance(rule, FixedLength):
         return [text[start : start + rule.length] for start in range(0, len(text), rule.length)]
+    if isinstance(rule, UnicodeScripts):
+        return split_by_script(text)
     parts = [text]
     for each in splits_of(rule):
         parts = [piece for part in parts for piece in split_text(each, part, limit)]
@@ -85,7 +88,7 @@ def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
 
 
 def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
-    """Return the splits by regexes that a rule is made of, in order; none for `FixedLength`."""
+    """Return the splits by regexes that a rule is made of, in order; none for `FixedLength` and `UnicodeScripts`."""
     match rule:
         case Split():
             return (rule,)

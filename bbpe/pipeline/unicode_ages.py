@@ -8,7 +8,8 @@ two treat differently; tests/pipeline/test_normalizing.py compares every code po
 from __future__ import annotations
 
 
-def _ranges(text: str) -> tuple[tuple[int, int], ...]:
+def code_point_ranges(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the ranges, with both ends, that hexadecimal numbers such as "41-5A 5F" describe."""
     pairs = (item.split("-") for item in text.split())
     return tuple((int(pair[0], 16), int(pair[-1], 16)) for pair in pairs)
 
@@ -17,7 +18,7 @@ def _moved(text: str) -> dict[int, int]:
     moved: dict[int, int] = {}
     for item in text.split():
         points, _, to = item.partition(":")
-        ((first, last),) = _ranges(points)
+        ((first, last),) = code_point_ranges(points)
         moved.update({point: int(to, 16) + point - first for point in range(first, last + 1)})
     return moved
 
@@ -28,7 +29,7 @@ def character_class(ranges: tuple[tuple[int, int], ...]) -> str:
 
 
 #: Characters newer than Unicode 9.0 that a normal form changes, reorders or joins; Unicode 9.0 leaves them alone.
-NEWER_THAN_9 = _ranges(
+NEWER_THAN_9 = code_point_ranges(
     """
     7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1ADD 1AE0-1AEB 1DF6-1DFA 32FF A7F1-A7F4 A82C AB69 105C9
     105D2 105DA 105E4 10781-10785 10787-107B0 107B2-107BA 10D24-10D27 10D69-10D6D 10EAB-10EAC 10EFA-10EFB
@@ -40,7 +41,7 @@ NEWER_THAN_9 = _ranges(
 )
 
 #: Marks newer than Unicode 9.0, and two characters that were marks only in 9.0.
-MARKS_NEWER_THAN_9 = _ranges(
+MARKS_NEWER_THAN_9 = code_point_ranges(
     """
     7FD 897-89F 8CA-8D3 9FE AFA-AFF B55 C04 C3C CF3 D00 D3B-D3C D81 EBA ECE 1715 180F 1ABF-1ADD 1AE0-1AEB 1CF7
     1DF6-1DFA A82C A8FF 10D24-10D27 10D69-10D6D 10EAB-10EAC 10EFA-10EFF 10F46-10F50 10F82-10F85 11070
@@ -52,10 +53,10 @@ MARKS_NEWER_THAN_9 = _ranges(
     1CF30-1CF46 1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF 1E5EE-1E5EF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5
     """
 )
-MARKS_ONLY_IN_9 = _ranges("1CF2-1CF3")
+MARKS_ONLY_IN_9 = code_point_ranges("1CF2-1CF3")
 
 #: Punctuation missing from HF's table, and characters that are punctuation only in HF's table.
-PUNCTUATION_NEWER = _ranges(
+PUNCTUATION_NEWER = code_point_ranges(
     """
     61D 9FD A76 C77 C84 1B4E-1B4F 1B7D-1B7F 2E43-2E4F 2E52-2E5D 2E60-2E63 10D6E 10EAD 10ED0 10F55-10F59
     10F86-10F89 113D4-113D5 113D7-113D8 1144B-1144F 1145A-1145B 1145D 11660-1166C 116B9 1183B 11944-11946 119E2
@@ -63,7 +64,7 @@ PUNCTUATION_NEWER = _ranges(
     12FF1-12FF2 16D6D-16D6F 16E97-16E9A 16FE2 1E5FF 1E95E-1E95F
     """
 )
-PUNCTUATION_OLDER = _ranges("166D 111C9")
+PUNCTUATION_OLDER = code_point_ranges("166D 111C9")
 
 #: Lower case of letters newer than Unicode 14.
 LOWER_NEWER_THAN_14 = _moved(
@@ -74,7 +75,7 @@ LOWER_NEWER_THAN_14 = _moved(
 )
 
 #: Nonspacing marks that HF's BERT normalizer does not drop, and characters that only it drops as nonspacing marks.
-NONSPACING_NEWER = _ranges(
+NONSPACING_NEWER = code_point_ranges(
     """
     7FD 897-89F 8CA-8E1 9FE AFA-AFF B55 C04 C3C D00 D3B-D3C D81 EBA ECE 180F 1885-1886 1ABF-1ADD 1AE0-1AEB
     1DF6-1DFB A82C A8C5 A8FF A9BD 10D24-10D27 10D69-10D6D 10EAB-10EAC 10EFA-10EFF 10F46-10F50 10F82-10F85 11070
@@ -88,7 +89,7 @@ NONSPACING_NEWER = _ranges(
     1E6EE-1E6EF 1E6F5 1E944-1E94A
     """
 )
-NONSPACING_OLDER = _ranges("1734 1171E")
+NONSPACING_OLDER = code_point_ranges("1734 1171E")
 
 #: Format characters that HF's BERT normalizer does not drop.
-FORMAT_NEWER = _ranges("890-891 8E2 110CD 13430-1343F")
+FORMAT_NEWER = code_point_ranges("890-891 8E2 110CD 13430-1343F")

@@ -59,7 +59,7 @@ def automaton_of(source: str, *, of_alphabet: bool = False) -> Automaton:
     'a lookaround of more than one character'
     """
     try:
-        return Automaton(_build(parse_regex(source), of_alphabet))
+        return Automaton(tables_of(parse_regex(source), of_alphabet=of_alphabet))
     except UnsupportedRegexError as error:
         return Automaton(None, str(error))
     except TooManyClassesError:
@@ -68,7 +68,8 @@ def automaton_of(source: str, *, of_alphabet: bool = False) -> Automaton:
         return Automaton(None, "deep nesting")
 
 
-def _build(tree: Node, of_alphabet: bool) -> Tables:
+def tables_of(tree: Node, *, of_alphabet: bool = False) -> Tables:
+    """Return the tables of the automaton of a tree; raises `UnsupportedRegexError` and `TooManyClassesError`."""
     nodes = _Nodes()
     start = nodes.add(tree, _MATCH)
     parts = partition(nodes.sets)

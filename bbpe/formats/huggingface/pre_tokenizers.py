@@ -15,6 +15,7 @@ from ...spec.rules import (
     ByteLevel,
     CharDelimiterSplit,
     Digits,
+    FixedLength,
     Metaspace,
     Prefix,
     PrependScheme,
@@ -22,6 +23,7 @@ from ...spec.rules import (
     Punctuation,
     Replace,
     Split,
+    UnicodeScripts,
     Whitespace,
     WhitespaceSplit,
 )
@@ -37,7 +39,7 @@ from .oniguruma import from_oniguruma, to_oniguruma
 _GPT2 = PATTERNS["gpt2"].steps[0]
 _KNOWN = (
     "Split, ByteLevel, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, Metaspace, "
-    "BertPreTokenizer or a Sequence of these"
+    "BertPreTokenizer, FixedLength, UnicodeScripts or a Sequence of these"
 )
 #: The pattern of Metaspace with `split`, for texts that have blanks in place of U+2581.
 AT_BLANKS = Pattern(None, (r" [^ ]*|[^ ]+",))
@@ -180,6 +182,13 @@ def _read_byte_level(fields: Fields) -> ByteLevel:
     return ByteLevel(prefixed, fields.take_type("use_regex", bool, True))
 
 
+def _read_length(fields: Fields) -> FixedLength:
+    length = fields.take_type("length", int, 5)
+    if length < 1:
+        fields.refuse(f"found {length}; expected at least 1", "length")
+    return FixedLength(length)
+
+
 def _read_delimiter(fields: Fields) -> CharDelimiterSplit:
     delimiter = fields.take_type("delimiter", str)
     if len(delimiter) != 1:
@@ -196,6 +205,8 @@ _READERS: dict[str, Any] = {
     "WhitespaceSplit": lambda _: WhitespaceSplit(),
     "BertPreTokenizer": lambda _: BertPreTokenizer(),
     "CharDelimiterSplit": _read_delimiter,
+    "FixedLength": _read_length,
+    "UnicodeScripts": lambda _: UnicodeScripts(),
     "Metaspace": _read_metaspace,
 }
 
@@ -249,5 +260,7 @@ def _written(rule: PreTokenizer) -> dict[str, Any]:
             return {"type": "CharDelimiterSplit", "delimiter": delimiter}
         case Metaspace(scheme, cuts, mark):
             return {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": cuts}
-        case Whitespace() | WhitespaceSplit() | BertPreTokenizer():
+        case FixedLength(length):
+            return {"type": "FixedLength", "length": length}
+        case Whitespace() | WhitespaceSplit() | BertPreTokenizer() | UnicodeScripts():
             return {"type": type(rule).__name__}

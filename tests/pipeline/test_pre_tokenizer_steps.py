@@ -1,0 +1,156 @@
+"""Chains of pre-tokenizer rules in C: the pretokens of the rules in Python, or a reason why there are no steps."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+
+import pytest
+from rule_files import named
+from vocabularies import byte_level, document, sequence, write_json
+
+import bbpe
+from bbpe.core.pre_tokenizer import PreTokenizer
+from bbpe.errors import VocabularyError
+from bbpe.pipeline.pre_tokenizer_steps import compiled_rules
+from bbpe.pipeline.pre_tokenizers import pretokens
+from bbpe.pipeline.scripts import split_by_script
+from bbpe.spec.rules import (
+    BEHAVIORS,
+    BertPreTokenizer,
+    ByteLevel,
+    CharDelimiterSplit,
+    Digits,
+    FixedLength,
+    Metaspace,
+    Punctuation,
+    Split,
+    UnicodeScripts,
+    Whitespace,
+    WhitespaceSplit,
+)
+from bbpe.spec.rules import (
+    PreTokenizer as Rule,
+)
+
+FALCON = (Punctuation("Contiguous"), ByteLevel(False, True), Digits(False), Split("[0-9][0-9][0-9]", "Isolated"))
+DEEPSEEK_CODER = (
+    Split("[\r\n]", "Isolated"),
+    Split(r"\s?\p{L}+", "Isolated"),
+    Split(r"\s?\p{P}+", "Isolated"),
+    Split("[一-龥ࠀ-一가-퟿]+", "Isolated"),
+    Digits(True),
+    ByteLevel(False, False),
+)
+RULES: list[Rule] = [
+    *(Digits(individual) for individual in (True, False)),
+    *(Punctuation(behavior) for behavior in BEHAVIORS),
+    *(Split(r"a|\s", behavior, invert) for behavior in BEHAVIORS for invert in (False, True)),
+    *(Metaspace(scheme, cuts) for scheme in ("always", "first", "never") for cuts in (True, False)),
+    *(ByteLevel(prefixed, cuts) for prefixed in (True, False) for cuts in (True, False)),
+    *(FixedLength(length) for length in (1, 2, 5)),
+    *(CharDelimiterSplit(char) for char in "a|漢"),
+    *(Split(source, "Isolated") for source in ("[0-9][0-9][0-9]", r"\b", "a*", r"\w+$|^\s")),
+    Split("a*", "Removed"),
+    Whitespace(),
+    WhitespaceSplit(),
+    BertPreTokenizer(),
+    UnicodeScripts(),
+]
+PARTS = ["a", "b", "|", " ", "  ", "12", "3", ",", "!?", "é", "漢", "か", "ー", "\n", "\u2581", "б", "²", "\U0001f600"]
+
+
+def compare(chain: tuple[Rule, ...], rng: random.Random, count: int, longest: int) -> bool:
+    steps = compiled_rules(chain).steps
+    if steps is None:
+        return False
+    for _ in range(count):
+        text = "".join(rng.choices([*PARTS, "\udcff", "\udce2"], k=rng.randint(0, longest)))
+        is_first = rng.random() < 0.5
+        data, starts, ends = steps.split(text.encode("utf-8", "surrogateescape"), is_first)
+        found = [bytes(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        assert found == pretokens(chain, text, is_first=is_first), (chain, text, is_first)
+    return True
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_each_rule(rule: Rule) -> None:
+    rng = random.Random(1)
+    assert compare((rule,), rng, 60, 12)
+    assert compare((rule,), rng, 5, 300)
+
+
+@pytest.mark.parametrize("chain", [FALCON, DEEPSEEK_CODER, (Whitespace(), ByteLevel(False, True))], ids=str)
+def test_chains_of_models(chain: tuple[Rule, ...]) -> None:
+    assert compare(chain, random.Random(2), 100, 60)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_chains(seed: int) -> None:
+    rng = random.Random(seed)
+    compiled = sum(compare(tuple(rng.choices(RULES, k=rng.randint(2, 4))), rng, 8, 20) for _ in range(120))
+    assert compiled > 60
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(3, 13))
+def test_many_chains(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(1500):
+        compare(tuple(rng.choices(RULES, k=rng.randint(2, 5))), rng, 8, 20)
+
+
+@pytest.mark.parametrize(
+    ("chain", "reason"),
+    [
+        ((ByteLevel(False, True), ByteLevel(False, False)), "ByteLevel after ByteLevel"),
+        ((ByteLevel(False, True), Digits(True), Metaspace("never", True)), "Metaspace after ByteLevel"),
+        ((Split(r"(a)\1", "Isolated"),), r"pattern '(a)\\1': the escape \1"),
+    ],
+)
+def test_reasons(chain: tuple[Rule, ...], reason: str) -> None:
+    found = compiled_rules(chain)
+    assert (found.steps, found.reason) == (None, reason)
+
+
+def test_scripts_are_those_of_tokenizers() -> None:
+    hf = pytest.importorskip("tokenizers").pre_tokenizers.UnicodeScripts()
+    points = [point for point in range(0x32000) if not 0xD800 <= point < 0xE000]
+    points += [*range(0xE0000, 0xE0200), 0x50000, 0x10FFFD]
+    random.Random(3).shuffle(points)
+    text = "".join(map(chr, points))
+    assert split_by_script(text) == [piece for piece, _ in hf.pre_tokenize_str(text)]
+    for text in ("a б", " ab", "  aб", "aб c", "Any どこ ー", "12a", "\n a", "", " "):
+        assert split_by_script(text) == [piece for piece, _ in hf.pre_tokenize_str(text)]
+
+
+@pytest.mark.parametrize("part", [named("FixedLength", length=3), named("UnicodeScripts")], ids=str)
+def test_files(part: dict[str, object], tmp_path: Path) -> None:
+    hf = pytest.importorskip("tokenizers")
+    rng = random.Random(5)
+    for parts in (sequence(part, byte_level()), sequence(named("WhitespaceSplit"), part, byte_level())):
+        path = write_json(tmp_path / "tokenizer.json", document(pre_tokenizer=parts))
+        tok, theirs = bbpe.load(path), hf.Tokenizer.from_file(str(path))
+        tok.save(tmp_path / "again.json")
+        assert bbpe.load(tmp_path / "again.json") == tok
+        for _ in range(50):
+            text = "".join(rng.choices("ab 12б漢かー\n", k=rng.randint(0, 20)))
+            assert tok.encode(text) == theirs.encode(text).ids
+
+
+def test_a_length_is_at_least_one(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "tokenizer.json", document(pre_tokenizer=named("FixedLength", length=0)))
+    with pytest.raises(VocabularyError, match="length: found 0; expected at least 1"):
+        bbpe.load(path)
+
+
+def test_they_are_plain_data() -> None:
+    steps = compiled_rules((WhitespaceSplit(),)).steps
+    assert steps is not None
+    assert pickle.loads(pickle.dumps(steps)).split(b"a bc")[1].tolist() == [0, 2]
+    assert steps.split(memoryview(b""))[1].tolist() == []
+    with pytest.raises(ValueError, match="kind of a step is 'cut'"):
+        PreTokenizer([("cut", 1)])
+    with pytest.raises(ValueError, match="the length is 0"):
+        PreTokenizer([("length", 0, False)])
