@@ -17,6 +17,7 @@ from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .character_keys import keys_of_characters
+from .folder_config import OTHER_FILES, with_folder
 from .ranks import merges_of, ranks_of
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
@@ -108,9 +109,17 @@ def load(
         source = source / row.names[0][0]
     try:
         with about(source):
-            return row.load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+            spec = row.load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+            return with_folder(spec, source.parent if source.is_file() else source) if _has_folder(source) else spec
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
+
+
+def _has_folder(source: Path) -> bool:
+    """Return whether a vocabulary, other than a tokenizer.json, has a name by which `transformers` reads a folder."""
+    names = {name for row in FORMATS.values() if row.has_folder for name in row.names[0]}
+    folder = source if source.is_dir() else source.parent
+    return (source.is_dir() or source.name in names) and any((folder / name).is_file() for name in OTHER_FILES)
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002

@@ -122,7 +122,7 @@ def make_spec(
     _check_specials(special, added)
     if characters is None:
         merges = None if merges is None else list(merges)
-        ordinary = _without_specials(vocab, {**added, **special}, merges)
+        ordinary = without_specials(vocab, {**added, **special}, merges)
         if model is None:
             _check_bytes(ordinary)
         else:
@@ -328,9 +328,10 @@ def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
     return vocab
 
 
-def _without_specials(
+def without_specials(
     vocab: Mapping[int, bytes], specials: Mapping[str, int], merges: Sequence[tuple[bytes, bytes]] | None
 ) -> Vocab:
+    """Return a byte-level vocabulary without the special tokens that no merge uses; a token of one byte stays."""
     shared = set()
     for text, token_id in specials.items():
         token = vocab.get(token_id)
