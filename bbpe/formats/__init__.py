@@ -13,7 +13,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..published.models import name_for_model
 from ..published.table import ALIASES, PUBLISHED
-from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .character_keys import keys_of_characters
@@ -37,6 +37,9 @@ _REFUSED = {
     "a zstd file (decompress it first)": re.compile(rb"\x28\xb5\x2f\xfd"),
     "an xz file (decompress it first)": re.compile(rb"\xfd7zXZ\x00"),
     "a zip file (unpack it first)": re.compile(rb"PK\x03\x04"),
+    "a model of YouTokenToMe, which bbpe does not read (codes of subword-nmt hold the same kind of merges)": re.compile(
+        rb"\d+ \d+\r?\n(?:\d+ \d+\r?\n)+\d+ \d+ \d+\r?\n"
+    ),
 }
 
 # The formats that can express rules for a text before it is split.
@@ -45,6 +48,7 @@ _HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
     WordPieceModel: ("huggingface", "wordpiece"),
     WordLevelModel: ("huggingface",),
+    LongestMatchModel: ("rwkv",),
     UnigramModel: ("huggingface", "sentencepiece", "gguf"),
 }
 
@@ -200,7 +204,7 @@ _SYNONYMS = {
     "hf": "huggingface", "json": "huggingface", "tokenizer.json": "huggingface", "tokenizers": "huggingface",
     "transformers": "huggingface", "bert": "wordpiece", "vocab.txt": "wordpiece", "spm": "sentencepiece",
     "model": "sentencepiece", "vocab.json": "gpt2", "llama.cpp": "gguf", "ggml": "gguf", "mistral": "tekken",
-    "ranks": "tiktoken", "bpe": "gpt2", "subword-nmt": "codes",
+    "ranks": "tiktoken", "bpe": "gpt2", "subword-nmt": "codes", "fastbpe": "codes",
 }  # fmt: skip
 
 

@@ -85,13 +85,21 @@ FORMATS: dict[str, Format] = {
         True,
     ),
     "codes": Format(
-        "merges of words with </w>: subword-nmt's codes, CLIP's bpe_simple_vocab", "codes",
+        "merges of words with </w>: codes of subword-nmt or fastBPE, CLIP's bpe_simple_vocab", "codes",
         (("bpe_simple_vocab_16e6.txt",), (".codes",)),
-        re.compile(rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'),
+        re.compile(
+            rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'
+            rb"|(?:\S+ \S+ \d+\r?\n)*?\S+ \S+</w> \d+\r?\n"
+        ),
     ),
     "tekken": Format(
         "a tekken.json", "tekken", (("tekken.json",),),
         re.compile(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
+    ),
+    "minbpe": Format("minbpe's .model", "minbpe", ((".model",),), re.compile(rb"minbpe v1\r?\n")),
+    "rwkv": Format(
+        "RWKV's vocabulary", "rwkv", (("rwkv_vocab_v20230424.txt",),),
+        re.compile(rb"\d+ b?(?:'(?:[^'\\\r\n]|\\.)*'|\"(?:[^\"\\\r\n]|\\.)*\") \d+\r?(?:\n|\Z)"),
     ),
     "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), re.compile(rb"GGUF")),
     "sentencepiece": Format(

@@ -12,7 +12,7 @@ from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
 from ..text import bytes_to_alphabet
-from .models import OtherModel, UnigramModel, WordPieceModel
+from .models import LongestMatchModel, OtherModel, UnigramModel, WordPieceModel
 from .rows import RowPadding, RowTruncation
 from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
@@ -174,6 +174,9 @@ def _check_model(
     """Refuse merges, tokens and an unknown token that do not fit a model other than BPE."""
     if merges is not None:
         raise VocabularyError(f"found merges for {type(model).__name__}, which has none; expected None")
+    if isinstance(model, LongestMatchModel):
+        _check_bytes(ordinary)
+        return
     for token_id, token in ordinary.items():
         try:
             token.decode("utf-8")
@@ -231,7 +234,7 @@ def _check_bytes(ordinary: Vocab) -> None:
 def is_of_text(spec: TokenizerSpec) -> bool:
     """Return whether all tokens are text, so that files can have them without GPT-2's byte alphabet."""
     is_of_words = spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes
-    return spec.model is not None or is_of_words
+    return is_of_words or not (spec.model is None or isinstance(spec.model, LongestMatchModel))
 
 
 def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
