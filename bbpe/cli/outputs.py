@@ -13,7 +13,7 @@ from pathlib import Path
 from bbpe.atomic import check_replaceable
 from bbpe.corpus.files import corpus_paths
 from bbpe.formats import FORMATS
-from bbpe.formats.huggingface.tokenizer_json import OTHER_FILES
+from bbpe.formats.folder_config import OTHER_FILES
 
 from .streams import STDIN
 

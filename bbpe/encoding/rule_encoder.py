@@ -25,7 +25,7 @@ from ..pipeline.pre_tokenizer_steps import compiled_rules
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
-from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
@@ -80,7 +80,7 @@ def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
 def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
     if isinstance(spec.model, UnigramModel):
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
-    if isinstance(spec.model, WordPieceModel | WordLevelModel):
+    if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
         encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..pipeline.word_symbols import WordSymbols
-from ..spec.models import WordLevelModel, WordPieceModel
+from ..spec.models import LongestMatchModel, WordLevelModel, WordPieceModel
 from ..spec.rules import (
     BertNormalizer,
     BertPreTokenizer,
@@ -34,17 +34,18 @@ _SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
 def wordpiece_encoder(
-    spec: TokenizerSpec, model: WordPieceModel | WordLevelModel, *, is_fused: bool = True
+    spec: TokenizerSpec, model: WordPieceModel | WordLevelModel | LongestMatchModel, *, is_fused: bool = True
 ) -> tuple[TextEncoder, bool]:
     """Return the encoder for a spec, and whether it applies all rules of the spec itself, if `is_fused` allows that.
 
-    WordLevel is WordPiece without tokens that continue a word.
+    WordLevel is WordPiece without tokens that continue a word; for longest matches all tokens begin and continue one.
     """
     bert = bert_of(spec.rules) if is_fused and not spec.token_options else None
-    prefix, most = None, _UNLIMITED
+    prefix, most = b"" if isinstance(model, LongestMatchModel) else None, _UNLIMITED
     if isinstance(model, WordPieceModel):
         prefix, most = model.prefix.encode(), model.max_characters
-    made = WordPiece(spec.vocab, unknown=model.unknown, prefix=prefix, max_characters=most, bert=bert)
+    unknown = None if isinstance(model, LongestMatchModel) else model.unknown
+    made = WordPiece(spec.vocab, unknown=unknown, prefix=prefix, max_characters=most, bert=bert)
     if bert is None:
         return TextEncoder(made, spec.pattern), False
     return TextEncoder(made, PATTERNS["none"], _bert_scheme(bert)), True

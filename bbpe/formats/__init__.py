@@ -13,10 +13,11 @@ from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..published.models import name_for_model
 from ..published.table import ALIASES, PUBLISHED
-from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .character_keys import keys_of_characters
+from .folder_config import OTHER_FILES, with_folder
 from .ranks import merges_of, ranks_of
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
@@ -36,6 +37,9 @@ _REFUSED = {
     "a zstd file (decompress it first)": re.compile(rb"\x28\xb5\x2f\xfd"),
     "an xz file (decompress it first)": re.compile(rb"\xfd7zXZ\x00"),
     "a zip file (unpack it first)": re.compile(rb"PK\x03\x04"),
+    "a model of YouTokenToMe, which bbpe does not read (codes of subword-nmt hold the same kind of merges)": re.compile(
+        rb"\d+ \d+\r?\n(?:\d+ \d+\r?\n)+\d+ \d+ \d+\r?\n"
+    ),
 }
 
 # The formats that can express rules for a text before it is split.
@@ -44,6 +48,7 @@ _HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
     WordPieceModel: ("huggingface", "wordpiece"),
     WordLevelModel: ("huggingface",),
+    LongestMatchModel: ("rwkv",),
     UnigramModel: ("huggingface", "sentencepiece", "gguf"),
 }
 
@@ -108,9 +113,17 @@ def load(
         source = source / row.names[0][0]
     try:
         with about(source):
-            return row.load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+            spec = row.load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+            return with_folder(spec, source.parent if source.is_file() else source) if _has_folder(source) else spec
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
+
+
+def _has_folder(source: Path) -> bool:
+    """Return whether a vocabulary, other than a tokenizer.json, has a name by which `transformers` reads a folder."""
+    names = {name for row in FORMATS.values() if row.has_folder for name in row.names[0]}
+    folder = source if source.is_dir() else source.parent
+    return (source.is_dir() or source.name in names) and any((folder / name).is_file() for name in OTHER_FILES)
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002
@@ -191,7 +204,7 @@ _SYNONYMS = {
     "hf": "huggingface", "json": "huggingface", "tokenizer.json": "huggingface", "tokenizers": "huggingface",
     "transformers": "huggingface", "bert": "wordpiece", "vocab.txt": "wordpiece", "spm": "sentencepiece",
     "model": "sentencepiece", "vocab.json": "gpt2", "llama.cpp": "gguf", "ggml": "gguf", "mistral": "tekken",
-    "ranks": "tiktoken", "bpe": "gpt2", "subword-nmt": "codes",
+    "ranks": "tiktoken", "bpe": "gpt2", "subword-nmt": "codes", "fastbpe": "codes",
 }  # fmt: skip
 
 

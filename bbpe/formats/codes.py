@@ -1,8 +1,10 @@
-"""Files of merges with `</w>` at the end of words: subword-nmt's codes, and CLIP's `bpe_simple_vocab_16e6.txt`.
+"""Files of merges with `</w>` at the end of words: codes of subword-nmt and fastBPE, CLIP's vocabulary.
 
 The first line is the version; every other line has two symbols.  Codes have no ids.  This module numbers them: 0 is
 `<unk>`, then come the characters of ASCII and of the merges in order, each within a word and at its end, then the
 results of the merges.  Other characters are unknown; subword-nmt leaves them unchanged.
+
+The codes of fastBPE (fairseq, XLM) have no version, and a count after each merge.
 
 The symbols of CLIP are bytes in GPT-2's alphabet.  CLIP uses the first 48,894 merges.  Its ids are the 256 bytes, the
 256 bytes with `</w>`, the results of the merges, and two special tokens.
@@ -12,6 +14,7 @@ Format: `learn_bpe.py` and `apply_bpe.py` of subword-nmt, `simple_tokenizer.py` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -26,6 +29,7 @@ from .reading import about, read_text
 
 END = "</w>"
 _UNKNOWN = "<unk>"
+_COUNTED = re.compile(r"[^ ]+ [^ ]+ [0-9]+\r?")
 _CLIP = '"bpe_simple_vocab_16e6.txt'
 _CLIP_MERGES = 49152 - 256 - 2
 _CLIP_SPECIALS = ("<|startoftext|>", "<|endoftext|>")
@@ -47,13 +51,24 @@ def load(
     specials = check_special_tokens(special_tokens)
     lines = read_text(path).rstrip("\r\n").split("\n")
     is_clip = lines[0].startswith(_CLIP)
-    if not is_clip and lines[0].rstrip("\r") != "#version: 0.2":
+    if not is_clip and _COUNTED.fullmatch(lines[0]):
+        lines = ["", *_uncounted(lines, path)]
+    elif not is_clip and lines[0].rstrip("\r") != "#version: 0.2":
         problem = f"found {lines[0][:40]!r}; expected '#version: 0.2', which subword-nmt writes since 2017"
         raise VocabularyError(problem, path=path, place="line 1")
     pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:], path)))
     chosen = None if pattern is None else get_pattern(pattern)
     with about(path):
         return _clip(pairs, chosen, specials, name) if is_clip else _codes(pairs, chosen, specials, name)
+
+
+def _uncounted(lines: Iterable[str], path: StrPath) -> Iterable[str]:
+    """Yield the merges of fastBPE's codes, in which each line ends with a count."""
+    for number, line in enumerate(lines, 1):
+        if not _COUNTED.fullmatch(line):
+            problem = f"found {line[:60]!r}; expected two symbols and a count with blanks between"
+            raise VocabularyError(problem, path=path, place=f"line {number}")
+        yield line.rpartition(" ")[0]
 
 
 def _bytes_of(pair: tuple[str, str]) -> tuple[bytes, bytes]:

@@ -170,7 +170,8 @@ def spec_of_files(
 CONFIG = "tokenizer_config.json"
 _CLASS = "tokenizer_class"
 #: The split patterns of classes that read a vocabulary and merges.
-_PATTERN_OF_CLASS = {"GPT2Tokenizer": "gpt2", "GPT2TokenizerFast": "gpt2"}
+_GPT2_CLASSES = "GPT2 Roberta Bart Longformer LED Blenderbot Deberta CodeGen Whisper".split()
+_PATTERN_OF_CLASS = {f"{kind}Tokenizer{fast}": "gpt2" for kind in _GPT2_CLASSES for fast in ("", "Fast")}
 
 
 def config_pattern(config: Path) -> str | None:

@@ -85,6 +85,10 @@ class Fields:
     def __contains__(self, key: str) -> bool:
         return key in self._left
 
+    def names(self) -> list[str]:
+        """Return the names of the fields that were not taken."""
+        return list(self._left)
+
     def take(self, key: str, default: Any = _REQUIRED) -> Any:
         """Return a field; refuse the object if the field is missing and has no default."""
         value = self._left.pop(key, default)

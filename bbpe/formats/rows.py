@@ -24,13 +24,15 @@ class Format:
     """A vocabulary format.
 
     `names` has the sets of files that make a vocabulary, as names or suffixes; both names of a pair may have the same
-    prefix.  `head` matches the beginning of the file with the tokens.
+    prefix.  `head` matches the beginning of the file with the tokens.  `has_folder`: `transformers` reads other files
+    in the folder of files with the first names.
     """
 
     description: str
     module_name: str
     names: tuple[tuple[str, ...], ...]
     head: re.Pattern[bytes]
+    has_folder: bool = False
 
     @property
     def module(self) -> ModuleType:
@@ -71,7 +73,7 @@ FORMATS: dict[str, Format] = {
     ),
     "gpt2": Format(
         "vocab.json with merges.txt", "gpt2_files", (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
-        re.compile(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'),
+        re.compile(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'), True,
     ),
     "vocab_txt": Format(
         "vocab.txt with merges.txt", "vocab_txt", (("vocab.txt", "merges.txt"),),
@@ -79,20 +81,29 @@ FORMATS: dict[str, Format] = {
     ),
     # lines without blanks; one of them is the unknown token
     "wordpiece": Format(
-        "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), re.compile(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)")
+        "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), re.compile(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)"),
+        True,
     ),
     "codes": Format(
-        "merges of words with </w>: subword-nmt's codes, CLIP's bpe_simple_vocab", "codes",
+        "merges of words with </w>: codes of subword-nmt or fastBPE, CLIP's bpe_simple_vocab", "codes",
         (("bpe_simple_vocab_16e6.txt",), (".codes",)),
-        re.compile(rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'),
+        re.compile(
+            rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'
+            rb"|(?:\S+ \S+ \d+\r?\n)*?\S+ \S+</w> \d+\r?\n"
+        ),
     ),
     "tekken": Format(
         "a tekken.json", "tekken", (("tekken.json",),),
         re.compile(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
     ),
+    "minbpe": Format("minbpe's .model", "minbpe", ((".model",),), re.compile(rb"minbpe v1\r?\n")),
+    "rwkv": Format(
+        "RWKV's vocabulary", "rwkv", (("rwkv_vocab_v20230424.txt",),),
+        re.compile(rb"\d+ b?(?:'(?:[^'\\\r\n]|\\.)*'|\"(?:[^\"\\\r\n]|\\.)*\") \d+\r?(?:\n|\Z)"),
+    ),
     "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), re.compile(rb"GGUF")),
     "sentencepiece": Format(
         "a SentencePiece .model", "sentencepiece", (("tokenizer.model",),),
-        re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"),
+        re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"), True,
     ),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .models import OtherModel, WordLevelModel, WordPieceModel
+from .models import LongestMatchModel, OtherModel, WordLevelModel, WordPieceModel
 from .rules import SPACE_MARK, Characters, PrependScheme, Replace
 
 
@@ -100,7 +100,7 @@ def usual_decoder(
     if isinstance(model, WordLevelModel):
         return (Blanks(),)
     if characters is None:
-        return (ByteLevel(),) if model is None else (Fuse(),)
+        return (ByteLevel(),) if model is None or isinstance(model, LongestMatchModel) else (Fuse(),)
     if characters.are_bytes:
         return (ByteLevel(characters.end_of_word),)
     if characters.end_of_word:

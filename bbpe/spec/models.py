@@ -37,6 +37,15 @@ class WordLevelModel:
 
 
 @dataclass(frozen=True)
+class LongestMatchModel:
+    """The longest token that fits at each position, from left to right; tokens are of bytes (RWKV)."""
+
+    def identity(self) -> bytes:
+        """Return everything that ids depend on, for the fingerprint."""
+        return b"LongestMatch"
+
+
+@dataclass(frozen=True)
 class UnigramModel:
     """The segmentation of a pretoken into tokens with the highest sum of scores, found by the Viterbi algorithm.
 
@@ -62,4 +71,4 @@ class UnigramModel:
 
 
 #: The models other than BPE.
-OtherModel: TypeAlias = WordPieceModel | WordLevelModel | UnigramModel
+OtherModel: TypeAlias = WordPieceModel | WordLevelModel | LongestMatchModel | UnigramModel

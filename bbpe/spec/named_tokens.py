@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..errors import VocabularyError
-from .models import UnigramModel
+from .models import WordLevelModel, WordPieceModel
 from .spec import TokenizerSpec
 
 #: The uses, with the names of HF's `transformers`.
@@ -31,7 +31,7 @@ def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
             if not isinstance(text, str):
                 raise VocabularyError(f"found {text!r}; expected the text of a token", path=name, place=f"{use}_token")
             found.setdefault(use, text)
-    unknown = None if spec.model is None or isinstance(spec.model, UnigramModel) else spec.model.unknown
+    unknown = spec.model.unknown if isinstance(spec.model, WordPieceModel | WordLevelModel) else None
     if spec.characters is not None:
         unknown = spec.characters.unknown
     pad = None if spec.padding is None else (spec.padding.pad_token, spec.padding.pad_id)

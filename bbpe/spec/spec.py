@@ -13,7 +13,7 @@ from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
 from ..text import bytes_to_alphabet
 from .decoders import DecoderStep, usual_decoder
-from .models import OtherModel, UnigramModel
+from .models import LongestMatchModel, OtherModel, UnigramModel
 from .rows import RowPadding, RowTruncation
 from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
 from .vocab import Vocab
@@ -124,7 +124,7 @@ def make_spec(
     _check_specials(special, added)
     if characters is None:
         merges = None if merges is None else list(merges)
-        ordinary = _without_specials(vocab, specials, merges)
+        ordinary = without_specials(vocab, specials, merges)
         if model is None:
             _check_bytes(ordinary)
         else:
@@ -185,6 +185,9 @@ def _check_model(
     """Refuse merges, tokens and an unknown token that do not fit a model other than BPE."""
     if merges is not None:
         raise VocabularyError(f"found merges for {type(model).__name__}, which has none; expected None")
+    if isinstance(model, LongestMatchModel):
+        _check_bytes(ordinary)
+        return
     for token_id, token in ordinary.items():
         try:
             token.decode("utf-8")
@@ -242,7 +245,7 @@ def _check_bytes(ordinary: Vocab) -> None:
 def is_of_text(spec: TokenizerSpec) -> bool:
     """Return whether all tokens are text, so that files can have them without GPT-2's byte alphabet."""
     is_of_words = spec.characters is not None and spec.characters.marks_words and not spec.characters.are_bytes
-    return spec.model is not None or is_of_words
+    return is_of_words or not (spec.model is None or isinstance(spec.model, LongestMatchModel))
 
 
 def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
@@ -269,9 +272,10 @@ def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
     return vocab
 
 
-def _without_specials(
+def without_specials(
     vocab: Mapping[int, bytes], specials: Mapping[str, int], merges: Sequence[tuple[bytes, bytes]] | None
 ) -> Vocab:
+    """Return a byte-level vocabulary without the special tokens that no merge uses; a token of one byte stays."""
     shared = set()
     for text, token_id in specials.items():
         token = vocab.get(token_id)

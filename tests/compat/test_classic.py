@@ -194,7 +194,7 @@ def test_bad_data(tmp_path: Path) -> None:
         ("vocab.json", b"[]", "object"),
         ("vocab.json", b'{"a": "b"}', "'a'|\"b\""),
         ("vocab.json", b'{"a": 0, "b": 0}', "0"),
-        ("vocab.json", b'{"a": 0}', "255 single bytes"),
+        ("vocab.json", b'{"a": 0, "b": -1}', "0 to"),
         ("merges.txt", b"a b c\n", "1"),
         ("merges.txt", b"a b\na\n", "2"),
         ("merges.txt", b"Q Z\n", "QZ"),

@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import VocabularyError
 from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
+from ..folder_config import FolderToken
 from ..keys import assigned_ids
 from ..reading import Fields
 
@@ -21,6 +22,20 @@ class AddedTokens:
     added: Mapping[str, int]
     options: Mapping[str, TokenOptions]
     texts: tuple[str, ...] = ()
+
+    def extended(self, tokens: Iterable[FolderToken]) -> AddedTokens:
+        """Return these and the tokens of other files in the folder, whose options count; named ones are only added."""
+        special, added, options, texts = dict(self.special), dict(self.added), dict(self.options), [*self.texts]
+        for token in tokens:
+            if token.is_named and token.text in texts:
+                continue
+            for known in (special, added, options):
+                known.pop(token.text, None)
+            (special if token.is_special else added)[token.text] = -1  # `numbered` gives the id
+            if token.options != TokenOptions():
+                options[token.text] = token.options
+            texts.append(token.text)
+        return AddedTokens(special, added, options, tuple(dict.fromkeys(texts)))
 
     def numbered(self, keys: Mapping[str, int]) -> AddedTokens:
         """Return these with the ids that `tokenizers` gives them (`assigned_ids`)."""

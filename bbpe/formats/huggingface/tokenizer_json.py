@@ -20,10 +20,11 @@ from ...spec.rules import SPACE_MARK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
+from ..folder_config import FolderConfig, other_files, read_folder, with_flags
 from ..keys import MergeKeys, byte_symbols, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
 from ..known import check_special_tokens
 from ..ranks import live_merges
-from ..reading import Fields, about, read_file, read_json, shown, well_formed
+from ..reading import Fields, about, read_json, shown, well_formed
 from ..rows import FORMATS
 from ..wordpiece import read_wordpiece, write_wordpiece
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
@@ -31,21 +32,12 @@ from .decoders import read_decoder, write_decoder
 from .normalizers import read_normalizers, write_normalizers
 from .own_fields import OWN, read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
-from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, write_pre_tokenizer
+from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
 from .row_lengths import read_truncation, take_padding, write_padding, write_truncation
 from .unigram import read_unigram, write_unigram
 from .word_level import read_word_level, write_word_level
 
 NAMES = FORMATS["huggingface"].names
-#: Other files of a tokenizer in the same folder; they do not affect ids and are saved unchanged.
-OTHER_FILES = (
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.jinja",
-    "chat_template.json",
-    "generation_config.json",
-)
 
 
 def load(
@@ -64,13 +56,16 @@ def load(
     """
     specials = check_special_tokens(special_tokens)
     document = Fields(read_json(path), path=path, place="")
+    is_folder = Path(path).name == NAMES[0][0]
+    folder = read_folder(Path(path).parent) if is_folder else FolderConfig()
     document.only("version", "1.0", default="1.0")
     truncation = read_truncation(document.take("truncation", None), path=path)
     normalizers = read_normalizers(document.take("normalizer", None), path=path)
     template = read_post_processor(document.take("post_processor", None), path=path)
-    split = read_pre_tokenizer(document.take("pre_tokenizer"), path=path, replaced=pattern is not None)
+    split_value = with_prefix(document.take("pre_tokenizer"), folder.add_prefix_space)
+    split = read_pre_tokenizer(split_value, path=path, replaced=pattern is not None)
     decoder = read_decoder(document.take("decoder"), path=path)
-    added = read_added_tokens(document)
+    added = read_added_tokens(document).extended(folder.tokens)
     model = Fields(document.take("model"), path=path, place="model")
     padding = take_padding(document, model)
     document.done()
@@ -95,11 +90,11 @@ def load(
             characters=read.characters,
             token_options=added.options_with(normalizers),
             template=template,
-            files=_other_files(Path(path)),
+            files=other_files(Path(path).parent) if is_folder else {},
             model=read.other,
             decoder=_with_end_of_word(decoder, read.characters),
         )
-    return replace(spec, padding=padding, truncation=truncation)
+    return replace(with_flags(spec, folder), padding=padding, truncation=truncation)
 
 
 def _with_end_of_word(decoder: tuple[DecoderStep, ...], characters: Characters | None) -> tuple[DecoderStep, ...]:
@@ -192,25 +187,6 @@ def _unknown_token(spec: TokenizerSpec, path: StrPath) -> str | None:
         if token_id == unknown:
             return key
     raise VocabularyError(f"the unknown token has id {unknown}; expected the id of a token", path=path)
-
-
-def _other_files(path: Path) -> dict[str, bytes]:
-    if path.name != NAMES[0][0]:
-        return {}
-    return {name: read_file(_within(path.with_name(name))) for name in OTHER_FILES if path.with_name(name).is_file()}
-
-
-def _within(path: Path) -> Path:
-    """Return a path; `VocabularyError` when it is a link out of its folder, because saving would copy the target.
-
-    Links within the cache of `huggingface_hub` are allowed, where a snapshot links to the blobs of its repository.
-    """
-    folder, target = path.parent.resolve(), path.resolve()
-    folders = [folder, folder.parents[1] / "blobs"] if folder.parent.name == "snapshots" else [folder]
-    if target.parent not in folders:
-        problem = f"the file is a link to {target}, out of its folder, and would be saved with the tokenizer"
-        raise VocabularyError(f"{problem}; replace the link by the file, or remove it", path=path)
-    return path
 
 
 class _Model(NamedTuple):

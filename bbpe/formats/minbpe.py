@@ -1,0 +1,88 @@
+"""minbpe's `.model`: a version, a pattern, special tokens with their ids, and merges as pairs of ids.
+
+Ids 0 to 255 are the bytes, and each merge makes the next id.  An empty pattern means that texts are not split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..spec.spec import TokenizerSpec, make_spec
+from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from .known import check_special_tokens
+from .reading import about, read_text
+
+_VERSION = "minbpe v1"
+
+
+def load(
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> TokenizerSpec:
+    """Read a model; the arguments replace its pattern and its special tokens.
+
+    Raises `VocabularyError` with the line that is not as expected, and on a merge of ids that are not made before it.
+    """
+    lines = [line.removesuffix("\r") for line in read_text(path).rstrip("\r\n").split("\n")]
+    if lines[0] != _VERSION:
+        raise VocabularyError(f"found {lines[0][:40]!r}; expected {_VERSION!r}", path=path, place="line 1")
+    count = lines[2] if len(lines) > 2 else ""
+    if not (count.isascii() and count.isdigit() and len(count) < 7):
+        problem = f"found {count[:40]!r}; expected the number of special tokens"
+        raise VocabularyError(problem, path=path, place="line 3")
+    first = 3 + int(count)
+    specials = check_special_tokens(special_tokens)
+    if specials is None:
+        specials = dict(_special(line, number, path) for number, line in enumerate(lines[3:first], 4))
+    vocab = {byte: bytes((byte,)) for byte in range(256)}
+    pairs = []
+    for number, line in enumerate(lines[first:], first + 1):
+        ids = line.split(" ")
+        if len(ids) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in ids):
+            problem = f"found {line[:40]!r}; expected the two ids of a merge"
+            raise VocabularyError(problem, path=path, place=f"line {number}")
+        left, right = map(int, ids)
+        if left not in vocab or right not in vocab:
+            problem = f"merge of {left} and {right}: expected ids below {len(vocab)}, which are made before it"
+            raise VocabularyError(problem, path=path, place=f"line {number}")
+        pairs.append((vocab[left], vocab[right]))
+        vocab[len(vocab)] = vocab[left] + vocab[right]
+    with about(path):
+        chosen = get_pattern(pattern or lines[1]) if pattern or lines[1] else PATTERNS["none"]
+        return make_spec(vocab, pairs, pattern=chosen, special_tokens=specials, name=name)
+
+
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return a model.
+
+    Raises `VocabularyError` on a spec whose ids are not the bytes and then the results of merges in order, or whose
+    pattern is not one regex.
+    """
+    merges = spec.merges if spec.characters is None and spec.model is None else None
+    bytes_first = all(spec.vocab.get(byte) == bytes((byte,)) for byte in range(256))
+    if merges is None or not bytes_first or [made for _, _, made in merges] != list(range(256, 256 + len(merges))):
+        problem = "minbpe's ids are the 256 bytes and then the results of merges in order; write tokenizer.json"
+        raise VocabularyError(problem, path=path)
+    if len(spec.pattern.steps) > 1 or spec.pattern.drops_gaps or any("\n" in step for step in spec.pattern.steps):
+        raise VocabularyError("minbpe holds one regex on one line; write tokenizer.json", path=path)
+    broken = next((text for text in spec.special_tokens if "\n" in text or text != text.strip()), None)
+    if broken is not None or spec.added_tokens:
+        raise VocabularyError("minbpe holds no added tokens or special tokens with white space", path=path)
+    lines = [_VERSION, *(spec.pattern.steps or ("",)), str(len(spec.special_tokens))]
+    lines += [f"{text} {token_id}" for text, token_id in spec.special_tokens.items()]
+    lines += [f"{left} {right}" for left, right, _ in merges]
+    return {path: "".join(f"{line}\n" for line in lines).encode()}
+
+
+def _special(line: str, number: int, path: StrPath) -> tuple[str, int]:
+    text, _, token_id = line.rpartition(" ")
+    if not text or not (token_id.isascii() and token_id.isdigit() and len(token_id) < 10):
+        problem = f"found {line[:40]!r}; expected a special token, a blank and its id"
+        raise VocabularyError(problem, path=path, place=f"line {number}")
+    return text, int(token_id)

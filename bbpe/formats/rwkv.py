@@ -1,0 +1,81 @@
+"""RWKV's vocabulary: lines of an id, a Python literal (text or bytes) and the number of bytes.
+
+The longest token that fits is taken at each position, without merges.
+"""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..spec.models import LongestMatchModel
+from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
+from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from .known import check_special_tokens
+from .reading import about, read_text
+
+_LONGEST = 1 << 16  # characters of a line
+
+
+def load(
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+) -> TokenizerSpec:
+    """Read a vocabulary; such a file has no special tokens.  `pattern` splits texts, which RWKV does not do.
+
+    Raises `VocabularyError` with the line that is not a token, and when a single byte has no token.
+    """
+    specials = check_special_tokens(special_tokens) or {}
+    vocab: dict[int, bytes] = {}
+    for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), 1):
+        token_id, token = _row(line.removesuffix("\r"), number, path)
+        if vocab.setdefault(token_id, token) != token:
+            problem = f"id {token_id} already has a token; expected each id once"
+            raise VocabularyError(problem, path=path, place=f"line {number}")
+    with about(path):
+        return make_spec(
+            vocab,
+            None,
+            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
+            special_tokens=specials,
+            name=name,
+            model=LongestMatchModel(),
+        )
+
+
+def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
+    """Return a vocabulary; `VocabularyError` on a spec of another model."""
+    if not isinstance(spec.model, LongestMatchModel):
+        raise VocabularyError("RWKV's vocabulary holds only longest matches; write tokenizer.json", path=path)
+    rows = [f"{token_id} {_literal(token)} {len(token)}\n" for token_id, token in sorted(spec.vocab.items())]
+    return {path: "".join(rows).encode("utf-8", "backslashreplace")}
+
+
+def _row(line: str, number: int, path: StrPath) -> tuple[int, bytes]:
+    """Return the id and the token of a line."""
+    digits, _, rest = line.partition(" ")
+    literal, _, length = rest.rpartition(" ")
+    try:
+        if len(line) > _LONGEST or not all(part.isascii() and part.isdigit() for part in (digits, length)):
+            raise ValueError
+        value = literal_eval(literal)
+        token = value.encode() if isinstance(value, str) else value
+        if int(digits) > MAX_ID or not isinstance(token, bytes) or len(token) != int(length):
+            raise ValueError
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        problem = f"found {line[:60]!r}; expected an id, a Python literal of text or bytes, and its number of bytes"
+        raise VocabularyError(problem, path=path, place=f"line {number}") from None
+    return int(digits), token
+
+
+def _literal(token: bytes) -> str:
+    try:
+        return repr(token.decode("utf-8"))
+    except UnicodeDecodeError:
+        return repr(token)

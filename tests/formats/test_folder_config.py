@@ -1,0 +1,157 @@
+"""The files beside a vocabulary: tokens and flags as `transformers` reads them, or an error that names the field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+from vocabularies import added, byte_level, document, write_json
+
+import bbpe
+from bbpe.errors import VocabularyError
+
+SIZE = 267
+FLAGS = {"lstrip": False, "rstrip": False, "normalized": False, "special": True, "single_word": False}
+
+
+def row(text: str, **changes: Any) -> dict[str, Any]:
+    return {"content": text, **FLAGS, **changes}
+
+
+def folder(tmp_path: Path, files: dict[str, Any], **changes: Any) -> Path:
+    write_json(tmp_path / "tokenizer.json", document(**changes))
+    for name, value in files.items():
+        write_json(tmp_path / name, value)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("files", "special", "plain"),
+    [
+        (
+            {"tokenizer_config.json": {"added_tokens_decoder": {"268": row("<b>"), "267": row("<a>", special=False)}}},
+            {"<b>": 268},
+            {"<a>": 267},
+        ),
+        ({"tokenizer_config.json": {"added_tokens_decoder": {"400": row("<b>")}}}, {"<b>": 267}, {}),
+        ({"tokenizer_config.json": {"pad_token": "<p>", "eos_token": row("<e>")}}, {"<e>": 267, "<p>": 268}, {}),
+        ({"tokenizer_config.json": {"additional_special_tokens": ["<x>", row("<y>")]}}, {"<x>": 267, "<y>": 268}, {}),
+        ({"tokenizer_config.json": {"extra_special_tokens": {"image_token": "<i>"}}}, {"<i>": 267}, {}),
+        ({"special_tokens_map.json": {"cls_token": "<c>", "sep_token": row("<s>")}}, {"<s>": 267, "<c>": 268}, {}),
+        ({"added_tokens.json": {"<q>": 268, "<r>": 267}}, {}, {"<r>": 267, "<q>": 268}),
+        (
+            {"added_tokens.json": {"<q>": 267}, "special_tokens_map.json": {"mask_token": "<q>"}},
+            {"<q>": 267},
+            {},
+        ),
+        (
+            {
+                "tokenizer_config.json": {"added_tokens_decoder": {}},
+                "added_tokens.json": {"<q>": 267},
+                "special_tokens_map.json": {"mask_token": "<q>"},
+            },
+            {},
+            {},
+        ),
+        ({"tokenizer_config.json": {"unk_token": "the"}}, {"the": 257}, {}),
+        ({"tokenizer_config.json": {"bos_token": None, "pad_token": "a"}}, {"a": 64}, {}),
+    ],
+    ids=str,
+)
+def test_tokens(tmp_path: Path, files: dict[str, Any], special: dict[str, int], plain: dict[str, int]) -> None:
+    tok = bbpe.load(folder(tmp_path, files))
+    assert (dict(tok.special_tokens), dict(tok.added_tokens)) == (special, plain)
+    for text, token_id in (special | plain).items():
+        assert tok.encode(f"c{text}c", allowed_special="all") == [66, token_id, 66]
+    # the saved folder and the file alone give the same tokenizer, in `tokenizers` too
+    tok.save(tmp_path / "again")
+    assert bbpe.load(tmp_path / "again") == tok
+    tok.save(tmp_path / "alone.json")
+    assert bbpe.load(tmp_path / "alone.json") == tok
+    hf = Tokenizer.from_file(str(tmp_path / "alone.json"))
+    for text, token_id in (special | plain).items():
+        assert hf.token_to_id(text) == token_id
+    # a file under another name has no folder
+    (tmp_path / "tokenizer.json").rename(tmp_path / "other.json")
+    assert bbpe.load(tmp_path / "other.json").special_tokens == {}
+
+
+def test_options_of_the_configuration_count(tmp_path: Path) -> None:
+    config = {"added_tokens_decoder": {"267": row("<a>", lstrip=True, special=False)}, "pad_token": "<a>"}
+    path = folder(tmp_path, {"tokenizer_config.json": config}, added_tokens=[added("<a>", 267)])
+    tok = bbpe.load(path)
+    assert tok.spec.token_options["<a>"].lstrip
+    assert (tok.pad_token, tok.pad_token_id, tok.special_tokens["<a>"]) == ("<a>", 267, 267)
+    assert tok.encode("a  <a>", allowed_special="all") == [64, 267]
+
+
+@pytest.mark.parametrize(("bos", "eos"), [(None, None), (True, False), (False, True), (True, True), (False, None)])
+def test_flags_for_bos_and_eos(tmp_path: Path, bos: bool | None, eos: bool | None) -> None:
+    config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>"}
+    config |= {name: flag for name, flag in (("add_bos_token", bos), ("add_eos_token", eos)) if flag is not None}
+    tok = bbpe.load(folder(tmp_path, {"tokenizer_config.json": config}))
+    assert tok.encode("a", add_special_tokens=True) == [*([267] if bos else []), 64, *([268] if eos else [])]
+    assert tok.encode("a", pair="b", add_special_tokens=True)[-1:] == ([268] if eos else [65])
+    write_json(tmp_path / "tokenizer_config.json", config | {"tokenizer_class": "GPT2Tokenizer"})
+    assert bbpe.load(tmp_path).encode("a", add_special_tokens=True) == [64]
+
+
+def test_a_blank_in_front(tmp_path: Path) -> None:
+    path = folder(tmp_path, {"tokenizer_config.json": {"add_prefix_space": True}})
+    assert bbpe.load(path).encode("the") == bbpe.load(path).encode(" the") == [258]
+    write_json(path / "tokenizer_config.json", {"add_prefix_space": False})
+    write_json(path / "tokenizer.json", document(pre_tokenizer=byte_level(add_prefix_space=True)))
+    assert bbpe.load(path).encode("the") == [257]
+
+
+@pytest.mark.parametrize("format_name", ["gpt2", "vocab_txt", "wordpiece", "sentencepiece"])
+def test_folders_without_tokenizer_json(tmp_path: Path, format_name: str) -> None:
+    texts = ["see my eyes first", "see my dogs"] * 9
+    models: dict[str, Any] = {
+        "wordpiece": bbpe.WordPiece(), "sentencepiece": bbpe.BPE(alphabet="chars", word_start="▁"), "gpt2": bbpe.BPE()
+    }  # fmt: skip
+    model, specials = models.get(format_name, bbpe.BPE()), [] if format_name == "wordpiece" else ["<unk>"]
+    base = bbpe.train_from_iterator(texts, 300, model=model, special_tokens=specials)
+    if format_name == "sentencepiece":
+        (tmp_path / "d").mkdir()
+        base.save(tmp_path / "d" / "tokenizer.model")
+    else:
+        base.save(tmp_path / "d", format=format_name)
+    options: Any = {"pattern": "gpt2"} if format_name == "vocab_txt" else {}
+    plain = bbpe.load(tmp_path / "d", **options)
+    size = plain.vocab_size
+    config_path = tmp_path / "d" / "tokenizer_config.json"
+    config = json.loads(config_path.read_text("utf-8")) if config_path.exists() else {}
+    config |= {"added_tokens_decoder": {str(size): row("<a>"), str(size + 1): row("<b>", special=False)}}
+    write_json(config_path, config | {"pad_token": "<p>"})
+    tok = bbpe.load(tmp_path / "d", **options)
+    assert (tok.special_tokens["<a>"], tok.added_tokens["<b>"], tok.pad_token_id) == (size, size + 1, size + 2)
+    assert tok.encode("see my<b>") == [*plain.encode("see my"), size + 1]
+    tok.save(tmp_path / "again")
+    assert bbpe.load(tmp_path / "again") == tok
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("tokenizer_config.json", {"added_tokens_decoder": []}, "added_tokens_decoder: found []"),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"x": row("<a>")}}, "added_tokens_decoder: found"),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"5": 3}}, "added_tokens_decoder.5: found 3"),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"5": {"content": 3}}}, "added_tokens_decoder.5.content"),
+        ("tokenizer_config.json", {"pad_token": 3}, "pad_token: found 3"),
+        ("tokenizer_config.json", {"pad_token": ""}, "pad_token.content: the token is the empty string"),
+        ("tokenizer_config.json", {"add_prefix_space": 1}, "add_prefix_space: found 1; expected true or false"),
+        ("tokenizer_config.json", {"additional_special_tokens": "<a>"}, "additional_special_tokens: found"),
+        ("tokenizer_config.json", [], "found []; expected an object"),
+        ("added_tokens.json", {"<a>": "3"}, '<a>: found "3"'),
+        ("special_tokens_map.json", {"eos_token": {"lstrip": 1, "content": "a"}}, "eos_token.lstrip"),
+    ],
+)
+def test_errors_name_file_and_field(tmp_path: Path, name: str, value: Any, problem: str) -> None:
+    path = folder(tmp_path, {name: value})
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(path)
+    assert f"{name}: {problem}" in str(caught.value)

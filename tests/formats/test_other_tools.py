@@ -1,0 +1,157 @@
+"""Files of other tools: fastBPE's codes, minbpe's models, RWKV's vocabularies; YouTokenToMe's are refused by name."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import bbpe
+from bbpe import formats
+from bbpe.errors import VocabularyError
+
+TEXTS = ["see my eyes first", "see my dogs", "naïve café 12 中文 \U0001f600"]
+
+
+@pytest.fixture(scope="module")
+def corpus_tokenizer() -> bbpe.Tokenizer:
+    return bbpe.train_from_iterator(TEXTS * 5, 300, special_tokens=["<|end|>"])
+
+
+def test_codes_with_counts(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.codes", tmp_path / "fastbpe"
+    old.write_text("#version: 0.2\ne n</w>\nt h\nth e</w>\n中 1\nm y</w>\n", "utf-8")
+    new.write_text("e n</w> 1423\nt h 900\nth e</w> 800\n中 1 5\nm y</w> 12\n", "utf-8")
+    assert bbpe.load(old) == bbpe.load(new)
+    new.write_text("e n</w> 1423\nt h\n", "utf-8")
+    with pytest.raises(VocabularyError, match=r"line 2: found 't h'; expected two symbols and a count"):
+        bbpe.load(new)
+
+
+def minbpe_ids(data: bytes, merges: Mapping[tuple[int, int], int]) -> list[int]:
+    """The ids of one pretoken as minbpe defines them: the earliest merge first, all its pairs at once."""
+    ids = list(data)
+    while True:
+        pairs = [pair for pair in pairwise(ids) if pair in merges]
+        if not pairs:
+            return ids
+        best, found = min(pairs, key=lambda pair: merges[pair]), []
+        while ids:
+            size = 2 if tuple(ids[:2]) == best else 1
+            found.append(merges[best] if size == 2 else ids[0])
+            ids = ids[size:]
+        ids = found
+
+
+@pytest.mark.parametrize("regex", ["", r"\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+"])
+def test_minbpe(tmp_path: Path, regex: str) -> None:
+    rng, path = random.Random(regex), tmp_path / "tok.model"
+    merges: dict[tuple[int, int], int] = {}
+    while len(merges) < 30:
+        pair = rng.choice([*b"abc ", *merges.values()]), rng.choice([*b"abc ", *merges.values()])
+        merges.setdefault(pair, 256 + len(merges))
+    lines = ["minbpe v1", regex, "1", "<|x|> 500", *(f"{left} {right}" for left, right in merges)]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    tok = bbpe.load(path)
+    pattern = tok.spec.pattern
+    for _ in range(200):
+        text = "".join(rng.choices("abc ", k=rng.randint(1, 12)))
+        expected = [token_id for part in pattern.split(text) for token_id in minbpe_ids(part.encode(), merges)]
+        assert tok.encode(text) == expected, text
+        assert tok.decode(expected) == text
+    assert tok.encode("a<|x|>", allowed_special="all") == [97, 500]
+    tok.save(tmp_path / "again.model", format="minbpe")
+    assert (tmp_path / "again.model").read_text("utf-8") == path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["minbpe v1", ""], "line 3: found ''; expected the number of special tokens"),
+        (["minbpe v1", "", "1", "<x>"], "line 4: found '<x>'; expected a special token"),
+        (["minbpe v1", "", "0", "97"], "line 4: found '97'; expected the two ids"),
+        (["minbpe v1", "", "0", "97 98", "99 257"], "line 5: merge of 99 and 257: expected ids below 257"),
+    ],
+)
+def test_broken_minbpe(tmp_path: Path, lines: list[str], problem: str) -> None:
+    path = tmp_path / "x.model"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(path)
+    assert problem in str(caught.value)
+
+
+def test_minbpe_cannot_hold(tmp_path: Path, corpus_tokenizer: bbpe.Tokenizer) -> None:
+    with pytest.raises(VocabularyError, match="results of merges in order"):
+        corpus_tokenizer.save(tmp_path / "x.model", format="minbpe")
+
+
+def rwkv_lines(tokens: Mapping[int, bytes]) -> str:
+    def literal(token: bytes) -> str:
+        try:
+            return repr(token.decode())
+        except UnicodeDecodeError:
+            return repr(token)
+
+    return "".join(f"{token_id} {literal(token)} {len(token)}\n" for token_id, token in tokens.items())
+
+
+def test_rwkv(tmp_path: Path) -> None:
+    rng, path = random.Random(3), tmp_path / "rwkv_vocab_v20230424.txt"
+    more = [b"ab", b"abc", b" the", "東".encode(), "東".encode()[:2], b"\n\n", b"'\"", "é".encode(), b"b\\", b"aaaa"]
+    tokens = dict(enumerate([*(bytes([byte]) for byte in range(256)), *more], 1))
+    path.write_text(rwkv_lines(tokens), "utf-8")
+    ids = {token: token_id for token_id, token in tokens.items()}
+    tok = bbpe.load(path)
+    for _ in range(300):
+        data = b"".join(rng.choices([*more, b"a", b"b", b"c", b" ", b"\xff", b"t"], k=rng.randint(0, 12)))
+        expected, at = [], 0
+        while at < len(data):
+            size = next(size for size in range(8, 0, -1) if data[at : at + size] in ids)
+            expected.append(ids[data[at : at + size]])
+            at += len(data[at : at + size])
+        assert tok.encode(data) == expected, data
+        assert tok.encode_batch([data, data]) == [expected, expected]
+        assert tok.decode_bytes(expected) == data
+    assert tok.encode("ab" * 100_000) == [ids[b"ab"]] * 100_000
+    assert tok.token_to_id(b"abc") == ids[b"abc"]
+    tok.save(tmp_path / "again.txt", format="rwkv")
+    assert (tmp_path / "again.txt").read_text("utf-8") == path.read_text("utf-8")
+    assert formats.sniff(tmp_path / "again.txt") == "rwkv"
+    with pytest.raises(VocabularyError, match="holds no LongestMatchModel"):
+        tok.save(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("300 'ab' 3", "line 257: found \"300 'ab' 3\"; expected an id, a Python literal"),
+        ("300 ab 2", "line 257: found"),
+        ("300 1+1 2", "line 257: found"),
+        ("x 'ab' 2", "line 257: found"),
+        ("1 'ab' 2", "line 257: id 1 already has a token"),
+    ],
+)
+def test_broken_rwkv(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "rwkv_vocab_v20230424.txt"
+    path.write_text(rwkv_lines(dict(enumerate((bytes([byte]) for byte in range(256)), 1))) + line + "\n", "utf-8")
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(path)
+    assert problem in str(caught.value)
+
+
+def test_rwkv_needs_all_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "rwkv_vocab_v20230424.txt"
+    path.write_text("1 'a' 1\n", "utf-8")
+    with pytest.raises(VocabularyError, match="255 single bytes have no token"):
+        bbpe.load(path)
+
+
+def test_you_token_to_me_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "yttm.model"
+    path.write_text("2 1\n97 4\n98 5\n4 5 6\n1 0 2 3\n", "utf-8")
+    with pytest.raises(VocabularyError, match="found a model of YouTokenToMe"):
+        bbpe.load(path)
