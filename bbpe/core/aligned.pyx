@@ -14,7 +14,7 @@ from bbpe.core.c_pipeline cimport (
     bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_stretch, bbpe_text_span, bbpe_token_lengths,
     bbpe_token_spans,
 )
-from bbpe.core.piped cimport Call, Piped, call_view, view_call
+from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
@@ -85,7 +85,7 @@ def encode_aligned(Piped piped not None, TokenLengths lengths not None, text: Te
                 status = _next_round(piped, state, &seen.c, &lengths.c, &found, &fits)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
-                Piped.solve(run, call, &seen, text)
+                solve(run, call, &seen, text)
         if not fits:
             raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
         ids, spans = np.empty(found.count, np.uint32), np.empty((found.count, 2), np.int64)

@@ -14,7 +14,7 @@ from bbpe.core.c_pipeline cimport (
     BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_empty, bbpe_pipeline_free,
     bbpe_pipeline_next, bbpe_pipeline_run, bbpe_stretch,
 )
-from bbpe.core.piped cimport Call, Piped, call_view, view_call
+from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
@@ -67,7 +67,7 @@ cdef class LongText:
                 status = bbpe_pipeline_next(&self.run, &view.c)
             check(status)
             if self.run.problem != BBPE_PIPELINE_FINE:
-                Piped.solve(&self.run, self.call, &view, self.text)
+                solve(&self.run, self.call, &view, self.text)
         state = self.piped.encoder.states.borrow(0)
         with nogil:
             status = self._divide(state)

@@ -33,19 +33,17 @@ ctypedef struct call_view:
 
 
 cdef void view_call(call_view *self, Call call) noexcept
+cdef int solve(const bbpe_pipeline_run *run, Call call, const call_view *view, object text) except -1
 
 
 cdef class Piped:
     cdef Encoder encoder
     cdef IntObjects ints
 
-    @staticmethod
-    cdef int solve(const bbpe_pipeline_run *run, Call call, const call_view *view, object text) except -1
     cdef int _encode(
         self, bbpe_encode_state *state, Call call, const bbpe_encode_text *texts, const size_t *lengths, size_t count,
         size_t total, const bbpe_encode_want *want, size_t *counts, object given, size_t first
     ) except -1
-    cpdef list to_list(self, text, Call call)
     cdef object _array(self, text, Call call, size_t limit, bint keeps)
     cdef size_t _group(
         self, TextGroup group, bbpe_encode_state *state, Call call, list texts, size_t start, size_t end,

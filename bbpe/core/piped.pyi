@@ -40,14 +40,15 @@ class Call:
 
 class Piped:
     def __new__(cls, encoder: Encoder, id_count: int) -> Self: ...
-    def to_array(self, text: Text, call: Call | None) -> npt.NDArray[np.uint32]: ...
-    def count(self, text: Text, call: Call | None, limit: int | None = None) -> int: ...
+    def to_list(self, text: Text, call: Call) -> list[int]: ...
+    def to_array(self, text: Text, call: Call) -> npt.NDArray[np.uint32]: ...
+    def count(self, text: Text, call: Call, limit: int | None = None) -> int: ...
     def lists(
         self,
         texts: list[Text],
         start: int,
         end: int,
-        call: Call | None,
+        call: Call,
         share: int,
         worker: int = 0,
         is_all: bool = False,
@@ -57,7 +58,7 @@ class Piped:
         texts: list[Text],
         start: int,
         end: int,
-        call: Call | None,
+        call: Call,
         keeps: bool,
         share: int,
         worker: int = 0,

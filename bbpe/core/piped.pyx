@@ -88,6 +88,19 @@ cdef void view_call(call_view *self, Call call) noexcept:
     self.c.after, self.c.after_count = call.around + call.before_count, call.after_count
 
 
+cdef int solve(const bbpe_pipeline_run *run, Call call, const call_view *view, object text) except -1:
+    """Make what a search needs, or raise the error about a token that is refused."""
+    cdef Policy policy = (call.tokens if run.problem_search == &view.tokens else
+                          call.normalized if run.problem_search == &view.normalized else call.refused)
+    if run.problem != BBPE_PIPELINE_REFUSED:
+        return policy.make_linear()
+    token = bytes(text_bytes(text)[run.refused_start:run.refused_end]).decode("utf-8", "replace")
+    raise SpecialTokenError(
+        f"the text holds the disallowed special token {token!r} at byte {run.refused_start}; "
+        f"pass allowed_special={{{token!r}}} to encode it as a special token, "
+        "or leave it out of disallowed_special to encode it as plain text")
+
+
 cdef class Piped:
     """An encoder whose texts pass a pipeline; `id_count` is above all ids, those of special and added tokens too."""
     def __cinit__(self, Encoder encoder not None, size_t id_count):
@@ -113,24 +126,11 @@ cdef class Piped:
             check(status)
             if failed == count:
                 return 0
-            Piped.solve(
+            solve(
                 &bbpe_encode_state_loan(state).run, call, &view,
                 given[first + failed] if isinstance(given, list) else given)
 
-    @staticmethod
-    cdef int solve(const bbpe_pipeline_run *run, Call call, const call_view *view, object text) except -1:
-        """Make what a search needs, or raise the error about a token that is refused."""
-        cdef Policy policy = (call.tokens if run.problem_search == &view.tokens else
-                              call.normalized if run.problem_search == &view.normalized else call.refused)
-        if run.problem != BBPE_PIPELINE_REFUSED:
-            return policy.make_linear()
-        token = bytes(text_bytes(text)[run.refused_start:run.refused_end]).decode("utf-8", "replace")
-        raise SpecialTokenError(
-            f"the text holds the disallowed special token {token!r} at byte {run.refused_start}; "
-            f"pass allowed_special={{{token!r}}} to encode it as a special token, "
-            "or leave it out of disallowed_special to encode it as plain text")
-
-    cpdef list to_list(self, text: Text, Call call):  # -> list[int]
+    def to_list(self, text: Text, Call call not None) -> list[int]:
         """The ids of a text as a list of int."""
         cdef text_view view
         cdef bbpe_encode_state *state = NULL
@@ -147,11 +147,11 @@ cdef class Piped:
                 self.encoder.states.give_back(state)
             text_close(&view)
 
-    def to_array(self, text: Text, Call call) -> npt.NDArray[np.uint32]:
+    def to_array(self, text: Text, Call call not None) -> npt.NDArray[np.uint32]:
         """The ids of a text as uint32[n]."""
         return self._array(text, call, <size_t>-1, True)
 
-    def count(self, text: Text, Call call, limit: int | None = None) -> int:
+    def count(self, text: Text, Call call not None, limit: int | None = None) -> int:
         """How many ids a text has; no further than to more than `limit`."""
         return self._array(text, call, <size_t>-1 if limit is None else limit, False)
 
@@ -196,7 +196,7 @@ cdef class Piped:
             group.close()
 
     def lists(
-        self, list texts not None: list[Text], size_t start, size_t end, Call call, size_t share, size_t worker=0,
+        self, list texts not None: list[Text], size_t start, size_t end, Call call not None, size_t share, size_t worker=0,
         bint is_all=False
     ) -> list[list[int]]:
         """The ids of texts[start:end) as lists of int; the worker's share is `Tasks.share`.  `is_all` as in `Encoder`."""
@@ -220,7 +220,7 @@ cdef class Piped:
         return rows
 
     def rows(
-        self, list texts not None: list[Text], size_t start, size_t end, Call call, bint keeps, size_t share,
+        self, list texts not None: list[Text], size_t start, size_t end, Call call not None, bint keeps, size_t share,
         size_t worker=0
     ) -> tuple[list[npt.NDArray[np.uint32]], npt.NDArray[np.int64]]:
         """The ids of texts[start:end), uint32[n] arrays to be joined, if they are wanted, and how many each text has."""

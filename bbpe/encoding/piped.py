@@ -113,7 +113,9 @@ class PipedTexts:
         batch, call = Batch(texts, threads), self.call(matcher, around)
         if batch.threads == 1:
             return self.piped.lists(texts, 0, len(texts), call, batch.length, is_all=True)
-        parts = batch.each(lambda *part: self.piped.lists(texts, *part[:2], call, *part[2:]))
+        parts = batch.each(
+            lambda start, stop, share, worker: self.piped.lists(texts, start, stop, call, share, worker)
+        )
         return list(chain.from_iterable(parts))
 
     def rows(self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around) -> Ragged:
@@ -134,6 +136,8 @@ class PipedTexts:
         batch, call = Batch(texts, threads), self.call(matcher, around)
         if batch.threads == 1:
             return self.piped.rows(texts, 0, len(texts), call, keeps, batch.length)
-        parts = batch.each(lambda *part: self.piped.rows(texts, *part[:2], call, keeps, *part[2:]))
+        parts = batch.each(
+            lambda start, stop, share, worker: self.piped.rows(texts, start, stop, call, keeps, share, worker)
+        )
         lengths = np.concatenate([np.empty(0, np.int64), *(lengths for _, lengths in parts)])
         return [ids for arrays, _ in parts for ids in arrays], lengths
