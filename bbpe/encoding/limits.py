@@ -1,21 +1,18 @@
-"""Limit texts to a number of tokens: truncate texts, and pad or truncate rows of ids."""
+"""Limit texts to a number of tokens, and check limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.id_source import as_int
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
-from ..types import Ragged
 from .engine import TextEncoder
 from .offsets import check_has_offsets, encode_with_spans
 from .rule_encoder import RuleEncoder
@@ -23,6 +20,7 @@ from .rule_encoder import RuleEncoder
 #: The side at which a text is truncated or a row is padded.
 Side: TypeAlias = Literal["left", "right"]
 _T = TypeVar("_T", bound=Text)
+_Item = TypeVar("_Item")
 
 # the highest limit on tokens
 _MOST = 2**62
@@ -68,65 +66,8 @@ def _ids_around_cut(
     return *encode_with_spans(encoder, token_bytes, text, matcher), 0
 
 
-@dataclass(frozen=True)
-class Padding:
-    """The options of padding; raises `ValueError` or `TypeError` naming a wrong argument of `encode_padded`."""
-
-    max_length: int | None
-    pad_id: int
-    side: Side
-    multiple: int
-    dtype: np.dtype[Any]
-
-    def __post_init__(self) -> None:
-        check_side(self.side)
-        if self.multiple < 1:
-            raise ValueError(f"pad_to_multiple_of is {self.multiple}; expected at least 1")
-        try:
-            pad = as_int(self.pad_id)
-        except TypeError:
-            raise TypeError(f"pad_id must be an int, not {type(self.pad_id).__name__}") from None
-        if not 0 <= pad <= np.iinfo(self.dtype).max:
-            raise ValueError(f"pad_id is {pad}; expected 0 to {np.iinfo(self.dtype).max}")
-
-    def rows(
-        self, rows: Ragged, around: tuple[Sequence[int], Sequence[int]]
-    ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
-        """Return rows, with the ids `around` each, as one array of ids and a mask that is false at padding."""
-        if self.max_length is not None:
-            rows = _cut_rows(rows, checked_limit(self.max_length, "max_length", sum(map(len, around))))
-        if any(around):
-            rows = rows.between(*around)
-        return _padded(rows, self.pad_id, self.side, self.multiple, self.dtype)
-
-
-def _padded(
-    rows: Ragged, pad_id: int, side: Side, pad_to_multiple_of: int, dtype: np.dtype[Any]
-) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
-    """Return rows as one padded array and a mask that is false at padding, both [row, column].
-
-    The number of columns is the length of the longest row, rounded up to a multiple of `pad_to_multiple_of`.
-    """
-    lengths = np.diff(rows.offsets)
-    width = -(-int(lengths.max(initial=0)) // pad_to_multiple_of) * pad_to_multiple_of
-    columns = np.arange(width)
-    mask = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]
-    ids = np.full(mask.shape, pad_id, dtype=dtype)
-    ids[mask] = rows.ids
-    return ids, mask
-
-
-def _cut_rows(rows: Ragged, limit: int) -> Ragged:
-    """Return rows with at most `limit` ids each."""
-    lengths = np.diff(rows.offsets)
-    if lengths.max(initial=0) <= limit:
-        return rows
-    kept = np.arange(len(rows.ids)) - np.repeat(rows.offsets[:-1], lengths) < limit
-    return Ragged(rows.ids[kept], np.concatenate([[0], np.cumsum(np.minimum(lengths, limit))]))
-
-
-def as_batch(texts: Iterable[Text]) -> list[Text]:
-    """Return texts as a list; `TypeError` on a single text."""
+def as_batch(texts: Iterable[_Item]) -> list[_Item]:
+    """Return the items of a batch as a list; `TypeError` on a single text."""
     if isinstance(texts, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
     if isinstance(texts, list):
@@ -138,10 +79,10 @@ def as_batch(texts: Iterable[Text]) -> list[Text]:
     return list(texts if to_list is None else to_list())
 
 
-def check_side(side: str) -> None:
-    """Raise `ValueError` unless a side is "left" or "right"."""
+def check_side(side: str, name: str = "side") -> None:
+    """Raise `ValueError` naming the argument unless a side is "left" or "right"."""
     if side not in ("left", "right"):
-        raise ValueError(f'side is {side!r}; expected "left" or "right"')
+        raise ValueError(f'{name} is {side!r}; expected "left" or "right"')
 
 
 def checked_limit(n: int, name: str = "n", least: int = 0) -> int:

@@ -6,6 +6,7 @@
 #include "pipeline/compiled.h"
 #include "pipeline/matcher.h"
 #include "pipeline/stretch.h"
+#include "pipeline/template.h"
 #include "pipeline/token_search.h"
 
 #endif

@@ -1,0 +1,310 @@
+"""Ids of texts -> rows: templates, pairs, truncation and padding (csrc/pipeline/template.h)."""
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
+from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
+from bbpe.core.c_pipeline cimport (
+    BBPE_LONGEST_FIRST, BBPE_ONLY_FIRST, BBPE_ONLY_SECOND, BBPE_ROWS_FINE, BBPE_ROWS_NO_SECOND, BBPE_ROWS_STRIDE,
+    BBPE_TEMPLATE_FIRST, BBPE_TEMPLATE_ID, BBPE_TEMPLATE_SECOND, bbpe_padded, bbpe_row_rules, bbpe_row_texts,
+    bbpe_rows, bbpe_rows_free, bbpe_rows_join, bbpe_rows_plan, bbpe_rows_write, bbpe_template, bbpe_template_item,
+)
+from bbpe.core.encoder cimport Encoder
+from bbpe.core.int_objects cimport IntObjects
+from bbpe.core.status cimport check
+from bbpe.core.text_group cimport GROUP, TextGroup
+from bbpe.core.text_view cimport text_at
+
+cdef enum:
+    FEW_IDS = 1 << 17  # an upper bound of the ids of texts that are not worth threads
+    HOLD_GIL = 2048    # ids that are written before releasing the GIL pays
+    MOST_TYPE = 255
+
+# stub: class _Rules(Protocol):
+# stub:     @property
+# stub:     def limit(self) -> int | None: ...
+# stub:     @property
+# stub:     def strategy(self) -> str: ...
+# stub:     @property
+# stub:     def cut_side(self) -> str: ...
+# stub:     @property
+# stub:     def stride(self) -> int | None: ...
+# stub:     @property
+# stub:     def pad_id(self) -> int: ...
+# stub:     @property
+# stub:     def pad_type_id(self) -> int: ...
+# stub:     @property
+# stub:     def side(self) -> str: ...
+# stub:     @property
+# stub:     def length(self) -> int: ...
+# stub:     @property
+# stub:     def multiple(self) -> int: ...
+# stub:     @property
+# stub:     def dtype(self) -> np.dtype[Any]: ...
+
+# stub: _Arrays: TypeAlias = tuple[
+# stub:     npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
+# stub:     npt.NDArray[np.int64], npt.NDArray[np.int64],
+# stub: ]
+
+
+def texts_of_pairs(
+    list items not None: list[Text | tuple[Text, Text]]
+) -> tuple[list[Text], npt.NDArray[np.uint8]] | None:
+    """The texts of items one after another, and how many each item has, uint8[n]; `None` if no item is a tuple."""
+    cdef Py_ssize_t i, n = len(items)
+    cdef uint8_t[::1] out
+    cdef list texts = []
+    for i in range(n):
+        if PyTuple_Check(text_at(items, i)):
+            break
+    else:
+        return None
+    sizes = np.empty(n, np.uint8)
+    out = sizes
+    for i in range(n):
+        item = text_at(items, i)
+        if not PyTuple_Check(item):
+            out[i] = 1
+            texts.append(item)
+        elif PyTuple_GET_SIZE(item) == 2:
+            out[i] = 2
+            texts += item
+        else:
+            raise TypeError(f"item {i} of the batch is a tuple of {len(item)}; expected a text or a tuple of two texts")
+    return texts, sizes
+
+
+def encode_few(
+    Encoder encoder not None, list texts not None: list[Text]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] | None:
+    """The ids of texts, uint32[total], and the beginning of each text's, int64[n + 1]; `None` if there is too much text."""
+    cdef size_t i, total = 0, n = len(texts)
+    cdef bbpe_encode_state *state = NULL
+    cdef TextGroup group
+    cdef uint32_t[::1] ids
+    cdef int64_t[::1] out
+    if n > GROUP or encoder.splitter is None:
+        return None
+    group = TextGroup()
+    try:
+        group.open(texts, 0, n)
+        if group.c.count < n or group.c.bound > FEW_IDS:
+            return None
+        state = encoder.states.borrow(group.c.bound)
+        check(bbpe_encode_state_reserve(state, group.c.bound))
+        group.encode(encoder.c, state, bbpe_encode_state_loan(state).ids)
+        offsets = np.empty(n + 1, np.int64)
+        out = offsets
+        out[0] = 0
+        for i in range(n):
+            total += group.c.counts[i]
+            out[i + 1] = <int64_t>total
+        array = np.empty(total, np.uint32)
+        if total:
+            ids = array
+            memcpy(&ids[0], bbpe_encode_state_loan(state).ids, total * sizeof(uint32_t))
+        return array, offsets
+    finally:
+        group.close()
+        if state != NULL:
+            encoder.states.give_back(state)
+
+
+ctypedef struct output:
+    void *data
+    Py_buffer buffer
+
+
+cdef object opened(output *self, shape, dtype):
+    """A new array, and where its elements are."""
+    array = np.empty(shape, dtype)
+    PyObject_GetBuffer(array, &self.buffer, PyBUF_WRITABLE)
+    self.data = self.buffer.buf
+    return array
+
+
+cdef size_t put_form(bbpe_template *form, bbpe_template_item *items, object given, bint adds) except? 0:
+    """Make a form of the items of a template, with its own ids or without; returns the highest type id."""
+    cdef size_t highest = 0
+    memset(form, 0, sizeof(bbpe_template))
+    form.items = items
+    for item, type_id in given:
+        highest = max(highest, <size_t>type_id)
+        items.type = <uint8_t>min(<size_t>type_id, <size_t>MOST_TYPE)
+        if item == "A" or item == "B":
+            items.kind = BBPE_TEMPLATE_FIRST if item == "A" else BBPE_TEMPLATE_SECOND
+            form.uses[item == "B"] += 1
+            form.has_second_before |= item == "B" and form.uses[0] == 0
+        elif adds:
+            items.kind, items.id = BBPE_TEMPLATE_ID, item
+            form.added += 1
+        else:
+            continue
+        form.count += 1
+        items += 1
+    return highest
+
+
+cdef class RowWriter:
+    """Writes rows of ids by the forms of a template, of one text and of a pair, which are sequences of `(item, type id)` as in
+    `Template`; immutable, shared by any number of threads.  All ids are below `id_count`.
+
+    Methods get the ids of all texts of a batch, uint32[total], the beginning of each text's, int64[texts + 1], the number of
+    texts of each item, uint8[items], or None for one each, and whether the template's own ids are added.
+    """
+    cdef bbpe_template_item *items
+    cdef bbpe_template forms[2][2]  # without and with their own ids: of one text, of a pair
+    cdef IntObjects ints
+    cdef readonly size_t highest_type
+
+    def __cinit__(
+        self, single: Sequence[tuple[int | str, int]], pair: Sequence[tuple[int | str, int]], size_t id_count
+    ):
+        cdef size_t at = 0, adds
+        self.ints = IntObjects(id_count)
+        self.items = <bbpe_template_item *>bbpe_memory_zeroed(2 * (len(single) + len(pair)), sizeof(bbpe_template_item))
+        if self.items == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        for adds in range(2):
+            for i, form in enumerate((single, pair)):
+                self.highest_type = max(
+                    self.highest_type, put_form(&self.forms[adds][<int>i], self.items + at, form, adds))
+                at += len(form)
+
+    def __dealloc__(self):
+        bbpe_memory_free(self.items)
+
+    def added(self, bint pair) -> int:
+        """The number of ids that a template adds to one text, or to a pair."""
+        return self.forms[1][pair].added
+
+    cdef int _plan(
+        self, bbpe_rows *rows, bbpe_row_rules *rules, const uint32_t[::1] ids, const int64_t[::1] offsets,
+        const uint8_t[::1] sizes, bint adds
+    ) except -1:
+        cdef bbpe_row_texts texts
+        cdef bbpe_status status
+        cdef size_t total = ids.shape[0]
+        rules.single, rules.pair = &self.forms[adds][0], &self.forms[adds][1]
+        texts.offsets, texts.text_count = &offsets[0], offsets.shape[0] - 1
+        texts.item_count = texts.text_count if sizes is None else <size_t>sizes.shape[0]
+        texts.sizes = &sizes[0] if sizes is not None and sizes.shape[0] else NULL
+        with nogil:
+            status = bbpe_rows_plan(rows, rules, &texts, total)
+        check(status)
+        if rows.problem != BBPE_ROWS_FINE:
+            raise ValueError(problem_of(rows, rules))
+        return 0
+
+    def join(
+        self, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None,
+        const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The rows one after another, uint32[total], and the beginning of each, int64[items + 1]."""
+        cdef bbpe_rows rows
+        cdef bbpe_row_rules rules
+        cdef uint32_t[::1] out
+        cdef int64_t[::1] starts
+        cdef uint32_t *to
+        cdef const uint32_t *source = &ids[0] if ids.shape[0] else NULL
+        memset(&rows, 0, sizeof(rows))
+        memset(&rules, 0, sizeof(rules))
+        rules.limit = <size_t>-1
+        try:
+            self._plan(&rows, &rules, ids, offsets, sizes, adds)
+            joined, new_offsets = np.empty(rows.total, np.uint32), np.empty(rows.count + 1, np.int64)
+            out, starts = joined, new_offsets
+            to = &out[0] if rows.total else NULL
+            with nogil:
+                bbpe_rows_join(&rows, &rules, source, to, &starts[0])
+            return joined, new_offsets
+        finally:
+            bbpe_rows_free(&rows)
+
+    def lists(
+        self, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None,
+        const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds
+    ) -> list[list[int]]:
+        """The rows as lists of int."""
+        cdef const uint32_t[::1] joined
+        cdef const int64_t[::1] starts
+        cdef const uint32_t *source
+        cdef Py_ssize_t i
+        cdef list rows = []
+        cdef size_t count
+        joined, starts = self.join(ids, offsets, sizes, adds)
+        source = &joined[0] if joined.shape[0] else NULL
+        for i in range(starts.shape[0] - 1):
+            count = <size_t>(starts[i + 1] - starts[i])
+            self.ints.add_lists(rows, source, &count, 1)
+            source += count
+        IntObjects.track_lists(rows)
+        return rows
+
+    def padded(
+        self, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None,
+        const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds, rules: _Rules
+    ) -> _Arrays:
+        """The rows as arrays of one length: the ids, a mask that is false at padding, the type ids, a mask that is true at
+        padding and at ids of the template, and each row's item and number of ids."""
+        cdef bbpe_rows rows
+        cdef bbpe_row_rules c
+        memset(&rows, 0, sizeof(rows))
+        c.limit = <size_t>-1 if rules.limit is None else rules.limit
+        c.strategy = (BBPE_LONGEST_FIRST if rules.strategy == "longest_first" else
+                      BBPE_ONLY_FIRST if rules.strategy == "only_first" else BBPE_ONLY_SECOND)
+        c.from_left, c.continues = rules.cut_side == "left", rules.stride is not None
+        c.stride = 0 if rules.stride is None else rules.stride
+        try:
+            self._plan(&rows, &c, ids, offsets, sizes, adds)
+            return write(&rows, &c, &ids[0] if ids.shape[0] else NULL, rules)
+        finally:
+            bbpe_rows_free(&rows)
+
+
+cdef tuple write(const bbpe_rows *rows, const bbpe_row_rules *c, const uint32_t *ids, object rules):
+    """Write the rows that are planned to new arrays."""
+    cdef bbpe_padded to
+    cdef output outputs[6]
+    cdef size_t multiple = rules.multiple, count = 0, k
+    cdef list arrays = []
+    to.width = max(rows.longest, <size_t>rules.length)
+    to.width += (multiple - to.width % multiple) % multiple
+    to.pads_left, to.pad_id, to.pad_type = rules.side == "left", rules.pad_id, rules.pad_type_id
+    shape = (rows.count, to.width)
+    try:
+        for dtype in (rules.dtype, np.bool_, np.uint8, np.bool_, np.int64, np.int64):
+            arrays.append(opened(&outputs[count], shape if count < 4 else rows.count, dtype))
+            count += 1
+        to.ids, to.id_size = outputs[0].data, arrays[0].itemsize
+        to.mask, to.types, to.special = <uint8_t *>outputs[1].data, <uint8_t *>outputs[2].data, <uint8_t *>outputs[3].data
+        to.items, to.counts = <int64_t *>outputs[4].data, <int64_t *>outputs[5].data
+        if rows.total <= HOLD_GIL:
+            bbpe_rows_write(rows, c, ids, &to)
+        else:
+            with nogil:
+                bbpe_rows_write(rows, c, ids, &to)
+        return tuple(arrays)
+    finally:
+        for k in range(count):
+            PyBuffer_Release(&outputs[k].buffer)
+
+
+cdef str problem_of(const bbpe_rows *rows, const bbpe_row_rules *rules):
+    """What to report about an item that cannot be truncated."""
+    item = rows.problem_item
+    if rows.problem == BBPE_ROWS_STRIDE:
+        return (f"stride is {rules.stride}, but rows have room for {rows.problem_room} ids of a text of item {item} of the "
+                "batch; expected less, or a larger max_length")
+    name = "only_first" if rules.strategy == BBPE_ONLY_FIRST else "only_second"
+    if rows.problem == BBPE_ROWS_NO_SECOND:
+        return (f'truncation is "only_second", but item {item} of the batch is one text and has more than {rules.limit} ids; '
+                "expected pairs, or another truncation")
+    return (f'truncation is "{name}", but item {item} of the batch has more than max_length = {rules.limit} ids without that '
+            'text; expected "longest_first", or a larger max_length')
