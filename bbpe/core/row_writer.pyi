@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -7,33 +7,19 @@ import numpy.typing as npt
 from ..text import Text
 from .encoder import Encoder
 
-class _Rules(Protocol):
-    @property
-    def limit(self) -> int | None: ...
-    @property
-    def strategy(self) -> str: ...
-    @property
-    def cut_side(self) -> str: ...
-    @property
-    def stride(self) -> int | None: ...
-    @property
-    def pad_id(self) -> int: ...
-    @property
-    def pad_type_id(self) -> int: ...
-    @property
-    def side(self) -> str: ...
-    @property
-    def length(self) -> int: ...
-    @property
-    def multiple(self) -> int: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
+_Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]
 _Arrays: TypeAlias = tuple[
     npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
     npt.NDArray[np.int64], npt.NDArray[np.int64],
 ]
 def texts_of_pairs(items: list[Text | tuple[Text, Text]]) -> tuple[list[Text], npt.NDArray[np.uint8]] | None: ...
-def encode_few(encoder: Encoder, texts: list[Text]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] | None: ...
+
+class TextIds:
+    @classmethod
+    def of(cls, ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64]) -> TextIds: ...
+    @classmethod
+    def encoded(cls, encoder: Encoder, texts: list[Text]) -> TextIds | None: ...
+    def arrays(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
 
 class RowWriter:
     highest_type: int
@@ -46,23 +32,9 @@ class RowWriter:
     def added(self, pair: bool) -> int: ...
     def join(
         self,
-        ids: npt.NDArray[np.uint32],
-        offsets: npt.NDArray[np.int64],
+        ids: TextIds,
         sizes: npt.NDArray[np.uint8] | None,
         adds: bool,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
-    def lists(
-        self,
-        ids: npt.NDArray[np.uint32],
-        offsets: npt.NDArray[np.int64],
-        sizes: npt.NDArray[np.uint8] | None,
-        adds: bool,
-    ) -> list[list[int]]: ...
-    def padded(
-        self,
-        ids: npt.NDArray[np.uint32],
-        offsets: npt.NDArray[np.int64],
-        sizes: npt.NDArray[np.uint8] | None,
-        adds: bool,
-        rules: _Rules,
-    ) -> _Arrays: ...
+    def lists(self, ids: TextIds, sizes: npt.NDArray[np.uint8] | None, adds: bool) -> list[list[int]]: ...
+    def padded(self, ids: TextIds, sizes: npt.NDArray[np.uint8] | None, adds: bool, rules: _Rules) -> _Arrays: ...

@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+cimport cython
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
@@ -25,28 +26,7 @@ cdef enum:
     HOLD_GIL = 2048    # ids that are written before releasing the GIL pays
     MOST_TYPE = 255
 
-# stub: class _Rules(Protocol):
-# stub:     @property
-# stub:     def limit(self) -> int | None: ...
-# stub:     @property
-# stub:     def strategy(self) -> str: ...
-# stub:     @property
-# stub:     def cut_side(self) -> str: ...
-# stub:     @property
-# stub:     def stride(self) -> int | None: ...
-# stub:     @property
-# stub:     def pad_id(self) -> int: ...
-# stub:     @property
-# stub:     def pad_type_id(self) -> int: ...
-# stub:     @property
-# stub:     def side(self) -> str: ...
-# stub:     @property
-# stub:     def length(self) -> int: ...
-# stub:     @property
-# stub:     def multiple(self) -> int: ...
-# stub:     @property
-# stub:     def dtype(self) -> np.dtype[Any]: ...
-
+# stub: _Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]
 # stub: _Arrays: TypeAlias = tuple[
 # stub:     npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
 # stub:     npt.NDArray[np.int64], npt.NDArray[np.int64],
@@ -80,40 +60,68 @@ def texts_of_pairs(
     return texts, sizes
 
 
-def encode_few(
-    Encoder encoder not None, list texts not None: list[Text]
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]] | None:
-    """The ids of texts, uint32[total], and the beginning of each text's, int64[n + 1]; `None` if there is too much text."""
-    cdef size_t i, total = 0, n = len(texts)
-    cdef bbpe_encode_state *state = NULL
-    cdef TextGroup group
-    cdef uint32_t[::1] ids
-    cdef int64_t[::1] out
-    if n > GROUP or encoder.splitter is None:
-        return None
-    group = TextGroup()
-    try:
-        group.open(texts, 0, n)
-        if group.c.count < n or group.c.bound > FEW_IDS:
+@cython.no_gc_clear
+cdef class TextIds:
+    """The ids of texts, uint32[total], and the beginning of each text's, int64[texts + 1]."""
+    cdef const uint32_t *ids
+    cdef const int64_t *offsets
+    cdef size_t count, total           # texts, ids
+    cdef const uint32_t[::1] id_view   # that these are of,
+    cdef const int64_t[::1] offset_view
+    cdef Encoder encoder               # or the encoder and its state
+    cdef bbpe_encode_state *state
+    cdef int64_t few[GROUP + 1]
+
+    def __dealloc__(self):
+        if self.state != NULL:
+            self.encoder.states.give_back(self.state)
+
+    @classmethod
+    def of(cls, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None) -> TextIds:
+        """Those of two arrays."""
+        cdef TextIds self = TextIds.__new__(TextIds)
+        if offsets.shape[0] == 0:
+            raise ValueError("there are no offsets; expected one more than texts")
+        self.id_view, self.offset_view = ids, offsets
+        self.ids, self.total = &ids[0] if ids.shape[0] else NULL, ids.shape[0]
+        self.offsets, self.count = &offsets[0], offsets.shape[0] - 1
+        return self
+
+    @classmethod
+    def encoded(cls, Encoder encoder not None, list texts not None: list[Text]) -> TextIds | None:
+        """Those of texts without special tokens, encoded by this thread; `None` if there is text enough for several."""
+        cdef TextIds self
+        cdef TextGroup group
+        cdef size_t i, n = len(texts)
+        if n > GROUP or encoder.splitter is None:
             return None
-        state = encoder.states.borrow(group.c.bound)
-        check(bbpe_encode_state_reserve(state, group.c.bound))
-        group.encode(encoder.c, state, bbpe_encode_state_loan(state).ids)
-        offsets = np.empty(n + 1, np.int64)
-        out = offsets
-        out[0] = 0
-        for i in range(n):
-            total += group.c.counts[i]
-            out[i + 1] = <int64_t>total
-        array = np.empty(total, np.uint32)
-        if total:
-            ids = array
-            memcpy(&ids[0], bbpe_encode_state_loan(state).ids, total * sizeof(uint32_t))
-        return array, offsets
-    finally:
-        group.close()
-        if state != NULL:
-            encoder.states.give_back(state)
+        group, self = TextGroup(), TextIds.__new__(TextIds)
+        try:
+            group.open(texts, 0, n)
+            if group.c.count < n or group.c.bound > FEW_IDS:
+                return None
+            self.encoder, self.state = encoder, encoder.states.borrow(group.c.bound)
+            check(bbpe_encode_state_reserve(self.state, group.c.bound))
+            group.encode(encoder.c, self.state, bbpe_encode_state_loan(self.state).ids)
+            self.few[0] = 0
+            for i in range(n):
+                self.few[i + 1] = self.few[i] + <int64_t>group.c.counts[i]
+        finally:
+            group.close()
+        self.ids, self.total = bbpe_encode_state_loan(self.state).ids, self.few[n]
+        self.offsets, self.count = self.few, n
+        return self
+
+    def arrays(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """Copies of the ids and of their offsets."""
+        cdef uint32_t[::1] ids
+        cdef int64_t[::1] offsets
+        first, second = np.empty(self.total, np.uint32), np.empty(self.count + 1, np.int64)
+        ids, offsets = first, second
+        if self.total:
+            memcpy(&ids[0], self.ids, self.total * sizeof(uint32_t))
+        memcpy(&offsets[0], self.offsets, (self.count + 1) * sizeof(int64_t))
+        return first, second
 
 
 ctypedef struct output:
@@ -155,8 +163,8 @@ cdef class RowWriter:
     """Writes rows of ids by the forms of a template, of one text and of a pair, which are sequences of `(item, type id)` as in
     `Template`; immutable, shared by any number of threads.  All ids are below `id_count`.
 
-    Methods get the ids of all texts of a batch, uint32[total], the beginning of each text's, int64[texts + 1], the number of
-    texts of each item, uint8[items], or None for one each, and whether the template's own ids are added.
+    Methods get the ids of all texts of a batch, the number of texts of each item, uint8[items], or None for one each, and
+    whether the template's own ids are added.
     """
     cdef bbpe_template_item *items
     cdef bbpe_template forms[2][2]  # without and with their own ids: of one text, of a pair
@@ -184,52 +192,47 @@ cdef class RowWriter:
         """The number of ids that a template adds to one text, or to a pair."""
         return self.forms[1][pair].added
 
-    cdef int _plan(
-        self, bbpe_rows *rows, bbpe_row_rules *rules, const uint32_t[::1] ids, const int64_t[::1] offsets,
-        const uint8_t[::1] sizes, bint adds
-    ) except -1:
+    cdef int _plan(self, bbpe_rows *rows, bbpe_row_rules *rules, TextIds ids, const uint8_t[::1] sizes, bint adds) except -1:
         cdef bbpe_row_texts texts
         cdef bbpe_status status
-        cdef size_t total = ids.shape[0]
         rules.single, rules.pair = &self.forms[adds][0], &self.forms[adds][1]
-        texts.offsets, texts.text_count = &offsets[0], offsets.shape[0] - 1
-        texts.item_count = texts.text_count if sizes is None else <size_t>sizes.shape[0]
+        texts.offsets, texts.text_count = ids.offsets, ids.count
+        texts.item_count = ids.count if sizes is None else <size_t>sizes.shape[0]
         texts.sizes = &sizes[0] if sizes is not None and sizes.shape[0] else NULL
-        with nogil:
-            status = bbpe_rows_plan(rows, rules, &texts, total)
+        memset(rows, 0, sizeof(bbpe_rows))
+        if ids.total <= HOLD_GIL:
+            status = bbpe_rows_plan(rows, rules, &texts, ids.total)
+        else:
+            with nogil:
+                status = bbpe_rows_plan(rows, rules, &texts, ids.total)
+        if status == BBPE_OK and rows.problem == BBPE_ROWS_FINE:
+            return 0
+        bbpe_rows_free(rows)
         check(status)
-        if rows.problem != BBPE_ROWS_FINE:
-            raise ValueError(problem_of(rows, rules))
-        return 0
+        raise ValueError(problem_of(rows, rules))
 
     def join(
-        self, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None,
-        const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds
+        self, TextIds ids not None, const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The rows one after another, uint32[total], and the beginning of each, int64[items + 1]."""
         cdef bbpe_rows rows
         cdef bbpe_row_rules rules
         cdef uint32_t[::1] out
         cdef int64_t[::1] starts
-        cdef uint32_t *to
-        cdef const uint32_t *source = &ids[0] if ids.shape[0] else NULL
-        memset(&rows, 0, sizeof(rows))
         memset(&rules, 0, sizeof(rules))
         rules.limit = <size_t>-1
+        self._plan(&rows, &rules, ids, sizes, adds)
         try:
-            self._plan(&rows, &rules, ids, offsets, sizes, adds)
-            joined, new_offsets = np.empty(rows.total, np.uint32), np.empty(rows.count + 1, np.int64)
-            out, starts = joined, new_offsets
-            to = &out[0] if rows.total else NULL
+            joined, offsets = np.empty(rows.total, np.uint32), np.empty(rows.count + 1, np.int64)
+            out, starts = joined, offsets
             with nogil:
-                bbpe_rows_join(&rows, &rules, source, to, &starts[0])
-            return joined, new_offsets
+                bbpe_rows_join(&rows, &rules, ids.ids, &out[0] if rows.total else NULL, &starts[0])
+            return joined, offsets
         finally:
             bbpe_rows_free(&rows)
 
     def lists(
-        self, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None,
-        const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds
+        self, TextIds ids not None, const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds
     ) -> list[list[int]]:
         """The rows as lists of int."""
         cdef const uint32_t[::1] joined
@@ -238,7 +241,7 @@ cdef class RowWriter:
         cdef Py_ssize_t i
         cdef list rows = []
         cdef size_t count
-        joined, starts = self.join(ids, offsets, sizes, adds)
+        joined, starts = self.join(ids, sizes, adds)
         source = &joined[0] if joined.shape[0] else NULL
         for i in range(starts.shape[0] - 1):
             count = <size_t>(starts[i + 1] - starts[i])
@@ -248,48 +251,49 @@ cdef class RowWriter:
         return rows
 
     def padded(
-        self, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None,
-        const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds, rules: _Rules
+        self, TextIds ids not None, const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds, rules: _Rules
     ) -> _Arrays:
-        """The rows as arrays of one length: the ids, a mask that is false at padding, the type ids, a mask that is true at
-        padding and at ids of the template, and each row's item and number of ids."""
+        """The rows as arrays of one length by the fields of `RowRules`: the ids, a mask that is false at padding, the type
+        ids, a mask that is true at padding and at ids of the template, and each row's item and number of ids."""
         cdef bbpe_rows rows
         cdef bbpe_row_rules c
-        memset(&rows, 0, sizeof(rows))
-        c.limit = <size_t>-1 if rules.limit is None else rules.limit
-        c.strategy = (BBPE_LONGEST_FIRST if rules.strategy == "longest_first" else
-                      BBPE_ONLY_FIRST if rules.strategy == "only_first" else BBPE_ONLY_SECOND)
-        c.from_left, c.continues = rules.cut_side == "left", rules.stride is not None
-        c.stride = 0 if rules.stride is None else rules.stride
+        cdef bbpe_padded to
+        limit, strategy, cut_side, stride, pad_id, pad_type_id, side, length, multiple, dtype = rules
+        c.limit = <size_t>-1 if limit is None else limit
+        c.strategy = (BBPE_LONGEST_FIRST if strategy == "longest_first" else
+                      BBPE_ONLY_FIRST if strategy == "only_first" else BBPE_ONLY_SECOND)
+        c.from_left, c.continues = cut_side == "left", stride is not None
+        c.stride = 0 if stride is None else stride
+        to.pads_left, to.pad_id, to.pad_type, to.width = side == "left", pad_id, pad_type_id, length
+        self._plan(&rows, &c, ids, sizes, adds)
         try:
-            self._plan(&rows, &c, ids, offsets, sizes, adds)
-            return write(&rows, &c, &ids[0] if ids.shape[0] else NULL, rules)
+            return write(&rows, &c, ids.ids, &to, multiple, dtype)
         finally:
             bbpe_rows_free(&rows)
 
 
-cdef tuple write(const bbpe_rows *rows, const bbpe_row_rules *c, const uint32_t *ids, object rules):
-    """Write the rows that are planned to new arrays."""
-    cdef bbpe_padded to
+cdef tuple write(
+    const bbpe_rows *rows, const bbpe_row_rules *rules, const uint32_t *ids, bbpe_padded *to, size_t multiple, object dtype
+):
+    """Write the rows that are planned to new arrays, of at least the width given."""
     cdef output outputs[6]
-    cdef size_t multiple = rules.multiple, count = 0, k
+    cdef size_t count = 0, k
     cdef list arrays = []
-    to.width = max(rows.longest, <size_t>rules.length)
+    to.width = max(rows.longest, to.width)
     to.width += (multiple - to.width % multiple) % multiple
-    to.pads_left, to.pad_id, to.pad_type = rules.side == "left", rules.pad_id, rules.pad_type_id
     shape = (rows.count, to.width)
     try:
-        for dtype in (rules.dtype, np.bool_, np.uint8, np.bool_, np.int64, np.int64):
-            arrays.append(opened(&outputs[count], shape if count < 4 else rows.count, dtype))
+        for kind in (dtype, np.bool_, np.uint8, np.bool_, np.int64, np.int64):
+            arrays.append(opened(&outputs[count], shape if count < 4 else rows.count, kind))
             count += 1
-        to.ids, to.id_size = outputs[0].data, arrays[0].itemsize
+        to.ids, to.id_size = outputs[0].data, dtype.itemsize
         to.mask, to.types, to.special = <uint8_t *>outputs[1].data, <uint8_t *>outputs[2].data, <uint8_t *>outputs[3].data
         to.items, to.counts = <int64_t *>outputs[4].data, <int64_t *>outputs[5].data
         if rows.total <= HOLD_GIL:
-            bbpe_rows_write(rows, c, ids, &to)
+            bbpe_rows_write(rows, rules, ids, to)
         else:
             with nogil:
-                bbpe_rows_write(rows, c, ids, &to)
+                bbpe_rows_write(rows, rules, ids, to)
         return tuple(arrays)
     finally:
         for k in range(count):

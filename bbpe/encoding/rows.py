@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core.id_source import as_int
-from ..core.row_writer import RowWriter, encode_few, texts_of_pairs
+from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
 from ..pipeline.special_tokens import Matcher
 from ..spec.rules import Template
 from ..spec.spec import TokenizerSpec
 from ..text import Text
 from ..types import Padded, Ragged
-from .engine import TextEncoder
+from .engine import ID_DTYPES, TextEncoder
 from .limits import Side, as_batch, check_side, checked_limit
 from .piped import NOTHING_AROUND
 from .rule_encoder import RuleEncoder
@@ -33,11 +32,11 @@ Offsets = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.uint8]
 
 _NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
+_TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
 _MOST_TYPE = 255  # type ids are uint8
 
 
-@dataclass(frozen=True, slots=True)
-class RowRules:
+class RowRules(NamedTuple):
     """The options of rows: truncation to `limit` ids, padding to a multiple and to at least `length` ids."""
 
     limit: int | None = None
@@ -49,7 +48,7 @@ class RowRules:
     side: Side = "right"
     length: int = 0
     multiple: int = 1
-    dtype: np.dtype[Any] = np.dtype(np.uint32)  # noqa: RUF009
+    dtype: np.dtype[Any] = np.dtype(np.uint32)
 
 
 def row_rules(
@@ -59,16 +58,15 @@ def row_rules(
     """Return the options of `encode_padded`; raises `ValueError` or `TypeError` naming a wrong one."""
     check_side(side)
     check_side(truncation_side, "truncation_side")
-    _check_choice("truncation", truncation, get_args(Truncation))
-    _check_choice("padding", padding, get_args(PaddingLength))
-    if multiple < 1:
-        raise ValueError(f"pad_to_multiple_of is {multiple}; expected at least 1")
+    _check_choice("truncation", truncation, _TRUNCATIONS)
+    _check_choice("padding", padding, _LENGTHS)
+    multiple = 1 + checked_limit(multiple, "pad_to_multiple_of", 1)
     try:
         pad = as_int(pad_id)
     except TypeError:
         raise TypeError(f"pad_id must be an int, not {type(pad_id).__name__}") from None
-    if not 0 <= pad <= np.iinfo(dtype).max:
-        raise ValueError(f"pad_id is {pad}; expected 0 to {np.iinfo(dtype).max}")
+    if not 0 <= pad <= ID_DTYPES[dtype]:
+        raise ValueError(f"pad_id is {pad}; expected 0 to {ID_DTYPES[dtype]}")
     limit = None if max_length is None else checked_limit(max_length, "max_length")
     if padding == "max_length" and limit is None:
         raise ValueError('padding is "max_length", but max_length is None; expected a number of ids')
@@ -120,29 +118,29 @@ class RowEncoder:
         self._check_pairs(adds)
         return pairs
 
-    def _ids(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> tuple[Ids, Offsets]:
-        """Return the ids of texts, uint32[total], and the beginning of each text's, int64[n + 1]."""
+    def _ids(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> TextIds:
+        """Return the ids of texts."""
         if matcher is None and self._is_plain:
-            found = encode_few(self._encoder.encoder, texts)
+            found = TextIds.encoded(self._encoder.encoder, texts)
             if found is not None:
                 return found
         rows = self._encoder.rows(texts, matcher, threads)
-        return rows.ids, rows.offsets
+        return TextIds.of(rows.ids, rows.offsets)
 
     def lists(self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool) -> list[list[int]]:
         """Return the ids of each item as a list, with those of the template if `adds` is true."""
         texts, sizes = self._divided(items, adds)
         if sizes is None:
             return self._encoder.lists(texts, matcher, threads, self._around if adds else NOTHING_AROUND)
-        return self._writer.lists(*self._ids(texts, matcher, threads), sizes, adds)
+        return self._writer.lists(self._ids(texts, matcher, threads), sizes, adds)
 
     def ragged(self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool) -> Ragged:
         """Return the ids of each item in one array, with those of the template if `adds` is true."""
         texts, sizes = self._divided(items, adds)
-        rows = self._ids(texts, matcher, threads)
-        if sizes is not None or (adds and self._around != NOTHING_AROUND):
-            rows = self._writer.join(*rows, sizes, adds)
-        return Ragged(*rows)
+        if sizes is None and not (adds and self._around != NOTHING_AROUND):
+            few = TextIds.encoded(self._encoder.encoder, texts) if matcher is None and self._is_plain else None
+            return self._encoder.rows(texts, matcher, threads) if few is None else Ragged(*few.arrays())
+        return Ragged(*self._writer.join(self._ids(texts, matcher, threads), sizes, adds))
 
     def padded(
         self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool, rules: RowRules
@@ -153,4 +151,4 @@ class RowEncoder:
             checked_limit(rules.limit, "max_length", self._writer.added(sizes is not None))
         if self._writer.highest_type > _MOST_TYPE:
             raise ValueError(f"the template has type id {self._writer.highest_type}; expected at most {_MOST_TYPE}")
-        return Padded(*self._writer.padded(*self._ids(texts, matcher, threads), sizes, adds, rules))
+        return Padded(*self._writer.padded(self._ids(texts, matcher, threads), sizes, adds, rules))

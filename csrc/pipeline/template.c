@@ -69,41 +69,47 @@ static bbpe_row *add_rows(bbpe_rows *self, size_t count) {
     return grown + self->count;
 }
 
+/* Add the row of an item that has no more ids than rows have room for. */
+static bbpe_status add_row(bbpe_rows *self, const bbpe_template *form, const bbpe_row *row) {
+    bbpe_row *const to = add_rows(self, 1);
+    if (to == NULL) return BBPE_NO_MEMORY;
+    const size_t length = length_of(form, row);
+    *to = *row;
+    self->count++;
+    self->total += length;
+    if (length > self->longest) self->longest = length;
+    return BBPE_OK;
+}
+
 /* Add the rows of an item: all windows of the text that comes first in a row with all of the other; but the first row has
  * the first windows of both, and the rows that share its window of the earlier text come last. */
-static bbpe_status add_item(bbpe_rows *self, const bbpe_row_rules *rules, size_t item, bool is_pair, const size_t starts[2],
-                            const size_t n[2]) {
-    const bbpe_template *form = form_of(rules, is_pair);
-    size_t kept[2];
-    BBPE_ASSERT(rules->limit >= form->added);
-    self->problem = truncate(rules, is_pair, n, rules->limit - form->added, kept);
-    for (int i = 0; i < 2 && self->problem == BBPE_ROWS_FINE; i++) {
-        if (!rules->continues || kept[i] == n[i] || rules->stride < kept[i]) continue;
-        self->problem = BBPE_ROWS_STRIDE;
-        self->problem_room = kept[i];
-    }
-    self->problem_item = item;
-    if (self->problem != BBPE_ROWS_FINE) return BBPE_OK;
-    const windows both[2] = {windows_of(rules, n[0], kept[0]), windows_of(rules, n[1], kept[1])};
+static bbpe_status add_windows(bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row *whole) {
+    const bbpe_template *form = form_of(rules, whole->is_pair);
     const int outer = form->has_second_before, inner = !outer;
-    if (both[0].count > SIZE_MAX / both[1].count) return BBPE_TOO_LARGE;
-    bbpe_row *row = add_rows(self, both[0].count * both[1].count);
-    if (row == NULL) return BBPE_NO_MEMORY;
-    self->count += both[0].count * both[1].count;
-    for (size_t i = 0; i <= both[outer].count; i++) {
-        const size_t at = i % both[outer].count; /* window 0 twice: with the first window of the other text, then the rest */
-        const size_t from = i == both[outer].count, to = i == 0 ? 1 : both[inner].count;
-        for (size_t k = from; k < to; k++, row++) {
-            row->item = item;
-            row->is_pair = is_pair;
-            put_window(row, outer, &both[outer], starts[outer], at);
-            put_window(row, inner, &both[inner], starts[inner], k);
-            const size_t length = length_of(form, row);
-            if (length > self->longest) self->longest = length;
-            self->total += length;
+    windows both[2];
+    for (int i = 0; i < 2; i++) {
+        size_t kept[2];
+        self->problem = truncate(rules, whole->is_pair, whole->counts, rules->limit - form->added, kept);
+        if (self->problem != BBPE_ROWS_FINE) return BBPE_OK;
+        if (rules->continues && kept[i] < whole->counts[i] && rules->stride >= kept[i]) {
+            self->problem = BBPE_ROWS_STRIDE;
+            self->problem_room = kept[i];
+            return BBPE_OK;
+        }
+        both[i] = windows_of(rules, whole->counts[i], kept[i]);
+    }
+    bbpe_status status = BBPE_OK;
+    bbpe_row row = *whole;
+    /* the first window of the outer text comes twice: with the first one of the inner text, and at last with the others */
+    for (size_t i = 0; i <= both[outer].count && status == BBPE_OK; i++) {
+        const bool is_last = i == both[outer].count;
+        put_window(&row, outer, &both[outer], whole->starts[outer], is_last ? 0 : i);
+        for (size_t k = is_last; k < (i == 0 ? 1 : both[inner].count) && status == BBPE_OK; k++) {
+            put_window(&row, inner, &both[inner], whole->starts[inner], k);
+            status = add_row(self, form, &row);
         }
     }
-    return BBPE_OK;
+    return status;
 }
 
 bbpe_status bbpe_rows_plan(bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_texts *texts, size_t id_count) {
@@ -112,15 +118,19 @@ bbpe_status bbpe_rows_plan(bbpe_rows *self, const bbpe_row_rules *rules, const b
     if (add_rows(self, texts->item_count) == NULL) return BBPE_NO_MEMORY;
     for (size_t i = 0; i < texts->item_count && status == BBPE_OK && self->problem == BBPE_ROWS_FINE; i++) {
         const size_t size = texts->sizes == NULL ? 1 : texts->sizes[i];
-        size_t starts[2] = {0, 0}, n[2] = {0, 0};
+        bbpe_row row = {.item = i, .is_pair = size == 2};
         if (size < 1 || size > 2 || texts->text_count - text < size) return BBPE_CHANGED;
         for (size_t k = 0; k < size; k++, text++) {
             const int64_t start = texts->offsets[text], end = texts->offsets[text + 1];
             if (start < 0 || end < start || (uint64_t)end > id_count) return BBPE_CHANGED;
-            starts[k] = (size_t)start;
-            n[k] = (size_t)(end - start);
+            row.starts[k] = (size_t)start;
+            row.counts[k] = (size_t)(end - start);
         }
-        status = add_item(self, rules, i, size == 2, starts, n);
+        const bbpe_template *form = form_of(rules, row.is_pair);
+        BBPE_ASSERT(rules->limit >= form->added);
+        self->problem_item = i;
+        if (row.counts[0] + row.counts[1] <= rules->limit - form->added) status = add_row(self, form, &row);
+        else status = add_windows(self, rules, &row);
     }
     return status;
 }
