@@ -361,10 +361,10 @@ class Tokenizer:
             ([[257, 0, 0], [257, 68, 81]], [[True, False, False], [True, True, True]])
 
         """
+        pad = self._vocabulary.padding() if pad_id is None else pad_id
         rules = row_rules(
-            max_length=max_length, pad_id=self._vocabulary.padding() if pad_id is None else pad_id, side=side,
-            multiple=pad_to_multiple_of, truncation=truncation, truncation_side=truncation_side, stride=stride,
-            padding=padding, dtype=id_dtype(dtype, self.vocab_size),
+            max_length, pad, side, pad_to_multiple_of, truncation, truncation_side, stride, padding, dtype,
+            self.vocab_size,
         )  # fmt: skip
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)

@@ -114,10 +114,18 @@ class Padded(tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]):
     text_of: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int64]
 
-    def __new__(cls, *arrays: Any) -> Self:
-        """Make one of its arrays in the order of `ids`, `mask` and the attributes."""
-        self = super().__new__(cls, arrays[:2])
-        self.type_ids, self.special_mask, self.text_of, self.lengths = arrays[2:]
+    def __new__(
+        cls,
+        ids: npt.NDArray[np.integer[Any]],
+        mask: npt.NDArray[np.bool_],
+        type_ids: npt.NDArray[np.uint8],
+        special_mask: npt.NDArray[np.bool_],
+        text_of: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+    ) -> Self:
+        """Make one of its arrays."""
+        self = super().__new__(cls, (ids, mask))
+        self.type_ids, self.special_mask, self.text_of, self.lengths = type_ids, special_mask, text_of, lengths
         return self
 
     @property

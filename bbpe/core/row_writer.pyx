@@ -124,17 +124,7 @@ cdef class TextIds:
         return first, second
 
 
-ctypedef struct output:
-    void *data
-    Py_buffer buffer
-
-
-cdef object opened(output *self, shape, dtype):
-    """A new array, and where its elements are."""
-    array = np.empty(shape, dtype)
-    PyObject_GetBuffer(array, &self.buffer, PyBUF_WRITABLE)
-    self.data = self.buffer.buf
-    return array
+cdef object empty = np.empty, ID = np.int64, FLAG = np.bool_, TYPE = np.uint8  # these take time to look up
 
 
 cdef size_t put_form(bbpe_template *form, bbpe_template_item *items, object given, bint adds) except? 0:
@@ -276,28 +266,29 @@ cdef tuple write(
     const bbpe_rows *rows, const bbpe_row_rules *rules, const uint32_t *ids, bbpe_padded *to, size_t multiple, object dtype
 ):
     """Write the rows that are planned to new arrays, of at least the width given."""
-    cdef output outputs[6]
-    cdef size_t count = 0, k
-    cdef list arrays = []
+    cdef Py_buffer views[4]
+    cdef size_t count = 0, n = rows.count, k
     to.width = max(rows.longest, to.width)
     to.width += (multiple - to.width % multiple) % multiple
-    shape = (rows.count, to.width)
+    arrays = (
+        empty((n, to.width), dtype), empty((n, to.width), TYPE), empty((2, n, to.width), FLAG), empty((2, n), ID))
     try:
-        for kind in (dtype, np.bool_, np.uint8, np.bool_, np.int64, np.int64):
-            arrays.append(opened(&outputs[count], shape if count < 4 else rows.count, kind))
+        for array in arrays:
+            PyObject_GetBuffer(array, &views[count], PyBUF_WRITABLE)
             count += 1
-        to.ids, to.id_size = outputs[0].data, dtype.itemsize
-        to.mask, to.types, to.special = <uint8_t *>outputs[1].data, <uint8_t *>outputs[2].data, <uint8_t *>outputs[3].data
-        to.items, to.counts = <int64_t *>outputs[4].data, <int64_t *>outputs[5].data
+        to.ids, to.id_size, to.types = views[0].buf, dtype.itemsize, <uint8_t *>views[1].buf
+        to.mask, to.items = <uint8_t *>views[2].buf, <int64_t *>views[3].buf
+        to.special, to.counts = to.mask + n * to.width, to.items + n
         if rows.total <= HOLD_GIL:
             bbpe_rows_write(rows, rules, ids, to)
         else:
             with nogil:
                 bbpe_rows_write(rows, rules, ids, to)
-        return tuple(arrays)
     finally:
         for k in range(count):
-            PyBuffer_Release(&outputs[k].buffer)
+            PyBuffer_Release(&views[k])
+    padded, types, flags, numbers = arrays
+    return padded, flags[0], types, flags[1], numbers[0], numbers[1]
 
 
 cdef str problem_of(const bbpe_rows *rows, const bbpe_row_rules *rules):

@@ -68,10 +68,10 @@ def _ids_around_cut(
 
 def as_batch(texts: Iterable[_Item]) -> list[_Item]:
     """Return the items of a batch as a list; `TypeError` on a single text."""
-    if isinstance(texts, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
     if isinstance(texts, list):
         return texts
+    if isinstance(texts, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
     if not isinstance(texts, Iterable):
         raise TypeError(f"a batch must be an iterable of texts, not {type(texts).__name__}")
     # iterating an Arrow column yields Arrow scalars, not str

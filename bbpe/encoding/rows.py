@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..spec.rules import Template
 from ..spec.spec import TokenizerSpec
 from ..text import Text
 from ..types import Padded, Ragged
-from .engine import ID_DTYPES, TextEncoder
+from .engine import ID_DTYPES, TextEncoder, id_dtype
 from .limits import Side, as_batch, check_side, checked_limit
 from .piped import NOTHING_AROUND
 from .rule_encoder import RuleEncoder
@@ -33,6 +34,7 @@ Sizes = npt.NDArray[np.uint8]
 
 _NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
 _TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
+_MOST_RULES = 256  # that are remembered
 _MOST_TYPE = 255  # type ids are uint8
 
 
@@ -51,11 +53,18 @@ class RowRules(NamedTuple):
     dtype: np.dtype[Any] = np.dtype(np.uint32)
 
 
-def row_rules(
-    *, max_length: int | None, pad_id: int, side: Side, multiple: int, truncation: Truncation, truncation_side: Side,
-    stride: int | None, padding: PaddingLength, dtype: np.dtype[Any],
-) -> RowRules:  # fmt: skip
+def row_rules(*options: Any) -> RowRules:
     """Return the options of `encode_padded`; raises `ValueError` or `TypeError` naming a wrong one."""
+    try:
+        return _known_rules(*options)
+    except TypeError:  # from an option that has no hash, too
+        return _checked_rules(*options)
+
+
+def _checked_rules(
+    max_length: int | None, pad_id: int, side: Side, multiple: int, truncation: Truncation, truncation_side: Side,
+    stride: int | None, padding: PaddingLength, dtype: npt.DTypeLike, vocab_size: int,
+) -> RowRules:  # fmt: skip
     check_side(side)
     check_side(truncation_side, "truncation_side")
     _check_choice("truncation", truncation, _TRUNCATIONS)
@@ -65,8 +74,9 @@ def row_rules(
         pad = as_int(pad_id)
     except TypeError:
         raise TypeError(f"pad_id must be an int, not {type(pad_id).__name__}") from None
-    if not 0 <= pad <= ID_DTYPES[dtype]:
-        raise ValueError(f"pad_id is {pad}; expected 0 to {ID_DTYPES[dtype]}")
+    chosen = id_dtype(dtype, vocab_size)
+    if not 0 <= pad <= ID_DTYPES[chosen]:
+        raise ValueError(f"pad_id is {pad}; expected 0 to {ID_DTYPES[chosen]}")
     limit = None if max_length is None else checked_limit(max_length, "max_length")
     if padding == "max_length" and limit is None:
         raise ValueError('padding is "max_length", but max_length is None; expected a number of ids')
@@ -75,7 +85,10 @@ def row_rules(
         if limit is None:
             raise ValueError(f"stride is {stride}, but max_length is None; expected a number of ids")
     length = limit or 0 if padding == "max_length" else 0
-    return RowRules(limit, truncation, truncation_side, stride, pad, 0, side, length, multiple, dtype)
+    return RowRules(limit, truncation, truncation_side, stride, pad, 0, side, length, multiple, chosen)
+
+
+_known_rules = lru_cache(_MOST_RULES, typed=True)(_checked_rules)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

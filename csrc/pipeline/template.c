@@ -164,12 +164,17 @@ BBPE_INLINE void fill_ids(void *to, unsigned size, size_t at, uint64_t id, size_
 /* Write an item of a template from cell `at` on; returns the cell after it. */
 BBPE_INLINE size_t put_item(const bbpe_padded *to, unsigned size, size_t at, const bbpe_template_item *item,
                             const bbpe_row *row, const uint32_t *ids) {
-    const bool is_id = item->kind == BBPE_TEMPLATE_ID;
+    if (item->kind == BBPE_TEMPLATE_ID) { /* stores, as a call of memset takes longer */
+        put_ids(to->ids, size, at, &item->id, 1);
+        to->types[at] = item->type;
+        to->special[at] = 1;
+        return at + 1;
+    }
     const int which = item->kind == BBPE_TEMPLATE_SECOND;
-    const size_t count = is_id ? 1 : row->counts[which];
-    put_ids(to->ids, size, at, is_id ? &item->id : ids + row->starts[which], count);
+    const size_t count = row->counts[which];
+    put_ids(to->ids, size, at, ids + row->starts[which], count);
     memset(to->types + at, item->type, count);
-    memset(to->special + at, is_id, count);
+    memset(to->special + at, 0, count);
     return at + count;
 }
 
@@ -191,7 +196,7 @@ BBPE_INLINE void write_rows(const bbpe_rows *self, const bbpe_row_rules *rules, 
         BBPE_ASSERT(length <= to->width);
         for (size_t k = 0; k < form->count; k++) at = put_item(to, size, at, form->items + k, row, ids);
         memset(to->mask + begin, 1, length);
-        pad(to, size, to->pads_left ? i * to->width : at, padding);
+        if (padding > 0) pad(to, size, to->pads_left ? i * to->width : at, padding);
         to->items[i] = (int64_t)row->item;
         to->counts[i] = (int64_t)length;
     }
