@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .training.train import train, train_from_counts, train_from_iterator
     from .training.unigram import Unigram
     from .training.wordpiece import WordPiece
-    from .types import Ragged
+    from .types import Padded, Ragged
 
 __all__ = [
     "BPE",
@@ -50,6 +50,7 @@ __all__ = [
     "CorpusError",
     "Counting",
     "MemoryLimitError",
+    "Padded",
     "PatternError",
     "PretokenCounts",
     "Ragged",
@@ -94,7 +95,7 @@ _MODULES = {
     ".training.bpe": "BPE",
     ".training.extend": "extend",
     ".training.prune": "prune",
-    ".types": "Ragged",
+    ".types": "Padded Ragged",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

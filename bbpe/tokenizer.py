@@ -17,10 +17,11 @@ from .corpus.files import CorpusPaths, Format
 from .encoding.decode import Decoder, Ids, Rows
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.file_ids import FileEncoder
-from .encoding.limits import Side, as_batch, check_side, checked_limit, padding_of, truncated
+from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
 from .encoding.offsets import encode_with_spans
 from .encoding.piped import NOTHING_AROUND
+from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation, row_rules
 from .encoding.rule_encoder import RuleEncoder, text_encoder
 from .encoding.stream import StreamDecoder, UnknownIds
 from .encoding.vocabulary import Vocabulary
@@ -32,7 +33,7 @@ from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
 from .text import Text
 from .threads import check_threads
-from .types import Ragged
+from .types import Padded, Ragged
 
 #: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
@@ -73,6 +74,10 @@ class Tokenizer:
     @lazy_property
     def _encoder(self) -> TextEncoder:
         return text_encoder(self.spec)
+
+    @lazy_property
+    def _rows(self) -> RowEncoder:
+        return RowEncoder(self._encoder, self.spec)
 
     @lazy_property
     def _vocabulary(self) -> Vocabulary:
@@ -158,7 +163,7 @@ class Tokenizer:
 
     @short_first
     def encode(
-        self, text: Text, *, pair: Text | None = None, allowed_special: Selection = (),
+        self, text: Text, pair: Text | None = None, *, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False, dropout: float = 0.0,
         seed: int | None = None,
     ) -> list[int]:  # fmt: skip
@@ -166,7 +171,7 @@ class Tokenizer:
 
         Args:
             text: A `str`, in which an unpaired surrogate is read as U+FFFD, or bytes, which need not be UTF-8.
-            pair: A second text, whose ids follow in the same row.
+            pair: A second text, whose ids are in the same row.
             allowed_special: The special tokens to search for: "all" or a set of them.
             disallowed_special: The special tokens to refuse: "all" or a set of them.
             add_special_tokens: Whether to add the ids of the tokenizer's template (BOS, EOS, separators). A tokenizer
@@ -194,8 +199,7 @@ class Tokenizer:
         if pair is None:
             return encoder.to_list(text, matcher, self._around if add_special_tokens else NOTHING_AROUND)
         ids, second = encoder.to_list(text, matcher), encoder.to_list(pair, matcher)
-        template = self.spec.template if add_special_tokens else None
-        return [*ids, *second] if template is None else template.joined(ids, second)
+        return self._rows.joined(ids, second, add_special_tokens)
 
     def encode_bytes(
         self, text: bytes | bytearray | memoryview, *, allowed_special: Selection = (),
@@ -254,13 +258,13 @@ class Tokenizer:
         return ids.astype(chosen, copy=False)
 
     def encode_batch(
-        self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
+        self, texts: Iterable[Item], *, threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> list[list[int]]:  # fmt: skip
         """Return the ids of each text as lists.
 
         Args:
-            texts: An iterable of `str` or bytes, or a column of Arrow.
+            texts: An iterable of `str` or bytes, or a column of Arrow. A tuple of two texts is a pair, as in `encode`.
             threads: The number of threads; None uses every core when there is enough text.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
@@ -271,7 +275,8 @@ class Tokenizer:
 
         Raises:
             SpecialTokenError: A text has a disallowed special token.
-            TypeError: `texts` is a single text, or one of its items is not a text.
+            ValueError: There is a pair, and the template has no form for pairs.
+            TypeError: `texts` is a single text, or one of its items is neither a text nor a pair.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch(["low", ""])
@@ -280,11 +285,10 @@ class Tokenizer:
         """
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        around = self._around if add_special_tokens else NOTHING_AROUND
-        return self._encoder.lists(as_batch(texts), matcher, threads, around)
+        return self._rows.lists(texts, matcher, threads, add_special_tokens)
 
     def encode_batch_to_numpy(
-        self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
+        self, texts: Iterable[Item], *, threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> Ragged:  # fmt: skip
         """Return the ids of each text in one flat array.
@@ -301,7 +305,8 @@ class Tokenizer:
 
         Raises:
             SpecialTokenError: A text has a disallowed special token.
-            TypeError: `texts` is a single text, or one of its items is not a text.
+            ValueError: There is a pair, and the template has no form for pairs.
+            TypeError: `texts` is a single text, or one of its items is neither a text nor a pair.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch_to_numpy(["low", "", "l"]).offsets
@@ -310,25 +315,31 @@ class Tokenizer:
         """
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        around = self._around if add_special_tokens else NOTHING_AROUND
-        return self._encoder.rows(as_batch(texts), matcher, threads, around)
+        return self._rows.ragged(texts, matcher, threads, add_special_tokens)
 
     def encode_padded(
-        self, texts: Iterable[Text], max_length: int | None = None, pad_id: int | None = None, side: Side | None = None,
-        pad_to_multiple_of: int | None = None, *, dtype: npt.DTypeLike = np.uint32, threads: int | None = None,
-        allowed_special: Selection = (), disallowed_special: Selection = (), add_special_tokens: bool = False,
-    ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:  # fmt: skip
+        self, texts: Iterable[Item], max_length: int | None = None, pad_id: int | None = None, side: Side | None = None,
+        pad_to_multiple_of: int | None = None, *, truncation: Truncation | None = None,
+        truncation_side: Side | None = None, stride: int | None = None, padding: PaddingLength | None = None,
+        dtype: npt.DTypeLike = np.uint32, threads: int | None = None, allowed_special: Selection = (),
+        disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> Padded:  # fmt: skip
         """Return the ids of texts as one array whose rows have the same length.
 
-        Padding and truncation of the tokenizer's file are the defaults.
+        Truncation and padding give the rows of HF's `tokenizers` with the same options. Those of the tokenizer's file
+        are the defaults; without them rows are padded at the right to the longest one.
 
         Args:
             texts: As in `encode_batch`.
-            max_length: The most ids in a row; longer texts are truncated at their end, or where the file defines it,
-                and the ids of `add_special_tokens` are kept.
+            max_length: The most ids in a row; longer texts are truncated, and the ids of `add_special_tokens` are kept.
             pad_id: The id for padding; None takes `pad_token`, or the end-of-text token if there is no `pad_token`.
             side: The side of a row that is padded, "right" or "left".
             pad_to_multiple_of: The length of rows is rounded up to a multiple of this.
+            truncation: The text of a pair that loses ids: "longest_first" shares the row evenly between two texts that
+                are both too long for it; "only_first" or "only_second".
+            truncation_side: The side of a text that loses ids, "right" or "left".
+            stride: A number makes a truncated text continue in further rows, each of which repeats this many ids.
+            padding: Rows become as long as the "longest", or have "max_length" ids.
             dtype: As in `encode_to_numpy`.
             threads: As in `encode_batch`.
             allowed_special: As in `encode`.
@@ -336,11 +347,13 @@ class Tokenizer:
             add_special_tokens: As in `encode`.
 
         Returns:
-            The ids, `dtype`[n, m], and a mask, bool[n, m], that is false at padding.
+            A `Padded`, a tuple of the ids, `dtype`[n, m], and a mask, bool[n, m], that is false at padding. Its
+            attributes have the type ids, the text of each row, and more.
 
         Raises:
             SpecialTokenError: There is no token for padding, or a text has a disallowed special token.
-            ValueError: A number is out of range.
+            ValueError: A number is out of range, a text cannot be truncated by these options, or there is a pair and
+                the template has no form for pairs.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -350,11 +363,14 @@ class Tokenizer:
 
         """
         pad = self._vocabulary.padding() if pad_id is None else pad_id
-        padding = padding_of(self.spec, max_length, pad, side, pad_to_multiple_of, id_dtype(dtype, self.vocab_size))
+        spec = self.spec
+        rules = row_rules(
+            max_length, pad, side, pad_to_multiple_of, truncation, truncation_side, stride, padding, dtype,
+            self.vocab_size, spec.truncation, spec.padding,
+        )  # fmt: skip
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        rows = self._encoder.rows(as_batch(texts), matcher, threads)
-        return padding.rows(rows, self._around if add_special_tokens else ((), ()))
+        return self._rows.padded(texts, matcher, threads, add_special_tokens, rules)
 
     def encode_with_offsets(
         self, text: Text, unit: Unit = "char", *, allowed_special: Selection = (),

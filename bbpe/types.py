@@ -1,11 +1,11 @@
-"""Rows of different lengths in two flat arrays."""
+"""What batches are encoded to: rows of different lengths in two flat arrays, and rows of one length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
-from typing import SupportsIndex, overload
+from typing import Any, Self, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -50,23 +50,6 @@ class Ragged:
         np.cumsum([len(row) for row in arrays], out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
 
-    def between(self, before: Sequence[int], behind: Sequence[int]) -> Ragged:
-        """Return the rows with the same ids added at both ends of each.
-
-        Args:
-            before: Ids to put before each row.
-            behind: Ids to put after each row.
-
-        Returns:
-            A new `Ragged` with as many rows.
-
-        Example:
-            >>> Ragged.from_rows([np.array([1, 2], np.uint32)]).between([7], [8, 9]).ids.tolist()
-            [7, 1, 2, 8, 9]
-        """
-        first, last = np.array(before, np.uint32), np.array(behind, np.uint32)
-        return Ragged.from_rows(np.concatenate([first, row, last]) for row in self)
-
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -101,3 +84,59 @@ class Ragged:
 
     def __iter__(self) -> Iterator[npt.NDArray[np.uint32]]:
         return (self[row] for row in range(len(self)))
+
+
+_Arrays: TypeAlias = tuple[
+    npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
+    npt.NDArray[np.int64], npt.NDArray[np.int64],
+]  # fmt: skip
+
+
+class Padded(tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]):
+    """The ids of many texts as one array whose rows have the same length: a tuple of `ids` and `mask`, and more arrays.
+
+    Attributes:
+        type_ids: The type of each id by the template, such as 1 for the second text of a pair: uint8[n, m].
+        special_mask: Whether an id is one of the template or padding: bool[n, m].
+        text_of: The text, or the pair of texts, that each row comes from, as its number in the batch: int64[n].
+        lengths: The number of ids of each row without padding: int64[n].
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+        >>> batch = tok.encode_padded(["low", ("low", "low")], pad_id=0)
+        >>> ids, mask = batch
+        >>> ids.tolist(), batch.type_ids.tolist(), batch.lengths.tolist()
+        ([[257, 0], [257, 257]], [[0, 0], [0, 1]], [1, 2])
+    """
+
+    type_ids: npt.NDArray[np.uint8]
+    special_mask: npt.NDArray[np.bool_]
+    text_of: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
+
+    def __new__(
+        cls,
+        ids: npt.NDArray[np.integer[Any]],
+        mask: npt.NDArray[np.bool_],
+        type_ids: npt.NDArray[np.uint8],
+        special_mask: npt.NDArray[np.bool_],
+        text_of: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+    ) -> Self:
+        """Make one of its arrays."""
+        self = super().__new__(cls, (ids, mask))
+        self.type_ids, self.special_mask, self.text_of, self.lengths = type_ids, special_mask, text_of, lengths
+        return self
+
+    @property
+    def ids(self) -> npt.NDArray[np.integer[Any]]:
+        """The ids, in the dtype that was asked for: [n, m]."""
+        return self[0]
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """A mask that is false at padding: bool[n, m]."""
+        return self[1]
+
+    def __getnewargs__(self) -> _Arrays:
+        return (*self, self.type_ids, self.special_mask, self.text_of, self.lengths)

@@ -256,3 +256,61 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
         const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans
     )
+
+    ctypedef enum bbpe_template_kind:
+        BBPE_TEMPLATE_ID, BBPE_TEMPLATE_FIRST, BBPE_TEMPLATE_SECOND
+
+    ctypedef struct bbpe_template_item:
+        bbpe_template_kind kind
+        uint32_t id
+        uint8_t type
+
+    ctypedef struct bbpe_template:
+        const bbpe_template_item *items
+        size_t count, added
+        size_t uses[2]
+        bint has_second_before
+
+    ctypedef enum bbpe_truncation_strategy:
+        BBPE_LONGEST_FIRST, BBPE_ONLY_FIRST, BBPE_ONLY_SECOND
+
+    ctypedef struct bbpe_row_rules:
+        const bbpe_template *single
+        const bbpe_template *pair
+        size_t limit
+        bbpe_truncation_strategy strategy
+        bint from_left, continues
+        size_t stride
+
+    ctypedef struct bbpe_row_texts:
+        const int64_t *offsets
+        size_t text_count
+        const uint8_t *sizes
+        size_t item_count
+
+    ctypedef enum bbpe_rows_problem:
+        BBPE_ROWS_FINE, BBPE_ROWS_TOO_SHORT, BBPE_ROWS_NO_SECOND, BBPE_ROWS_STRIDE
+
+    ctypedef struct bbpe_rows:
+        size_t count, longest, total
+        bbpe_rows_problem problem
+        size_t problem_item, problem_room
+
+    ctypedef struct bbpe_padded:
+        size_t width
+        bint pads_left
+        uint64_t pad_id
+        uint8_t pad_type
+        void *ids
+        unsigned id_size
+        uint8_t *mask
+        uint8_t *types
+        uint8_t *special
+        int64_t *items
+        int64_t *counts
+
+    bbpe_status bbpe_rows_plan(bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_texts *texts, size_t id_count)
+    void bbpe_rows_free(bbpe_rows *self)
+    void bbpe_rows_write(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, const bbpe_padded *to)
+    void bbpe_rows_join(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, uint32_t *to,
+        int64_t *offsets)

@@ -16,7 +16,7 @@ cdef class Encoder:
     cdef readonly States states
     cdef IntObjects ints
 
-    cpdef list encode_list(self, text)
+    cpdef list encode_list(self, text, tuple before=*, tuple after=*)
     cdef size_t _stretch_end(self, const text_view *view, size_t start) except? 0
     cdef int _encode(self, text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1
     cdef object _encode_given(self, const uint8_t[::1] text, const int64_t[::1] ends, bbpe_bpe_dropout *dropout)

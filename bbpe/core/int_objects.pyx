@@ -19,6 +19,11 @@ cdef enum:
     AHEAD = 8  # ids before one is needed that its object is prefetched
 
 
+cdef inline void put(list result, size_t at, void *number) noexcept:
+    Py_INCREF(<object>number)
+    PyList_SET_ITEM(result, at, <object>number)
+
+
 cdef class IntObjects:
     """The ints below `count`, each made at its first use."""
 
@@ -36,11 +41,15 @@ cdef class IntObjects:
                     Py_DECREF(<object>self.objects[i])
         bbpe_memory_free(self.objects)
 
-    cdef list to_list(self, const uint32_t *ids, size_t n):
-        """A list of numbers below `count`."""
-        cdef list result = PyList_New(n)
-        cdef size_t i
+    cdef list to_list(self, const uint32_t *ids, size_t n, tuple before=(), tuple after=()):
+        """A list of numbers below `count`, between others."""
+        cdef size_t first = len(before), i
+        cdef list result = PyList_New(first + n + len(after))
         cdef void *number
+        for i in range(first):
+            put(result, i, <void *>before[i])
+        for i in range(len(after)):
+            put(result, first + n + i, <void *>after[i])
         for i in range(n):
             # the objects lie far apart: 7 instead of 13 ns an id
             if i + 2 * AHEAD < n:
@@ -50,8 +59,7 @@ cdef class IntObjects:
             if number == NULL:
                 self._make(ids[i])
                 number = BBPE_ATOMIC_ACQUIRE(self.objects + ids[i])
-            Py_INCREF(<object>number)
-            PyList_SET_ITEM(result, i, <object>number)
+            put(result, first + i, number)
         return result
 
     cdef int add_lists(self, list rows, const uint32_t *ids, const size_t *counts, size_t n) except -1:

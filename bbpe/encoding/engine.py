@@ -49,15 +49,17 @@ class CacheInfo:
     limit: int
 
 
-_ID_DTYPES = tuple(map(np.dtype, (np.uint32, np.uint16, np.int32, np.int64)))
+#: The dtypes of ids, and the highest id that each can hold.
+ID_DTYPES = {np.dtype(kind): int(np.iinfo(kind).max) for kind in (np.uint32, np.uint16, np.int32, np.int64)}
 
 
 def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
     """Return the dtype of ids; `ValueError` when it is not supported or is too small for the ids of a vocabulary."""
-    chosen = np.dtype(dtype)
-    if chosen not in _ID_DTYPES:
-        raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, _ID_DTYPES))}")
-    if vocab_size - 1 > np.iinfo(chosen).max:
+    chosen: np.dtype[Any] = np.dtype(dtype)
+    most = ID_DTYPES.get(chosen)
+    if most is None:
+        raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, ID_DTYPES))}")
+    if vocab_size - 1 > most:
         raise ValueError(f"dtype is {chosen}, which cannot hold ids up to {vocab_size - 1}; expected uint32 or int64")
     return chosen
 
@@ -102,6 +104,9 @@ class TextEncoder:
 
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""
+        is_short = self.splitter.compiled is not None and text_length(text) < THREAD_WORTH
+        if matcher is None and is_short:
+            return self.encoder.encode_list(text, *around)
         if (pipe := self._pipe(matcher, around)) is not None:
             return pipe.to_list(text, matcher, around)
         if matcher is not None or around != NOTHING_AROUND:
@@ -113,8 +118,6 @@ class TextEncoder:
                 else:
                     ids += self.to_list(piece)
             return [*ids, *after]
-        if self.splitter.compiled is not None and text_length(text) < THREAD_WORTH:
-            return self.encoder.encode_list(text)
         return self.encoder.to_list(self.to_array(text))
 
     def to_array(

@@ -1,24 +1,19 @@
-"""Limit texts to a number of tokens: truncate texts, and pad or truncate rows of ids."""
+"""Limit texts to a number of tokens, and check limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.id_source import as_int
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..core.word_bpe import WordBPE
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
-from ..spec.rows import RowPadding, RowTruncation
-from ..spec.spec import TokenizerSpec
 from ..text import Text, text_bytes
-from ..types import Ragged
 from .engine import TextEncoder
 from .offsets import check_has_offsets, encode_with_spans
 from .rule_encoder import RuleEncoder
@@ -26,6 +21,7 @@ from .rule_encoder import RuleEncoder
 #: The side at which a text is truncated or a row is padded.
 Side: TypeAlias = Literal["left", "right"]
 _T = TypeVar("_T", bound=Text)
+_Item = TypeVar("_Item")
 
 # the highest limit on tokens
 _MOST = 2**62
@@ -72,99 +68,12 @@ def _ids_around_cut(
     return *encode_with_spans(encoder, token_bytes, text, matcher), 0
 
 
-@dataclass(frozen=True)
-class Padding:
-    """The options of padding; raises `ValueError` or `TypeError` naming a wrong argument of `encode_padded`.
-
-    Rows are padded to at least `length` ids, and truncated at `cut_side`.
-    """
-
-    max_length: int | None
-    pad_id: int
-    side: Side
-    multiple: int
-    dtype: np.dtype[Any]
-    length: int = 0
-    cut_side: Side = "right"
-
-    def __post_init__(self) -> None:
-        check_side(self.side)
-        if self.multiple < 1:
-            raise ValueError(f"pad_to_multiple_of is {self.multiple}; expected at least 1")
-        try:
-            pad = as_int(self.pad_id)
-        except TypeError:
-            raise TypeError(f"pad_id must be an int, not {type(self.pad_id).__name__}") from None
-        if not 0 <= pad <= np.iinfo(self.dtype).max:
-            raise ValueError(f"pad_id is {pad}; expected 0 to {np.iinfo(self.dtype).max}")
-
-    def rows(
-        self, rows: Ragged, around: tuple[Sequence[int], Sequence[int]]
-    ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
-        """Return rows, with the ids `around` each, as one array of ids and a mask that is false at padding."""
-        if self.max_length is not None:
-            limit = checked_limit(self.max_length, "max_length", sum(map(len, around)))
-            rows = _cut_rows(rows, limit, self.cut_side)
-        if any(around):
-            rows = rows.between(*around)
-        return self._padded(rows)
-
-    def _padded(self, rows: Ragged) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]:
-        """Return rows as one padded array and a mask that is false at padding, both [row, column].
-
-        The number of columns is the length of the longest row, at least `length`, rounded up to a multiple.
-        """
-        lengths = np.diff(rows.offsets)
-        width = -(-int(lengths.max(initial=self.length)) // self.multiple) * self.multiple
-        columns = np.arange(width)
-        mask = columns < lengths[:, None] if self.side == "right" else columns >= width - lengths[:, None]
-        ids = np.full(mask.shape, self.pad_id, dtype=self.dtype)
-        ids[mask] = rows.ids
-        return ids, mask
-
-
-def padding_of(
-    spec: TokenizerSpec,
-    max_length: int | None,
-    pad_id: int,
-    side: Side | None,
-    multiple: int | None,
-    dtype: np.dtype[Any],
-) -> Padding:
-    """Return the options of padding; those of the spec replace `None`."""
-    cut, padding = spec.truncation or RowTruncation(_MOST), spec.padding or RowPadding()
-    if max_length is None and spec.truncation is not None:
-        max_length = cut.max_length
-    return Padding(
-        max_length,
-        pad_id,
-        padding.side if side is None else side,
-        padding.multiple if multiple is None else multiple,
-        dtype,
-        padding.length,
-        cut.side,
-    )
-
-
-def _cut_rows(rows: Ragged, limit: int, side: Side) -> Ragged:
-    """Return rows with at most `limit` ids each; more are removed at `side`."""
-    lengths = np.diff(rows.offsets)
-    if lengths.max(initial=0) <= limit:
-        return rows
-    numbers = np.arange(len(rows.ids))
-    if side == "right":
-        kept = numbers - np.repeat(rows.offsets[:-1], lengths) < limit
-    else:
-        kept = np.repeat(rows.offsets[1:], lengths) - numbers <= limit
-    return Ragged(rows.ids[kept], np.concatenate([[0], np.cumsum(np.minimum(lengths, limit))]))
-
-
-def as_batch(texts: Iterable[Text]) -> list[Text]:
-    """Return texts as a list; `TypeError` on a single text."""
-    if isinstance(texts, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
+def as_batch(texts: Iterable[_Item]) -> list[_Item]:
+    """Return the items of a batch as a list; `TypeError` on a single text."""
     if isinstance(texts, list):
         return texts
+    if isinstance(texts, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
     if not isinstance(texts, Iterable):
         raise TypeError(f"a batch must be an iterable of texts, not {type(texts).__name__}")
     # iterating an Arrow column yields Arrow scalars, not str
@@ -172,10 +81,10 @@ def as_batch(texts: Iterable[Text]) -> list[Text]:
     return list(texts if to_list is None else to_list())
 
 
-def check_side(side: str) -> None:
-    """Raise `ValueError` unless a side is "left" or "right"."""
+def check_side(side: str, name: str = "side") -> None:
+    """Raise `ValueError` naming the argument unless a side is "left" or "right"."""
     if side not in ("left", "right"):
-        raise ValueError(f'side is {side!r}; expected "left" or "right"')
+        raise ValueError(f'{name} is {side!r}; expected "left" or "right"')
 
 
 def checked_limit(n: int, name: str = "n", least: int = 0) -> int:

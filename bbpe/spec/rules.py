@@ -276,16 +276,6 @@ class Template:
         before, after = items[:at], items[at + 1 :]
         return tuple(map(int, before)), tuple(map(int, after))
 
-    def joined(self, first: list[int], second: list[int]) -> list[int]:
-        """Return the ids of two texts in one row; `ValueError` when the template has no form for pairs."""
-        if not self.pair:
-            problem = "the template of this tokenizer has no form for pairs"
-            raise ValueError(f"{problem}; expected add_special_tokens=False")
-        row: list[int] = []
-        for item, _ in self.pair:
-            row += first if item == "A" else second if item == "B" else [int(item)]
-        return row
-
 
 def bert_template(specials: Mapping[str, int]) -> Template | None:
     """Return BERT's template for one text and for pairs; `None` without the tokens "[CLS]" and "[SEP]"."""

@@ -10,6 +10,7 @@
 #include "pipeline/pre_tokenizer.h"
 #include "pipeline/split_rule.h"
 #include "pipeline/stretch.h"
+#include "pipeline/template.h"
 #include "pipeline/token_search.h"
 #include "pipeline/token_spans.h"
 

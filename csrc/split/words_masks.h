@@ -29,9 +29,10 @@ BBPE_INLINE uint64_t masks_words(const uint8_t *text, uint32_t words) {
 }
 
 /* The starts among the last n < 64 bytes of a text, after which nothing may be read. */
-BBPE_INLINE uint64_t masks_words_end(const uint8_t *text, size_t n, uint32_t words) {
+BBPE_INLINE uint64_t masks_words_end(const uint8_t *text, size_t n, uint32_t words, bool *has_3byte) {
     uint8_t block[64] = {0};
     memcpy(block, text, n);
+    *has_3byte |= masks_has_3byte(block);
     return masks_words(block, words) & (((uint64_t)1 << n) - 1);
 }
 
@@ -40,8 +41,8 @@ BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n,
     size_t count = 0;
     while (start < n && limit - count >= 64) {
         if (n - start < 64) {
-            count += places_write(masks_words_end(text + start, n - start, scheme.words), start, ends + count);
-            *has_3byte |= bbpe_utf8_has_3byte(text + start, n - start);
+            const uint64_t starts = masks_words_end(text + start, n - start, scheme.words, has_3byte);
+            count += places_write(starts, start, ends + count);
             ends[count++] = n;
             return count;
         }

@@ -1,0 +1,40 @@
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..text import Text
+from .encoder import Encoder
+
+_Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]
+_Arrays: TypeAlias = tuple[
+    npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
+    npt.NDArray[np.int64], npt.NDArray[np.int64],
+]
+def texts_of_pairs(items: list[Text | tuple[Text, Text]]) -> tuple[list[Text], npt.NDArray[np.uint8]] | None: ...
+
+class TextIds:
+    @classmethod
+    def of(cls, ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64]) -> TextIds: ...
+    @classmethod
+    def encoded(cls, encoder: Encoder, texts: list[Text]) -> TextIds | None: ...
+    def arrays(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
+
+class RowWriter:
+    highest_type: int
+    def __new__(
+        cls,
+        single: Sequence[tuple[int | str, int]],
+        pair: Sequence[tuple[int | str, int]],
+        id_count: int,
+    ) -> Self: ...
+    def added(self, pair: bool) -> int: ...
+    def join(
+        self,
+        ids: TextIds,
+        sizes: npt.NDArray[np.uint8] | None,
+        adds: bool,
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
+    def lists(self, ids: TextIds, sizes: npt.NDArray[np.uint8] | None, adds: bool) -> list[list[int]]: ...
+    def padded(self, ids: TextIds, sizes: npt.NDArray[np.uint8] | None, adds: bool, rules: _Rules) -> _Arrays: ...

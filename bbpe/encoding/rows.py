@@ -1,0 +1,183 @@
+"""Rows of ids: templates around texts and pairs of texts, truncation, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.id_source import as_int
+from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
+from ..pipeline.special_tokens import Matcher
+from ..spec.rows import RowPadding, RowTruncation
+from ..spec.rules import Template
+from ..spec.spec import TokenizerSpec
+from ..text import Text
+from ..types import Padded, Ragged
+from .engine import ID_DTYPES, TextEncoder, id_dtype
+from .limits import Side, as_batch, check_side, checked_limit
+from .piped import NOTHING_AROUND
+from .rule_encoder import RuleEncoder
+
+#: An item of a batch: a text, or a pair of texts.
+Item: TypeAlias = Text | tuple[Text, Text]
+#: The text of a pair that is truncated.
+Truncation: TypeAlias = Literal["longest_first", "only_first", "only_second"]
+#: The length to which rows are padded.
+PaddingLength: TypeAlias = Literal["longest", "max_length"]
+
+Ids = npt.NDArray[np.uint32]
+Offsets = npt.NDArray[np.int64]
+Sizes = npt.NDArray[np.uint8]
+
+_NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
+_TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
+_STRATEGIES: dict[str, Truncation] = {
+    "LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"
+}  # fmt: skip
+_MOST_RULES = 256  # that are remembered
+_MOST_TYPE = 255  # type ids are uint8
+
+
+class RowRules(NamedTuple):
+    """The options of rows: truncation to `limit` ids, padding to a multiple and to at least `length` ids."""
+
+    limit: int | None = None
+    strategy: Truncation = "longest_first"
+    cut_side: Side = "right"
+    stride: int | None = None
+    pad_id: int = 0
+    pad_type_id: int = 0
+    side: Side = "right"
+    length: int = 0
+    multiple: int = 1
+    dtype: np.dtype[Any] = np.dtype(np.uint32)
+
+
+def row_rules(*options: Any) -> RowRules:
+    """Return the options of `encode_padded`; raises `ValueError` or `TypeError` naming a wrong one."""
+    try:
+        return _known_rules(*options)
+    except TypeError:  # from an option that has no hash, too
+        return _checked_rules(*options)
+
+
+def _checked_rules(
+    max_length: int | None, pad_id: int, side: Side | None, multiple: int | None, truncation: Truncation | None,
+    truncation_side: Side | None, stride: int | None, padding: PaddingLength | None, dtype: npt.DTypeLike,
+    vocab_size: int, cut: RowTruncation | None, pads: RowPadding | None,
+) -> RowRules:  # fmt: skip
+    """Return options that are checked; those of a file, `cut` and `pads`, replace `None`."""
+    if max_length is None and cut is not None:
+        max_length = cut.max_length
+    strategy, cut_side = ("LongestFirst", "right") if cut is None else (cut.strategy, cut.side)
+    truncation = _STRATEGIES[strategy] if truncation is None else truncation
+    truncation_side = cut_side if truncation_side is None else truncation_side  # type: ignore[assignment]
+    pads = pads or RowPadding()
+    side = pads.side if side is None else side
+    multiple = pads.multiple if multiple is None else multiple
+    least = pads.length if padding is None else 0
+    padding = "longest" if padding is None else padding
+    check_side(side)
+    check_side(truncation_side, "truncation_side")
+    _check_choice("truncation", truncation, _TRUNCATIONS)
+    _check_choice("padding", padding, _LENGTHS)
+    multiple = 1 + checked_limit(multiple, "pad_to_multiple_of", 1)
+    try:
+        pad = as_int(pad_id)
+    except TypeError:
+        raise TypeError(f"pad_id must be an int, not {type(pad_id).__name__}") from None
+    chosen = id_dtype(dtype, vocab_size)
+    if not 0 <= pad <= ID_DTYPES[chosen]:
+        raise ValueError(f"pad_id is {pad}; expected 0 to {ID_DTYPES[chosen]}")
+    limit = None if max_length is None else checked_limit(max_length, "max_length")
+    if padding == "max_length" and limit is None:
+        raise ValueError('padding is "max_length", but max_length is None; expected a number of ids')
+    if stride is not None:
+        stride = checked_limit(stride, "stride")
+        if limit is None:
+            raise ValueError(f"stride is {stride}, but max_length is None; expected a number of ids")
+    length = limit or 0 if padding == "max_length" else least
+    return RowRules(limit, truncation, truncation_side, stride, pad, pads.pad_type_id, side, length, multiple, chosen)
+
+
+_known_rules = lru_cache(_MOST_RULES, typed=True)(_checked_rules)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; expected {', '.join(choices[:-1])} or {choices[-1]}")
+
+
+class RowEncoder:
+    """Encodes batches of texts and pairs of texts by an encoder, and writes rows by the template of a spec."""
+
+    def __init__(self, encoder: TextEncoder, spec: TokenizerSpec) -> None:
+        self._encoder, template = encoder, spec.template or _NO_TEMPLATE
+        self._around, self._has_pair = template.around, bool(template.pair)
+        self._pair = template.pair or _NO_TEMPLATE.pair
+        self._writer = RowWriter(template.single, self._pair, spec.vocab_size)
+        self._is_plain = not isinstance(encoder, RuleEncoder) and encoder.splitter.compiled is not None
+
+    def _check_pairs(self, adds: bool) -> None:
+        if adds and not self._has_pair:
+            problem = "the template of this tokenizer has no form for pairs"
+            raise ValueError(f"{problem}; expected add_special_tokens=False")
+
+    def joined(self, first: list[int], second: list[int], adds: bool) -> list[int]:
+        """Return the ids of two texts in one row, with those of the template if `adds` is true."""
+        self._check_pairs(adds)
+        row: list[int] = []
+        for item, _ in self._pair:
+            if isinstance(item, str):
+                row += first if item == "A" else second
+            elif adds:
+                row.append(item)
+        return row
+
+    def _divided(self, items: Iterable[Item], adds: bool) -> tuple[list[Text], Sizes | None]:
+        """Return the texts of items, and how many each item has, uint8[n], or `None` if there are no pairs."""
+        listed: list[Any] = as_batch(items)
+        pairs = texts_of_pairs(listed)
+        if pairs is None:
+            return listed, None
+        self._check_pairs(adds)
+        return pairs
+
+    def _ids(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> TextIds:
+        """Return the ids of texts."""
+        if matcher is None and self._is_plain:
+            found = TextIds.encoded(self._encoder.encoder, texts)
+            if found is not None:
+                return found
+        rows = self._encoder.rows(texts, matcher, threads)
+        return TextIds.of(rows.ids, rows.offsets)
+
+    def lists(self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool) -> list[list[int]]:
+        """Return the ids of each item as a list, with those of the template if `adds` is true."""
+        texts, sizes = self._divided(items, adds)
+        if sizes is None:
+            return self._encoder.lists(texts, matcher, threads, self._around if adds else NOTHING_AROUND)
+        return self._writer.lists(self._ids(texts, matcher, threads), sizes, adds)
+
+    def ragged(self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool) -> Ragged:
+        """Return the ids of each item in one array, with those of the template if `adds` is true."""
+        texts, sizes = self._divided(items, adds)
+        if sizes is None and not (adds and self._around != NOTHING_AROUND):
+            few = TextIds.encoded(self._encoder.encoder, texts) if matcher is None and self._is_plain else None
+            return self._encoder.rows(texts, matcher, threads) if few is None else Ragged(*few.arrays())
+        return Ragged(*self._writer.join(self._ids(texts, matcher, threads), sizes, adds))
+
+    def padded(
+        self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool, rules: RowRules
+    ) -> Padded:
+        """Return the ids of each item in rows of one length."""
+        texts, sizes = self._divided(items, adds)
+        if rules.limit is not None and adds:
+            checked_limit(rules.limit, "max_length", self._writer.added(sizes is not None))
+        if self._writer.highest_type > _MOST_TYPE:
+            raise ValueError(f"the template has type id {self._writer.highest_type}; expected at most {_MOST_TYPE}")
+        return Padded(*self._writer.padded(self._ids(texts, matcher, threads), sizes, adds, rules))
