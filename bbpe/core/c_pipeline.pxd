@@ -108,9 +108,6 @@ cdef extern from "pipeline/pipeline.h" nogil:
         BBPE_CHARACTERS_MARKS, BBPE_CHARACTERS_NONSPACING, BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS,
         BBPE_CHARACTERS_NMT
 
-    ctypedef bbpe_status (*bbpe_normalizer_find)(const void *self, void *scratch, const uint8_t *text, size_t n, size_t start,
-        size_t *first, size_t *end, _Bool *found) noexcept nogil
-
     ctypedef struct bbpe_normalizer_step:
         bbpe_normalizer_kind kind
         bbpe_characters set
@@ -118,15 +115,13 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint8_t *pattern
         const uint8_t *content
         size_t pattern_length, content_length
-        bbpe_normalizer_find find
-        const void *finder
+        const bbpe_automaton *automaton
         const bbpe_charsmap *charsmap
 
     ctypedef struct bbpe_normalizer:
         size_t count
 
     ctypedef struct bbpe_normalizer_scratch:
-        void *finder
         const size_t *sources
 
     void bbpe_normalizer_init(bbpe_normalizer *self)

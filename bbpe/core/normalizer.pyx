@@ -15,6 +15,7 @@ from bbpe.core.c_pipeline cimport (
     bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free,
     bbpe_normalizer_step, bbpe_normalizer_kind,
 )
+from bbpe.core.automaton cimport Automaton
 from bbpe.core.charsmap cimport SentencePieceNormalizer
 from bbpe.core.status cimport check
 
@@ -79,6 +80,16 @@ cdef class Normalizer:
             raise ValueError("the pattern is empty; expected at least one byte")
         step.pattern, step.pattern_length = <const uint8_t *>PyBytes_AS_STRING(pattern), <size_t>len(pattern)
         step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
+        self._add(step)
+
+    def add_replace_matches(self, Automaton automaton not None, bytes content not None) -> None:
+        """Let each match, none of which is empty, become `content`."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_REPLACE)
+        if automaton.c.may_be_empty:
+            raise ValueError("the regex may match the empty string; expected at least one character")
+        step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
+        step.automaton = &automaton.c
+        self._kept.append(automaton)
         self._add(step)
 
     def add_squeeze(self) -> None:

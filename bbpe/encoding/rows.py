@@ -38,6 +38,7 @@ _TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
 _STRATEGIES: dict[str, Truncation] = {
     "LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"
 }  # fmt: skip
+_NO_TRUNCATION = RowTruncation(0)  # its length is not used
 _MOST_RULES = 256  # that are remembered
 _MOST_TYPE = 255  # type ids are uint8
 
@@ -73,16 +74,15 @@ def _checked_rules(
     """Return options that are checked; those of a file, `cut` and `pads`, replace `None`."""
     if max_length is None and cut is not None:
         max_length = cut.max_length
-    strategy, cut_side = ("LongestFirst", "right") if cut is None else (cut.strategy, cut.side)
-    truncation = _STRATEGIES[strategy] if truncation is None else truncation
-    truncation_side = cut_side if truncation_side is None else truncation_side  # type: ignore[assignment]
-    pads = pads or RowPadding()
-    side = pads.side if side is None else side
+    cut, pads = cut or _NO_TRUNCATION, pads or RowPadding()
+    truncation = _STRATEGIES[cut.strategy] if truncation is None else truncation
+    cut_side: Side = cut.side if truncation_side is None else truncation_side
+    pad_side: Side = pads.side if side is None else side
     multiple = pads.multiple if multiple is None else multiple
     least = pads.length if padding is None else 0
     padding = "longest" if padding is None else padding
-    check_side(side)
-    check_side(truncation_side, "truncation_side")
+    check_side(pad_side)
+    check_side(cut_side, "truncation_side")
     _check_choice("truncation", truncation, _TRUNCATIONS)
     _check_choice("padding", padding, _LENGTHS)
     multiple = 1 + checked_limit(multiple, "pad_to_multiple_of", 1)
@@ -101,7 +101,7 @@ def _checked_rules(
         if limit is None:
             raise ValueError(f"stride is {stride}, but max_length is None; expected a number of ids")
     length = limit or 0 if padding == "max_length" else least
-    return RowRules(limit, truncation, truncation_side, stride, pad, pads.pad_type_id, side, length, multiple, chosen)
+    return RowRules(limit, truncation, cut_side, stride, pad, pads.pad_type_id, pad_side, length, multiple, chosen)
 
 
 _known_rules = lru_cache(_MOST_RULES, typed=True)(_checked_rules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.automaton import Automaton
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
 from ..spec.rules import (
@@ -22,6 +23,7 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
+from ..splitting.automaton import automaton_of
 from .normalizers import sentencepiece_normalizer
 
 
@@ -69,6 +71,11 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
         case Replace(pattern, False, content):
             if pattern:
                 compiled.add_replace(pattern.encode(), content.encode())
+        case Replace(pattern, _, content):
+            tables = automaton_of(pattern).tables
+            if tables is None or tables.may_be_empty:
+                return False
+            compiled.add_replace_matches(Automaton(tables), content.encode())
         case SqueezeBlanks():
             compiled.add_squeeze()
         case BertNormalizer():

@@ -31,7 +31,8 @@ bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step
     step.content = copy_of(step.content, step.content_length);
     step.borders = NULL;
     bbpe_status status = step.pattern != NULL && step.content != NULL ? BBPE_OK : BBPE_NO_MEMORY;
-    if (status == BBPE_OK && step.kind == BBPE_NORMALIZER_REPLACE && step.find == NULL) status = bbpe_normalizer_step_prepare(&step);
+    if (status == BBPE_OK && step.kind == BBPE_NORMALIZER_REPLACE && step.automaton == NULL)
+        status = bbpe_normalizer_step_prepare(&step);
     if (status == BBPE_OK) self->steps[self->count++] = step;
     else free_step(&step);
     return status;
@@ -43,6 +44,7 @@ void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self) {
     bbpe_memory_free(self->sorted);
     bbpe_memory_free(self->starts);
     bbpe_memory_free(self->bytes);
+    bbpe_automaton_scratch_free(&self->automaton);
 }
 
 static bool is_space(const uint8_t *text, size_t start, size_t end) {

@@ -10,6 +10,7 @@
 #ifndef BBPE_PIPELINE_NORMALIZER_H
 #define BBPE_PIPELINE_NORMALIZER_H
 
+#include "pipeline/automaton.h"
 #include "pipeline/charsmap.h"
 #include "text/text.h"
 
@@ -18,17 +19,12 @@ typedef enum {
     BBPE_NORMALIZER_MAP,      /* each character of `set` becomes none or others */
     BBPE_NORMALIZER_STRIP,    /* white space at the ends is dropped: on the `left`, on the `right` */
     BBPE_NORMALIZER_PREPEND,  /* a text that is not empty gets `content` in front */
-    BBPE_NORMALIZER_REPLACE,  /* each occurrence of `pattern`, or each match of `find`, becomes `content` */
+    BBPE_NORMALIZER_REPLACE,  /* each occurrence of `pattern`, or each match of `automaton`, becomes `content` */
     BBPE_NORMALIZER_SQUEEZE,  /* each run of blanks becomes one; none is left at the ends, nor U+2581 at the right end */
     BBPE_NORMALIZER_CHARSMAP, /* `charsmap`, and then `content` in front of what was not empty before */
     BBPE_NORMALIZER_PRECOMPILED, /* `charsmap`, as HF's `tokenizers` applies it: to grapheme clusters */
     BBPE_NORMALIZER_BYTES,    /* each byte becomes its character in GPT-2's alphabet */
 } bbpe_normalizer_kind;
-
-/* The next match at or after text[from], which is text[*start, *end); `*found` is false when there is none.  `scratch` is
- * the memory of one thread. */
-typedef bbpe_status (*bbpe_normalizer_find)(const void *self, void *scratch, const uint8_t *text, size_t n, size_t from,
-                                      size_t *start, size_t *end, bool *found);
 
 /* What a step needs, by its kind. */
 typedef struct {
@@ -37,9 +33,8 @@ typedef struct {
     bool left, right;
     const uint8_t *pattern, *content; /* of the caller until the step is added, which copies them */
     size_t pattern_length, content_length;
-    bbpe_normalizer_find find; /* NULL: for the pattern, which is not empty */
-    const void *finder;  /* its `self`; outlives the normalizer, as `charsmap` does */
-    const bbpe_charsmap *charsmap;
+    const bbpe_automaton *automaton; /* NULL: for the pattern, which is not empty; it outlives the normalizer, */
+    const bbpe_charsmap *charsmap;   /* as this does */
     size_t *borders; /* set by adding: for each prefix of the pattern how much of its end the pattern begins with */
 } bbpe_normalizer_step;
 
@@ -65,7 +60,7 @@ typedef struct {
     size_t start_capacity;
     uint8_t *bytes; /* the normal form of a stretch */
     size_t byte_capacity;
-    void *finder;          /* what `find` gets; the caller's */
+    bbpe_automaton_scratch automaton;
     const size_t *sources; /* after a call with offsets: for each byte of the result the byte of the text */
 } bbpe_normalizer_scratch;
 

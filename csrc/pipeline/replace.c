@@ -58,13 +58,25 @@ static bool find_pattern(const bbpe_normalizer_step *step, const uint8_t *text, 
     return false;
 }
 
+static bbpe_status find_match(const bbpe_normalizer_step *step, bbpe_pass *pass, size_t from, size_t *start, size_t *end,
+                              bool *found) {
+    bbpe_span span = {BBPE_AUTOMATON_NONE, 0};
+    const bbpe_status status = bbpe_automaton_find(step->automaton, &pass->scratch->automaton, pass->text, pass->n, from,
+                                                   false, &span);
+    *found = span.start != BBPE_AUTOMATON_NONE;
+    *start = span.start;
+    *end = span.end;
+    return status;
+}
+
 bbpe_status bbpe_pass_replace(const bbpe_normalizer_step *step, bbpe_pass *pass) {
-    size_t start, end;
+    size_t start = 0, end = 0;
     bool found = true;
+    bbpe_automaton_scratch_clear(&pass->scratch->automaton);
     for (size_t from = 0; from <= pass->n;) {
         bbpe_status status = BBPE_OK;
-        if (step->find == NULL) found = find_pattern(step, pass->text, pass->n, from, &start, &end);
-        else status = step->find(step->finder, pass->scratch->finder, pass->text, pass->n, from, &start, &end, &found);
+        if (step->automaton == NULL) found = find_pattern(step, pass->text, pass->n, from, &start, &end);
+        else status = find_match(step, pass, from, &start, &end, &found);
         if (status != BBPE_OK || !found) return status;
         status = bbpe_pass_cut(pass, start, end, step->content_length);
         if (status != BBPE_OK) return status;

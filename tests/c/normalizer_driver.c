@@ -58,20 +58,6 @@ static int check_search(const uint8_t *text, size_t n) {
     return failures;
 }
 
-/* Matches of "a" and the byte after it. */
-static bbpe_status find(const void *self, void *scratch, const uint8_t *text, size_t n, size_t from, size_t *start,
-                        size_t *end, bool *found) {
-    (void)self;
-    (void)scratch;
-    *found = false;
-    for (size_t i = from; i < n && !*found; i++) {
-        *found = text[i] == 'a';
-        *start = i;
-        *end = i + 1 < n ? i + 2 : n;
-    }
-    return BBPE_OK;
-}
-
 static bbpe_normalizer_step make_step(const bbpe_charsmap *map) {
     bbpe_normalizer_step step = {.kind = BBPE_NORMALIZER_FORM};
     const uint8_t *strings[] = {(const uint8_t *)"aa", (const uint8_t *)" ", (const uint8_t *)"\xE2\x96\x81", (const uint8_t *)"aB a"};
@@ -95,7 +81,6 @@ static bbpe_normalizer_step make_step(const bbpe_charsmap *map) {
     step.content_length = strlen((const char *)content);
     step.pattern = strings[random_below(4)];
     step.pattern_length = strlen((const char *)step.pattern);
-    if (random_below(3) == 0) step.find = find;
     return step;
 }
 
