@@ -1,4 +1,4 @@
-"""Files of merges with `</w>` at the end of words: codes of subword-nmt and fastBPE, CLIP's vocabulary.
+"""Merges of words with `</w>`: codes of subword-nmt and fastBPE, and CLIP's `bpe_simple_vocab_16e6.txt`.
 
 The first line is the version; every other line has two symbols.  Codes have no ids.  This module numbers them: 0 is
 `<unk>`, then come the characters of ASCII and of the merges in order, each within a word and at its end, then the

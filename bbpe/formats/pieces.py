@@ -146,7 +146,9 @@ class _Pieces:
         problem = self._problem_of(piece)
         if problem:
             raise VocabularyError(problem, place=place(token_id))
-        if kind == UNKNOWN:
+        if kind == UNKNOWN and self.unknown is not None:
+            self.special[text] = token_id  # never found in plain text
+        elif kind == UNKNOWN:
             self.unknown = self.special[text] = token_id
         elif kind == CONTROL:
             self.special[text] = token_id
@@ -169,7 +171,7 @@ class _Pieces:
             return f"{text!r} has a blank; expected U+2581 for each"
         if kind == NORMAL and math.isnan(score):
             return f"the score of {text!r} is NaN; expected a number"
-        if kind == UNKNOWN and self.unknown is not None:
+        if kind == UNKNOWN and self.unknown is not None and not self.is_padded:
             return f"{text!r} is the second piece of the type UNKNOWN; expected one"
         if kind == CONTROL and len(text) == 1:
             return f"the control symbol {text!r} is a single character, which is not supported"

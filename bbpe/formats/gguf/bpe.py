@@ -13,15 +13,27 @@ from dataclasses import dataclass
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
-from ..keys import keys_of, merge_keys, merged_bytes, tokens_of
+from ..keys import byte_symbols, keys_of, merge_keys, merged_bytes, tokens_of
 from ..pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
 from ..ranks import live_merges
 from ..reading import about
 from .fields import PREFIX, GGUFFields
 
 _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+
+
+_HAN = r"[一-龥ࠀ-一가-\ud7ff]+"
+# the letters with case of some version of Unicode, as DeepSeek's files list them
+_CASED = (
+    "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚ"
+    r"\u1e00-\u1f15\u1f18-\u1f1d\u1f20-\u1f45\u1f48-\u1f4d\u1f50-\u1f57\u1f59\u1f5b\u1f5d\u1f5f-\u1f7d\u1f80-\u1fb4"
+    r"\u1fb6-\u1fbc\u1fbe\u1fc2-\u1fc4\u1fc6-\u1fcc\u1fd0-\u1fd3\u1fd6-\u1fdb\u1fe0-\u1fec\u1ff2-\u1ff4\u1ff6-\u1ffc"
+    r"\u2102\u2107\u210a-\u2113\u2115\u2119-\u211d\u2124\u2126\u2128\u212a-\u212d\u212f-\u2134\u2139\u213c-\u213f"
+    "ⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃"
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,10 @@ def _rows() -> dict[str, _Pre]:
         (rf"{_FOLD}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1}}| ?[^\s\p{{L}}\p{{N}}\r\n]+|{rest}",)
     )
     words = rf"{_FOLD}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{rest}"
+    rows["deepseek-coder"] = _Pre((r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _HAN, r"\p{N}"))
+    marks = r"\s?[!-/:-~！-／：-～‘-‟\u3000-。]+"
+    rows["deepseek-llm"] = _Pre((r"[\r\n]", rf"\s?[{_CASED}]+", marks, r"\s+(?![\s\S])", _HAN, r"\p{N}+"))
+    rows["default"] = _Pre((r"[\p{P}\$\+<=>\^~\|]+", PATTERNS["gpt2"].steps[0], r"\p{N}+", "[0-9][0-9][0-9]"))
     rows["minicpm5"] = _Pre((r"\p{N}{1,3}", words), whole=True)
     return rows
 
@@ -91,7 +107,7 @@ def read_byte_level(
     name: str | None,
 ) -> TokenizerSpec:
     """Return the spec of a file whose model is "gpt2"."""
-    pre = fields.text("pre", "")
+    pre = fields.text("pre", "default")  # llama.cpp reads files without it so
     row = _PRE.get(pre)
     if pattern is None and row is not None:
         pattern = row.pattern
@@ -99,7 +115,7 @@ def read_byte_level(
         fields.refuse(
             f"pre-tokenizer {pre!r} is not supported; give pattern=, or a file with one of: {', '.join(sorted(_PRE))}"
             if pre
-            else "the file does not define how text is split; give pattern=, a name or a regex",
+            else "the name is empty; give pattern=, a name or a regex",
             "pre",
         )
     texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
@@ -120,6 +136,7 @@ def read_byte_level(
             whole_pretokens=row is not None and row.whole,
             name=name,
             template=template,
+            characters=byte_symbols(set(tokens.values()), Characters(are_bytes=True)),
         )
     if row is None:
         _check_all_made(spec, pre, fields)

@@ -30,6 +30,9 @@ class GGUFFields:
 
     def __init__(self, values: dict[str, Any], path: StrPath) -> None:
         self._left, self._path = values, path
+        tokens = values.get("tokens")
+        #: The number of tokens.
+        self.count = len(tokens) if isinstance(tokens, list) else 0
 
     def model(self) -> str:
         """Return the name of the model type."""
@@ -65,6 +68,13 @@ class GGUFFields:
             found = "the value is missing; expected a list" if values is None else "expected a list of numbers"
             self.refuse(found, "token_type")
         return values
+
+    def token_id(self, kind: str, count: int) -> int | None:
+        """Return the id of a token that is named by its use, `None` if there is none."""
+        value = self._left.pop(f"{kind}_token_id", None)
+        if value is not None and (type(value) is not int or not 0 <= value < count):
+            self.refuse(f"found {value!r}; expected an id, 0 to {count - 1}", f"{kind}_token_id")
+        return value
 
     def merges(self) -> MergeKeys:
         """Return the merges."""

@@ -1,7 +1,7 @@
 """Read and write the vocabulary in the metadata of a GGUF file, below `tokenizer.ggml.`.
 
-`tokenizer.ggml.model` is the type of the vocabulary: "gpt2" is byte-level BPE, "llama" is SentencePiece's BPE, and "t5"
-is SentencePiece's Unigram.
+`tokenizer.ggml.model` is the type of the vocabulary: "gpt2" is byte-level BPE, "llama" is SentencePiece's BPE, "t5" is
+SentencePiece's Unigram, "bert" is WordPiece, and "rwkv" takes longest matches.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...spec.spec import TextRules, TokenizerSpec
 from ...splitting.patterns import Pattern
 from ..known import check_special_tokens
 from ..pieces import UNKNOWN, Piece, PieceModel
+from .bert import BERT, RWKV, read_bert, read_rwkv
 from .bpe import byte_level_pieces, read_byte_level
 from .fields import read_fields
 from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
@@ -48,8 +49,13 @@ def load(
     model = fields.model()
     if model in (BPE, UNIGRAM):
         return read_pieces(fields, model, path, pattern=pattern, special_tokens=specials, name=name)
+    if model == BERT:
+        return read_bert(fields, path, pattern=pattern, special_tokens=specials, name=name)
+    if model == RWKV:
+        return read_rwkv(fields, path, pattern=pattern, special_tokens=specials, name=name)
     if model != _BYTE_LEVEL:
-        problem = f"found {model!r}, which is not supported; expected {_BYTE_LEVEL!r}, {BPE!r} or {UNIGRAM!r}"
+        known = ", ".join(map(repr, (_BYTE_LEVEL, BPE, UNIGRAM, BERT, RWKV)))
+        problem = f"found {model!r}, which is not supported; expected one of {known}"
         fields.refuse(problem, "model")
     return read_byte_level(fields, path, pattern=pattern, special_tokens=specials, name=name)
 
@@ -65,7 +71,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     if spec.template is not None and max(map(len, spec.template.around)) > 1:
         problem = "GGUF holds one token before a text and one after it, but the template has more"
         raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
-    if spec.characters is None:
+    if spec.characters is None or spec.characters.are_bytes:
         if spec.rules != TextRules() or spec.token_options:
             problem = "a GGUF model of bytes holds no normalizer, prefix or options of special tokens, but this "
             raise VocabularyError(f"{problem}tokenizer has some; write tokenizer.json", path=path)

@@ -1,0 +1,110 @@
+"""The vocabulary of a GGUF file with WordPiece (the model "bert"), and RWKV's longest matches (the model "rwkv").
+
+For WordPiece llama.cpp marks the tokens that begin a word with U+2581, and not those that continue one; BERT's rules
+apply to texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...spec.models import LongestMatchModel, WordPieceModel
+from ...spec.rules import SPACE_MARK, BertNormalizer, BertPreTokenizer, Template
+from ...spec.spec import TextRules, TokenizerSpec, make_spec
+from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..pieces import BYTE, CONTROL, NORMAL, UNKNOWN
+from ..reading import about
+from .fields import PREFIX, GGUFFields
+
+BERT, RWKV = "bert", "rwkv"
+_PREFIX = "##"
+_BRACKETED = re.compile(r"\[\w+\]")
+_ESCAPED = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r"}
+
+
+def read_bert(
+    fields: GGUFFields,
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> TokenizerSpec:
+    """Return the spec of a file whose model is "bert"; `pattern` replaces BERT's pre-tokenizer."""
+    fields.text("pre", "default")
+    fields.drop("merges")
+    texts, kinds = fields.texts("tokens"), _kinds(fields)
+    first, last, unknown = (fields.token_id(key, len(texts)) for key in ("cls", "seperator", "unknown"))
+    fields.done()
+    keys: dict[str, int] = {}
+    special: dict[str, int] = {}
+    for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+        is_plain = kind in (NORMAL, BYTE) and not _BRACKETED.fullmatch(text)
+        key = text if not is_plain else text.removeprefix(SPACE_MARK) if text[:1] == SPACE_MARK else _PREFIX + text
+        if keys.setdefault(key, token_id) != token_id:
+            problem = f"token {text!r} already has id {keys[key]}; expected each token once"
+            raise VocabularyError(problem, path=path, place=f"{PREFIX}tokens[{token_id}]")
+        if kind in (CONTROL, UNKNOWN) or token_id in (first, last, unknown):
+            special[key] = token_id
+    template = None
+    if first is not None and last is not None:
+        single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
+        template = Template(single, (*single, ("B", 1), (last, 1)))
+    rules = TextRules((BertNormalizer(),), None, () if pattern is not None else (BertPreTokenizer(),))
+    with about(path):
+        return make_spec(
+            {token_id: key.encode() for key, token_id in keys.items() if key},
+            None,
+            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
+            special_tokens=special if special_tokens is None else special_tokens,
+            name=name,
+            rules=rules,
+            template=template,
+            model=WordPieceModel(keys.get("[UNK]") if unknown is None else unknown, _PREFIX),
+        )
+
+
+def read_rwkv(
+    fields: GGUFFields,
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> TokenizerSpec:
+    """Return the spec of a file whose model is "rwkv"; its tokens have escapes for bytes."""
+    fields.text("pre", "default")
+    texts, kinds = fields.texts("tokens"), _kinds(fields)
+    template = fields.template(len(texts))
+    fields.done()
+    special = {text: number for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)) if kind == CONTROL}
+    vocab = {number: _unescaped(text) for number, text in enumerate(texts) if kinds[number] != CONTROL}
+    with about(path):
+        return make_spec(
+            vocab,
+            None,
+            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
+            special_tokens=special if special_tokens is None else special_tokens,
+            name=name,
+            template=template,
+            model=LongestMatchModel(),
+        )
+
+
+def _kinds(fields: GGUFFields) -> list[int]:
+    kinds = fields.kinds()
+    if len(kinds) != fields.count:
+        fields.refuse(f"found {len(kinds)} types of tokens; expected {fields.count}, one for each token", "token_type")
+    return kinds
+
+
+def _unescaped(text: str) -> bytes:
+    def replaced(match: re.Match[bytes]) -> bytes:
+        digits, letter = match.groups()
+        return bytes((int(digits, 16),)) if digits else _LETTERS.get(letter, letter)
+
+    return _ESCAPED.sub(replaced, text.encode())
