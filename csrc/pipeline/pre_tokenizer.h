@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     bbpe_spans spans[2];
     bbpe_rewritten texts[2];
-    bbpe_automaton_scratch automaton;
+    bbpe_automaton_scratch automaton, first; /* `first` for bbpe_pre_tokenizer_next */
 } bbpe_pre_tokenizer_scratch;
 
 /* The spans of a text; they are valid until the next call with the same scratch, and in order; none is empty. */
@@ -54,5 +54,11 @@ void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self);
 /* `is_first`: the text is at the beginning of the whole text. */
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
                                      const uint8_t *text, size_t n, bool is_first, bbpe_pre_tokenized *result);
+/* The next spans of a text, n > 0, about `limit` of them, from a cursor that is zeroed at its beginning; the first step must be a
+ * split that merges nothing, and no step may rewrite.  So a text that is split in parts needs memory for one part alone.
+ * `cursor->is_over` after the last ones; there may be none before that. */
+bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
+                                    bbpe_split_cursor *cursor, const uint8_t *text, size_t n, size_t limit,
+                                    bbpe_pre_tokenized *result);
 
 #endif
