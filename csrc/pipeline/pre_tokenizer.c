@@ -120,7 +120,12 @@ bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_to
 bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
                                     bbpe_split_cursor *cursor, const uint8_t *text, size_t n, size_t limit,
                                     bbpe_pre_tokenized *result) {
-    BBPE_ASSERT(self->count > 0 && self->steps->kind == BBPE_STEP_SPLIT && n > 0);
+    BBPE_ASSERT(n > 0);
+    const bool is_split = self->count > 0 && self->steps->kind == BBPE_STEP_SPLIT;
+    if (!is_split || (self->steps->split.behavior != BBPE_SPLIT_ISOLATED && self->steps->split.behavior != BBPE_SPLIT_REMOVED)) {
+        cursor->is_over = true;
+        return bbpe_pre_tokenizer_split(self, scratch, text, n, true, result);
+    }
     scratch->spans[0].count = 0;
     *result = (bbpe_pre_tokenized){text, n, NULL, 0};
     if (cursor->from == 0) bbpe_automaton_scratch_clear(&scratch->first);

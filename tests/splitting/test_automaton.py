@@ -280,16 +280,20 @@ def test_batches_in_linear_time() -> None:
     assert count == 1_000_000
 
 
-def test_batches_of_splits_alone() -> None:
+def test_batches_of_any_steps() -> None:
     tables = automaton_of("a").tables
     assert tables is not None
-    for step in (("split", Automaton(tables), "Contiguous", False), ("length", 1, False)):
-        with pytest.raises(ValueError, match="expected a split that does not merge first"):
-            Batches(PreTokenizer([step]), b"a", 1)
-    with pytest.raises(ValueError, match="expected splits alone"):
-        Batches(PreTokenizer([("split", Automaton(tables), "Isolated", False), ("length", 1, False)]), b"a", 1)
-    with pytest.raises(ValueError, match="limit is 0"):
-        Batches(PreTokenizer([("split", Automaton(tables), "Isolated", False)]), b"a", 0)
+    split = ("split", Automaton(tables), "Contiguous", False)
+    for steps, count in (([split], 4), ([("length", 2, False)], 4), ([], 1), ([("length", 2, False), split], 6)):
+        batches = Batches(PreTokenizer(steps), b"aabaabb", 1)
+        found = batches.next()
+        assert found is not None
+        assert len(found[0]) == count, steps
+        assert batches.next() is None
+    with pytest.raises(ValueError, match="a step rewrites the text"):
+        Batches(PreTokenizer([("rewrite", b"", False, True)]), b"a", 1)
+    with pytest.raises(ValueError, match="the limit is 0"):
+        Batches(PreTokenizer([split]), b"a", 0)
 
 
 def test_joined_checks_its_spans() -> None:
