@@ -65,6 +65,9 @@ cdef extern from "pipeline/pipeline.h" nogil:
         bbpe_split_behavior behavior
         _Bool inverts
 
+    ctypedef struct bbpe_split_cursor:
+        _Bool is_over
+
     ctypedef enum bbpe_step_kind:
         BBPE_STEP_SPLIT, BBPE_STEP_LENGTH, BBPE_STEP_REWRITE
 
@@ -92,6 +95,10 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const bbpe_span *spans
         size_t count
 
+    bbpe_status bbpe_pre_tokenizer_next(
+        const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, bbpe_split_cursor *cursor,
+        const uint8_t *text, size_t n, size_t limit, bbpe_pre_tokenized *result
+    )
     void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self)
     bbpe_status bbpe_pre_tokenizer_split(
         const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n,

@@ -15,6 +15,10 @@ class PreTokenizer:
         is_first: bool = True,
     ) -> tuple[bytes | bytearray | memoryview, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 
+class Batches:
+    def __new__(cls, steps: PreTokenizer, data: bytes | bytearray | memoryview, limit: int) -> Self: ...
+    def next(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None: ...
+
 def joined(
     data: bytes | bytearray | memoryview,
     starts: npt.NDArray[np.int64],

@@ -11,7 +11,8 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
     BBPE_SPLIT_CONTIGUOUS, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_NEXT, BBPE_SPLIT_MERGED_WITH_PREVIOUS,
     BBPE_SPLIT_REMOVED, BBPE_STEP_LENGTH, BBPE_STEP_REWRITE, BBPE_STEP_SPLIT, _Bool, bbpe_pre_tokenized,
-    bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step,
+    bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
+    bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step, bbpe_split_cursor,
 )
 from bbpe.core.status cimport check
 
@@ -60,24 +61,68 @@ cdef class PreTokenizer:
         The text is `data` itself unless a step writes another one.  `is_first`: it is at the beginning of the whole text.
         """
         cdef const uint8_t[::1] view = data
-        cdef size_t n = len(view), i
+        cdef size_t n = len(view)
         cdef const uint8_t *text = &view[0] if n > 0 else <const uint8_t *>b""
         cdef bbpe_pre_tokenizer_scratch scratch
         cdef bbpe_pre_tokenized result
         cdef bbpe_status status
-        cdef int64_t[::1] start_view, end_view
         memset(&scratch, 0, sizeof(scratch))
         try:
             with nogil:
                 status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, is_first, False, &result)
             check(status)
-            starts, ends = np.empty(result.count, np.int64), np.empty(result.count, np.int64)
-            start_view, end_view = starts, ends
-            for i in range(result.count):
-                start_view[i], end_view[i] = result.spans[i].start, result.spans[i].end
+            starts, ends = _arrays(&result)
             return (data if result.text == text else (<const char *>result.text)[:result.n]), starts, ends
         finally:
             bbpe_pre_tokenizer_scratch_free(&scratch)
+
+
+cdef class Batches:
+    """The spans of one text in order, in batches of those of about `limit` spans of the first step; for one thread.
+
+    No step rewrites the text.  A first step that is not a split, or merges its matches, makes a batch of all.
+    """
+    cdef PreTokenizer steps
+    cdef const uint8_t[::1] view
+    cdef size_t limit
+    cdef bbpe_pre_tokenizer_scratch scratch
+    cdef bbpe_split_cursor cursor
+
+    def __cinit__(self, PreTokenizer steps not None, data: bytes | bytearray | memoryview, size_t limit):
+        self.steps, self.view, self.limit = steps, data, limit
+        memset(&self.scratch, 0, sizeof(self.scratch))
+        memset(&self.cursor, 0, sizeof(self.cursor))
+        self.cursor.is_over = len(self.view) == 0
+        if limit == 0:
+            raise ValueError("the limit is 0; expected at least 1")
+        if any(step[0] == "rewrite" for step in steps.steps):
+            raise ValueError("a step rewrites the text; expected steps that split it")
+
+    def __dealloc__(self):
+        bbpe_pre_tokenizer_scratch_free(&self.scratch)
+
+    def next(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+        """The starts and ends of the next spans, int64[n] each; `None` after the last ones."""
+        cdef bbpe_pre_tokenized result
+        cdef bbpe_status status
+        if self.cursor.is_over:
+            return None
+        with nogil:
+            status = bbpe_pre_tokenizer_next(
+                &self.steps.c, &self.scratch, &self.cursor, &self.view[0], len(self.view), self.limit, &result
+            )
+        check(status)
+        return _arrays(&result)
+
+
+cdef tuple _arrays(const bbpe_pre_tokenized *result):
+    """The starts and the ends of spans, int64[n] each."""
+    cdef size_t i
+    starts, ends = np.empty(result.count, np.int64), np.empty(result.count, np.int64)
+    cdef int64_t[::1] start_view = starts, end_view = ends
+    for i in range(result.count):
+        start_view[i], end_view[i] = result.spans[i].start, result.spans[i].end
+    return starts, ends
 
 
 def joined(

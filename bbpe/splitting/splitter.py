@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.automaton import Automaton
-from ..core.pre_tokenizer import PreTokenizer, joined
+from ..core.pre_tokenizer import Batches, PreTokenizer, joined
 from ..core.split import Splitter, utf8_ends
 from ..errors import PatternError
 from ..lazy import lazy_property
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 #: Pretokens that a regex finds are handed on in batches of this many.
 _BATCH = 1 << 16
-#: A longer text is handed to a regex, because automatons take memory for all pretokens at once.
-_MOST_BYTES = 1 << 26
 
 
 @lru_cache(maxsize=64)
@@ -62,13 +60,13 @@ class TextSplitter:
     def _steps(self) -> PreTokenizer | None:
         return compiled_steps(self.pattern)
 
-    def batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes | memoryview, npt.NDArray[np.int64]]]:
+    def batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
         """Yield bytes of pretokens and their ends in them, int64[n], as regexes find them."""
-        steps = self._steps if len(data) <= _MOST_BYTES else None
-        if steps is not None:
-            _, starts, ends = steps.split(data)
-            if len(ends):
-                yield joined(data, starts, ends) if self.pattern.drops_gaps else (data, ends)
+        if self._steps is not None:
+            found = Batches(self._steps, data, _BATCH)
+            while (spans := found.next()) is not None:
+                if len(spans[0]):
+                    yield joined(data, *spans)
             return
         pretokens = self.pattern.split(str(data, "utf-8", "surrogateescape"))
         while batch := list(islice(pretokens, _BATCH)):

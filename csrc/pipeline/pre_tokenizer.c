@@ -9,6 +9,7 @@ void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self) {
         bbpe_memory_free(self->texts[i].sources);
     }
     bbpe_automaton_scratch_free(&self->automaton);
+    bbpe_automaton_scratch_free(&self->first);
     memset(self, 0, sizeof *self);
 }
 
@@ -93,15 +94,13 @@ static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *t
     return BBPE_OK;
 }
 
-bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-                                     const uint8_t *text, size_t n, bool is_first, bool is_aligned,
-                                     bbpe_pre_tokenized *result) {
+/* Run the steps from `number` on over the spans of scratch->spans[0]. */
+static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe_pre_tokenizer_scratch *scratch,
+                             const uint8_t *text, size_t n, bool at_start, bool is_aligned, bbpe_pre_tokenized *result) {
     unsigned own = 0, text_number = 0;
     const size_t *sources = NULL;
-    bool at_start = is_first;
-    scratch->spans[0].count = 0;
-    bbpe_status status = n ? bbpe_spans_add(scratch->spans, 0, n) : BBPE_OK;
-    for (size_t i = 0; i < self->count && status == BBPE_OK; i++) {
+    bbpe_status status = BBPE_OK;
+    for (size_t i = number; i < self->count && status == BBPE_OK; i++) {
         const bbpe_pre_tokenizer_step *step = self->steps + i;
         const bbpe_spans *in = scratch->spans + own;
         bbpe_spans *out = scratch->spans + (own ^= 1);
@@ -123,4 +122,31 @@ bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_to
     const bbpe_spans *last = scratch->spans + own;
     *result = (bbpe_pre_tokenized){text, n, last->items, status == BBPE_OK ? last->count : 0, sources};
     return status;
+}
+
+bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
+                                     const uint8_t *text, size_t n, bool is_first, bool is_aligned,
+                                     bbpe_pre_tokenized *result) {
+    scratch->spans[0].count = 0;
+    *result = (bbpe_pre_tokenized){text, n, NULL, 0, NULL};
+    if (n == 0) return BBPE_OK;
+    const bbpe_status status = bbpe_spans_add(scratch->spans, 0, n);
+    return status == BBPE_OK ? run_steps(self, 0, scratch, text, n, is_first, is_aligned, result) : status;
+}
+
+bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
+                                    bbpe_split_cursor *cursor, const uint8_t *text, size_t n, size_t limit,
+                                    bbpe_pre_tokenized *result) {
+    BBPE_ASSERT(n > 0);
+    const bool is_split = self->count > 0 && self->steps->kind == BBPE_STEP_SPLIT;
+    if (!is_split || (self->steps->split.behavior != BBPE_SPLIT_ISOLATED && self->steps->split.behavior != BBPE_SPLIT_REMOVED)) {
+        cursor->is_over = true;
+        return bbpe_pre_tokenizer_split(self, scratch, text, n, true, false, result);
+    }
+    scratch->spans[0].count = 0;
+    *result = (bbpe_pre_tokenized){text, n, NULL, 0, NULL};
+    if (cursor->from == 0) bbpe_automaton_scratch_clear(&scratch->first);
+    const bbpe_status status =
+        bbpe_split_rule_next(&self->steps->split, &scratch->first, text, n, cursor, limit, scratch->spans);
+    return status == BBPE_OK ? run_steps(self, 1, scratch, text, n, true, false, result) : status;
 }

@@ -43,31 +43,35 @@ BBPE_INLINE void put(parts *self, bbpe_split_behavior behavior, size_t start, si
     }
 }
 
-/* Split one span, where no match begins before `from`. */
+/* Split one span from where the cursor is, until `out` has `limit` spans, or to its end. */
 BBPE_INLINE bbpe_status split_span(const bbpe_split_rule *self, bool reads_bytes, bbpe_split_behavior behavior,
-                                   bbpe_automaton_scratch *scratch, const uint8_t *text, bbpe_span span, size_t from,
-                                   bbpe_spans *out) {
+                                   bbpe_automaton_scratch *scratch, const uint8_t *text, bbpe_span span,
+                                   bbpe_split_cursor *cursor, size_t limit, bbpe_spans *out) {
     const uint8_t *own = text + span.start;
     const size_t n = span.end - span.start;
     parts written = {out, out->count, false};
-    size_t done = 0;
-    bbpe_span found = {0, from - span.start};
-    bool refuses_empty = false;
-    bbpe_automaton_scratch_clear(scratch);
-    for (;;) {
+    size_t done = cursor->done;
+    bbpe_span found = {0, cursor->from};
+    bool refuses_empty = cursor->refuses_empty;
+    while (out->count < limit) {
         bbpe_status status = bbpe_automaton_find_inline(self->automaton, reads_bytes, scratch, own, n, found.end,
                                                         refuses_empty, &found);
         if (status == BBPE_OK && out->capacity - out->count < 3) status = bbpe_spans_reserve(out, 3);
         if (BBPE_UNLIKELY(status != BBPE_OK)) return status;
-        if (found.start == BBPE_AUTOMATON_NONE) break;
+        if (found.start == BBPE_AUTOMATON_NONE) {
+            if (done < n) put(&written, behavior, span.start + done, span.end, self->inverts);
+            cursor->is_over = true;
+            return BBPE_OK;
+        }
         if (found.start > done) put(&written, behavior, span.start + done, span.start + found.start, self->inverts);
         if (found.end > found.start)
             put(&written, behavior, span.start + found.start, span.start + found.end, !self->inverts);
         done = found.end;
-        if (done == n) break; /* an empty match at the end changes nothing */
+        cursor->is_over = done == n; /* an empty match at the end changes nothing */
+        if (cursor->is_over) return BBPE_OK;
         refuses_empty = found.end == found.start;
     }
-    if (done < n) put(&written, behavior, span.start + done, span.end, self->inverts);
+    *cursor = (bbpe_split_cursor){done, found.end, refuses_empty, false};
     return BBPE_OK;
 }
 
@@ -91,7 +95,9 @@ BBPE_INLINE bbpe_status split_spans(const bbpe_split_rule *self, bool reads_byte
         const bbpe_span span = in->items[i++];
         if (status == BBPE_OK) {
             const size_t from = may_copy && active > span.start ? active : span.start;
-            status = split_span(self, reads_bytes, behavior, scratch, text, span, from, out);
+            bbpe_split_cursor cursor = {0, from - span.start, false, false};
+            bbpe_automaton_scratch_clear(scratch);
+            status = split_span(self, reads_bytes, behavior, scratch, text, span, &cursor, SIZE_MAX, out);
         }
         if (status != BBPE_OK) return status;
         active = span.end;
@@ -114,4 +120,13 @@ bbpe_status bbpe_split_rule_apply(const bbpe_split_rule *self, bbpe_automaton_sc
     }
 #undef BBPE_SPLIT_CASE
     return BBPE_OK;
+}
+
+bbpe_status bbpe_split_rule_next(const bbpe_split_rule *self, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
+                                 bbpe_split_cursor *cursor, size_t limit, bbpe_spans *out) {
+    BBPE_ASSERT(self->behavior == BBPE_SPLIT_ISOLATED || self->behavior == BBPE_SPLIT_REMOVED);
+    const bbpe_span whole = {0, n};
+    if (self->automaton->reads_bytes)
+        return split_span(self, true, self->behavior, scratch, text, whole, cursor, limit, out);
+    return split_span(self, false, self->behavior, scratch, text, whole, cursor, limit, out);
 }

@@ -160,10 +160,45 @@ static void try_split(const sample *drawn, bbpe_automaton_scratch *scratch, cons
     bbpe_spans_free(&expected);
 }
 
+/* Chains of a split, a length and a rewriting: the spans are in order, and parts of a text have those of the whole. */
+static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n) {
+    const bbpe_split_behavior behavior = next(2) ? BBPE_SPLIT_ISOLATED : BBPE_SPLIT_REMOVED;
+    const bbpe_pre_tokenizer_step split = {.kind = BBPE_STEP_SPLIT, .split = {&drawn->automaton, behavior, next(2)}};
+    const bbpe_pre_tokenizer_step length = {.kind = BBPE_STEP_LENGTH, .length = 1 + next(4), .counts_bytes = next(2)};
+    const bbpe_pre_tokenizer_step changed = {.kind = BBPE_STEP_REWRITE,
+                                             .prefix = (const uint8_t *)" b",
+                                             .prefix_size = next(3),
+                                             .only_first = next(2),
+                                             .marks_blanks = next(2)};
+    const bbpe_pre_tokenizer_step steps[5] = {split, length, changed, split, changed};
+    const bbpe_pre_tokenizer chain = {steps + next(3), 1 + next(3)}, parted = {steps, 1 + next(2)};
+    bbpe_pre_tokenized result;
+    check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2), &result) == BBPE_OK, "no memory");
+    for (size_t i = 0, done = 0; i < result.count; done = result.spans[i++].end)
+        check(done <= result.spans[i].start && result.spans[i].start < result.spans[i].end && result.spans[i].end <= result.n,
+              "spans are not in order");
+    if (n == 0) return;
+    bbpe_pre_tokenizer_scratch own = {0};
+    check(bbpe_pre_tokenizer_split(&parted, scratch, text, n, true, &result) == BBPE_OK, "no memory");
+    bbpe_split_cursor cursor = {0};
+    size_t same = 0;
+    while (!cursor.is_over) {
+        bbpe_pre_tokenized part;
+        check(bbpe_pre_tokenizer_next(&parted, &own, &cursor, text, n, 1 + next(9), &part) == BBPE_OK, "no memory");
+        check(same + part.count <= result.count, "there are more spans in parts");
+        for (size_t i = 0; i < part.count; i++, same++)
+            check(part.spans[i].start == result.spans[same].start && part.spans[i].end == result.spans[same].end,
+                  "a span of a part differs");
+    }
+    check(same == result.count, "there are fewer spans in parts");
+    bbpe_pre_tokenizer_scratch_free(&own);
+}
+
 int main(int count, char **arguments) {
     const long rounds = count > 1 ? strtol(arguments[1], NULL, 10) : 1000;
     sample *drawn = bbpe_memory_new(1, sizeof *drawn);
     bbpe_automaton_scratch scratch = {0};
+    bbpe_pre_tokenizer_scratch chain = {0};
     check(drawn != NULL, "no memory");
     for (long i = 0; i < rounds; i++) {
         draw(drawn);
@@ -176,9 +211,11 @@ int main(int count, char **arguments) {
         scratch.remembers = next(2); /* as if the budget were spent */
         try_find(drawn, &scratch, text, n);
         try_split(drawn, &scratch, text, n);
+        try_chain(drawn, &chain, text, n);
         bbpe_memory_free(text);
     }
     bbpe_automaton_scratch_free(&scratch);
+    bbpe_pre_tokenizer_scratch_free(&chain);
     bbpe_memory_free(drawn);
     printf("%ld rounds\n", rounds);
     return 0;

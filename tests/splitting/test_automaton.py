@@ -16,11 +16,11 @@ import pytest
 import regex
 
 from bbpe.core.automaton import Automaton
-from bbpe.core.pre_tokenizer import joined
+from bbpe.core.pre_tokenizer import Batches, PreTokenizer, joined
 from bbpe.splitting.automaton import automaton_of
 from bbpe.splitting.character_sets import END_OF_UNICODE, folded, members
 from bbpe.splitting.patterns import PATTERNS, Pattern
-from bbpe.splitting.splitter import TextSplitter
+from bbpe.splitting.splitter import TextSplitter, compiled_steps
 from bbpe.text import bytes_to_alphabet
 
 
@@ -252,6 +252,48 @@ def test_patterns(steps: tuple[str, ...], drops_gaps: bool) -> None:
                 batches = list(splitter.batches(given))
                 assert b"".join(bytes(row) for row, _ in batches) == b"".join(kept)
                 assert [end for _, ends in batches for end in ends.tolist()] == list(accumulate(map(len, kept)))
+
+
+@pytest.mark.parametrize("drops_gaps", [False, True])
+@pytest.mark.parametrize("steps", [*CHAINS[:3], *CHAINS[4:]])
+def test_batches(steps: tuple[str, ...], drops_gaps: bool) -> None:
+    """Batches of any size have the spans that the whole text has."""
+    rng = random.Random(9)
+    chain = compiled_steps(Pattern(None, steps, drops_gaps))
+    assert chain is not None
+    for size in (0, 1, 3, 50, 400):
+        data = "".join(rng.choices("ab1 23\n,é漢\udcff\U0001f600", k=size)).encode("utf-8", "surrogateescape")
+        whole = np.stack(chain.split(data)[1:])
+        for limit in (1, 2, 7, 1000):
+            batches, found = Batches(chain, data, limit), []
+            while (spans := batches.next()) is not None:
+                found.append(np.stack(spans))
+            assert np.array_equal(np.concatenate([np.empty((2, 0), np.int64), *found], axis=1), whole)
+
+
+def test_batches_in_linear_time() -> None:
+    chain = compiled_steps(Pattern(None, ("a|a*b",)))
+    assert chain is not None
+    batches, count = Batches(chain, b"a" * 1_000_000, 10_000), 0
+    while (spans := batches.next()) is not None:
+        count += len(spans[0])
+    assert count == 1_000_000
+
+
+def test_batches_of_any_steps() -> None:
+    tables = automaton_of("a").tables
+    assert tables is not None
+    split = ("split", Automaton(tables), "Contiguous", False)
+    for steps, count in (([split], 4), ([("length", 2, False)], 4), ([], 1), ([("length", 2, False), split], 6)):
+        batches = Batches(PreTokenizer(steps), b"aabaabb", 1)
+        found = batches.next()
+        assert found is not None
+        assert len(found[0]) == count, steps
+        assert batches.next() is None
+    with pytest.raises(ValueError, match="a step rewrites the text"):
+        Batches(PreTokenizer([("rewrite", b"", False, True)]), b"a", 1)
+    with pytest.raises(ValueError, match="the limit is 0"):
+        Batches(PreTokenizer([split]), b"a", 0)
 
 
 def test_joined_checks_its_spans() -> None:
