@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encode_text, bbpe_encoder
-from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_room
+from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_buffers
 from bbpe.core.text_view cimport text_view
 
 cdef enum:
@@ -29,7 +29,7 @@ cdef class TextGroup:
         size_t most) except 0
     cdef size_t encode_here(
         self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end,
-        SentencePieceNormalizer rules, normal_room *normal) except 0
+        SentencePieceNormalizer rules, normal_buffers *normal) except 0
 
 
 cdef int check_rows(size_t start, size_t end, const int64_t[::1] lengths) except -1

@@ -7,7 +7,7 @@ from bbpe.core.c_encode cimport (
     bbpe_encode_bound, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_texts, bbpe_encoder,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_room
+from bbpe.core.charsmap cimport SentencePieceNormalizer, normal_buffers
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
 
@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef class TextGroup:
-    """Room for what is seen of some texts, which a thread's stack has not; for one call at a time."""
+    """Memory for what is seen of some texts, too large for a thread's stack; for one call at a time."""
 
     def __cinit__(self):
         self.c = <text_group *>bbpe_memory_new(1, sizeof(text_group))
@@ -73,7 +73,7 @@ cdef class TextGroup:
         self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end, uint32_t *ids,
         size_t most
     ) except 0:
-        """As `count`, and write the ids, at most so many, to where the caller says."""
+        """As `count`, and write the ids, at most so many, to where the caller chooses."""
         try:
             self.open(texts, start, end)
             if self.c.bound > most:
@@ -85,7 +85,7 @@ cdef class TextGroup:
 
     cdef size_t encode_here(
         self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end,
-        SentencePieceNormalizer rules, normal_room *normal
+        SentencePieceNormalizer rules, normal_buffers *normal
     ) except 0:
         """As `count`, of what becomes of texts by `rules` if there are any, and write the ids to the state's memory."""
         cdef bbpe_status status

@@ -98,7 +98,7 @@ typedef struct {
 typedef struct {
     bbpe_lookup_batch batch;
     size_t ends[BBPE_LOOKUP_BATCH];                        /* of pretokens, */
-    size_t piece_ends[BBPE_LOOKUP_BATCH + BBPE_CUT_ROOM]; /* and of their pieces */
+    size_t piece_ends[BBPE_LOOKUP_BATCH + BBPE_CUT_SLACK]; /* and of their pieces */
     bbpe_miss_ids miss_ids;
     bbpe_joined_texts joined;
     uint32_t *text_ends[BBPE_JOINED_TEXTS]; /* where the ids of each of these end */
