@@ -4,12 +4,12 @@ cdef extern from "base/common.h" nogil:
     ctypedef enum bbpe_status:
         BBPE_OK, BBPE_NO_MEMORY, BBPE_TOO_LARGE, BBPE_CHANGED
 
-    void BBPE_PREFETCH(const void *place)
+    void BBPE_PREFETCH(const void *word)
 
 cdef extern from "base/atomic.h" nogil:
-    uint64_t BBPE_ATOMIC_LOAD(uint64_t *place)
-    uint64_t BBPE_ATOMIC_ADD(uint64_t *place, uint64_t value)
-    void *BBPE_ATOMIC_ACQUIRE(void **place)
-    void BBPE_ATOMIC_STORE(uint64_t *place, uint64_t value)
-    void *BBPE_ATOMIC_EXCHANGE(void **place, void *value)
-    bint BBPE_ATOMIC_SWAP(void **place, void **expected, void *value)
+    uint64_t BBPE_ATOMIC_LOAD(uint64_t *word)
+    uint64_t BBPE_ATOMIC_ADD(uint64_t *word, uint64_t value)
+    void *BBPE_ATOMIC_ACQUIRE(void **word)
+    void BBPE_ATOMIC_STORE(uint64_t *word, uint64_t value)
+    void *BBPE_ATOMIC_EXCHANGE(void **word, void *value)
+    bint BBPE_ATOMIC_SWAP(void **word, void **expected, void *value)

@@ -14,13 +14,13 @@ cdef extern from "count/count.h" nogil:
         size_t count
 
     ctypedef struct bbpe_count_sum:
-        const bbpe_count_shard *lanes
-        size_t lane_count, count, bytes
+        const bbpe_count_shard *shards
+        size_t shard_count, count, bytes
 
     enum:
         BBPE_COUNT_PARTS
 
-    bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *lanes, size_t count)
+    bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *shards, size_t count)
     void bbpe_count_sum_free(bbpe_count_sum *self)
     bbpe_status bbpe_count_sum_do_part(bbpe_count_sum *self, size_t part, size_t parts)
     void bbpe_count_sum_finish(bbpe_count_sum *self)

@@ -5,10 +5,10 @@ cdef extern from "text/text.h" nogil:
         BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16
 
     ctypedef size_t (*bbpe_transcode)(const void *text, unsigned kind, size_t start, size_t n, size_t *next,
-        uint8_t *out, size_t room) noexcept nogil
+        uint8_t *out, size_t capacity) noexcept nogil
 
     void bbpe_offsets_map(const void *text, unsigned unit_size, size_t n, bbpe_offsets_unit unit, int64_t *spans,
         size_t count)
     size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-        size_t room)
+        size_t capacity)
     bbpe_transcode bbpe_transcode_variant(size_t index, const char **name)

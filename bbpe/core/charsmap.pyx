@@ -68,57 +68,57 @@ cdef class SentencePieceNormalizer:
 
     def apply(self, text: Text) -> bytes:
         """The normalized form of a text, a str or bytes-like, as bytes."""
-        cdef normal_room room
+        cdef normal_buffers buffer
         cdef text_view view
         cdef bbpe_status status
-        memset(&room, 0, sizeof(room))
+        memset(&buffer, 0, sizeof(buffer))
         text_open(&view, text)
         try:
             with nogil:
-                status = self.normalize(&view, 1, &room)
+                status = self.normalize(&view, 1, &buffer)
             check(status)
             return PyBytes_FromStringAndSize(<const char *>view.text.units, view.length)
         finally:
             text_close(&view)
-            normal_free(&room)
+            normal_free(&buffer)
 
     def apply_all(self, texts: Sequence[Text]) -> list[bytes]:
         """The same of each of some texts."""
         return [self.apply(text) for text in texts]
 
-    cdef bbpe_status normalize(self, text_view *views, size_t count, normal_room *room) noexcept nogil:
-        """Let views show what becomes of their texts, in memory of `room` until it is used again."""
+    cdef bbpe_status normalize(self, text_view *views, size_t count, normal_buffers *buffer) noexcept nogil:
+        """Let views show what becomes of their texts, in memory of `buffer` until it is used again."""
         cdef bbpe_status status
         cdef size_t i, start
-        room.output.used = 0
+        buffer.output.used = 0
         for i in range(count):
-            start = room.output.used
-            status = self._append(&views[i], room)
+            start = buffer.output.used
+            status = self._append(&views[i], buffer)
             if status != BBPE_OK:
                 return status
-            views[i].length = room.output.used - start
+            views[i].length = buffer.output.used - start
         start = 0
         for i in range(count):  # by now the memory stays where it is
-            views[i].text = bbpe_encode_text(room.output.bytes + start, 0)
+            views[i].text = bbpe_encode_text(buffer.output.bytes + start, 0)
             start += views[i].length
         return BBPE_OK
 
-    cdef bbpe_status _append(self, const text_view *view, normal_room *room) noexcept nogil:
+    cdef bbpe_status _append(self, const text_view *view, normal_buffers *buffer) noexcept nogil:
         cdef const uint8_t *data = <const uint8_t *>view.text.units
         cdef unsigned unit_size = view.text.unit_size  # 0: bytes
         cdef size_t n = view.length, taken
         cdef uint8_t *copied
         if unit_size:
             copied = <uint8_t *>bbpe_memory_reserve(
-                room.copied.bytes, &room.copied.capacity, n * (unit_size if unit_size == 4 else unit_size + 1) + 16, 1)
+                buffer.copied.bytes, &buffer.copied.capacity, n * (unit_size if unit_size == 4 else unit_size + 1) + 16, 1)
             if copied == NULL:
                 return BBPE_NO_MEMORY
-            room.copied.bytes = copied
-            n = bbpe_transcode_utf8(data, unit_size, 0, n, &taken, copied, room.copied.capacity)
+            buffer.copied.bytes = copied
+            n = bbpe_transcode_utf8(data, unit_size, 0, n, &taken, copied, buffer.copied.capacity)
             data = copied
-        return bbpe_charsmap_apply(&self.c, data, n, &room.output)
+        return bbpe_charsmap_apply(&self.c, data, n, &buffer.output)
 
 
-cdef void normal_free(normal_room *room) noexcept:
-    bbpe_memory_free(room.copied.bytes)
-    bbpe_memory_free(room.output.bytes)
+cdef void normal_free(normal_buffers *buffer) noexcept:
+    bbpe_memory_free(buffer.copied.bytes)
+    bbpe_memory_free(buffer.output.bytes)

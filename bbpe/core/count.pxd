@@ -6,7 +6,7 @@ from bbpe.core.c_count cimport bbpe_count_shard, bbpe_count_sum, bbpe_count_tabl
 cdef class PretokenTable:
     cdef bbpe_count_table table
     cdef bbpe_count_shard own
-    cdef bbpe_count_shard *lanes  # NULL: nothing was joined, and `sum` is of this table alone
+    cdef bbpe_count_shard *shards  # NULL: nothing was joined, and `sum` is of this table alone
     cdef bbpe_count_sum sum
     cdef list others, kept
     cdef uint64_t pieces

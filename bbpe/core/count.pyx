@@ -28,27 +28,27 @@ cdef enum:
 cdef class PretokenTable:
     """Pretokens and their 64-bit counts, in the order of first appearance.
 
-    One thread at a time may change a table.  Tables that threads filled apart are added up by threads again: `join`,
-    then `join_part` for each part, then `finish_join`; then the first one stands for all of them, in the order of first
+    One thread at a time may change a table.  Tables that threads filled separately are added up by threads again: `join`,
+    then `join_part` for each part, then `finish_join`; then the first one has the counts of all of them, in the order of first
     appearance, and takes no more counts.  Raises `OverflowError` beyond 2**32 - 2 different pretokens, 32 GiB of those
     of more than 15 bytes, or a count of 2**64.
     """
 
     def __cinit__(self):
         check(bbpe_count_table_init(&self.table, SALT))
-        self.lanes = NULL
+        self.shards = NULL
         self.own = bbpe_count_shard(&self.table, NULL, NULL, 0)
-        self.sum.lanes = &self.own
-        self.sum.lane_count = 1
+        self.sum.shards = &self.own
+        self.sum.shard_count = 1
 
     def __dealloc__(self):
-        if self.lanes != NULL:
+        if self.shards != NULL:
             bbpe_count_sum_free(&self.sum)
-            bbpe_memory_free(self.lanes)
+            bbpe_memory_free(self.shards)
         bbpe_count_table_free(&self.table)
 
     def __len__(self) -> int:
-        return self.table.count if self.lanes == NULL else self.sum.count
+        return self.table.count if self.shards == NULL else self.sum.count
 
     @property
     def nbytes(self) -> int:
@@ -59,7 +59,7 @@ cdef class PretokenTable:
     @property
     def pretoken_bytes(self) -> int:
         """The sum of the lengths of the different pretokens."""
-        return self.table.bytes if self.lanes == NULL else self.sum.bytes
+        return self.table.bytes if self.shards == NULL else self.sum.bytes
 
     @property
     def total(self) -> int:
@@ -76,12 +76,12 @@ cdef class PretokenTable:
         self, list others not None: list[PretokenTable], list chunks not None: list[npt.NDArray[np.int64]],
         list starts not None: list[npt.NDArray[np.int64]]
     ):
-        """Begin to add up this table and others, which nobody may use any more.
+        """Begin to add up this table and others, which may not be used any more.
 
         `chunks`, int64[n] of each table, this one first: the numbers of the chunks that brought it something new,
         rising; `starts`, int64[n + 1]: how many pretokens it had before each of them, and has now.  What chunks with lower
         numbers brought appeared earlier.  Raises `ValueError` on chunks that are not such, `OverflowError` when the
-        tables have more than 2**32 - 2 pretokens together, and after `join_part` as the class says; then no table
+        tables have more than 2**32 - 2 pretokens together, and after `join_part` as the class describes; then no table
         may be used.
         """
         cdef PretokenTable table
@@ -93,19 +93,19 @@ cdef class PretokenTable:
         for table in tables:
             table.check_open()
         kept = list(_ranked(tables, chunks, starts))
-        self.lanes = <bbpe_count_shard *>bbpe_memory_zeroed(len(tables), sizeof(bbpe_count_shard))
-        if self.lanes == NULL:
+        self.shards = <bbpe_count_shard *>bbpe_memory_zeroed(len(tables), sizeof(bbpe_count_shard))
+        if self.shards == NULL:
             raise MemoryError("bbpe could not allocate memory")
         self.others, self.kept = others, kept
         for i, (starts_of, ranks_of) in enumerate(kept):
             table = tables[i]
-            self.lanes[i] = bbpe_count_shard(&table.table, &starts_of[0], &ranks_of[0], <size_t>starts_of.shape[0] - 1)
-        check(bbpe_count_sum_init(&self.sum, self.lanes, len(tables)))
+            self.shards[i] = bbpe_count_shard(&table.table, &starts_of[0], &ranks_of[0], <size_t>starts_of.shape[0] - 1)
+        check(bbpe_count_sum_init(&self.sum, self.shards, len(tables)))
 
     def join_part(self, size_t part, size_t parts):
         """Add up part `part` of `parts`, a power of two up to 256."""
         cdef bbpe_status status
-        if self.lanes == NULL or parts == 0 or parts & (parts - 1) or parts > BBPE_COUNT_PARTS or part >= parts:
+        if self.shards == NULL or parts == 0 or parts & (parts - 1) or parts > BBPE_COUNT_PARTS or part >= parts:
             raise ValueError(f"part {part} of {parts}; expected one of a join, of a power of two up to {BBPE_COUNT_PARTS}")
         with nogil:
             status = bbpe_count_sum_do_part(&self.sum, part, parts)
@@ -119,8 +119,8 @@ cdef class PretokenTable:
             self.pieces += table.pieces
 
     cdef int check_open(self) except -1:
-        """Refuse to count into a table that stands for several."""
-        if self.lanes != NULL:
+        """Refuse to count into a table that has the counts of several."""
+        if self.shards != NULL:
             raise ValueError("the table is the sum of several; expected one that may be changed")
         return 0
 
@@ -288,7 +288,7 @@ cdef class PretokenTable:
         cdef uint64_t[::1] out = result
         if out.shape[0]:
             with nogil:
-                if self.lanes == NULL:
+                if self.shards == NULL:
                     bbpe_count_table_counts(&self.table, &out[0])
                 else:
                     bbpe_count_sum_counts(&self.sum, &out[0])
@@ -318,7 +318,7 @@ cdef class PretokenTable:
         cdef size_t[::1] out = order
         if out.shape[0]:
             with nogil:
-                if self.lanes == NULL:
+                if self.shards == NULL:
                     bbpe_count_table_order(&self.table, &out[0])
                 else:
                     bbpe_count_sum_order(&self.sum, &out[0])

@@ -23,7 +23,7 @@ from bbpe.core.c_threads cimport (
     bbpe_work_queue_take,
 )
 from bbpe.core.ends cimport bbpe_ends_part, check_pretokens
-from bbpe.core.id_room cimport IdRoom
+from bbpe.core.id_buffer cimport IdBuffer
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.model cimport Model
 from bbpe.core.parts cimport Parts
@@ -89,21 +89,21 @@ cdef class Encoder:
     def encode_array(self, text: Text) -> npt.NDArray[np.uint32]:
         """The ids of a str or bytes-like text as uint32[n]."""
         cdef text_view view
-        cdef IdRoom room
+        cdef IdBuffer buffer
         cdef size_t count = 0, found = 0, start = 0, stop
         text_open(&view, text)
         try:
             # the upper bound costs address space, not memory: pages are touched as ids arrive
-            room = IdRoom(bbpe_encode_bound(view.text.unit_size, view.length))
+            buffer = IdBuffer(bbpe_encode_bound(view.text.unit_size, view.length))
             while start < view.length:
                 stop = self._stretch_end(&view, start)
-                room.extend(count + bbpe_encode_bound(view.text.unit_size, stop - start))
-                self._encode(&view, start, stop, room.ids + count, &found)
+                buffer.extend(count + bbpe_encode_bound(view.text.unit_size, stop - start))
+                self._encode(&view, start, stop, buffer.ids + count, &found)
                 count, start = count + found, stop
                 PyErr_CheckSignals()
         finally:
             text_close(&view)
-        return room.taken(count)
+        return buffer.taken(count)
 
     cdef size_t _stretch_end(self, const text_view *view, size_t start) except? 0:
         """Where what is encoded at once ends, so that memory is asked for when it is nearly needed."""
@@ -136,23 +136,23 @@ cdef class Encoder:
         return self._encode_given(data, ends, NULL)
 
     cdef object _encode_given(self, const uint8_t[::1] text, const int64_t[::1] ends, bbpe_bpe_dropout *dropout):
-        cdef IdRoom room
+        cdef IdBuffer buffer
         cdef size_t count = 0, n = ends.shape[0]
         cdef bbpe_encode_state *state
         cdef bbpe_status status
         if n == 0:
             return np.empty(0, dtype=np.uint32)
         check_pretokens(ends, <size_t>text.shape[0])
-        room = IdRoom(text.shape[0])
-        room.extend(text.shape[0])
+        buffer = IdBuffer(text.shape[0])
+        buffer.extend(text.shape[0])
         # what is encoded with dropout is not cached
         state = self.states.borrow(text.shape[0] if dropout == NULL else 0)
         with nogil:
             status = bbpe_encode_given(
-                self.c, state, &text[0] if text.shape[0] else NULL, text.shape[0], &ends[0], n, dropout, room.ids, &count)
+                self.c, state, &text[0] if text.shape[0] else NULL, text.shape[0], &ends[0], n, dropout, buffer.ids, &count)
         self.states.give_back(state)
         check(status)
-        return room.taken(count)
+        return buffer.taken(count)
 
     def encode_dropout(
         self, data: Buffer, const int64_t[::1] ends not None, double dropout, uint64_t[::1] random not None
@@ -257,7 +257,7 @@ cdef class Encoder:
             self.states.give_back(state, worker)
 
     def cut(self, text: Text, size_t start, size_t window) -> int:
-        """A place of `cuts` at or behind unit `start`, looking about `window` units far; the end when there is none."""
+        """A position of `cuts` at or after unit `start`, looking about `window` units far; the end when there is none."""
         cdef text_view view
         cdef bbpe_encode_state *state = NULL
         cdef size_t cut = BBPE_SPLIT_NO_CUT
@@ -279,7 +279,7 @@ cdef class Encoder:
         cdef int64_t[::1] places
         cdef size_t count
         if self.splitter is None:
-            raise ValueError("this encoder has no splitter that could tell where to cut")
+            raise ValueError("this encoder has no splitter, which would find where to cut")
         if chunk == 0:
             raise ValueError("chunk is 0; expected at least 1")
         text_open(&view, text)
@@ -362,8 +362,8 @@ cdef class Encoder:
     ) -> list[list[int]]:
         """The ids of texts[start:end) as lists of int; `share` as above.
 
-        If that is all of a batch, their memory serves the next one, up to the limit of caches: of lists that several calls
-        make nobody here knows how many there are."""
+        If that is all of a batch, their memory serves the next one, up to the limit of caches: lists that several calls
+        make are not counted here."""
         cdef TextGroup group = TextGroup()
         cdef bbpe_encode_state *state = self.states.borrow(share, worker)
         cdef size_t count, i, total = 0

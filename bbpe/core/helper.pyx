@@ -9,8 +9,8 @@ from libc.stdint cimport uint64_t
 from _thread import start_new_thread
 
 cdef extern from "base/atomic.h" nogil:
-    uint64_t BBPE_ATOMIC_ACQUIRE(uint64_t *place)
-    void BBPE_ATOMIC_RELEASE(uint64_t *place, uint64_t value)
+    uint64_t BBPE_ATOMIC_ACQUIRE(uint64_t *word)
+    void BBPE_ATOMIC_RELEASE(uint64_t *word, uint64_t value)
 
 cdef extern from "threads/threads.h" nogil:
     void bbpe_monitor_look(const uint64_t *word, uint64_t seen)

@@ -21,7 +21,7 @@ from bbpe.core.id_source import as_int
 from bbpe.errors import TokenIdError
 
 cdef extern from "base/atomic.h" nogil:
-    uint32_t BBPE_ATOMIC_LOAD(const uint32_t *place)
+    uint32_t BBPE_ATOMIC_LOAD(const uint32_t *word)
 
 cdef extern from *:
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 highest)

@@ -12,8 +12,8 @@ cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void *object)
 
 cdef extern from "base/atomic.h" nogil:
-    void *BBPE_ATOMIC_LOAD(void **place)
-    void *BBPE_ATOMIC_ACQUIRE(void **place)
+    void *BBPE_ATOMIC_LOAD(void **word)
+    void *BBPE_ATOMIC_ACQUIRE(void **word)
 
 cdef enum:
     AHEAD = 8  # ids before one is needed that its object is prefetched
@@ -51,7 +51,7 @@ cdef class IntObjects:
         for i in range(len(after)):
             put(result, first + n + i, <void *>after[i])
         for i in range(n):
-            # the objects lie far apart: 7 instead of 13 ns an id
+            # the objects are far from each other: 7 instead of 13 ns an id
             if i + 2 * AHEAD < n:
                 BBPE_PREFETCH(self.objects + ids[i + 2 * AHEAD])
                 BBPE_PREFETCH(BBPE_ATOMIC_LOAD(self.objects + ids[i + AHEAD]))

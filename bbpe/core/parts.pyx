@@ -7,7 +7,7 @@ from bbpe.core.c_threads cimport (
     BBPE_WORK_QUEUE_ROUND, bbpe_ordered_output_free, bbpe_ordered_output_init, bbpe_ordered_output_join,
 )
 from bbpe.core.ends cimport check_ends
-from bbpe.core.id_room cimport IdRoom
+from bbpe.core.id_buffer cimport IdBuffer
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
 from bbpe.core.tasks cimport Tasks
@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef class Parts:
-    """Parts of texts of `length` characters or bytes together, a task for each, and room for the ids of all of them.
+    """Parts of texts of `length` characters or bytes together, a task for each, and memory for the ids of all of them.
 
     Part k is units bounds[k] to bounds[k + 1] of them, int64[n + 1] from 0, each of which has at most `a_unit` ids.
     """
@@ -26,7 +26,7 @@ cdef class Parts:
     def __cinit__(self, const int64_t[::1] bounds not None, size_t length, size_t threads, size_t a_unit=1):
         cdef size_t count, average
         if bounds.shape[0] == 0:
-            raise ValueError("bounds is empty; expected the end of each part behind a 0")
+            raise ValueError("bounds is empty; expected a 0 and then the end of each part")
         count = bounds.shape[0] - 1
         check_ends(bounds, <size_t>-1 // 64)
         if a_unit > MOST_A_UNIT:
@@ -36,8 +36,8 @@ cdef class Parts:
         self.tasks = Tasks(count, length, threads, max(<size_t>1, min(<size_t>BBPE_WORK_QUEUE_ROUND, ROUND_IDS // average)))
         self.c.tasks, self.c.a_unit, self.c.slack = &self.tasks.c, a_unit, BBPE_ENCODE_SLACK
         check(bbpe_ordered_output_init(&self.c, &bounds[0]))
-        self.room = IdRoom(a_unit * self.c.bounds[count])
-        self.c.ids, self.c.buffer = self.room.ids, self.room.room
+        self.buffer = IdBuffer(a_unit * self.c.bounds[count])
+        self.c.ids, self.c.buffer = self.buffer.ids, self.buffer.buffer
 
     def __dealloc__(self):
         bbpe_ordered_output_free(&self.c)
@@ -53,13 +53,13 @@ cdef class Parts:
     def taken(self) -> npt.NDArray[np.uint32]:
         """The ids of all parts, once all workers have ended: uint32[n]."""
         self.lent.clear()
-        return self.room.taken(self.c.end)
+        return self.buffer.taken(self.c.end)
 
 
 # with its states to the last, whichever of both the collector comes to first
 @cython.no_gc_clear
 cdef class _Loan:
-    """A state that is given back when nobody needs it."""
+    """A state that is given back when it is no longer needed."""
 
     cdef bbpe_encode_state *state
     cdef States states

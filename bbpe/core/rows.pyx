@@ -1,4 +1,4 @@
-"""Rows: byte strings one behind another in one buffer, and where each of them ends.
+"""Rows: byte strings one after another in one buffer, and where each of them ends.
 
 Many small texts, and the columns of a Parquet file, are such rows; these loops do for all of them at once
 what Python could do for one at a time.
@@ -22,8 +22,8 @@ from bbpe.core.ends cimport bbpe_ends_next, bbpe_ends_part
 from bbpe.core.status cimport check
 
 cdef extern from "base/atomic.h" nogil:
-    int64_t BBPE_ATOMIC_LOAD(const int64_t *place)
-    Py_ssize_t BBPE_ATOMIC_ADD(Py_ssize_t *place, Py_ssize_t value)
+    int64_t BBPE_ATOMIC_LOAD(const int64_t *word)
+    Py_ssize_t BBPE_ATOMIC_ADD(Py_ssize_t *word, Py_ssize_t value)
 
 cdef extern from "Python.h" nogil:
     bint PyUnicode_IS_ASCII(object text)
@@ -35,7 +35,7 @@ cdef extern from "base/hash.h" nogil:
 
 
 cdef class Block:
-    """Memory for `size` bytes that nobody has cleared, a writable buffer; `is_viewed` while somebody has a view of it."""
+    """Memory for `size` bytes that are not cleared, a writable buffer; `is_viewed` while somebody has a view of it."""
     cdef void *memory
     cdef Py_ssize_t size, views
 

@@ -10,7 +10,7 @@ cdef class States:
     cdef void *idle[IDLE]
     cdef uint64_t generation
 
-    cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=*) except NULL
-    cdef int give_back(self, bbpe_encode_state *state, size_t place=*) except -1
+    cdef bbpe_encode_state *borrow(self, size_t coming, size_t worker=*) except NULL
+    cdef int give_back(self, bbpe_encode_state *state, size_t worker=*) except -1
     cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1
     cdef void _free(self, bbpe_encode_state *state) noexcept

@@ -10,7 +10,7 @@ from bbpe.core.c_encode cimport (
     bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_hot_cache_bytes,
 )
 from bbpe.core.c_threads cimport bbpe_memory_budget_give, bbpe_memory_budget_take
-from bbpe.core.id_room cimport drop_idle_room
+from bbpe.core.id_buffer cimport drop_idle_buffer
 
 cdef enum:
     MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
@@ -62,14 +62,14 @@ cdef class States:
             if self.idle[i] != NULL:
                 self._free(<bbpe_encode_state *>self.idle[i])
 
-    cdef bbpe_encode_state *borrow(self, size_t coming, size_t place=0) except NULL:
-        """A state for a call that will encode so many bytes; the one that was given back to this place, if it is there."""
+    cdef bbpe_encode_state *borrow(self, size_t coming, size_t worker=0) except NULL:
+        """A state for a call that will encode so many bytes; the one that was given back to this worker, if it is there."""
         cdef bbpe_encode_state *state = NULL
         cdef bbpe_encode_loan *loan
         cdef bbpe_encode_tables tables
         cdef size_t entries
         cdef size_t i
-        for i in range(place, place + IDLE):
+        for i in range(worker, worker + IDLE):
             if BBPE_ATOMIC_ACQUIRE(&self.idle[i % IDLE]) != NULL:
                 state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i % IDLE], NULL)
                 if state != NULL:
@@ -87,11 +87,11 @@ cdef class States:
         loan.seen += coming
         return state
 
-    cdef int give_back(self, bbpe_encode_state *state, size_t place=0) except -1:
+    cdef int give_back(self, bbpe_encode_state *state, size_t worker=0) except -1:
         cdef void *nothing
         cdef size_t i
         if bbpe_encode_state_loan(state).generation == BBPE_ATOMIC_LOAD(&self.generation):
-            for i in range(place, place + IDLE):
+            for i in range(worker, worker + IDLE):
                 nothing = NULL
                 if BBPE_ATOMIC_ACQUIRE(&self.idle[i % IDLE]) == NULL and BBPE_ATOMIC_SWAP(&self.idle[i % IDLE], &nothing, state):
                     return 0
@@ -124,7 +124,7 @@ cdef class States:
 
     def clear(self):
         """Free all caches; calls that run keep theirs until they end."""
-        drop_idle_room()
+        drop_idle_buffer()
         BBPE_ATOMIC_ADD(&self.generation, 1)
         for i in range(IDLE):
             state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)

@@ -29,7 +29,7 @@ cdef class Tasks:
         return self.c.threads
 
     def take(self, size_t worker) -> range | None:
-        """The numbers of tasks that nobody has taken, one behind another, as a range, or None."""
+        """The numbers of tasks that are not yet taken, one after another, as a range, or None."""
         cdef bbpe_task_span taken
         self.check_worker(worker)
         return range(taken.start, taken.stop) if bbpe_work_queue_take(&self.c, worker, &taken) else None
@@ -40,7 +40,7 @@ cdef class Tasks:
         return 0
 
     def stop(self):
-        """Have nobody take any more, or wait for others: one has failed."""
+        """Let no thread take more, or wait for others: one has failed."""
         bbpe_work_queue_stop(&self.c)
 
     def fail(self, error: BaseException):

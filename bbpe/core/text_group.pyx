@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef class TextGroup:
-    """Room for what is seen of some texts, which a thread's stack has not; for one call at a time."""
+    """Memory for what is seen of some texts, too large for a thread's stack; for one call at a time."""
 
     def __cinit__(self):
         self.c = <text_group *>bbpe_memory_new(1, sizeof(text_group))
@@ -72,7 +72,7 @@ cdef class TextGroup:
         self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end, uint32_t *ids,
         size_t most
     ) except 0:
-        """As `count`, and write the ids, at most so many, to where the caller says."""
+        """As `count`, and write the ids, at most so many, to where the caller chooses."""
         try:
             self.open(texts, start, end)
             if self.c.bound > most:

@@ -35,11 +35,11 @@ cdef class TokenTable:
     """
 
     def __cinit__(self, vocab: Mapping[int, bytes]):
-        cdef size_t room = 0
+        cdef size_t total = 0
         check(bbpe_vocab_init(&self.c, SALT))
         for token in vocab.values():
-            room += <size_t>len(token) if isinstance(token, bytes) else 0
-        check(bbpe_vocab_reserve(&self.c, len(vocab), room))
+            total += <size_t>len(token) if isinstance(token, bytes) else 0
+        check(bbpe_vocab_reserve(&self.c, len(vocab), total))
         for token_id, token in vocab.items():
             self._add(token_id, token)
         check(bbpe_vocab_index(&self.c))

@@ -1,4 +1,4 @@
-"""Learning merges from counted pretokens; how, csrc/train/train.h says."""
+"""Learning merges from counted pretokens (csrc/train/bpe.h)."""
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -179,7 +179,7 @@ cdef class Trainer:
 def merge_memory(size_t table_bytes, size_t pretokens, size_t merge_limit) -> int:
     """An upper estimate of the bytes that a `Trainer` takes besides its table.
 
-    `table_bytes` is the sum of the lengths of the `pretokens` different pretokens.  A symbol takes 4 bytes and lies in
+    `table_bytes` is the sum of the lengths of the `pretokens` different pretokens.  A symbol takes 4 bytes and is in
     one or two lists of positions; the rest is for tables of pairs, which grow with the merges.  On five corpora of 20
     to 32 MB the truth was between a half and nine tenths of it.
     """

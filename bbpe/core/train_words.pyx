@@ -17,7 +17,7 @@ from bbpe.core.status cimport check
 
 
 def _packed(strings):
-    """The bytes of strings behind each other, of which there is one more than there are, and where each begins."""
+    """The bytes of strings one after another, and where each begins and the last one ends."""
     offsets = np.zeros(len(strings) + 1, dtype=np.int64)
     np.cumsum([len(string) for string in strings], out=offsets[1:])
     return np.frombuffer(b"".join(strings) + b"\0", dtype=np.uint8), offsets
@@ -26,7 +26,7 @@ def _packed(strings):
 cdef class WordTrainer:
     """Merges of words by their score, the highest first; not for several threads at once.
 
-    `words`: pairs of a list of ids and how often it stands.  `score`: "frequency" or "pmi".  Pairs that stand less than
+    `words`: pairs of a list of ids and how often it occurs.  `score`: "frequency" or "pmi".  Pairs that occur less than
     `min_frequency` times are not merged.  Of equals the lowest pair of ids is the best, or where the symbols have
     `strings`, the greatest pair of these; `merge` is then given known symbols, or the id that follows the last.
     """
@@ -85,7 +85,7 @@ cdef class WordTrainer:
 cdef class FrequencyTrainer:
     """Merges of words by frequency, where no two merges make the same token.
 
-    Word i, symbols[ends[i - 1]:ends[i]], stands counts[i] times; symbols are below `base`, and merge k makes the symbol
+    Word i, symbols[ends[i - 1]:ends[i]], occurs counts[i] times; symbols are below `base`, and merge k makes the symbol
     base + k.  Of equals the lowest pair of ids is merged, or where the symbols below `base` have `strings`, the
     greatest pair of these.  `step` until it returns True.  Raises `OverflowError` on 2**32 symbols and ends
     of words or more, and 2**63 symbols by their counts.
@@ -98,9 +98,9 @@ cdef class FrequencyTrainer:
         size_t base, size_t merge_limit, int64_t min_frequency=1, strings: Sequence[bytes] | None = None
     ):
         cdef const uint32_t[::1] ids = np.array(symbols, dtype=np.uint32)
-        cdef const int64_t[::1] behind = np.array(ends, dtype=np.int64)
+        cdef const int64_t[::1] word_ends = np.array(ends, dtype=np.int64)
         cdef const uint64_t[::1] weights = np.array(counts, dtype=np.uint64)
-        cdef size_t n = <size_t>behind.shape[0]
+        cdef size_t n = <size_t>word_ends.shape[0]
         if strings is not None and <size_t>len(strings) != base:
             raise ValueError(f"{len(strings)} symbols have strings; expected {base}")
         joined, offsets = _packed([b""] * <Py_ssize_t>base if strings is None else strings)
@@ -109,8 +109,8 @@ cdef class FrequencyTrainer:
         if n + len(symbols) + 2 >= 2**32 or n and int(counts.max()) * len(symbols) >= 2**63:
             raise OverflowError(
                 f"the words have {len(symbols)} symbols, more than can be counted: train on a sample of the text")
-        check_ends(behind, <size_t>ids.shape[0])
-        if <size_t>weights.shape[0] != n or (behind[n - 1] if n else 0) != ids.shape[0] or not (np.asarray(ids) < base).all():
+        check_ends(word_ends, <size_t>ids.shape[0])
+        if <size_t>weights.shape[0] != n or (word_ends[n - 1] if n else 0) != ids.shape[0] or not (np.asarray(ids) < base).all():
             raise ValueError("symbols, ends and counts do not fit together")
         check(bbpe_train_init_symbols(
             &self.learner, n, <size_t>len(symbols), &tokens[0], &starts[0], base,
@@ -125,11 +125,11 @@ cdef class FrequencyTrainer:
         with nogil:
             for i in range(n):
                 word = order[i]
-                start = behind[word - 1] if word else 0
-                if start == behind[word]:
+                start = word_ends[word - 1] if word else 0
+                if start == word_ends[word]:
                     continue
                 status = bbpe_train_add_tokens(
-                    &self.learner, &ids[start], <size_t>(behind[word] - start), <int64_t>weights[word], &used)
+                    &self.learner, &ids[start], <size_t>(word_ends[word] - start), <int64_t>weights[word], &used)
                 if status != BBPE_OK:
                     break
         check(status)

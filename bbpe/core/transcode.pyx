@@ -30,11 +30,11 @@ cdef bbpe_transcode _select(str isa) except NULL:
     return bbpe_transcode_variant(ISAS.index(isa), &name)
 
 
-def utf8_blocks(str text not None, size_t room, *, str isa not None="auto") -> list[bytes]:
-    """Cut a text into blocks of UTF-8 of at most `room` bytes, whole characters each, as many as fit.
+def utf8_blocks(str text not None, size_t most, *, str isa not None="auto") -> list[bytes]:
+    """Cut a text into blocks of UTF-8 of at most `most` bytes, whole characters each, as many as fit.
 
     A surrogate pair becomes its code point, in one block, and a lone surrogate U+FFFD.  `isa` is "auto" or one of
-    `ISAS`.  `ValueError` when `room` is less than 16 or this machine lacks `isa`.
+    `ISAS`.  `ValueError` when `most` is less than 16 or this machine lacks `isa`.
 
     >>> utf8_blocks("Zürich, 東京, Αθήνα", 16)
     [b'Z\\xc3\\xbcrich, \\xe6\\x9d\\xb1\\xe4\\xba\\xac,', b' \\xce\\x91\\xce\\xb8\\xce\\xae\\xce\\xbd\\xce\\xb1']
@@ -45,15 +45,15 @@ def utf8_blocks(str text not None, size_t room, *, str isa not None="auto") -> l
     cdef size_t n = PyUnicode_GET_LENGTH(text), start = 0, capacity = 0, size
     cdef uint8_t *out
     cdef list blocks = []
-    if room < 16:
-        raise ValueError(f"room is {room}; expected at least 16 bytes")
-    room = min(room, max(<size_t>16, n * (kind if kind == 4 else kind + 1)))  # no more than the whole text needs
-    out = <uint8_t *>bbpe_memory_reserve(NULL, &capacity, room, 1)
+    if most < 16:
+        raise ValueError(f"most is {most}; expected at least 16 bytes")
+    most = min(most, max(<size_t>16, n * (kind if kind == 4 else kind + 1)))  # no more than the whole text needs
+    out = <uint8_t *>bbpe_memory_reserve(NULL, &capacity, most, 1)
     if out == NULL:
         check(BBPE_NO_MEMORY)
     try:
         while start < n:
-            size = transcode(units, kind, start, n, &start, out, room)
+            size = transcode(units, kind, start, n, &start, out, most)
             blocks.append(PyBytes_FromStringAndSize(<const char *>out, size))
     finally:
         bbpe_memory_free(out)

@@ -103,7 +103,7 @@ cdef class Pieces:
         self, const uint8_t[::1] data not None: _Bytes, const int64_t[::1] offsets not None: _Offsets,
         const uint64_t[::1] counts not None: _Counts, size_t first, size_t end, double[::1] times not None: _Floats
     ):
-        """Add to `times`, float64[n + 1], how often each token stands on the best paths."""
+        """Add to `times`, float64[n + 1], how often each token is on the best paths."""
         cdef bbpe_unigram_corpus corpus
         cdef bbpe_status status
         cdef const int64_t[::1] own = self._offsets(data, offsets, counts, first, end, times)
@@ -132,7 +132,7 @@ cdef class Pieces:
 def substrings(
     const uint32_t[::1] symbols not None, const uint64_t[::1] weights not None: _Counts, unsigned depth
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], _Counts]:
-    """Where substrings stand that occur twice or more, how long they are and what they weigh: three arrays.
+    """Where substrings begin that occur twice or more, how long they are and what they weigh: three arrays.
 
     `symbols`: uint32[n], of which a 0 ends each text, and the last one is a 0; `weights`: one a text.
     """

@@ -54,7 +54,7 @@ def bert_words(bert: _BertRules, bytes text not None, bint joins=False) -> list[
 
 
 def counted_words(counts: Iterable[tuple[bytes, int]], bert: _BertRules, bint joins) -> dict[str, int]:
-    """The words of counted texts, pairs of bytes and a number, and how often each stands: a dict of str to int, in order
+    """The words of counted texts, pairs of bytes and a number, and how often each occurs: a dict of str to int, in order
     of first appearance.  `bert` and `joins` as in `bert_words`."""
     cdef bbpe_bert_words words
     cdef bbpe_model_scratch scratch

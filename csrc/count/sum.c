@@ -37,7 +37,7 @@ typedef struct {
     uint64_t hash;
 } staged;
 
-/* The next slots whose pretokens belong to the part, fewer than STAGED at the end only.  Which slots are empty nobody can
+/* The next slots whose pretokens belong to the part, fewer than STAGED at the end only.  Which slots are empty no branch can
  * foresee, so there is no branch on it. */
 static size_t next_slots(range *self, staged *slots) {
     const bbpe_count_table *table = self->table;
@@ -61,10 +61,10 @@ static size_t next_slots(range *self, staged *slots) {
     return n;
 }
 
-static bbpe_status make_hints(bbpe_count_sum *self, size_t lane) {
-    const bbpe_count_shard *given = self->lanes + lane;
+static bbpe_status make_hints(bbpe_count_sum *self, size_t shard) {
+    const bbpe_count_shard *given = self->shards + shard;
     const size_t count = given->starts[given->count];
-    uint32_t *hints = self->hints[lane] = bbpe_memory_new((count >> HINT_BITS) + 1, sizeof *hints);
+    uint32_t *hints = self->hints[shard] = bbpe_memory_new((count >> HINT_BITS) + 1, sizeof *hints);
     if (hints == NULL) return BBPE_NO_MEMORY;
     uint32_t stretch = 0;
     for (size_t i = 0; i < count; i += (size_t)1 << HINT_BITS) {
@@ -74,13 +74,13 @@ static bbpe_status make_hints(bbpe_count_sum *self, size_t lane) {
     return BBPE_OK;
 }
 
-bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *lanes, size_t count) {
+bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *shards, size_t count) {
     memset(self, 0, sizeof *self);
-    self->lanes = lanes;
-    self->lane_count = count;
+    self->shards = shards;
+    self->shard_count = count;
     for (size_t i = 0; i < count; i++) {
-        if (lanes[i].table->count >= UINT32_MAX - self->ranks) return BBPE_TOO_LARGE;
-        self->ranks += lanes[i].table->count;
+        if (shards[i].table->count >= UINT32_MAX - self->ranks) return BBPE_TOO_LARGE;
+        self->ranks += shards[i].table->count;
     }
     const size_t words = self->ranks / 64 + 1;
     self->hints = bbpe_memory_zeroed(count, sizeof *self->hints);
@@ -93,30 +93,30 @@ bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *la
 }
 
 void bbpe_count_sum_free(bbpe_count_sum *self) {
-    for (size_t i = 0; self->hints && i < self->lane_count; i++) bbpe_memory_free(self->hints[i]);
+    for (size_t i = 0; self->hints && i < self->shard_count; i++) bbpe_memory_free(self->hints[i]);
     bbpe_memory_free(self->hints);
     bbpe_memory_free(self->out);
     bbpe_memory_free(self->earlier);
     memset(self, 0, sizeof *self);
 }
 
-BBPE_INLINE uint32_t rank_of(const bbpe_count_sum *self, size_t lane, const bbpe_count_slot *slot) {
-    const bbpe_count_shard *given = self->lanes + lane;
+BBPE_INLINE uint32_t rank_of(const bbpe_count_sum *self, size_t shard, const bbpe_count_slot *slot) {
+    const bbpe_count_shard *given = self->shards + shard;
     const uint32_t number = slot->number - 1;
-    size_t stretch = self->hints[lane][number >> HINT_BITS];
+    size_t stretch = self->hints[shard][number >> HINT_BITS];
     while (given->starts[stretch + 1] <= number) stretch++;
     return given->ranks[stretch] + (number - given->starts[stretch]);
 }
 
-static size_t code_of(const bbpe_count_sum *self, size_t lane, const bbpe_count_slot *slot) {
-    return lane << BBPE_COUNT_SLOT_BITS | (size_t)(slot - self->lanes[lane].table->slots);
+static size_t code_of(const bbpe_count_sum *self, size_t shard, const bbpe_count_slot *slot) {
+    return shard << BBPE_COUNT_SLOT_BITS | (size_t)(slot - self->shards[shard].table->slots);
 }
 
 static bbpe_count_slot *slot_of(const bbpe_count_sum *self, size_t code) {
     return bbpe_count_sum_table(self, code)->slots + bbpe_count_sum_slot(code);
 }
 
-/* Fetch where the same pretokens would stand in the first table. */
+/* Fetch where the same pretokens would be in the first table. */
 static void fetch(const bbpe_count_table *first, const staged *slots, size_t n) {
     for (size_t i = 0; i < n; i++) BBPE_PREFETCH(first->slots + bbpe_count_table_home(first, slots[i].hash));
 }
@@ -126,8 +126,8 @@ static void fetch_long(const bbpe_count_table *first, const bbpe_count_table *ta
     for (size_t i = 0; i < n; i++) {
         const bbpe_count_slot *slot = slots[i].slot, *same = first->slots + bbpe_count_table_home(first, slots[i].hash);
         if (slot->hi < BBPE_COUNT_LONG || same->lo != slot->lo || same->hi != slot->hi) continue;
-        BBPE_PREFETCH(table->arena + slot->place * BBPE_COUNT_STEP);
-        BBPE_PREFETCH(first->arena + same->place * BBPE_COUNT_STEP);
+        BBPE_PREFETCH(table->arena + slot->start * BBPE_COUNT_STEP);
+        BBPE_PREFETCH(first->arena + same->start * BBPE_COUNT_STEP);
     }
 }
 
@@ -135,7 +135,7 @@ BBPE_INLINE bool is_same(const bbpe_count_table *a, const bbpe_count_slot *left,
                          const bbpe_count_slot *right) {
     if (left->lo != right->lo || left->hi != right->hi) return false;
     if (BBPE_LIKELY(left->hi < BBPE_COUNT_LONG)) return true;
-    return memcmp(a->arena + left->place * BBPE_COUNT_STEP, b->arena + right->place * BBPE_COUNT_STEP,
+    return memcmp(a->arena + left->start * BBPE_COUNT_STEP, b->arena + right->start * BBPE_COUNT_STEP,
                   left->hi - BBPE_COUNT_LONG) == 0;
 }
 
@@ -150,14 +150,14 @@ BBPE_INLINE bbpe_count_slot *find(const bbpe_count_table *table, const bbpe_coun
 }
 
 /* The code of the same pretoken in a table between the first and this one; otherwise this one's, which is put down. */
-static size_t find_or_put(const bbpe_count_sum *self, const codes_table *known, size_t lane,
+static size_t find_or_put(const bbpe_count_sum *self, const codes_table *known, size_t shard,
                           const bbpe_count_slot *slot, uint64_t hash) {
     size_t i = (size_t)hash & known->mask;
     for (; known->codes[i]; i = (i + 1) & known->mask) {
         const size_t code = (size_t)known->codes[i] - 1;
-        if (is_same(bbpe_count_sum_table(self, code), slot_of(self, code), self->lanes[lane].table, slot)) return code;
+        if (is_same(bbpe_count_sum_table(self, code), slot_of(self, code), self->shards[shard].table, slot)) return code;
     }
-    const size_t own = code_of(self, lane, slot);
+    const size_t own = code_of(self, shard, slot);
     known->codes[i] = own + 1;
     return own;
 }
@@ -189,8 +189,8 @@ static bbpe_status unite(bbpe_count_sum *self, found_out *found, size_t other, s
 static bbpe_status make_known(const bbpe_count_sum *self, codes_table *known, size_t part, size_t parts) {
     size_t count = 0, capacity = 16;
     staged slots[STAGED];
-    for (size_t lane = 1; lane < self->lane_count; lane++) {
-        range own = range_of(self->lanes[lane].table, part, parts);
+    for (size_t shard = 1; shard < self->shard_count; shard++) {
+        range own = range_of(self->shards[shard].table, part, parts);
         for (size_t n; (n = next_slots(&own, slots)) > 0;) count += n;
     }
     while (capacity / 2 < count) capacity *= 2;
@@ -199,24 +199,24 @@ static bbpe_status make_known(const bbpe_count_sum *self, codes_table *known, si
     return known->codes ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
-/* Unite a slot of a lane with the same pretoken of the lanes before, if there is one. */
-BBPE_INLINE bbpe_status add_slot(bbpe_count_sum *self, const codes_table *known, found_out *out, size_t lane,
+/* Unite a slot of a shard with the same pretoken of the shards before, if there is one. */
+BBPE_INLINE bbpe_status add_slot(bbpe_count_sum *self, const codes_table *known, found_out *out, size_t shard,
                                  staged item) {
-    const bbpe_count_slot *found = find(self->lanes[0].table, self->lanes[lane].table, item.slot, item.hash);
-    const size_t code = code_of(self, lane, item.slot);
+    const bbpe_count_slot *found = find(self->shards[0].table, self->shards[shard].table, item.slot, item.hash);
+    const size_t code = code_of(self, shard, item.slot);
     size_t other = code;
     if (found != NULL)
         other = code_of(self, 0, found);
     else if (known->codes != NULL)
-        other = find_or_put(self, known, lane, item.slot, item.hash);
+        other = find_or_put(self, known, shard, item.slot, item.hash);
     return other == code ? BBPE_OK : unite(self, out, other, code);
 }
 
-/* Add what a lane has in a part to the lanes before: while some slots are looked at, the next ones are on their way. */
-static bbpe_status add_lane(bbpe_count_sum *self, const codes_table *known, found_out *found, size_t lane,
+/* Add what a shard has in a part to the shards before: while some slots are looked at, the next ones are on their way. */
+static bbpe_status add_shard(bbpe_count_sum *self, const codes_table *known, found_out *found, size_t shard,
                             size_t part, size_t parts) {
-    const bbpe_count_table *first = self->lanes[0].table;
-    range own = range_of(self->lanes[lane].table, part, parts);
+    const bbpe_count_table *first = self->shards[0].table;
+    range own = range_of(self->shards[shard].table, part, parts);
     staged slots[2][STAGED];
     size_t n = next_slots(&own, slots[0]);
     fetch(first, slots[0], n);
@@ -227,7 +227,7 @@ static bbpe_status add_lane(bbpe_count_sum *self, const codes_table *known, foun
         if (!bbpe_memory_grow(&found->ranks, &found->capacity, found->count + n, sizeof *found->ranks))
             return BBPE_NO_MEMORY;
         for (size_t i = 0; i < n; i++) {
-            const bbpe_status status = add_slot(self, known, found, lane, slots[turn][i]);
+            const bbpe_status status = add_slot(self, known, found, shard, slots[turn][i]);
             if (status != BBPE_OK) return status;
         }
         n = next;
@@ -240,9 +240,9 @@ bbpe_status bbpe_count_sum_do_part(bbpe_count_sum *self, size_t part, size_t par
     codes_table known = {NULL, 0};
     found_out found = {NULL, 0, 0, 0};
     /* with more than two, what the first table does not have may yet be in another one */
-    bbpe_status status = self->lane_count > 2 ? make_known(self, &known, part, parts) : BBPE_OK;
-    for (size_t lane = 1; lane < self->lane_count && status == BBPE_OK; lane++)
-        status = add_lane(self, &known, &found, lane, part, parts);
+    bbpe_status status = self->shard_count > 2 ? make_known(self, &known, part, parts) : BBPE_OK;
+    for (size_t shard = 1; shard < self->shard_count && status == BBPE_OK; shard++)
+        status = add_shard(self, &known, &found, shard, part, parts);
     /* all at once: among the slots, each would wait until those before it are written */
     for (size_t i = 0; i < found.count; i++)
         bbpe_shared_bits_set(self->out, found.ranks[i]);
@@ -260,28 +260,28 @@ void bbpe_count_sum_finish(bbpe_count_sum *self) {
     }
     self->count = self->ranks - out;
     self->bytes = 0;
-    for (size_t i = 0; i < self->lane_count; i++) self->bytes += self->lanes[i].table->bytes;
+    for (size_t i = 0; i < self->shard_count; i++) self->bytes += self->shards[i].table->bytes;
     self->bytes -= self->bytes_out;
 }
 
-BBPE_INLINE uint32_t number_of(const bbpe_count_sum *self, size_t lane, const bbpe_count_slot *slot) {
-    const uint32_t rank = rank_of(self, lane, slot);
+BBPE_INLINE uint32_t number_of(const bbpe_count_sum *self, size_t shard, const bbpe_count_slot *slot) {
+    const uint32_t rank = rank_of(self, shard, slot);
     return self->earlier[rank / 64] + bbpe_bits_count(~self->out[rank / 64] & (((uint64_t)1 << rank % 64) - 1));
 }
 
 void bbpe_count_sum_order(const bbpe_count_sum *self, size_t *order) {
-    for (size_t lane = 0; lane < self->lane_count; lane++) {
-        const bbpe_count_table *table = self->lanes[lane].table;
+    for (size_t shard = 0; shard < self->shard_count; shard++) {
+        const bbpe_count_table *table = self->shards[shard].table;
         for (size_t i = 0; i <= table->mask; i++)
             if (table->slots[i].number)
-                order[number_of(self, lane, table->slots + i)] = lane << BBPE_COUNT_SLOT_BITS | i;
+                order[number_of(self, shard, table->slots + i)] = shard << BBPE_COUNT_SLOT_BITS | i;
     }
 }
 
 void bbpe_count_sum_counts(const bbpe_count_sum *self, uint64_t *counts) {
-    for (size_t lane = 0; lane < self->lane_count; lane++) {
-        const bbpe_count_table *table = self->lanes[lane].table;
+    for (size_t shard = 0; shard < self->shard_count; shard++) {
+        const bbpe_count_table *table = self->shards[shard].table;
         for (size_t i = 0; i <= table->mask; i++)
-            if (table->slots[i].number) counts[number_of(self, lane, table->slots + i)] = table->slots[i].count;
+            if (table->slots[i].number) counts[number_of(self, shard, table->slots + i)] = table->slots[i].count;
     }
 }

@@ -1,6 +1,6 @@
 /* The counts of several tables as one, none of which is moved.
  *
- * Threads count into tables of their own.  Slots lie in the order of hashes, so a part of the hash space is a range of
+ * Threads count into tables of their own.  Slots are in the order of hashes, so a part of the hash space is a range of
  * slots in each table, and threads can go through the parts at once: a pretoken that several tables have is kept
  * in the one where it appeared first, which takes the counts of the others; their slots get the number 0.  Where it
  * appeared is its rank: its place in the order of first appearance in all tables, counting it in each of them.
@@ -8,8 +8,8 @@
  * Chinese, two tables of 540,000: 11 ms of CPU; moving one to the other took 62, most of it for pages.
  *
  * Call init, do_part for every part, in any order and by any threads, then finish; after an error nothing but free.
- * Neither sum nor tables change afterwards.  Codes, of a table and a slot, stand for pretokens.  The struct owns its
- * arrays, not the lanes and their tables; zeroed, it may be freed. */
+ * Neither sum nor tables change afterwards.  A code, of a table and a slot, is that of a pretoken.  The struct owns its
+ * arrays, not the shards and their tables; zeroed, it may be freed. */
 #ifndef BBPE_COUNT_SUM_H
 #define BBPE_COUNT_SUM_H
 
@@ -26,18 +26,18 @@ typedef struct {
 } bbpe_count_shard;
 
 typedef struct {
-    const bbpe_count_shard *lanes;
-    size_t lane_count;
-    uint32_t **hints;  /* by lane: the stretch of every 256th pretoken */
+    const bbpe_count_shard *shards;
+    size_t shard_count;
+    uint32_t **hints;  /* by shard: the stretch of every 256th pretoken */
     uint64_t *out;     /* a bit for each rank: the pretoken is kept elsewhere */
     uint32_t *earlier; /* for each word of `out`, how many ranks before it are not marked */
     size_t ranks, bytes_out;
     size_t count, bytes; /* of different pretokens, and all of their bytes; known in the end */
 } bbpe_count_sum;
 
-/* `lanes`, at least one of them, stay where they are.  BBPE_TOO_LARGE from 2^32 - 1 pretokens on, counting each in each
+/* `shards`, at least one of them, stay where they are.  BBPE_TOO_LARGE from 2^32 - 1 pretokens on, counting each in each
  * table. */
-bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *lanes, size_t count);
+bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *shards, size_t count);
 void bbpe_count_sum_free(bbpe_count_sum *self);
 
 /* Add up one of so many parts, a power of two up to BBPE_COUNT_PARTS.  BBPE_TOO_LARGE on a count of 2^64. */
@@ -51,7 +51,7 @@ void bbpe_count_sum_counts(const bbpe_count_sum *self, uint64_t *counts);
 #define BBPE_COUNT_SLOT_BITS 48
 
 BBPE_INLINE const bbpe_count_table *bbpe_count_sum_table(const bbpe_count_sum *self, size_t code) {
-    return self->lanes[code >> BBPE_COUNT_SLOT_BITS].table;
+    return self->shards[code >> BBPE_COUNT_SLOT_BITS].table;
 }
 
 BBPE_INLINE size_t bbpe_count_sum_slot(size_t code) {

@@ -59,10 +59,10 @@ static uint64_t hash_long(const bbpe_count_table *self, const uint8_t *bytes, si
     return bbpe_hash_two(hash ^ words[0], words[1] + hash);
 }
 
-/* The key of up to 15 bytes; `room` is how many may be read.  That of none is not zero, as that of an empty slot is. */
-BBPE_INLINE bbpe_short_key short_key(const uint8_t *bytes, size_t n, size_t room) {
+/* The key of up to 15 bytes; `readable` is how many may be read.  That of none is not zero, as that of an empty slot is. */
+BBPE_INLINE bbpe_short_key short_key(const uint8_t *bytes, size_t n, size_t readable) {
     bbpe_short_key key;
-    if (BBPE_LIKELY(room >= 16)) {
+    if (BBPE_LIKELY(readable >= 16)) {
         uint64_t words[2];
         memcpy(words, bytes, 16);
         key = bbpe_short_key_cut(words[0], words[1], n);
@@ -78,7 +78,7 @@ static size_t arena_size(size_t n) {
 }
 
 static bool is_same_long(const bbpe_count_table *self, const bbpe_count_slot *slot, const staged *item) {
-    return memcmp(self->arena + slot->place * BBPE_COUNT_STEP, item->bytes, item->hi - BBPE_COUNT_LONG) == 0;
+    return memcmp(self->arena + slot->start * BBPE_COUNT_STEP, item->bytes, item->hi - BBPE_COUNT_LONG) == 0;
 }
 
 static bbpe_status grow(bbpe_count_table *self, size_t capacity) {
@@ -116,7 +116,7 @@ static BBPE_NOINLINE void insert(bbpe_count_table *self, bbpe_count_slot *slot, 
         return;
     }
     const size_t n = (size_t)(item->hi - BBPE_COUNT_LONG);
-    slot->place = (uint32_t)(self->arena_used / BBPE_COUNT_STEP);
+    slot->start = (uint32_t)(self->arena_used / BBPE_COUNT_STEP);
     memcpy(self->arena + self->arena_used, item->bytes, n);
     self->arena_used += arena_size(n);
     self->bytes += n;
@@ -127,7 +127,7 @@ static void fetch_long(const bbpe_count_table *self, const block *stage) {
     for (size_t i = 0; i < stage->count; i++) {
         const bbpe_count_slot *slot = self->slots + bbpe_count_table_home(self, stage->items[i].hash);
         if (slot->lo == stage->items[i].lo && slot->hi >= BBPE_COUNT_LONG)
-            BBPE_PREFETCH(self->arena + slot->place * BBPE_COUNT_STEP);
+            BBPE_PREFETCH(self->arena + slot->start * BBPE_COUNT_STEP);
     }
 }
 
@@ -164,13 +164,13 @@ BBPE_INLINE bbpe_status flush(bbpe_count_table *self, block *stage, const bool h
     return BBPE_OK;
 }
 
-/* Put a pretoken on the stage, of which `room` bytes may be read. */
-BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *bytes, size_t n, size_t room) {
+/* Put a pretoken on the stage, of which `readable` bytes may be read. */
+BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *bytes, size_t n, size_t readable) {
     staged *item = stage->items + stage->count++;
     bbpe_short_key key;
     uint64_t hash;
     if (BBPE_LIKELY(n <= BBPE_SHORT_KEY)) {
-        key = short_key(bytes, n, room);
+        key = short_key(bytes, n, readable);
         hash = bbpe_hash_salted(key.lo ^ self->salt_lo, key.hi ^ self->salt_hi);
     } else {
         hash = hash_long(self, bytes, n);
@@ -181,11 +181,11 @@ BBPE_INLINE void put(const bbpe_count_table *self, block *stage, const uint8_t *
     *item = (staged){key.lo, key.hi, hash, bytes};
 }
 
-/* Put pretokens of 1 to 15 bytes on the stage, of each of which 16 can be read, as far as there is room and no other one
+/* Put pretokens of 1 to 15 bytes on the stage, of each of which 16 can be read, as far as there is space and no other one
  * comes; returns how many. */
 BBPE_INLINE size_t put_short(const bbpe_count_table *self, block *stage, const uint8_t *text, size_t size, size_t start,
                              const size_t *ends, size_t n) {
-    const size_t room = STAGED - stage->count, most = n < room ? n : room;
+    const size_t left = STAGED - stage->count, most = n < left ? n : left;
     const uint64_t salt_lo = self->salt_lo, salt_hi = self->salt_hi; /* in registers */
     staged *item = stage->items + stage->count;
     size_t i = 0;
@@ -207,12 +207,12 @@ BBPE_INLINE size_t put_short(const bbpe_count_table *self, block *stage, const u
 }
 
 /* One pretoken, as a whole or as pieces. */
-BBPE_INLINE bbpe_status add_one(bbpe_count_table *self, block *stage, const uint8_t *bytes, size_t n, size_t room,
+BBPE_INLINE bbpe_status add_one(bbpe_count_table *self, block *stage, const uint8_t *bytes, size_t n, size_t readable,
                                 const uint64_t *times, size_t most) {
     for (size_t at = 0;; at += most) {
         const size_t length = BBPE_LIKELY(n - at <= most) ? n - at : most;
         if (times) stage->times[stage->count] = *times;
-        put(self, stage, bytes + at, length, room - at);
+        put(self, stage, bytes + at, length, readable - at);
         if (BBPE_UNLIKELY(stage->count == STAGED)) {
             const bbpe_status status = flush(self, stage, times != NULL);
             if (status != BBPE_OK) return status;

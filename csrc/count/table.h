@@ -16,7 +16,7 @@ typedef struct {
     uint64_t lo, hi; /* a short key; or hash, and length with BBPE_COUNT_LONG; or 0 */
     uint64_t count;
     uint32_t number; /* by first appearance, from 1; 0 where the slot is empty */
-    uint32_t place;  /* of a long one in the arena, in steps of BBPE_COUNT_STEP bytes */
+    uint32_t start;  /* of a long one in the arena, in steps of BBPE_COUNT_STEP bytes */
 } bbpe_count_slot;
 
 #define BBPE_COUNT_LONG ((uint64_t)0xFF << 56)
@@ -83,15 +83,15 @@ BBPE_INLINE void bbpe_count_table_prefetch(const bbpe_count_table *self, size_t 
 BBPE_INLINE void bbpe_count_table_prefetch_bytes(const bbpe_count_table *self, size_t slot) {
     const bbpe_count_slot *found = self->slots + slot;
     if (found->hi < BBPE_COUNT_LONG) return;
-    BBPE_PREFETCH(self->arena + found->place * BBPE_COUNT_STEP);
-    BBPE_PREFETCH(self->arena + found->place * BBPE_COUNT_STEP + 64);
+    BBPE_PREFETCH(self->arena + found->start * BBPE_COUNT_STEP);
+    BBPE_PREFETCH(self->arena + found->start * BBPE_COUNT_STEP + 64);
 }
 
 /* The bytes of the pretoken in a slot, valid until the table changes. */
 BBPE_INLINE const uint8_t *bbpe_count_table_bytes(const bbpe_count_table *self, size_t slot, size_t *n) {
     const bbpe_count_slot *found = self->slots + slot;
     *n = bbpe_count_slot_length(found);
-    return found->hi >= BBPE_COUNT_LONG ? self->arena + found->place * BBPE_COUNT_STEP : (const uint8_t *)found;
+    return found->hi >= BBPE_COUNT_LONG ? self->arena + found->start * BBPE_COUNT_STEP : (const uint8_t *)found;
 }
 
 #endif

@@ -35,6 +35,7 @@ TYPES(LOAD)
     case BBPE_ID_##name: load_##name(at, self->stride, count, out); break;
 
 void bbpe_id_array_load(const bbpe_id_array *self, size_t start, size_t count, uint32_t *out) {
+    BBPE_ASSERT(start <= self->count && count <= self->count - start);
     if (count == 0) return;
     const uint8_t *at = (const uint8_t *)self->data + (ptrdiff_t)start * self->stride;
     switch (self->type) {

@@ -46,6 +46,7 @@ static bbpe_text_size size_of(const uint8_t *bytes, size_t length) {
 
 void bbpe_token_bytes_set(bbpe_token_bytes *self, size_t id, const uint8_t *bytes, size_t length) {
     const bbpe_text_size size = size_of(bytes, length);
+    BBPE_ASSERT(id < self->id_count && self->sizes[id] == 0);
     uint8_t *slot = self->slots[id].bytes;
     self->sizes[id] = size.leads | (length > SIZE_LIMIT ? SIZE_LONG
                                     : SIZE_WHOLE | (uint32_t)size.chars << SIZE_CHARS | (uint32_t)length);
@@ -155,7 +156,7 @@ static uint8_t *join(
     const size_t id_count = self->id_count;
     for (size_t i = 0; i < count;) {
         /* so many fit, however long, as long as they have slots */
-        const size_t room = (size_t)(end - out) / sizeof *slots, stop = room < count - i ? i + room : count;
+        const size_t left = (size_t)(end - out) / sizeof *slots, stop = left < count - i ? i + left : count;
         for (; i < stop && BBPE_LIKELY(ids[i] < id_count); i++) {
             const uint8_t *slot = slots[ids[i]].bytes;
             const size_t length = slot[15] - (size_t)1;

@@ -11,7 +11,7 @@ typedef struct {
     uint8_t bytes[SCRATCH + 16];
     size_t used;
     uint8_t *out; /* the next unit */
-    size_t room;  /* units left */
+    size_t left;  /* units left */
     uint32_t seen;
     bool within; /* still inside a character that began before the range */
 } writer;
@@ -31,11 +31,11 @@ BBPE_INLINE bool is_ascii16(const uint8_t *s) {
 
 /* Scripts keep to one length of character, so each length has a loop of its own, which a look at the next
  * character ends; whatever is not as expected is left to bbpe_utf8_decode.  A loop widens characters from `text`
- * on, which has `n` bytes, into at most `room` units, and returns how many. */
+ * on, which has `n` bytes, into at most `left` units, and returns how many. */
 
-BBPE_INLINE size_t ascii_run(const uint8_t *text, size_t n, uint8_t *out, size_t room, unsigned unit) {
+BBPE_INLINE size_t ascii_run(const uint8_t *text, size_t n, uint8_t *out, size_t left, unsigned unit) {
     size_t done = 0;
-    const size_t limit = n < room ? n : room;
+    const size_t limit = n < left ? n : left;
     while (limit - done >= 16 && is_ascii16(text + done)) {
         for (size_t k = 0; k < 16; k++) put(out, done + k, text[done + k], unit);
         done += 16;
@@ -45,8 +45,8 @@ BBPE_INLINE size_t ascii_run(const uint8_t *text, size_t n, uint8_t *out, size_t
 }
 
 BBPE_INLINE size_t two_byte_run(
-    const uint8_t *text, size_t n, uint8_t *out, size_t room, unsigned unit, uint32_t *seen) {
-    const size_t limit = n / 2 < room ? n / 2 : room;
+    const uint8_t *text, size_t n, uint8_t *out, size_t left, unsigned unit, uint32_t *seen) {
+    const size_t limit = n / 2 < left ? n / 2 : left;
     size_t done = 0;
     for (; done < limit; done++, text += 2) {
         const uint32_t c = (text[0] & 0x1Fu) << 6 | (text[1] & 0x3Fu);
@@ -58,9 +58,9 @@ BBPE_INLINE size_t two_byte_run(
 }
 
 BBPE_INLINE size_t three_byte_run(
-    const uint8_t *text, size_t n, uint8_t *out, size_t room, unsigned unit, uint32_t *seen) {
+    const uint8_t *text, size_t n, uint8_t *out, size_t left, unsigned unit, uint32_t *seen) {
     const size_t whole = n > 0 ? (n - 1) / 3 : 0; /* one byte more is read and not used */
-    const size_t limit = whole < room ? whole : room;
+    const size_t limit = whole < left ? whole : left;
     size_t done = 0;
     for (; done < limit; done++, text += 3) {
         const uint32_t s = text[0] | (uint32_t)text[1] << 8 | (uint32_t)text[2] << 16 | (uint32_t)text[3] << 24;
@@ -79,28 +79,28 @@ BBPE_INLINE size_t widen(writer *self, bool last, unsigned unit) {
     const size_t n = self->used, enough = last ? 1 : 4;
     const uint32_t highest = unit == 1 ? 0xFF : unit == 2 ? 0xFFFF : 0x10FFFF;
     uint8_t *out = self->out;
-    size_t room = self->room, i = 0;
+    size_t left = self->left, i = 0;
     uint32_t seen = 0;
     while (i + enough <= n) {
         const uint32_t lead = text[i];
         const unsigned bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : unit > 1 ? 3 : 4;
-        size_t done = bytes == 1   ? ascii_run(text + i, n - i, out, room, unit)
-                      : bytes == 2 ? two_byte_run(text + i, n - i, out, room, unit, &seen)
-                      : bytes == 3 ? three_byte_run(text + i, n - i, out, room, unit, &seen)
+        size_t done = bytes == 1   ? ascii_run(text + i, n - i, out, left, unit)
+                      : bytes == 2 ? two_byte_run(text + i, n - i, out, left, unit, &seen)
+                      : bytes == 3 ? three_byte_run(text + i, n - i, out, left, unit, &seen)
                                    : 0;
         i += done * bytes;
         if (done == 0) {
             const uint32_t c = bbpe_utf8_decode(text, i, n, &i);
-            if (c > highest || room == 0) return NOT_UTF8;
+            if (c > highest || left == 0) return NOT_UTF8;
             put(out, 0, c, unit);
             seen |= c;
             done = 1;
         }
         out += done * unit;
-        room -= done;
+        left -= done;
     }
     self->out = out;
-    self->room = room;
+    self->left = left;
     self->seen |= seen;
     return i;
 }
@@ -137,8 +137,8 @@ static bool append_block(
     const bbpe_token_slot *const slots = table->slots;
     const size_t id_count = table->id_count;
     for (size_t i = 0; i < count;) {
-        const size_t room = (SCRATCH - self->used) / BBPE_SLOT_BYTES;
-        const size_t stop = room < count - i ? i + room : count;
+        const size_t left = (SCRATCH - self->used) / BBPE_SLOT_BYTES;
+        const size_t stop = left < count - i ? i + left : count;
         uint8_t *out = self->bytes + self->used;
         for (; i < stop && BBPE_LIKELY(ids[i] < id_count); i++) {
             const uint8_t *slot = slots[ids[i]].bytes;
@@ -182,7 +182,7 @@ bool bbpe_token_text_fill(
     writer self;
     self.used = 0;
     self.out = out;
-    self.room = chars;
+    self.left = chars;
     self.seen = 0;
     self.within = start > 0;
     for (size_t at = start; at < stop;) {
@@ -196,5 +196,5 @@ bool bbpe_token_text_fill(
     if (!self.within && !append_tail(&self, table, ids, stop, unit)) return false;
     if (!flush(&self, true, unit)) return false;
     *seen |= self.seen;
-    return self.used == 0 && self.room == 0;
+    return self.used == 0 && self.left == 0;
 }

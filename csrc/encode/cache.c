@@ -104,16 +104,16 @@ static uint64_t packed(const uint32_t *ids, size_t start, size_t count) {
 /* Put ids that an entry alone cannot have into one and its neighbour, if they and that one allow it: multilingual text
  * takes 25.5 instead of 27.7 ms, as the slots that have them otherwise are two more cache lines. */
 static bool add_both(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count) {
-    bbpe_cache_entry *place = bbpe_hot_cache_find_or_free(self, key, bbpe_cache_hash(key));
+    bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(self, key, bbpe_cache_hash(key));
     uint32_t all = 0;
     for (size_t i = 0; i < count; i++) all |= ids[i];
-    if (place == NULL || all >> BBPE_CACHE_PACKED_BITS || count > BBPE_CACHE_SHORT) return false;
-    bbpe_cache_entry *rest = neighbour_of(self, place);
+    if (found == NULL || all >> BBPE_CACHE_PACKED_BITS || count > BBPE_CACHE_SHORT) return false;
+    bbpe_cache_entry *rest = neighbour_of(self, found);
     if (rest->key.hi != 0 && !is_rest(rest)) return false;
     const uint64_t first[] = {packed(ids, 0, count), packed(ids, 3, count) | (uint64_t)BBPE_CACHE_TWO << 60};
     const uint64_t last[] = {packed(ids, 9, count), packed(ids, 12, count)};
-    place->key = key;
-    memcpy(place->ids, first, sizeof first);
+    found->key = key;
+    memcpy(found->ids, first, sizeof first);
     rest->key = (bbpe_cache_key){packed(ids, 6, count), REST_KEY | count};
     memcpy(rest->ids, last, sizeof last);
     return true;
@@ -127,15 +127,15 @@ static bbpe_cache_entry *evicted_for(const bbpe_hot_cache *self, uint64_t hash) 
 
 static void add_entry(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
     const uint64_t hash = bbpe_cache_hash(entry->key);
-    bbpe_cache_entry *place = bbpe_hot_cache_find_or_free(self, entry->key, hash);
-    *(place != NULL ? place : evicted_for(self, hash)) = *entry;
+    bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(self, entry->key, hash);
+    *(found != NULL ? found : evicted_for(self, hash)) = *entry;
 }
 
-bbpe_cache_entry *bbpe_hot_cache_reserve(bbpe_hot_cache *self, bbpe_cache_entry *place, bbpe_cache_key key,
+bbpe_cache_entry *bbpe_hot_cache_reserve(bbpe_hot_cache *self, bbpe_cache_entry *entry, bbpe_cache_key key,
                                       uint32_t number) {
-    if (place == NULL) place = evicted_for(self, bbpe_cache_hash(key));
-    *place = (bbpe_cache_entry){key, {number, 0, 0, (uint32_t)BBPE_CACHE_RESERVED << BBPE_CACHE_ID_BITS}};
-    return place;
+    if (entry == NULL) entry = evicted_for(self, bbpe_cache_hash(key));
+    *entry = (bbpe_cache_entry){key, {number, 0, 0, (uint32_t)BBPE_CACHE_RESERVED << BBPE_CACHE_ID_BITS}};
+    return entry;
 }
 
 void bbpe_hot_cache_fill(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,
@@ -155,7 +155,7 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t
     add_entry(self, &entry);
 }
 
-/* Whether an entry may stand elsewhere: not one of two that belong together. */
+/* Whether an entry may be elsewhere: not one of two that belong together. */
 static bool is_movable(const bbpe_cache_entry *entry) {
     return !is_rest(entry) && bbpe_cache_count(entry) != BBPE_CACHE_TWO;
 }
@@ -179,7 +179,7 @@ static bool is_pair(const bbpe_cache_slot *slot) {
 }
 
 /* Whether a slot or its neighbour is free. */
-static bool has_room(const bbpe_cache_slot *slots, size_t at) {
+static bool has_free(const bbpe_cache_slot *slots, size_t at) {
     return slots[at].counts == 0 || slots[at ^ 1].counts == 0;
 }
 
@@ -187,7 +187,7 @@ void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *ke
                              const uint32_t *ids, size_t count) {
     const size_t home = hash & self->slot_mask, other = hash >> 32 & self->slot_mask;
     BBPE_ASSERT(count <= BBPE_CACHE_PAIR_IDS);
-    const size_t at = has_room(self->slots, home) || !has_room(self->slots, other) ? home : other;
+    const size_t at = has_free(self->slots, home) || !has_free(self->slots, other) ? home : other;
     bbpe_cache_slot *slot = self->slots + at, *next = self->slots + (at ^ 1);
     const size_t first = count <= BBPE_CACHE_LONG_IDS ? count : BBPE_CACHE_LONG_IDS, more = count - first;
     if (slot->counts != 0 && (next->counts == 0 || hash >> 61)) {

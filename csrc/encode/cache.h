@@ -240,7 +240,7 @@ bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, si
 void bbpe_hot_cache_promote(bbpe_hot_cache *self, const bbpe_cache_entry *entry);
 /* Mark the place of a short piece (bbpe_hot_cache_find_or_free; NULL takes another one's) whose ids are not yet known, which has a
  * number until then. */
-bbpe_cache_entry *bbpe_hot_cache_reserve(bbpe_hot_cache *self, bbpe_cache_entry *place, bbpe_cache_key key,
+bbpe_cache_entry *bbpe_hot_cache_reserve(bbpe_hot_cache *self, bbpe_cache_entry *entry, bbpe_cache_key key,
                                       uint32_t number);
 /* Remember the ids of a piece that an entry was marked for, wherever the mark is by now. */
 void bbpe_hot_cache_fill(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,

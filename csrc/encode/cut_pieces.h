@@ -10,7 +10,7 @@
 /* Set in the end of a piece that is not the end of its pretoken. */
 #define BBPE_CUT_PART (SIZE_MAX - (SIZE_MAX >> 1))
 
-enum { BBPE_CUT_ROOM = 64 }; /* ends after the last one that may be overwritten */
+enum { BBPE_CUT_SLACK = 64 }; /* ends after the last one that may be overwritten */
 
 /* Where characters of one, three and four bytes begin in 64 bytes. */
 typedef struct {
@@ -32,7 +32,7 @@ BBPE_INLINE bbpe_cutting bbpe_cutting_of(const uint8_t *text, size_t n, size_t s
 }
 
 /* Write the ends of the next pieces to ends[0..limit), limit >= 64, and return how many: none when all are done.  A pretoken
- * of no bytes stays one.  `part` is BBPE_CUT_PART, or 0 where nobody asks. */
+ * of no bytes stays one.  `part` is BBPE_CUT_PART, or 0 where it is not asked for. */
 typedef size_t (*bbpe_cut_pieces)(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends,
                                  size_t limit);
 

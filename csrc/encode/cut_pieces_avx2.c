@@ -7,8 +7,8 @@ BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 
 /* A bit for each of four ends in the block after `base`, a lane each: a shift by 64 and more gives none. */
 static inline __m256i bits_of(const size_t *ends, __m256i base) {
-    const __m256i places = _mm256_sub_epi64(_mm256_loadu_si256((const void *)ends), base);
-    return _mm256_sllv_epi64(_mm256_set1_epi64x(1), places);
+    const __m256i positions = _mm256_sub_epi64(_mm256_loadu_si256((const void *)ends), base);
+    return _mm256_sllv_epi64(_mm256_set1_epi64x(1), positions);
 }
 
 static inline uint64_t any_of(__m256i bits) {

@@ -14,9 +14,9 @@ static inline uint64_t ends_of(const bbpe_cutting *self, size_t *count) {
     __mmask8 inside;
     do {
         const __mmask8 there = left - k >= 8 ? 0xFF : (__mmask8)((1u << (left - k)) - 1);
-        const __m512i places = _mm512_sub_epi64(_mm512_maskz_loadu_epi64(there, self->end + k), base);
-        inside = _mm512_mask_cmplt_epu64_mask(there, places, most);
-        bits |= (uint64_t)_mm512_reduce_or_epi64(_mm512_maskz_sllv_epi64(inside, one, places));
+        const __m512i positions = _mm512_sub_epi64(_mm512_maskz_loadu_epi64(there, self->end + k), base);
+        inside = _mm512_mask_cmplt_epu64_mask(there, positions, most);
+        bits |= (uint64_t)_mm512_reduce_or_epi64(_mm512_maskz_sllv_epi64(inside, one, positions));
         k += bbpe_bits_count(inside);
     } while (inside == 0xFF && k < left);
     *count = k;
@@ -27,8 +27,8 @@ static inline uint64_t ends_of(const bbpe_cutting *self, size_t *count) {
 static void mark_parts(size_t *ends, uint64_t pieces, uint64_t borders, size_t flag) {
     uint64_t marked = _pext_u64(borders, pieces);
     for (; marked; marked >>= 8, ends += 8) {
-        const __m512i places = _mm512_loadu_si512(ends);
-        _mm512_storeu_si512(ends, _mm512_mask_or_epi64(places, (__mmask8)marked, places, _mm512_set1_epi64((long long)flag)));
+        const __m512i positions = _mm512_loadu_si512(ends);
+        _mm512_storeu_si512(ends, _mm512_mask_or_epi64(positions, (__mmask8)marked, positions, _mm512_set1_epi64((long long)flag)));
     }
 }
 

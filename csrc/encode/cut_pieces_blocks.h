@@ -10,7 +10,7 @@
 #define BBPE_ENCODE_CUT_PIECES_BLOCKS_H
 
 #include "encode/cut_pieces.h"
-#include "simd/places.h"
+#include "simd/positions.h"
 
 enum { BLOCK = 64, BESIDE = 8 }; /* bytes, and how many of those before and after them are read */
 
@@ -45,9 +45,9 @@ static size_t count_to_empty(const bbpe_cutting *self) {
 BBPE_INLINE const uint8_t *bytes_of(const bbpe_cutting *self, uint8_t copy[BESIDE + BLOCK + BESIDE]) {
     const size_t left = self->n - self->at;
     if (BBPE_LIKELY(self->at >= BESIDE && left >= BLOCK + BESIDE)) return self->text + self->at;
-    const size_t before = self->at < BESIDE ? self->at : BESIDE, behind = left < BLOCK + BESIDE ? left : BLOCK + BESIDE;
+    const size_t before = self->at < BESIDE ? self->at : BESIDE, after = left < BLOCK + BESIDE ? left : BLOCK + BESIDE;
     memset(copy, 0, BESIDE + BLOCK + BESIDE);
-    memcpy(copy + BESIDE - before, self->text + self->at - before, before + behind);
+    memcpy(copy + BESIDE - before, self->text + self->at - before, before + after);
     return copy + BESIDE;
 }
 
@@ -107,8 +107,8 @@ BBPE_INLINE uint64_t parted(const bbpe_cut_points *cuts, const cut_block *block,
     for (uint64_t m = others; m; m &= m - 1) {
         const unsigned i = bbpe_bits_lowest(m);
         const bbpe_character before = character_of(block->bytes, left.three, left.four, i, true);
-        const bbpe_character behind = character_of(block->bytes, right.three, right.four, i, false);
-        bits |= (uint64_t)bbpe_cut_points_between(cuts, before, behind) << i;
+        const bbpe_character after = character_of(block->bytes, right.three, right.four, i, false);
+        bits |= (uint64_t)bbpe_cut_points_between(cuts, before, after) << i;
     }
     return bits;
 }
@@ -136,7 +136,7 @@ BBPE_INLINE size_t cut_blocks(const bbpe_cut_points *cut_points, bbpe_cutting *c
         if (limit - count < BLOCK) break;
         const cut_block block = block_of(&self, copy);
         const uint64_t borders = parted(&cuts, &block, between_of(&self, &block)), pieces = block.whole | borders;
-        const size_t found = places_write(pieces, self.at, ends + count);
+        const size_t found = positions_write(pieces, self.at, ends + count);
         if (part) mark_parts(ends + count, pieces, borders, part);
         count += found;
         go_on(&self, &block, pieces);

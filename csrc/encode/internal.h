@@ -110,7 +110,7 @@ typedef struct {
 typedef struct {
     bbpe_lookup_batch batch;
     size_t ends[BBPE_LOOKUP_BATCH];                        /* of pretokens, */
-    size_t piece_ends[BBPE_LOOKUP_BATCH + BBPE_CUT_ROOM]; /* and of their pieces */
+    size_t piece_ends[BBPE_LOOKUP_BATCH + BBPE_CUT_SLACK]; /* and of their pieces */
     bbpe_miss_ids miss_ids;
     bbpe_joined_stretches joined;
     bbpe_stretch_end stretch_ends[BBPE_JOINED_STRETCHES];

@@ -1,4 +1,4 @@
-/* The pieces of a block on their way to ids: a software pipeline, so that nobody waits for memory.
+/* The pieces of a block on their way to ids: a software pipeline, so that no step waits for memory.
  *
  *     time ->            piece 0    4    8   12   ...   764 | 0    4    8   ...
  *     key and slot            k    k    k    k           k  |

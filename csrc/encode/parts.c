@@ -3,7 +3,7 @@
 #include "text/text.h"
 
 enum {
-    LEAST_ROOM = 16, /* bytes, which transcoding asks for */
+    LEAST_CAPACITY = 16, /* bytes, which transcoding asks for */
     NEAR = 128       /* code units: a text seldom has to be looked at further to be cut */
 };
 
@@ -51,12 +51,12 @@ static size_t cut_code_units(const bbpe_encoder *self, bbpe_encode_state *state,
                         size_t n, size_t window) {
     const size_t stop = n - start > window ? start + window : n;
     size_t next = start;
-    if (!bbpe_encode_state_window(state, bbpe_encode_bound(text.unit_size, stop - start) + LEAST_ROOM)) return BBPE_SPLIT_NO_CUT;
+    if (!bbpe_encode_state_window(state, bbpe_encode_bound(text.unit_size, stop - start) + LEAST_CAPACITY)) return BBPE_SPLIT_NO_CUT;
     const size_t used = bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window,
                                             state->window_capacity);
     const size_t unsure = stop < n ? 3 : 0; /* the last character may be the half of a pair */
-    if (used <= LEAST_ROOM + unsure) return BBPE_SPLIT_NO_CUT;
-    const size_t cut = cut_utf8(self, state->window, LEAST_ROOM, used, used - unsure - LEAST_ROOM);
+    if (used <= LEAST_CAPACITY + unsure) return BBPE_SPLIT_NO_CUT;
+    const size_t cut = cut_utf8(self, state->window, LEAST_CAPACITY, used, used - unsure - LEAST_CAPACITY);
     if (cut == BBPE_SPLIT_NO_CUT) return cut;
     /* as many code units as fill the window up to the cut, which is after the half of a pair that may have begun it */
     bbpe_transcode_utf8(text.units, text.unit_size, start, stop, &next, state->window, cut);
@@ -80,7 +80,7 @@ size_t bbpe_encode_cuts(const bbpe_encoder *self, bbpe_encode_state *state, bbpe
     const size_t size = text.unit_size > 0 ? text.unit_size : 1;
     size_t count = 0;
     cuts[0] = 0;
-    /* each is far from the others, and nobody has read there yet */
+    /* each is far from the others, and its cache line was not read before */
     for (size_t at = chunk; at < n; at += chunk) BBPE_PREFETCH(bytes + at * size);
     for (size_t at = chunk; n > chunk && at < n - chunk / 2; at += chunk) {
         const size_t cut = bbpe_encode_cut(self, state, text, at, n, chunk);

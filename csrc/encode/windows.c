@@ -5,7 +5,7 @@
 enum {
     WINDOW = 1 << 16, /* bytes of a text at a time as UTF-8: they stay in the L2 cache */
     LOOK_BACK = 1 << 10, /* how far before the end of a window a cut is looked for first */
-    LEAST_ROOM = 16,  /* what transcoding asks for */
+    LEAST_CAPACITY = 16,  /* what transcoding asks for */
 };
 
 /* Where the text so far, window[0..n), may be cut; 0 when nowhere. */
@@ -21,14 +21,14 @@ static size_t last_cut(const bbpe_scheme *scheme, const uint8_t *window, size_t 
 /* The code units of a text that are not yet encoded, and how full the window is. */
 typedef struct {
     bbpe_encode_text text;
-    size_t start, end, used, room;
+    size_t start, end, used, capacity;
 } window_reader;
 
 /* Fill the window on; the bytes at its beginning that can be encoded now go to `*cut`.  False at the end. */
 static bool read_window(window_reader *self, const bbpe_encoder *encoder, bbpe_encode_state *state, size_t *cut) {
-    if (self->start >= self->end || !bbpe_encode_state_window(state, self->room)) return false;
+    if (self->start >= self->end || !bbpe_encode_state_window(state, self->capacity)) return false;
     self->used += bbpe_transcode_utf8(self->text.units, self->text.unit_size, self->start, self->end, &self->start,
-                                      state->window + self->used, self->room - self->used);
+                                      state->window + self->used, self->capacity - self->used);
     *cut = self->start == self->end ? self->used : last_cut(&encoder->scheme, state->window, self->used);
     return true;
 }
@@ -37,7 +37,7 @@ static void drop_from_window(window_reader *self, bbpe_encode_state *state, size
     self->used -= cut;
     memmove(state->window, state->window + cut, self->used);
     /* a pretoken may be longer than a window */
-    self->room = self->used + LEAST_ROOM > WINDOW / 2 ? 2 * self->used + WINDOW : WINDOW;
+    self->capacity = self->used + LEAST_CAPACITY > WINDOW / 2 ? 2 * self->used + WINDOW : WINDOW;
 }
 
 static bbpe_status encode_code_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,

@@ -63,7 +63,7 @@ bool bbpe_reusable_buffer_extend(bbpe_reusable_buffer *self, size_t bytes) {
 void bbpe_reusable_buffer_trim(bbpe_reusable_buffer *self, size_t size) {
     if (!self->is_pages) return;
     size = whole_pages(size);
-    /* after what was used lies what an earlier use kept, and a large page that the end of this one is in */
+    /* after what was used is what an earlier use kept, and a large page that the end of this one is in */
     const size_t end = less(size + BBPE_PAGES_HUGE > self->kept ? size + BBPE_PAGES_HUGE : self->kept, self->ready);
     if (size < end) bbpe_pages_empty((uint8_t *)self->start + size, end - size);
     self->kept = size;

@@ -22,7 +22,7 @@
 enum { BBPE_CUT_POINTS_PARTIAL_ROWS = 1 << 12, BBPE_CUT_POINTS_SIEVE = 5 };
 
 typedef struct {
-    uint64_t *whole, *partial; /* rows of 64 borders, which a byte of one character tells apart */
+    uint64_t *whole, *partial; /* rows of 64 borders, which a byte of one character distinguishes */
     /* Of borders between characters of three bytes: those that some token may cross have a bit in common in the rows
      * of five bytes, the last two of the left character and the three of the right one, by the six lowest bits of each. */
     uint8_t sieve[BBPE_CUT_POINTS_SIEVE][64];

@@ -2,7 +2,7 @@
  *
  * BPE is known to the encoder itself, which cuts its pretokens into pieces and chooses between ways of merging.  Any
  * other model is one function over data of its own.  Either way a pretoken of n bytes, n >= 1, has at most n ids,
- * and they depend on its bytes alone; else caches, parts and threads would tell.
+ * and they depend on its bytes alone; otherwise caches, parts and threads would change them.
  *
  * With `tokens` a pretoken may be cut into parts wherever no token crosses (cut_points.h): the model vouches that
  * the ids of the parts are those of the whole.  So the pieces of Chinese and Japanese become short and are found again.

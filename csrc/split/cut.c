@@ -15,7 +15,7 @@ static sure_sets sure_of(const bbpe_scheme *scheme) {
                        scheme->rest & ~scheme->word & ~unsure, unsure & BBPE_SET_L};
 }
 
-/* Whether a pretoken ends between two neighbours, whatever stands around them, and the part before it splits the
+/* Whether a pretoken ends between two neighbours, whatever is around them, and the part before it splits the
  * same when its text ends there.  It does, since the only clauses that look ahead are those of white space, which
  * never ends that part here. */
 static bool is_sure(const bbpe_scheme *scheme, sure_sets sure, uint32_t before, uint32_t after, bool quote) {

@@ -8,7 +8,7 @@
  *
  * Includer: defines bbpe_vector, vector_load (64 bytes, unaligned), vector_eq and vector_in (inclusive range)
  * giving bbpe_byte_mask, a truth value a byte; mask_and, mask_or, mask_but (a and not b) of these, and
- * mask_bits, a bit a byte; and vector_with, a vector whose bytes have some bits besides.  It may define what simd/places.h
+ * mask_bits, a bit a byte; and vector_with, a vector whose bytes have some bits besides.  It may define what simd/positions.h
  * asks for; vector_lookup, giving of 128 bytes those that the low seven bits of a vector's
  * bytes are the numbers of, in place of vector_with, and vector_has, whether a byte has a bit; and vector_page, giving in some lanes of a
  * vector, of 64 bytes, those that the low six bits are the numbers of, and with it vector_merge, one vector in some lanes of
@@ -16,7 +16,7 @@
 #ifndef BBPE_SPLIT_MASKS_H
 #define BBPE_SPLIT_MASKS_H
 
-#include "simd/places.h"
+#include "simd/positions.h"
 #include "split/class_masks.h"
 
 enum {
@@ -76,11 +76,11 @@ BBPE_INLINE uint64_t masks_blank_starts(const bbpe_masks *m, uint64_t white, uin
                & ((solid >> 1) | (m->tails >> 1 & ((solid >> 2 & ~(m->tails >> 2)) | (solid >> 3 & m->tails >> 2))));
     if (!scheme.newline) return starts | (last & ~lines);
     const uint64_t newline = m->by[BBPE_CLASS_NEWLINE] & white, blank = white & ~newline;
-    uint64_t behind = blank & newline << 1;
-    const uint64_t ends = (behind + blank) & ~blank;
+    uint64_t after = blank & newline << 1;
+    const uint64_t ends = (after + blank) & ~blank;
     for (uint64_t bad = ends & newline; bad; bad &= bad - 1) /* another line end follows */
-        behind &= ~((uint64_t)1 << (bbpe_bits_highest(behind & ((bad & (0 - bad)) - 1))));
-    return starts | (last & ~newline) | behind;
+        after &= ~((uint64_t)1 << (bbpe_bits_highest(after & ((bad & (0 - bad)) - 1))));
+    return starts | (last & ~newline) | after;
 }
 
 /* Contractions from left to right, since each one moves the next start. */
@@ -166,8 +166,8 @@ BBPE_INLINE bool masks_know(const bbpe_scheme scheme) {
  * such a word. */
 BBPE_INLINE unsigned masks_reach(const bbpe_masks *m, uint64_t starts, bool within, const bbpe_scheme scheme) {
     const uint32_t begins = (scheme.word | scheme.prefix) & ~(scheme.han_run ? BBPE_SET_HAN : 0);
-    const uint64_t behind = starts ? ~(uint64_t)0 << (bbpe_bits_highest(starts)) : ~(uint64_t)0;
-    uint64_t letters = masks_below(m->limit) & behind;
+    const uint64_t after = starts ? ~(uint64_t)0 << (bbpe_bits_highest(starts)) : ~(uint64_t)0;
+    uint64_t letters = masks_below(m->limit) & after;
     if (m->limit < 64 && (m->tails >> m->limit & 1)) return 0; /* trusted no further than into a character */
     if (scheme.cased && (m->by[BBPE_CLASS_UPPER] & letters)) return 0;
     if (starts || !within) { /* the first character may be what a word begins with */
@@ -190,7 +190,7 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
                 starts |= (bbpe_scheme_joins(scheme.joins, text[start + k - 1], text[start + k]) ^ 1) << k;
         }
         if (starts) {
-            count += places_write(starts, start, ends + count);
+            count += positions_write(starts, start, ends + count);
             start += bbpe_bits_highest(starts);
         } else {
             ends[count++] = start = masks_step(text, start, n, has_3byte, scheme);
@@ -202,7 +202,7 @@ BBPE_INLINE size_t masks_fill_joined(const uint8_t *text, size_t start, size_t n
 #include "split/words_masks.h"
 
 /* The starts in a block, without its first byte if a pretoken begins there.  If it begins `within` a word, none where what
- * stands before may matter. */
+ * is before may matter. */
 BBPE_INLINE uint64_t masks_starts_from(bbpe_masks *m, bbpe_masks_block block, bool within, const bbpe_scheme scheme) {
     const uint64_t starts = masks_starts(m, block.text, block.start, block.n, scheme) & ~(uint64_t)1;
     if (BBPE_LIKELY(!within)) return starts;
@@ -223,7 +223,7 @@ BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, uns
     uint64_t starts, high;
     bbpe_masks m = masks_ascii(block.bytes, scheme.cased, &high);
     if (!is_whole && left < 64) m.limit = (unsigned)left;
-    if (high) { /* apart, so that without it whole classes are known to be empty */
+    if (high) { /* a branch, so that without it whole classes are known to be empty */
         masks_add_high(&m, high, block, scheme);
         starts = masks_starts_from(&m, block, within, scheme);
         const uint64_t cjk = m.by[BBPE_CLASS_HAN_LETTER] | m.by[BBPE_CLASS_KANA_LETTER];
@@ -257,7 +257,7 @@ BBPE_INLINE uint64_t masks_starts_of_ascii(const uint8_t *text, size_t start, si
  * stretch: English 2.2 instead of 2.8 ms for 8 MB.  Returns how many ends there are, 0 if this is no such text. */
 BBPE_INLINE size_t masks_fill_both(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                                    const bbpe_scheme scheme) {
-    size_t behind[BBPE_MASKS_BOTH], count = 0, more = 0;
+    size_t later[BBPE_MASKS_BOTH], count = 0, more = 0;
     const unsigned far = masks_blank_before_word(text + start + BBPE_MASKS_STRETCH);
     const size_t middle = start + BBPE_MASKS_STRETCH + far;
     if (far == 0) return 0;
@@ -269,14 +269,14 @@ BBPE_INLINE size_t masks_fill_both(const uint8_t *text, size_t start, size_t n, 
         const uint64_t first = masks_starts_of_ascii(text, start, n, scheme);
         const uint64_t second = masks_starts_of_ascii(text, next, n, scheme);
         if (first == 0 || second == 0) return count;
-        count += places_write(first, start, ends + count);
-        more += places_write(second, next, behind + more);
+        count += positions_write(first, start, ends + count);
+        more += positions_write(second, next, later + more);
         start += bbpe_bits_highest(first);
         next += bbpe_bits_highest(second);
     }
     while (ends[count - 1] > middle) count--;
     if (more > limit - count) more = limit - count;
-    memcpy(ends + count, behind, more * sizeof *ends);
+    memcpy(ends + count, later, more * sizeof *ends);
     return count + more;
 }
 
@@ -305,7 +305,7 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
             unsigned reach = 0;
             const uint64_t starts = masks_block_starts(block, open < start, &reach, has_3byte, scheme);
             if (BBPE_LIKELY(starts)) {
-                count += places_write(starts, start, ends + count);
+                count += positions_write(starts, start, ends + count);
                 open = start + bbpe_bits_highest(starts);
             }
             if (starts || reach) {

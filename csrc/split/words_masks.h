@@ -1,6 +1,6 @@
 /* Parts of a text before rules are applied (words.h), 64 bytes at a time.
  *
- * Includer: is masks.h, whose primitives and places_write these are made of. */
+ * Includer: is masks.h, whose primitives and positions_write these are made of. */
 #ifndef BBPE_SPLIT_WORDS_MASKS_H
 #define BBPE_SPLIT_WORDS_MASKS_H
 
@@ -42,14 +42,14 @@ BBPE_INLINE size_t masks_fill_words(const uint8_t *text, size_t start, size_t n,
     while (start < n && limit - count >= 64) {
         if (n - start < 64) {
             const uint64_t starts = masks_words_end(text + start, n - start, scheme.words, has_3byte);
-            count += places_write(starts, start, ends + count);
+            count += positions_write(starts, start, ends + count);
             ends[count++] = n;
             return count;
         }
         const uint64_t starts = masks_words(text + start, scheme.words);
         *has_3byte |= masks_has_3byte(text + start);
         if (BBPE_LIKELY(starts)) {
-            count += places_write(starts, start, ends + count);
+            count += positions_write(starts, start, ends + count);
             start += bbpe_bits_highest(starts);
         } else {
             ends[count++] = start = masks_step(text, start, n, has_3byte, scheme);

@@ -1,6 +1,6 @@
 /* Byte strings -> a 64-bit value, in the order of their first appearance: the ids of a vocabulary.
  *
- * Entries stand in an array, their bytes in one arena, and an open-addressing index of 32-bit entry
+ * Entries are in an array, their bytes in one arena, and an open-addressing index of 32-bit entry
  * numbers (at most half full) points into the array; so the order survives and growing moves only the
  * index.  The struct owns all three arrays.
  * Not safe against a concurrent writer; any number of threads may read. */

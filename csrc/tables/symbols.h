@@ -1,7 +1,7 @@
 /* The symbols of a text while it is merged: a linked list without stored links.
  *
- * One slot a byte.  A symbol's id stands at the first *and* the last slot of its span, so the left neighbour of
- * the symbol at p is read at p - 1 and the right one at p + length(id).  A border slot stands before, between and
+ * One slot a byte.  A symbol's id is at the first *and* the last slot of its span, so the left neighbour of
+ * the symbol at p is read at p - 1 and the right one at p + length(id).  A border slot is before, between and
  * after pretokens.  The other slots of a span hold INSIDE or an id that is out of date; no reader sees them,
  * because a remembered position of symbol `a` is valid if and only if its slot holds `a`: the first slot of a span
  * that was merged away is overwritten, with the merged id, whose span is longer, or with INSIDE. */

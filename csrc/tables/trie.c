@@ -1,4 +1,4 @@
-/* Making a trie: level by level, so that shorter tokens are known first and upper nodes stand close together. */
+/* Making a trie: level by level, so that shorter tokens are known first and upper nodes are close together. */
 #include "tables/trie.h"
 
 #include "memory/memory.h"
@@ -95,7 +95,7 @@ static size_t base_of_many(const maker *self, const uint8_t *labels, size_t coun
 }
 
 /* Give a node a base with room for its children. */
-static bbpe_status place(maker *self, uint32_t slot, const uint8_t *labels, size_t count, size_t *base) {
+static bbpe_status give_base(maker *self, uint32_t slot, const uint8_t *labels, size_t count, size_t *base) {
     bbpe_trie *trie = self->trie;
     *base = count == 1 ? base_of_only(self, labels[0]) : base_of_many(self, labels, count);
     if (*base == 0) {
@@ -145,7 +145,7 @@ static bool is_before(const token *a, const token *b) {
     return a->key < b->key || (a->key == b->key && a->length < b->length);
 }
 
-/* Order tokens by the bytes of the next eight levels; one that ends there stands before those that go on. */
+/* Order tokens by the bytes of the next eight levels; one that ends there comes before those that go on. */
 static void sort_tokens(token *tokens, token *sorted, size_t n, size_t depth) {
     for (size_t i = 0; i < n; i++) tokens[i].key = key_at(tokens + i, depth);
     if (n <= FEW) {
@@ -199,7 +199,7 @@ static bbpe_status grow(maker *self, node parent, size_t depth) {
         }
         children[count - 1].end = i + 1;
     }
-    const bbpe_status status = place(self, parent.slot, labels, count, &base);
+    const bbpe_status status = give_base(self, parent.slot, labels, count, &base);
     if (status != BBPE_OK) return status;
     for (size_t i = 0; i < count; i++) children[i].slot = (uint32_t)(base ^ labels[i]);
     self->next_count += count;

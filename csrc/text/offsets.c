@@ -49,7 +49,7 @@ BBPE_INLINE void map(const void *text, unsigned unit_size, size_t n, bbpe_offset
             at.unit += at.units;
             measure(&at, text, unit_size, n, unit);
         }
-        /* after the last character when the span lies there */
+        /* after the last character when the span is there */
         spans[2 * i] = at.byte + at.bytes <= start ? at.unit + at.units : at.unit;
         while (at.byte + at.bytes < end && at.next < n) {
             at.byte += at.bytes;

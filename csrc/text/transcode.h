@@ -11,11 +11,11 @@
 
 #include "simd/cpu_level.h"
 
-/* Write the UTF-8 of text[start..n), units of `kind` = 1 (Latin-1), 2 or 4 bytes, to out[0..room), room >= 16;
+/* Write the UTF-8 of text[start..n), units of `kind` = 1 (Latin-1), 2 or 4 bytes, to out[0..capacity), capacity >= 16;
  * return the number of bytes.  `*next` is the first unit that is not taken, n when all are.  The bytes after
- * those returned, up to out[room), may be overwritten.  Room for all: 2, 3 or 4 bytes a unit for kind 1, 2 or 4. */
+ * those returned, up to out[capacity), may be overwritten.  Room for all: 2, 3 or 4 bytes a unit for kind 1, 2 or 4. */
 typedef size_t bbpe_transcode_function(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                                       size_t room);
+                                       size_t capacity);
 bbpe_transcode_function bbpe_transcode_utf8;
 typedef bbpe_transcode_function *bbpe_transcode;
 

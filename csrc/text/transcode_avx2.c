@@ -4,7 +4,7 @@
 BBPE_TARGET_BEGIN("avx2,bmi,popcnt")
 
 /* Units at once, bytes that they may write, and how often they are taken before ASCII is looked for again. */
-enum { UNITS = 16, BLOCK_ROOM = 64, BLOCKS = 2 };
+enum { UNITS = 16, BLOCK_BYTES = 64, BLOCKS = 2 };
 
 /* How four lanes of up to three bytes are put side by side, for each way that they may be long: bit k of a row's number says
  * that lane k has no second byte, bit 4 + k that it has no third one. */
@@ -101,7 +101,7 @@ BBPE_INLINE uint32_t rows_of(uint32_t rows, size_t units) {
     return rows & (uint32_t)(((uint64_t)1 << whole) - 1 + ((uint64_t)rest << whole));
 }
 
-/* Sixteen units with room for BLOCK_ROOM bytes, of which the first `most` count. */
+/* Sixteen units with capacity for BLOCK_BYTES bytes, of which the first `most` count. */
 BBPE_INLINE size_t any_block(const void *text, unsigned kind, size_t i, size_t most, uint8_t *out, size_t *written) {
     uint32_t refused, rows;
     __m256i third;
@@ -125,11 +125,11 @@ BBPE_INLINE size_t last_block(const void *text, unsigned kind, size_t i, size_t 
     return any_block(copy, kind, 0, left, out, written);
 }
 
-BBPE_INLINE size_t avx2_block(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t room,
+BBPE_INLINE size_t avx2_block(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t capacity,
                               size_t *written) {
     size_t taken = 0, used = 0, size;
-    if (left >= 32 && room >= 32 && ascii_block(text, kind, i, out)) return *written = 32;
-    if (room < BLOCKS * BLOCK_ROOM) return 0;
+    if (left >= 32 && capacity >= 32 && ascii_block(text, kind, i, out)) return *written = 32;
+    if (capacity < BLOCKS * BLOCK_BYTES) return 0;
     if (left < UNITS) return last_block(text, kind, i, left, out, written);
     for (size_t k = 0; k < BLOCKS && left - taken >= UNITS; k++) {
         const size_t more = any_block(text, kind, i + taken, UNITS, out + used, &size);

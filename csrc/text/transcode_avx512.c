@@ -1,4 +1,4 @@
-/* AVX-512 VBMI2: sixty-four units of ASCII, or sixteen of any mixture, up to the end of the text and of the room. */
+/* AVX-512 VBMI2: sixty-four units of ASCII, or sixteen of any mixture, up to the end of the text and of the capacity. */
 #include "simd/target.h"
 #ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")
@@ -56,14 +56,14 @@ BBPE_INLINE __m512i spread(__m512i c, uint64_t *keep) {
     return _mm512_ternarylogic_epi64(marks, parts, _mm512_srli_epi64(marks, 1), 0xF4);
 }
 
-/* The number of lanes of which all bytes of `keep` are among the first `room`, fewer than `keep` has. */
-BBPE_INLINE size_t lanes_that_fit(uint64_t keep, size_t room) {
-    const uint64_t first_out = _pdep_u64((uint64_t)1 << room, keep);
+/* The number of lanes of which all bytes of `keep` are among the first `capacity`, fewer than `keep` has. */
+BBPE_INLINE size_t lanes_that_fit(uint64_t keep, size_t capacity) {
+    const uint64_t first_out = _pdep_u64((uint64_t)1 << capacity, keep);
     return (67 - _lzcnt_u64((first_out - 1) & LANE_ENDS)) / 4;
 }
 
-/* Up to sixteen units; `inside`: there are sixteen, and room for 64 bytes. */
-BBPE_INLINE size_t any_block(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t room,
+/* Up to sixteen units; `inside`: there are sixteen, and capacity for 64 bytes. */
+BBPE_INLINE size_t any_block(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t capacity,
                              bool inside, size_t *written) {
     size_t taken = inside || left >= 16 ? 16 : left;
     uint64_t keep;
@@ -76,8 +76,8 @@ BBPE_INLINE size_t any_block(const void *text, unsigned kind, size_t i, size_t l
     }
     if (!inside || taken < 16) keep = _bzhi_u64(keep, (unsigned)(4 * taken));
     *written = (size_t)_mm_popcnt_u64(keep);
-    if (!inside && *written > room) {
-        taken = lanes_that_fit(keep, room);
+    if (!inside && *written > capacity) {
+        taken = lanes_that_fit(keep, capacity);
         keep = _bzhi_u64(keep, (unsigned)(4 * taken));
         *written = (size_t)_mm_popcnt_u64(keep);
     }
@@ -87,15 +87,15 @@ BBPE_INLINE size_t any_block(const void *text, unsigned kind, size_t i, size_t l
     return taken;
 }
 
-BBPE_INLINE size_t avx512_block(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t room,
+BBPE_INLINE size_t avx512_block(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t capacity,
                                 size_t *written) {
     size_t taken = 0, used = 0, size;
-    if (left >= 64 && room >= 64 && ascii_block(text, kind, i, out)) return *written = 64;
-    if (left < 16 || room < 64) return any_block(text, kind, i, left, out, room, false, written);
+    if (left >= 64 && capacity >= 64 && ascii_block(text, kind, i, out)) return *written = 64;
+    if (left < 16 || capacity < 64) return any_block(text, kind, i, left, out, capacity, false, written);
     /* a branch in 64 units, as where ASCII ends is hard to foresee */
-    const size_t blocks = left >= 64 && room >= 256 ? 4 : 1;
+    const size_t blocks = left >= 64 && capacity >= 256 ? 4 : 1;
     for (size_t k = 0; k < blocks; k++) {
-        const size_t more = any_block(text, kind, i + taken, left - taken, out + used, room - used, true, &size);
+        const size_t more = any_block(text, kind, i + taken, left - taken, out + used, capacity - used, true, &size);
         taken += more;
         used += size;
         if (BBPE_UNLIKELY(more < 16)) break;

@@ -2,10 +2,10 @@
  *
  * Includer: defines the name of the function, BBPE_TRANSCODE_SELECT, and
  *
- *     size_t BBPE_TRANSCODE_BLOCK(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t room,
+ *     size_t BBPE_TRANSCODE_BLOCK(const void *text, unsigned kind, size_t i, size_t left, uint8_t *out, size_t capacity,
  *                                 size_t *written)
  *
- * which takes the first of the `left` units at text[i], writes their UTF-8 to out[0..room) and returns how many it
+ * which takes the first of the `left` units at text[i], writes their UTF-8 to out[0..capacity) and returns how many it
  * took: 0 when it leaves the first one to the code here, as it does with every surrogate. */
 #include "base/utf8.h"
 #include "text/transcode.h"
@@ -31,14 +31,14 @@ BBPE_INLINE uint32_t transcode_character(const void *text, unsigned kind, size_t
 }
 
 BBPE_INLINE size_t transcode_loop(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                                  size_t room) {
+                                  size_t capacity) {
     size_t i = start, used = 0;
-    BBPE_ASSERT(start <= n && room >= 16);
+    BBPE_ASSERT(start <= n && capacity >= 16);
     while (i < n) {
-        size_t size, taken = BBPE_TRANSCODE_BLOCK(text, kind, i, n - i, out + used, room - used, &size);
+        size_t size, taken = BBPE_TRANSCODE_BLOCK(text, kind, i, n - i, out + used, capacity - used, &size);
         if (BBPE_UNLIKELY(taken == 0)) {
             const uint32_t c = transcode_character(text, kind, i, n, &taken);
-            if (bbpe_utf8_size(c) > room - used) break;
+            if (bbpe_utf8_size(c) > capacity - used) break;
             size = bbpe_utf8_write(out + used, c);
         }
         i += taken;
@@ -49,8 +49,8 @@ BBPE_INLINE size_t transcode_loop(const void *text, unsigned kind, size_t start,
 }
 
 size_t BBPE_TRANSCODE_SELECT(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
-                             size_t room) {
-    if (kind == 1) return transcode_loop(text, 1, start, n, next, out, room);
-    if (kind == 2) return transcode_loop(text, 2, start, n, next, out, room);
-    return transcode_loop(text, 4, start, n, next, out, room);
+                             size_t capacity) {
+    if (kind == 1) return transcode_loop(text, 1, start, n, next, out, capacity);
+    if (kind == 2) return transcode_loop(text, 2, start, n, next, out, capacity);
+    return transcode_loop(text, 4, start, n, next, out, capacity);
 }

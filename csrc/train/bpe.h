@@ -1,6 +1,6 @@
 /* Learning merges from counted pretokens: always merge the best pair, and update only what that changes.
  *
- * All pretokens stand in one array of symbols (tables/symbols.h), and the weight of a symbol, the count of its pretoken, comes
+ * All pretokens are in one array of symbols (tables/symbols.h), and the weight of a symbol, the count of its pretoken, comes
  * from a short table (segments.h).  Every pair has its count and the positions where it came into being; a position
  * that no longer holds the pair is skipped when it is read.  A lazy heap gives the best pair (queue.c): an item whose count
  * is out of date is put back with the true one.  Merging at a position changes just the pairs with the two neighbours, as in

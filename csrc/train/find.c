@@ -1,6 +1,6 @@
 /* Finding all pairs that reach the threshold, from nothing but the symbols: before the first merge, when symbols are
- * bytes and a pair is an index, and whenever the threshold is lowered.  Then most pairs are rare, and nobody wants them
- * all in a table: counts by hash, which are never too low, tell which pairs are worth an exact one. */
+ * bytes and a pair is an index, and whenever the threshold is lowered.  Then most pairs are rare, and a table of
+ * all would be large: counts by hash, which are never too low, show which pairs are worth an exact one. */
 #include "memory/memory.h"
 #include "train/internal.h"
 
@@ -45,7 +45,7 @@ static size_t next_windows(const bbpe_train *self, walk *at, window *windows) {
     return found;
 }
 
-/* A list for a pair that is in the table, and its item, once its positions stand there. */
+/* A list for a pair that is in the table, and its item, once its positions are there. */
 static bbpe_status give_list(bbpe_train *self, size_t slot, size_t born) {
     uint32_t *positions = bbpe_position_arena_new(&self->pairs.arena, born);
     if (positions == NULL) return BBPE_NO_MEMORY;

@@ -7,7 +7,7 @@ enum {
     KEYS_AHEAD = 8,  /* the same for pairs */
 };
 
-/* The ids beside a pair often lie on the next line. */
+/* The ids beside a pair are often on the next line. */
 BBPE_INLINE void fetch(const uint32_t *slot, uint32_t length) {
     BBPE_PREFETCH(slot - 1);
     BBPE_PREFETCH(slot + length);
@@ -82,7 +82,7 @@ static bbpe_status add_pair(bbpe_train *self, bbpe_neighbour *made, uint32_t lef
     return BBPE_OK;
 }
 
-/* Where a pair that is made soon will stand, if it is. */
+/* The slot of a pair that is made soon, if it is. */
 BBPE_INLINE void fetch_new(const bbpe_train *self, const bbpe_neighbours *beside, uint32_t other, bool is_left,
                            uint32_t token) {
     if (beside->by_id[other].count < self->threshold) return;

@@ -1,6 +1,6 @@
 /* Pairs of ids -> how often they occur now, and where they were when they came into being.
  *
- * Open addressing with linear probing, at most half full; counts stand beside the keys, lists in an array of their own,
+ * Open addressing with linear probing, at most half full; counts are next to the keys, lists in an array of their own,
  * so that lowering a count touches one line.  A count only falls.  A pair whose count has fallen below what still
  * matters is dropped, with its list, when the table grows; slots move then and at no other time.  The struct owns its
  * arrays and the lists; zeroed, it may be freed. */

@@ -3,15 +3,15 @@
 #include "memory/memory.h"
 
 enum {
-    LARGE = 1 << 14, /* lists of so many positions become room for any others */
+    LARGE = 1 << 14, /* lists of so many positions become size for any others */
     CHUNK_LEAST = 1 << 14,
     CHUNK_MOST = 1 << 22,
 };
 
-/* The link in a list that was given back, and how many positions a large one has room for. */
+/* The link in a list that was given back, and how many positions a large one has size for. */
 typedef struct {
     uint32_t *next;
-    size_t room;
+    size_t size;
 } block;
 
 static block read_block(const uint32_t *list) {
@@ -49,19 +49,19 @@ static uint32_t *new_chunk(bbpe_position_arena *self, size_t n) {
     return chunk;
 }
 
-static void keep_spare(bbpe_position_arena *self, uint32_t *list, size_t room) {
-    const block kept = {self->spare, room};
+static void keep_spare(bbpe_position_arena *self, uint32_t *list, size_t size) {
+    const block kept = {self->spare, size};
     memcpy(list, &kept, sizeof kept);
     self->spare = list;
 }
 
-/* Go on in `room` positions; what is left of the old place is kept if it is large. */
-static void go_on_in(bbpe_position_arena *self, uint32_t *place, size_t room) {
+/* Go on in `size` positions; what is left of the old place is kept if it is large. */
+static void go_on_in(bbpe_position_arena *self, uint32_t *start, size_t size) {
     uint32_t *left = self->next;
-    const size_t left_room = (size_t)(self->end - self->next);
-    self->next = place;
-    self->end = place + room;
-    if (left_room >= LARGE) keep_spare(self, left, left_room);
+    const size_t left_size = (size_t)(self->end - self->next);
+    self->next = start;
+    self->end = start + size;
+    if (left_size >= LARGE) keep_spare(self, left, left_size);
 }
 
 bbpe_status bbpe_position_arena_reserve(bbpe_position_arena *self, size_t n) {
@@ -71,17 +71,17 @@ bbpe_status bbpe_position_arena_reserve(bbpe_position_arena *self, size_t n) {
     return BBPE_OK;
 }
 
-/* The first spare place with enough room, taken out of the list of them. */
-static uint32_t *take_spare(bbpe_position_arena *self, size_t n, size_t *room) {
+/* The first spare place with enough size, taken out of the list of them. */
+static uint32_t *take_spare(bbpe_position_arena *self, size_t n, size_t *size) {
     uint32_t *before = NULL;
     for (uint32_t *list = self->spare; list != NULL;) {
         const block found = read_block(list);
-        if (found.room >= n) {
+        if (found.size >= n) {
             if (before == NULL)
                 self->spare = found.next;
             else
                 memcpy(before, &found.next, sizeof found.next);
-            *room = found.room;
+            *size = found.size;
             return list;
         }
         before = list;
@@ -90,11 +90,11 @@ static uint32_t *take_spare(bbpe_position_arena *self, size_t n, size_t *room) {
     return NULL;
 }
 
-static bbpe_status make_room(bbpe_position_arena *self, size_t n) {
-    size_t room = 0;
-    uint32_t *spare = take_spare(self, n, &room);
+static bbpe_status find_space(bbpe_position_arena *self, size_t n) {
+    size_t size = 0;
+    uint32_t *spare = take_spare(self, n, &size);
     if (spare != NULL) {
-        go_on_in(self, spare, room);
+        go_on_in(self, spare, size);
         return BBPE_OK;
     }
     size_t chunk = self->total / 4;
@@ -112,7 +112,7 @@ uint32_t *bbpe_position_arena_new(bbpe_position_arena *self, size_t n) {
         memcpy(&self->returned[class], list, sizeof list);
         return list;
     }
-    if ((size_t)(self->end - self->next) < size && make_room(self, size) != BBPE_OK) return NULL;
+    if ((size_t)(self->end - self->next) < size && find_space(self, size) != BBPE_OK) return NULL;
     uint32_t *list = self->next;
     self->next += size;
     return list;

@@ -1,6 +1,6 @@
 /* The weights of positions: runs of positions that share one count, so that a weight is a short search.
  *
- * `starts` ascends, and `starts[count]` lies after every position.  The struct owns both arrays; zeroed, it is empty. */
+ * `starts` ascends, and `starts[count]` is after every position.  The struct owns both arrays; zeroed, it is empty. */
 #ifndef BBPE_TRAIN_SEGMENTS_H
 #define BBPE_TRAIN_SEGMENTS_H
 

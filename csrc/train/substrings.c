@@ -98,7 +98,7 @@ static unsigned length_of(const sorter *self, uint32_t start) {
     return i;
 }
 
-static bool tell(bbpe_substrings *self, uint64_t weight, uint32_t start, unsigned length) {
+static bool add(bbpe_substrings *self, uint64_t weight, uint32_t start, unsigned length) {
     if (length < 2 || weight < 2) return true;
     if (!bbpe_memory_grow(&self->found, &self->capacity, self->count + 1, sizeof *self->found)) return false;
     self->found[self->count++] = (bbpe_substring){weight, start, length};
@@ -123,7 +123,7 @@ static bool read_off(bbpe_substrings *self, const sorter *order, const suffix *a
         const unsigned common = i > 0 ? alike(order, all[i - 1].start, start) : 0;
         uint64_t carried = 0;
         while (stack[top].length > common) {
-            if (!tell(self, stack[top].weight + carried, stack[top].start, stack[top].length)) return false;
+            if (!add(self, stack[top].weight + carried, stack[top].start, stack[top].length)) return false;
             carried += stack[top--].weight;
         }
         if (stack[top].length < common) stack[++top] = (open_run){carried, all[i - 1].start, common};
@@ -134,7 +134,7 @@ static bool read_off(bbpe_substrings *self, const sorter *order, const suffix *a
     }
     for (uint64_t carried = 0; top > 0; top--) {
         carried += stack[top].weight;
-        if (!tell(self, carried, stack[top].start, stack[top].length)) return false;
+        if (!add(self, carried, stack[top].start, stack[top].length)) return false;
     }
     return true;
 }

@@ -2,7 +2,7 @@
  *
  * Suffixes are sorted as far as `depth` symbols; then a run of suffixes that begin alike is a substring, and the sum of
  * their weights is how often it occurs (Manber and Myers, 1990, "Suffix Arrays").  Of substrings that occur at the same
- * places only the longest is told, up to `depth`.  Sorting is multikey quicksort (Bentley and Sedgewick, 1997, "Fast
+ * places only the longest is found, up to `depth`.  Sorting is multikey quicksort (Bentley and Sedgewick, 1997, "Fast
  * Algorithms for Sorting and Searching Strings") whose letters are as many symbols as fit into 64 bits.
  *
  * 20 bytes of memory a symbol while it sorts. */

@@ -18,7 +18,7 @@ typedef struct {
     const bbpe_unigram *model;
     edge *edges; /* of a pretoken, by where they begin */
     size_t count, capacity;
-    double best[LONGEST + 1], before[LONGEST + 1], behind[LONGEST + 1], powers[LONGEST + 1];
+    double best[LONGEST + 1], forward[LONGEST + 1], backward[LONGEST + 1], powers[LONGEST + 1];
     uint32_t last[LONGEST + 1]; /* the edge that ends there on the best path */
 } lattice;
 
@@ -90,22 +90,22 @@ static void set_powers(lattice *self, double c, size_t n) {
 static double expect(lattice *self, size_t n, double times, const double *probabilities, double unknown,
                      double *expected) {
     const double c = -self->best[n] / (double)n;
-    double *before = self->before, *behind = self->behind;
+    double *forward = self->forward, *backward = self->backward;
     set_powers(self, c, n);
-    for (size_t i = 0; i <= n; i++) before[i] = behind[i] = 0;
-    before[0] = behind[n] = 1;
+    for (size_t i = 0; i <= n; i++) forward[i] = backward[i] = 0;
+    forward[0] = backward[n] = 1;
     for (edge *e = self->edges; e < self->edges + self->count; e++) {
         const double p = e->number == BBPE_TRIE_NONE ? unknown : probabilities[e->number];
         e->score = p * self->powers[e->end - e->start];
-        before[e->end] += before[e->start] * e->score;
+        forward[e->end] += forward[e->start] * e->score;
     }
-    const double share = times / before[n];
+    const double share = times / forward[n];
     for (edge *e = self->edges + self->count; e-- > self->edges;) {
-        const double way = e->score * behind[e->end];
-        behind[e->start] += way;
-        if (e->number != BBPE_TRIE_NONE) expected[e->number] += before[e->start] * way * share;
+        const double way = e->score * backward[e->end];
+        backward[e->start] += way;
+        if (e->number != BBPE_TRIE_NONE) expected[e->number] += forward[e->start] * way * share;
     }
-    return times * (log(before[n]) - c * (double)n);
+    return times * (log(forward[n]) - c * (double)n);
 }
 
 /* The stretches of pretokens [word, end), one after another. */
@@ -151,8 +151,8 @@ bbpe_status bbpe_unigram_train_count(const bbpe_unigram *model, const bbpe_unigr
     lattice *paths = lattice_new(model);
     stretches texts = stretches_of(corpus, first, end, paths);
     for (size_t n; (n = fill_next(&texts, paths)) > 0;) {
-        for (size_t place = n; place > 0; place = paths->edges[paths->last[place]].start) {
-            const uint32_t number = paths->edges[paths->last[place]].number;
+        for (size_t at = n; at > 0; at = paths->edges[paths->last[at]].start) {
+            const uint32_t number = paths->edges[paths->last[at]].number;
             if (number != BBPE_TRIE_NONE) times[number] += (double)corpus->counts[texts.word];
         }
     }
@@ -163,8 +163,8 @@ bbpe_status bbpe_unigram_train_count(const bbpe_unigram *model, const bbpe_unigr
 /* The loss without a token, whose best other path is in `paths`. */
 static double loss_of(const lattice *paths, const double *times, double total, uint32_t number, size_t n) {
     double tokens = 0, other = 0;
-    for (size_t place = n; place > 0; place = paths->edges[paths->last[place]].start) {
-        const uint32_t part = paths->edges[paths->last[place]].number;
+    for (size_t at = n; at > 0; at = paths->edges[paths->last[at]].start) {
+        const uint32_t part = paths->edges[paths->last[at]].number;
         if (part == BBPE_TRIE_NONE) return INFINITY;
         other += log(times[part] + times[number]);
         tokens++;

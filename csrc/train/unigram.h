@@ -1,7 +1,7 @@
 /* Learning the scores of a Unigram model, and which tokens it can do without (Kudo, 2018).
  *
  * All over counted pretokens, a range at a time, so that threads share them out.  *Expecting* is the forward-backward
- * algorithm: how often each token stands in a pretoken, over all ways to make it up, each as probable as its score says.
+ * algorithm: how often each token is in a pretoken, over all ways to make it up, each as probable as its score says.
  * Probabilities are not logarithms: each token's is multiplied by e^(c * bytes), with c from the best path, which
  * changes all ways alike and keeps products near 1; so an edge takes three multiplications and no logarithm.
  *
@@ -28,7 +28,7 @@ typedef struct {
 bbpe_status bbpe_unigram_train_expect(const bbpe_unigram *model, const bbpe_unigram_corpus *corpus, size_t first,
                                       size_t end, const double *probabilities, double *expected, double *likelihood);
 
-/* Add to times[number] how often a token stands on the best paths of pretokens [first, end). */
+/* Add to times[number] how often a token is on the best paths of pretokens [first, end). */
 bbpe_status bbpe_unigram_train_count(const bbpe_unigram *model, const bbpe_unigram_corpus *corpus, size_t first,
                                      size_t end, double *times);
 

@@ -4,7 +4,7 @@
 
 #define NONE BBPE_TRAIN_WORDS_NONE
 
-typedef bbpe_train_words_place place;
+typedef bbpe_train_words_position position;
 typedef bbpe_train_words_pair pair;
 typedef bbpe_train_words_cell cell;
 
@@ -25,7 +25,7 @@ bbpe_status bbpe_train_words_init(bbpe_train_words *self, bool by_pmi, uint64_t 
 }
 
 void bbpe_train_words_free(bbpe_train_words *self) {
-    bbpe_train_words_array *const arrays[] = {&self->places, &self->weights, &self->pairs,   &self->heap, &self->cells,
+    bbpe_train_words_array *const arrays[] = {&self->positions, &self->weights, &self->pairs,   &self->heap, &self->cells,
                                               &self->changed, &self->found,  &self->symbols, &self->lists};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) bbpe_memory_free(arrays[i]->items);
     bbpe_pair_table_free(&self->index);
@@ -48,18 +48,18 @@ static bbpe_status know_symbol(bbpe_train_words *self, uint32_t id) {
 }
 
 bbpe_status bbpe_train_words_add(bbpe_train_words *self, const uint32_t *symbols, size_t n, uint64_t weight) {
-    bbpe_status status = reserve(&self->places, n, sizeof(place));
+    bbpe_status status = reserve(&self->positions, n, sizeof(position));
     if (status == BBPE_OK) status = reserve(&self->weights, 1, sizeof(uint64_t));
     for (size_t i = 0; i < n && status == BBPE_OK; i++) status = know_symbol(self, symbols[i]);
     if (status != BBPE_OK) return status;
-    const uint32_t first = (uint32_t)self->places.count;
+    const uint32_t first = (uint32_t)self->positions.count;
     for (size_t i = 0; i < n; i++) {
         const uint32_t at = first + (uint32_t)i;
-        ITEMS(place, self->places)[at] = (place){symbols[i], i ? at - 1 : NONE, i + 1 < n ? at + 1 : NONE,
+        ITEMS(position, self->positions)[at] = (position){symbols[i], i ? at - 1 : NONE, i + 1 < n ? at + 1 : NONE,
                                                  (uint32_t)self->weights.count};
         ITEMS(uint64_t, self->symbols)[symbols[i]] += weight;
     }
-    self->places.count += n;
+    self->positions.count += n;
     ITEMS(uint64_t, self->weights)[self->weights.count++] = weight;
     return BBPE_OK;
 }
@@ -67,7 +67,7 @@ bbpe_status bbpe_train_words_add(bbpe_train_words *self, const uint32_t *symbols
 bbpe_status bbpe_train_words_name(bbpe_train_words *self, const uint8_t *strings, const int64_t *offsets,
                                   size_t count) {
     self->string_count = count;
-    self->string_limit = count + self->places.count + 1; /* each merge takes at least one place away */
+    self->string_limit = count + self->positions.count + 1; /* each merge takes at least one position away */
     return bbpe_token_strings_init(&self->strings, self->string_limit, strings, offsets, count);
 }
 
@@ -91,7 +91,7 @@ static bool is_before(const bbpe_train_words *self, const pair *a, const pair *b
 }
 
 /* Put a pair into slot `at` of the heap, or where it belongs from there. */
-static void settle(bbpe_train_words *self, size_t at, uint32_t number) {
+static void sift(bbpe_train_words *self, size_t at, uint32_t number) {
     uint32_t *heap = self->heap.items;
     pair *pairs = self->pairs.items;
     const size_t count = self->heap.count;
@@ -119,7 +119,7 @@ static void key_anew(bbpe_train_words *self, uint32_t number) {
                                         : count;
     if (score >= p->score && score <= p->score) return;
     p->score = score;
-    settle(self, p->at, number);
+    sift(self, p->at, number);
 }
 
 /* -- pairs ------------------------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static bbpe_status number_of(bbpe_train_words *self, uint32_t left, uint32_t rig
     ITEMS(pair, self->pairs)[*number] = (pair){-2.0, 0, left, right, NONE, NONE, 0, false};
     bbpe_pair_table_set(&self->index, bbpe_pair_key(left, right), *number);
     self->heap.count++;
-    settle(self, self->heap.count - 1, *number);
+    sift(self, self->heap.count - 1, *number);
     if (!self->by_pmi) return BBPE_OK;
     status = list_pair(self, left, *number);
     return status == BBPE_OK && left != right ? list_pair(self, right, *number) : status;
@@ -167,7 +167,7 @@ static bbpe_status mark(bbpe_train_words *self, uint32_t number) {
     return BBPE_OK;
 }
 
-/* A pair comes into being at a place. */
+/* A pair comes into being at a position. */
 static bbpe_status gain(bbpe_train_words *self, uint32_t left, uint32_t right, uint32_t at, uint64_t weight) {
     uint32_t number, made;
     bbpe_status status = number_of(self, left, right, &number);
@@ -198,9 +198,9 @@ static void key_changed(bbpe_train_words *self) {
 
 bbpe_status bbpe_train_words_begin(bbpe_train_words *self) {
     bbpe_status status = BBPE_OK;
-    for (size_t i = 0; i < self->places.count && status == BBPE_OK; i++) {
-        const place *p = ITEMS(place, self->places) + i;
-        if (p->behind == NONE) continue;
+    for (size_t i = 0; i < self->positions.count && status == BBPE_OK; i++) {
+        const position *p = ITEMS(position, self->positions) + i;
+        if (p->after == NONE) continue;
         status = gain(self, p->symbol, p[1].symbol, (uint32_t)i, ITEMS(uint64_t, self->weights)[p->word]);
     }
     if (status == BBPE_OK) key_changed(self);
@@ -215,13 +215,13 @@ const bbpe_train_words_pair *bbpe_train_words_best(const bbpe_train_words *self)
 
 /* -- merging ----------------------------------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b) {
+static int by_position(const void *a, const void *b) {
     const uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
     return (first > second) - (first < second);
 }
 
-/* List where a pair may stand, from the left. */
-static bbpe_status find_places(bbpe_train_words *self, const pair *merged) {
+/* List where a pair may be, from the left. */
+static bbpe_status find_positions(bbpe_train_words *self, const pair *merged) {
     self->found.count = 0;
     for (uint32_t at = merged->first; at != NONE; at = ITEMS(cell, self->cells)[at].next) {
         const bbpe_status status = reserve(&self->found, 1, sizeof(uint32_t));
@@ -229,26 +229,26 @@ static bbpe_status find_places(bbpe_train_words *self, const pair *merged) {
         ITEMS(uint32_t, self->found)[self->found.count++] = ITEMS(cell, self->cells)[at].item;
     }
     if (merged->left == merged->right && self->found.count > 1)
-        qsort(self->found.items, self->found.count, sizeof(uint32_t), by_place);
+        qsort(self->found.items, self->found.count, sizeof(uint32_t), by_position);
     return BBPE_OK;
 }
 
 static bbpe_status merge_at(bbpe_train_words *self, uint32_t at, uint32_t left, uint32_t right, uint32_t symbol) {
-    place *places = self->places.items, *p = places + at, *q = places + p->behind;
+    position *positions = self->positions.items, *p = positions + at, *q = positions + p->after;
     const uint64_t weight = ITEMS(uint64_t, self->weights)[p->word];
     uint64_t *symbols = self->symbols.items;
     bbpe_status status = lose(self, left, right, weight);
     if (status == BBPE_OK && p->before != NONE) {
-        status = lose(self, places[p->before].symbol, left, weight);
-        if (status == BBPE_OK) status = gain(self, places[p->before].symbol, symbol, p->before, weight);
+        status = lose(self, positions[p->before].symbol, left, weight);
+        if (status == BBPE_OK) status = gain(self, positions[p->before].symbol, symbol, p->before, weight);
     }
-    if (status == BBPE_OK && q->behind != NONE) {
-        status = lose(self, right, places[q->behind].symbol, weight);
-        if (status == BBPE_OK) status = gain(self, symbol, places[q->behind].symbol, at, weight);
-        places[q->behind].before = at;
+    if (status == BBPE_OK && q->after != NONE) {
+        status = lose(self, right, positions[q->after].symbol, weight);
+        if (status == BBPE_OK) status = gain(self, symbol, positions[q->after].symbol, at, weight);
+        positions[q->after].before = at;
     }
     p->symbol = symbol;
-    p->behind = q->behind;
+    p->after = q->after;
     q->symbol = NONE;
     symbols[left] -= weight;
     symbols[right] -= weight;
@@ -272,14 +272,14 @@ bbpe_status bbpe_train_words_merge(bbpe_train_words *self, uint32_t symbol) {
     const pair *best = bbpe_train_words_best(self);
     if (best == NULL) return BBPE_OK;
     const uint32_t number = *ITEMS(uint32_t, self->heap), left = best->left, right = best->right;
-    bbpe_status status = find_places(self, best);
+    bbpe_status status = find_positions(self, best);
     if (status == BBPE_OK) status = know_symbol(self, symbol);
     if (status == BBPE_OK) status = name_made(self, symbol, left, right);
     for (size_t i = 0; i < self->found.count && status == BBPE_OK; i++) {
         const uint32_t at = ITEMS(uint32_t, self->found)[i];
-        const place *p = ITEMS(place, self->places) + at;
-        if (p->symbol != left || p->behind == NONE) continue;
-        if (ITEMS(place, self->places)[p->behind].symbol == right) status = merge_at(self, at, left, right, symbol);
+        const position *p = ITEMS(position, self->positions) + at;
+        if (p->symbol != left || p->after == NONE) continue;
+        if (ITEMS(position, self->positions)[p->after].symbol == right) status = merge_at(self, at, left, right, symbol);
     }
     if (status != BBPE_OK) return status;
     ITEMS(pair, self->pairs)[number].first = ITEMS(pair, self->pairs)[number].last = NONE;

@@ -17,7 +17,7 @@ static void must(bool right, const char *what) {
     exit(1);
 }
 
-/* The same chunk into the table of all and into one lane's. */
+/* The same chunk into the table of all and into one shard's. */
 static void count_chunk(bbpe_count_table *whole, bbpe_count_table *own, uint64_t letters, size_t most) {
     uint8_t text[4096];
     size_t ends[512], n = 0, pretokens = 0;
@@ -76,7 +76,7 @@ static void compare(const bbpe_count_table *whole, const bbpe_count_sum *sum) {
 
 static void round_of(size_t threads) {
     bbpe_count_table whole, tables[LANES];
-    bbpe_count_shard lanes[LANES] = {{0}};
+    bbpe_count_shard shards[LANES] = {{0}};
     uint32_t starts[LANES][CHUNKS + 1] = {{0}}, ranks[LANES][CHUNKS], rank = 0;
     const size_t count = 1 + (size_t)next(LANES), chunks = (size_t)next(CHUNKS + 1);
     const uint64_t letters = next(4) ? 1 + next(4) : 256;
@@ -85,17 +85,17 @@ static void round_of(size_t threads) {
     must(!bbpe_count_table_init(&whole, salt), "init");
     for (size_t i = 0; i < count; i++) {
         must(!bbpe_count_table_init(tables + i, salt), "init");
-        lanes[i] = (bbpe_count_shard){tables + i, starts[i], ranks[i], 0};
+        shards[i] = (bbpe_count_shard){tables + i, starts[i], ranks[i], 0};
     }
     for (size_t chunk = 0; chunk < chunks; chunk++) {
         const size_t i = (size_t)next(count), before = tables[i].count;
         count_chunk(&whole, tables + i, letters, most);
-        ranks[i][lanes[i].count++] = rank;
+        ranks[i][shards[i].count++] = rank;
         rank += (uint32_t)(tables[i].count - before);
-        starts[i][lanes[i].count] = (uint32_t)tables[i].count;
+        starts[i][shards[i].count] = (uint32_t)tables[i].count;
     }
     bbpe_count_sum sum;
-    must(!bbpe_count_sum_init(&sum, lanes, count), "init");
+    must(!bbpe_count_sum_init(&sum, shards, count), "init");
     add_up(&sum, (size_t)1 << next(9), threads);
     compare(&whole, &sum);
     bbpe_count_sum_free(&sum);

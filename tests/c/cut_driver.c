@@ -128,7 +128,7 @@ static void check_pretoken(driver *self, size_t start, size_t end, const size_t 
 }
 
 static void check(driver *self, bbpe_cut_pieces cut_units, const bbpe_cut_points *cuts) {
-    size_t units[LONGEST_TEXT + MOST_ENDS + BBPE_CUT_ROOM + 4], count = 0, found;
+    size_t units[LONGEST_TEXT + MOST_ENDS + BBPE_CUT_SLACK + 4], count = 0, found;
     bbpe_cutting cutting = bbpe_cutting_of(self->text, self->n, 0, self->ends, self->count);
     const size_t limit = LEAST_LIMIT + next_random(self, 2) * next_random(self, 300);
     while ((found = cut_units(cuts, &cutting, BBPE_CUT_PART, units + count, limit)) > 0) {

@@ -1,4 +1,4 @@
-/* Threads that take parts and write ids for them, against the same parts one behind another: exits with 1 when they differ.
+/* Threads that take parts and write ids for them, against the same parts one after another: exits with 1 when they differ.
  *
  *     parts_driver THREADS ROUNDS
  *

@@ -105,7 +105,7 @@ def test_text_without_blocks() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(ValueError, match="room is 15; expected at least 16"):
+    with pytest.raises(ValueError, match="most is 15; expected at least 16"):
         utf8_blocks("a", 15)
     with pytest.raises(ValueError, match="isa is 'abacus'; this machine has 'auto', 'scalar'"):
         utf8_blocks("a", 16, isa="abacus")

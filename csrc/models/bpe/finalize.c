@@ -116,7 +116,7 @@ static bbpe_status number_live(bbpe_bpe *self) {
 }
 
 /* Note the two symbols that a token is made of, or that no merge makes it. */
-static bbpe_status settle_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, const uint32_t *ids, size_t count) {
+static bbpe_status finalize_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, const uint32_t *ids, size_t count) {
     const uint32_t id = (uint32_t)entry->value;
     if (count != 2 || (!self->by_rank && (uint32_t)bbpe_bpe_value(self, ids[0], ids[1]) != id)) {
         self->unmade_count++;
@@ -131,7 +131,7 @@ static bbpe_status settle_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, cons
 
 /* Look for the live merge of a token when all shorter ones have theirs; `ids` has room for one a byte.  It stops at two
  * symbols: a listed merge of these would hide which they were. */
-static bbpe_status settle_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretoken_entry *entry, bool is_numbered,
+static bbpe_status finalize_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretoken_entry *entry, bool is_numbered,
                                 uint32_t *ids) {
     const uint8_t *bytes = self->tokens.arena + entry->start;
     size_t count;
@@ -141,12 +141,12 @@ static bbpe_status settle_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretok
         const bbpe_status status = bbpe_bpe_merge_long(self, work, bytes, entry->length, 2, ids, &count);
         if (status != BBPE_OK) return status;
     }
-    return settle_token(self, entry, ids, count);
+    return finalize_token(self, entry, ids, count);
 }
 
 /* Tokens of one length at once: none is part of another, and by rank no pair makes one before it is finalized.
  * 100,000 tokens take 12 ms less. */
-static bbpe_status settle_together(bbpe_bpe *self, bbpe_merge_batch merge, const uint32_t *order, size_t count) {
+static bbpe_status finalize_batch(bbpe_bpe *self, bbpe_merge_batch merge, const uint32_t *order, size_t count) {
     bbpe_merge_batch_piece pieces[BBPE_MERGE_BATCH];
     uint32_t ids[BBPE_MERGE_BATCH][BBPE_MERGE_BATCH_BYTES], *rows[BBPE_MERGE_BATCH] = {NULL};
     size_t counts[BBPE_MERGE_BATCH];
@@ -164,11 +164,11 @@ static bbpe_status settle_together(bbpe_bpe *self, bbpe_merge_batch merge, const
     }
     bbpe_status status = BBPE_OK;
     for (size_t i = 0; i < count && status == BBPE_OK; i++)
-        status = settle_token(self, self->tokens.entries + order[i], ids[i], counts[i]);
+        status = finalize_token(self, self->tokens.entries + order[i], ids[i], counts[i]);
     return status;
 }
 
-/* How many of the next tokens can be settled together. */
+/* How many of the next tokens can be finalized together. */
 static size_t group_length(const bbpe_bpe *self, const uint32_t *order, size_t n) {
     const uint32_t length = self->tokens.entries[order[0]].length;
     size_t count = 0;
@@ -177,16 +177,16 @@ static size_t group_length(const bbpe_bpe *self, const uint32_t *order, size_t n
     return count;
 }
 
-/* Settle all tokens, in order of length. */
-static bbpe_status settle_all(bbpe_bpe *self, const uint32_t *order, bool is_numbered, uint32_t *ids) {
+/* Finalize all tokens, in order of length. */
+static bbpe_status finalize_all(bbpe_bpe *self, const uint32_t *order, bool is_numbered, uint32_t *ids) {
     const bbpe_merge_batch merge = self->by_rank ? bbpe_merge_batch_select() : NULL;
     bbpe_bpe_work work = {0};
     bbpe_status status = BBPE_OK;
     for (size_t i = 0, count; i < self->tokens.count && status == BBPE_OK; i += count > 0 ? count : 1) {
         bbpe_pretoken_entry *entry = self->tokens.entries + order[i];
         count = merge != NULL ? group_length(self, order + i, self->tokens.count - i) : 0;
-        if (count > 0) status = settle_together(self, merge, order + i, count);
-        else if (entry->length > 1) status = settle_entry(self, &work, entry, is_numbered, ids);
+        if (count > 0) status = finalize_batch(self, merge, order + i, count);
+        else if (entry->length > 1) status = finalize_entry(self, &work, entry, is_numbered, ids);
         else entry->value |= BBPE_BPE_MADE;
     }
     bbpe_bpe_work_free(&work);
@@ -199,7 +199,7 @@ bbpe_status bbpe_bpe_finalize(bbpe_bpe *self) {
     bbpe_status status = order != NULL && ids != NULL ? BBPE_OK : BBPE_NO_MEMORY;
     if (status == BBPE_OK && self->by_rank) status = bbpe_pair_table_reserve(&self->merges, self->tokens.count);
     if (status == BBPE_OK) status = self->by_rank ? number_by_id(self) : number_listed(self, &self->merges, &is_numbered);
-    if (status == BBPE_OK) status = settle_all(self, order, is_numbered, ids);
+    if (status == BBPE_OK) status = finalize_all(self, order, is_numbered, ids);
     if (status == BBPE_OK && !is_numbered) status = number_live(self);
     bbpe_memory_free(self->ends);
     self->ends = NULL;

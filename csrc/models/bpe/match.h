@@ -44,7 +44,7 @@ typedef struct {
     unsigned pairs_shift; /* a hash >> this is the number of a bit */
 } bbpe_bpe_match;
 
-/* From a settled model. */
+/* From a finalized model. */
 bbpe_status bbpe_bpe_match_init(bbpe_bpe_match *self, const bbpe_bpe *model);
 void bbpe_bpe_match_free(bbpe_bpe_match *self);
 

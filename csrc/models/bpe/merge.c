@@ -16,13 +16,13 @@ static size_t put_symbols_of(const bbpe_bpe *self, uint32_t *symbols, const uint
     bool was_sure = false;
     size_t count = 0;
     for (size_t i = 0; i + 1 < n; i++) {
-        const uint64_t behind = i + 2 < n ? bbpe_bpe_byte_pair(self, text[i + 1], text[i + 2]) : UINT64_MAX;
-        const bool is_sure = bbpe_bpe_is_sure(before, pair, behind);
+        const uint64_t after = i + 2 < n ? bbpe_bpe_byte_pair(self, text[i + 1], text[i + 2]) : UINT64_MAX;
+        const bool is_sure = bbpe_bpe_is_sure(before, pair, after);
         symbols[count] = is_sure ? (uint32_t)bbpe_bpe_made_of(pair) : text[i];
         count += !was_sure; /* the right one of two is overwritten */
         was_sure = is_sure;
         before = pair;
-        pair = behind;
+        pair = after;
     }
     symbols[count] = text[n - 1];
     return count + !was_sure;

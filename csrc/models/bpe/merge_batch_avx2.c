@@ -1,5 +1,5 @@
 /* Sixteen pieces by AVX2, which lacks what the other way needs: gathers that gain time, and packing by a mask.  All symbols
- * stand in one row of cells, with a border before and after each piece's.  Pairs are hashed four at once and asked for
+ * are in one row of cells, with a border before and after each piece's.  Pairs are hashed four at once and asked for
  * together; what a piece merges next is the least of a vector or three.  The rest is scalar code that no symbol makes
  * branch: the loops are over all pieces of a group. */
 #include "simd/target.h"
@@ -92,13 +92,13 @@ BBPE_INLINE size_t note(lookups *to, size_t count, const bbpe_merge_table *table
                         const uint32_t *right, __m128i at) {
     const lanes first = _mm256_cvtepu32_epi64(load_four(left)), second = _mm256_cvtepu32_epi64(load_four(right));
     const lanes pair = _mm256_or_si256(_mm256_slli_epi64(first, BBPE_MERGE_TABLE_BITS), second), hash = hash_of(pair);
-    const lanes bit = _mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bloom_shift)), place = number(63);
+    const lanes bit = _mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bloom_shift)), low_bits = number(63);
     const lanes next = _mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->bloom_shift - 6));
     /* borders would wait for memory as others do: 7 ns a piece */
     const lanes is_border = _mm256_cmpeq_epi64(_mm256_max_epu32(first, second), number(BORDER));
     const lanes words = words_at(table->bloom, _mm256_andnot_si256(is_border, _mm256_srli_epi64(bit, 6)));
-    const lanes both = _mm256_and_si256(_mm256_srlv_epi64(words, _mm256_and_si256(bit, place)),
-                                        _mm256_srlv_epi64(words, _mm256_and_si256(next, place)));
+    const lanes both = _mm256_and_si256(_mm256_srlv_epi64(words, _mm256_and_si256(bit, low_bits)),
+                                        _mm256_srlv_epi64(words, _mm256_and_si256(next, low_bits)));
     const unsigned may = signs_of(_mm256_slli_epi64(_mm256_andnot_si256(is_border, both), 63));
     const lanes home = _mm256_and_si256(_mm256_srl_epi64(hash, _mm_cvtsi32_si128((int)table->shift)), number(table->mask));
     const lanes key = _mm256_slli_epi64(pair, BBPE_MERGE_TABLE_BITS + 1);
@@ -217,10 +217,10 @@ BBPE_INLINE uint32_t first_pair(const cells *self, size_t piece, const int vecto
 BBPE_INLINE void merge_first(cells *self, size_t piece, uint32_t pair, questions *to, size_t i) {
     const uint32_t at = pair & ((1u << PLACE) - 1), made = pair >> PLACE, start = self->starts[piece];
     const uint32_t live = self->live[piece], before = _bzhi_u32(live, at - start);
-    const uint32_t behind = live & (UINT32_MAX - 1) << (at - start), beyond = behind & (behind - 1);
-    const uint32_t left = start + 31 - _lzcnt_u32(before), gone = start + _tzcnt_u32(behind);
+    const uint32_t after = live & (UINT32_MAX - 1) << (at - start), beyond = after & (after - 1);
+    const uint32_t left = start + 31 - _lzcnt_u32(before), gone = start + _tzcnt_u32(after);
     const uint32_t right = start + _tzcnt_u32(beyond);
-    self->live[piece] = live ^ behind ^ beyond;
+    self->live[piece] = live ^ after ^ beyond;
     self->symbols[at] = made;
     self->pairs[left] = self->pairs[gone] = self->pairs[at] = NONE;
     to->left[i] = self->symbols[left];

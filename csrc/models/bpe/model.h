@@ -8,7 +8,7 @@
  * inside is the lowest inside; so the steps inside are those of merging t alone.  Hence t is made by one pair or by
  * none: its *live* merge.  bbpe_bpe_finalize finds them, the shorter tokens first; by rank they are the whole table.
  *
- * Immutable once settled, read by any number of threads; what a call mutates is in a bbpe_bpe_work.  The struct owns
+ * Immutable once finalized, read by any number of threads; what a call mutates is in a bbpe_bpe_work.  The struct owns
  * what it points to. */
 #ifndef BBPE_MODELS_BPE_MODEL_H
 #define BBPE_MODELS_BPE_MODEL_H
@@ -35,7 +35,7 @@ typedef struct {
     bbpe_pair_table merges;     /* pair of ids -> rank << 32 | id */
     bbpe_merge_table table;     /* the same by numbers in the order of ranks, for short pieces */
     uint64_t *byte_pairs;       /* what two bytes make, [first << 8 | second]: bbpe_bpe_made_of, bbpe_bpe_is_sure */
-    uint16_t *ends;             /* by id, a token's first byte << 8 | its last; NULL once the model is settled */
+    uint16_t *ends;             /* by id, a token's first byte << 8 | its last; NULL once the model is finalized */
     uint32_t *numbers, *ids;    /* id -> number; number -> id */
     size_t number_count;
     /* from this number on ids are so much higher, modulo 2^32: mostly those of all merges, which saves looking them up */
@@ -111,12 +111,12 @@ BBPE_INLINE uint64_t bbpe_bpe_made_of(uint64_t pair) {
 }
 
 /* Whether two bytes merge whatever else does, by their pair and those of the first and the second one with their other
- * neighbours, UINT64_MAX where there is none.  As long as both stand alone nothing else that either is part of comes
+ * neighbours, UINT64_MAX where there is none.  As long as both are alone nothing else that either is part of comes
  * first, as the left one of equals does; and what they make merges later still.  So until their turn all other merges are
  * the same, whether this one is done already or not. */
-BBPE_INLINE bool bbpe_bpe_is_sure(uint64_t before, uint64_t pair, uint64_t behind) {
+BBPE_INLINE bool bbpe_bpe_is_sure(uint64_t before, uint64_t pair, uint64_t after) {
     const uint64_t made = pair >> (2 * BBPE_MERGE_TABLE_BITS);
-    return (made < (before >> BBPE_MERGE_TABLE_BITS & BBPE_BPE_NO_NUMBER)) & (made <= (behind & BBPE_BPE_NO_NUMBER));
+    return (made < (before >> BBPE_MERGE_TABLE_BITS & BBPE_BPE_NO_NUMBER)) & (made <= (after & BBPE_BPE_NO_NUMBER));
 }
 
 /* Merge up to BBPE_BPE_SHORT bytes until `enough` symbols or no pair is left; writes n ids, of which so many as are

@@ -46,7 +46,7 @@ static uint32_t *put_back(const bbpe_unigram *model, const uint8_t *text, const 
     return bbpe_unigram_put_back(model, e->last, text + e->start, e->end - e->start, ids);
 }
 
-static bool make_room(bbpe_unigram_nbest *self, size_t n, size_t most) {
+static bool reserve(bbpe_unigram_nbest *self, size_t n, size_t most) {
     if (n > 0 && most > SIZE_MAX / n) return false;
     self->ids = bbpe_memory_new(n * most, sizeof *self->ids);
     self->ends = bbpe_memory_new(most, sizeof *self->ends);
@@ -96,9 +96,10 @@ bbpe_status bbpe_unigram_nbest_best(bbpe_unigram_nbest *self, const bbpe_unigram
                                    size_t most) {
     lattice paths = {NULL, 0, 0};
     bbpe_status status = BBPE_NO_MEMORY;
+    BBPE_ASSERT(most >= 1 && self->ids == NULL && self->count == 0);
     if (most >= UINT32_MAX || n >= SIZE_MAX / (most + 1) - 1) return BBPE_TOO_LARGE;
     beam ranked = {bbpe_memory_new((n + 1) * most, sizeof(way)), bbpe_memory_zeroed(n + 1, sizeof(size_t)), most};
-    if (ranked.ways && ranked.counts && fill(&paths, model, text, n) && make_room(self, n, most)) {
+    if (ranked.ways && ranked.counts && fill(&paths, model, text, n) && reserve(self, n, most)) {
         uint32_t *ids = self->ids;
         fill_beam(&ranked, model, &paths);
         for (size_t i = 0; i < ranked.counts[n]; i++) {
@@ -147,14 +148,15 @@ static void sum_up(const lattice *paths, const bbpe_unigram *model, size_t n, do
 bbpe_status bbpe_unigram_nbest_draw(bbpe_unigram_nbest *self, const bbpe_unigram *model, const uint8_t *text, size_t n,
                                    double alpha, uint64_t *state) {
     lattice paths = {NULL, 0, 0};
-    if (!fill(&paths, model, text, n) || !make_room(self, n, 1)) {
+    BBPE_ASSERT(self->ids == NULL && self->count == 0);
+    if (!fill(&paths, model, text, n) || !reserve(self, n, 1)) {
         bbpe_memory_free(paths.edges);
         return BBPE_NO_MEMORY;
     }
     double *sums = bbpe_memory_new(n + 1, sizeof *sums);
     size_t *ending = bbpe_memory_new(n + 1, sizeof *ending), *others = bbpe_memory_new(paths.count, sizeof *others);
-    const bool has_room = sums != NULL && ending != NULL && others != NULL;
-    if (has_room) {
+    const bool has_memory = sums != NULL && ending != NULL && others != NULL;
+    if (has_memory) {
         uint32_t *ids = self->ids;
         self->sums[0] = 0;
         sum_up(&paths, model, n, alpha, sums, ending, others);
@@ -176,7 +178,7 @@ bbpe_status bbpe_unigram_nbest_draw(bbpe_unigram_nbest *self, const bbpe_unigram
     bbpe_memory_free(ending);
     bbpe_memory_free(others);
     bbpe_memory_free(paths.edges);
-    return has_room ? BBPE_OK : BBPE_NO_MEMORY;
+    return has_memory ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
 void bbpe_unigram_nbest_free(bbpe_unigram_nbest *self) {

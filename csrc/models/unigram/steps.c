@@ -17,8 +17,8 @@ static bbpe_step *add(bbpe_steps *self, bbpe_step *before, uint32_t character, u
     if (found != NULL) return self->slots + (found - self->slots);
     size_t i = (size_t)(hash >> self->shift);
     while (self->slots[i].key != 0) i = (i + 1) & self->mask;
-    const uint64_t place = before == NULL ? 0 : (uint64_t)(before - self->slots) + 1;
-    const uint64_t key = place << BBPE_STEPS_CHARACTER_BITS | character;
+    const uint64_t parent = before == NULL ? 0 : (uint64_t)(before - self->slots) + 1;
+    const uint64_t key = parent << BBPE_STEPS_CHARACTER_BITS | character;
     self->slots[i] = (bbpe_step){key | (uint64_t)BBPE_STEPS_NONE << BBPE_STEPS_KEY_BITS, 0, 0};
     if (before != NULL) before->onward |= bbpe_steps_class(character);
     ++*count;
@@ -59,7 +59,7 @@ static bool fill(bbpe_steps *self, const bbpe_pretoken_table *tokens) {
 bbpe_status bbpe_steps_init(bbpe_steps *self, const bbpe_pretoken_table *tokens) {
     memset(self, 0, sizeof *self);
     if (tokens->count >= BBPE_STEPS_NONE) return BBPE_OK;
-    for (unsigned bits = FEWEST; bits < BBPE_STEPS_PLACE_BITS; bits++) {
+    for (unsigned bits = FEWEST; bits < BBPE_STEPS_PARENT_BITS; bits++) {
         *self = (bbpe_steps){bbpe_memory_table((size_t)1 << bits, sizeof *self->slots), ((size_t)1 << bits) - 1, 64 - bits};
         if (self->slots == NULL) return BBPE_NO_MEMORY;
         if (fill(self, tokens)) return BBPE_OK;

@@ -17,9 +17,9 @@
 
 /* A key is character | place of the prefix before, plus one | number of a token | whether other tokens go on. */
 #define BBPE_STEPS_CHARACTER_BITS 22
-#define BBPE_STEPS_PLACE_BITS 21
+#define BBPE_STEPS_PARENT_BITS 21
 #define BBPE_STEPS_NUMBER_BITS 20
-#define BBPE_STEPS_KEY_BITS (BBPE_STEPS_CHARACTER_BITS + BBPE_STEPS_PLACE_BITS)
+#define BBPE_STEPS_KEY_BITS (BBPE_STEPS_CHARACTER_BITS + BBPE_STEPS_PARENT_BITS)
 #define BBPE_STEPS_NONE (((uint32_t)1 << BBPE_STEPS_NUMBER_BITS) - 1)
 
 typedef struct {
@@ -76,8 +76,8 @@ BBPE_INLINE void bbpe_steps_fetch(const bbpe_steps *self, uint64_t hash) {
 /* The prefix with this hash that adds a character to `before`, or to nothing if that is NULL; NULL if there is none. */
 BBPE_INLINE const bbpe_step *bbpe_steps_find(const bbpe_steps *self, const bbpe_step *before, uint32_t character,
                                              uint64_t hash) {
-    const uint64_t place = before == NULL ? 0 : (uint64_t)(before - self->slots) + 1;
-    const uint64_t key = place << BBPE_STEPS_CHARACTER_BITS | character, mask = ((uint64_t)1 << BBPE_STEPS_KEY_BITS) - 1;
+    const uint64_t parent = before == NULL ? 0 : (uint64_t)(before - self->slots) + 1;
+    const uint64_t key = parent << BBPE_STEPS_CHARACTER_BITS | character, mask = ((uint64_t)1 << BBPE_STEPS_KEY_BITS) - 1;
     for (size_t i = (size_t)(hash >> self->shift);; i = (i + 1) & self->mask) {
         const bbpe_step *step = self->slots + i;
         if ((step->key & mask) == key) return step;

@@ -7,7 +7,7 @@
 #include "models/unigram/words.h"
 #include "base/utf8.h"
 
-enum { HEAD = 64, ROOM = 5, WORTH = 1 << 14 }; /* bytes; of text before which a table of words is not worth its memory */
+enum { HEAD = 64, SLACK = 5, WORTH = 1 << 14 }; /* bytes; of text before which a table of words is not worth its memory */
 
 /* Bytes: of a stretch that is worth writing, as at each closed node a branch is mispredicted (95 ms instead of 82 on
  * Japanese), and to the character whose slots are fetched. */
@@ -17,7 +17,7 @@ enum { LABEL = 2 * BBPE_TRIE_EMPTY - 1 }; /* the bits of a slot that are its lab
 
 static const double BEYOND = 100000;
 
-/* Number the tokens, and tell the trie that these are its ids. */
+/* Number the tokens, which are the ids of the trie. */
 static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
     self->pieces = bbpe_memory_new(self->tokens.count, sizeof *self->pieces);
     if (self->pieces == NULL) return BBPE_NO_MEMORY;
@@ -163,7 +163,7 @@ BBPE_INLINE size_t offer(void *nodes, size_t i, double score, uint32_t last, siz
     return reach;
 }
 
-/* The tokens that text[0..n) begins with and that have more than `i` bytes, whose walk stands at `slot`; the character
+/* The tokens that text[0..n) begins with and that have more than `i` bytes, whose walk is at `slot`; the character
  * is unknown if it is no token.  Returns how far paths reach. */
 BBPE_INLINE size_t leave_by_bytes(const bbpe_unigram *self, void *nodes, const uint8_t *text, size_t n, uint64_t slot,
                                   size_t i, size_t character, size_t reach, bool has_single, bool is_float) {
@@ -188,7 +188,7 @@ static BBPE_NOINLINE size_t leave_from(const bbpe_unigram *self, void *nodes, co
     return leave_by_bytes(self, nodes, text, n, slot, i, 3, reach, has_single, is_float);
 }
 
-/* Fetch the slots of prefixes that end with the character that may stand at `text`, of one to three characters. */
+/* Fetch the slots of prefixes that end with the character that may be at `text`, of one to three characters. */
 BBPE_INLINE void fetch(const bbpe_steps *steps, const uint8_t *text, uint64_t hashes[2]) {
     const uint32_t character = bbpe_steps_character(first_bytes(text, 4));
     bbpe_steps_fetch(steps, bbpe_steps_hash(hashes[1], character));
@@ -243,7 +243,7 @@ typedef struct {
 } walker;
 
 /* Room for so many nodes; those that are there keep what they hold. */
-static bool make_room(walker *self, size_t nodes) {
+static bool reserve_nodes(walker *self, size_t nodes) {
     const size_t before = self->scratch->capacity;
     const size_t words = self->has_words ? BBPE_UNIGRAM_WORDS * sizeof *self->words : 0;
     if (nodes > (SIZE_MAX - HEAD - words) / self->node_size) return false;
@@ -258,12 +258,12 @@ static bool make_room(walker *self, size_t nodes) {
 }
 
 /* Begin a text of n bytes. */
-static bool begin(walker *self, size_t n, size_t room) {
+static bool begin(walker *self, size_t n, size_t nodes) {
     head state = {0, false};
     if (self->scratch->memory != NULL) memcpy(&state, self->scratch->memory, sizeof state);
     state.seen += n;
     self->has_words = self->model->has_words && state.seen >= WORTH;
-    if (!make_room(self, room)) return false;
+    if (!reserve_nodes(self, nodes)) return false;
     if (self->has_words && !state.has_words) memset(self->words, 0, BBPE_UNIGRAM_WORDS * sizeof *self->words);
     state.has_words = self->has_words;
     memcpy(self->scratch->memory, &state, sizeof state);
@@ -279,14 +279,14 @@ static void rebase(bbpe_unigram_float_node *nodes, size_t reach) {
 /* The best ways from the closed node at text[0..n), n >= 1, up to another one, `*end` bytes after: before a blank, if
  * there may be words, or one that is worth it. */
 BBPE_INLINE bbpe_status walk_on(walker *self, const uint8_t *text, size_t n, size_t *end, bool is_float) {
-    const size_t room = self->model->longest + ROOM, size = node_size(is_float);
+    const size_t most_nodes = self->model->longest + SLACK, size = node_size(is_float);
     const size_t most = n < STRETCH ? n : STRETCH;
     const bool has_words = is_float && self->has_words;
     const bbpe_steps *steps = &self->model->steps;
     uint64_t hashes[2] = {0, 0};
     size_t at = 0, reach = 0;
     do {
-        if (BBPE_UNLIKELY(self->node_count < at + room) && !make_room(self, at + room)) return BBPE_NO_MEMORY;
+        if (BBPE_UNLIKELY(self->node_count < at + most_nodes) && !reserve_nodes(self, at + most_nodes)) return BBPE_NO_MEMORY;
         void *node = (uint8_t *)self->nodes + at * size;
         if (is_float && BBPE_UNLIKELY(fabs(sum_at(node, 0, true)) > BEYOND)) rebase(node, reach - at);
         const uint32_t bytes = first_bytes(text + at, n - at);
@@ -310,7 +310,8 @@ BBPE_INLINE bbpe_status encode(const bbpe_unigram *self, bbpe_model_scratch *scr
     walker walk = {self, scratch, false, NULL, NULL, node_size(is_float), 0};
     bbpe_unigram_word_key ahead = {NULL, 0, 0, 0, 0};
     uint32_t *out = ids;
-    if (!begin(&walk, n, self->longest + ROOM)) return BBPE_NO_MEMORY;
+    BBPE_ASSERT(n >= 1);
+    if (!begin(&walk, n, self->longest + SLACK)) return BBPE_NO_MEMORY;
     set_sum(walk.nodes, 0, 0, is_float);
     for (size_t closed = 0, length; closed < n; closed += length) {
         if (is_float && text[closed] == ' ' && walk.has_words) {

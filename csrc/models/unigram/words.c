@@ -15,7 +15,7 @@ typedef struct {
 typedef struct {
     edge edges[BBPE_UNIGRAM_WORD * (BBPE_UNIGRAM_WORD + 1) / 2];
     size_t count;
-    double before[BBPE_UNIGRAM_WORD + 1], behind[BBPE_UNIGRAM_WORD + 1]; /* the best sums up to a node and from it */
+    double forward[BBPE_UNIGRAM_WORD + 1], backward[BBPE_UNIGRAM_WORD + 1]; /* the best sums up to a node and from it */
     uint8_t last[BBPE_UNIGRAM_WORD + 1];                                 /* the edge that ends there best */
 } lattice;
 
@@ -39,19 +39,19 @@ static bool fill(lattice *self, const bbpe_unigram *model, const uint8_t *word, 
 }
 
 static void sum_up(lattice *self, const bbpe_unigram *model, size_t n) {
-    for (size_t i = 0; i <= n; i++) self->before[i] = self->behind[i] = -INFINITY;
-    self->before[0] = self->behind[n] = 0;
+    for (size_t i = 0; i <= n; i++) self->forward[i] = self->backward[i] = -INFINITY;
+    self->forward[0] = self->backward[n] = 0;
     for (size_t i = 0; i < self->count; i++) {
         const edge *e = self->edges + i;
-        const double sum = self->before[e->start] + model->pieces[e->number].score;
-        if (!(sum > self->before[e->end])) continue;
-        self->before[e->end] = sum;
+        const double sum = self->forward[e->start] + model->pieces[e->number].score;
+        if (!(sum > self->forward[e->end])) continue;
+        self->forward[e->end] = sum;
         self->last[e->end] = (uint8_t)i;
     }
     for (size_t i = self->count; i-- > 0;) {
         const edge *e = self->edges + i;
-        const double sum = self->behind[e->end] + model->pieces[e->number].score;
-        if (sum > self->behind[e->start]) self->behind[e->start] = sum;
+        const double sum = self->backward[e->end] + model->pieces[e->number].score;
+        if (sum > self->backward[e->start]) self->backward[e->start] = sum;
     }
 }
 
@@ -59,6 +59,7 @@ void bbpe_unigram_word_learn(bbpe_unigram_word *self, const bbpe_unigram *model,
     lattice paths;
     bool is_best[sizeof paths.edges / sizeof *paths.edges] = {false};
     self->below = 0;
+    BBPE_ASSERT(n >= 1 && n <= BBPE_UNIGRAM_WORD && word[0] == ' ');
     if (word[n - 1] <= ' ' || !fill(&paths, model, word, n)) return; /* of one blank, too: the next may belong to it */
     sum_up(&paths, model, n);
     size_t tokens = 0;
@@ -70,12 +71,12 @@ void bbpe_unigram_word_learn(bbpe_unigram_word *self, const bbpe_unigram *model,
     double second = -INFINITY; /* of the paths that have a token which the best one has not */
     for (size_t i = 0; i < paths.count; i++) {
         const edge *e = paths.edges + i;
-        const double sum = paths.before[e->start] + model->pieces[e->number].score + paths.behind[e->end];
+        const double sum = paths.forward[e->start] + model->pieces[e->number].score + paths.backward[e->end];
         if (!is_best[i] && sum > second) second = sum;
     }
     if (tokens > BBPE_UNIGRAM_WORD_TOKENS || far > FAR) return;
     /* of a sum, what roundings can make of it, twice */
-    const double off = (double)(n + tokens + 2) / (1 << 23), below = (paths.before[n] - second) / off - FAR;
+    const double off = (double)(n + tokens + 2) / (1 << 23), below = (paths.forward[n] - second) / off - FAR;
     self->below = (float)(below < BBPE_UNIGRAM_WORD_SAFE ? fmax(below, 0) : BBPE_UNIGRAM_WORD_SAFE);
     self->count = (uint16_t)tokens;
     for (size_t end = n; end > 0; end = paths.edges[paths.last[end]].start) {

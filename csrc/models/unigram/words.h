@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
     const uint8_t *text;
     uint64_t lo, hi;
-    size_t length, place; /* too long: more than BBPE_UNIGRAM_WORD, and anywhere */
+    size_t length, slot; /* too long: more than BBPE_UNIGRAM_WORD, and anywhere */
 } bbpe_unigram_word_key;
 
 /* Fill in all of an entry but its key, for a word of n bytes. */
@@ -63,8 +63,8 @@ BBPE_INLINE bbpe_unigram_word_key bbpe_unigram_words_find(const uint8_t *text, s
     const size_t length = bbpe_unigram_words_before_blank(words);
     if (length > BBPE_UNIGRAM_WORD) return (bbpe_unigram_word_key){text, 0, 0, length, 0};
     const bbpe_short_key key = bbpe_short_key_cut(words[0], words[1], length);
-    const size_t place = bbpe_hash_two(key.lo, key.hi) & (BBPE_UNIGRAM_WORDS - 1);
-    return (bbpe_unigram_word_key){text, key.lo, key.hi, length, place};
+    const size_t slot = bbpe_hash_two(key.lo, key.hi) & (BBPE_UNIGRAM_WORDS - 1);
+    return (bbpe_unigram_word_key){text, key.lo, key.hi, length, slot};
 }
 
 /* Write the tokens of the word at text[0..n), a blank, after a closed node with this sum, and return its length; 0 if
@@ -72,11 +72,11 @@ BBPE_INLINE bbpe_unigram_word_key bbpe_unigram_words_find(const uint8_t *text, s
 BBPE_INLINE size_t bbpe_unigram_words_write(bbpe_unigram_word *table, const bbpe_unigram *model, const uint8_t *text,
                                             size_t n, bbpe_unigram_word_key *ahead, float *sum, uint32_t **ids) {
     const bbpe_unigram_word_key key = ahead->text == text ? *ahead : bbpe_unigram_words_find(text, n);
-    bbpe_unigram_word *word = table + key.place;
+    bbpe_unigram_word *word = table + key.slot;
     if (key.length > BBPE_UNIGRAM_WORD) return 0;
     if (key.length < n) {
         *ahead = bbpe_unigram_words_find(text + key.length, n - key.length);
-        BBPE_PREFETCH(table + ahead->place);
+        BBPE_PREFETCH(table + ahead->slot);
     }
     if (BBPE_UNLIKELY(word->lo != key.lo || word->hi != key.hi)) {
         if (word->kept > 0) {

@@ -1,8 +1,8 @@
 /* A vocabulary: ids <-> bytes, in the order in which tokens were added.
  *
  * Filled with bbpe_vocab_add, then closed with bbpe_vocab_index; from then on it is read only, by any number of
- * threads.  No two tokens have the same bytes; whether two have the same id, `is_unique` says in the end.  The bytes
- * stand in one arena, so 100,000 tokens are a few arrays and not as many objects.  The struct owns its arrays. */
+ * threads.  No two tokens have the same bytes; `is_unique` is false in the end if two have the same id.  The bytes
+ * are in one arena, so 100,000 tokens are a few arrays and not as many objects.  The struct owns its arrays. */
 #ifndef BBPE_MODELS_VOCAB_H
 #define BBPE_MODELS_VOCAB_H
 
@@ -48,7 +48,7 @@ typedef enum {
     BBPE_RANK_FILE_CANONICAL, /* and written in the one way that the tokens in order of ranks have */
 } bbpe_rank_file_kind;
 
-/* Add the tokens of n bytes of text to an empty vocabulary and index it, or say that the text is unusual. */
+/* Add the tokens of n bytes of text to an empty vocabulary and index it, or report that the text is unusual. */
 bbpe_status bbpe_rank_file_read(const uint8_t *text, size_t n, bbpe_vocab *vocab, bbpe_rank_file_kind *kind);
 
 #endif

@@ -48,6 +48,7 @@ void bbpe_wordpiece_free(bbpe_wordpiece *self) {
 bbpe_status bbpe_wordpiece_add(bbpe_wordpiece *self, uint32_t root, const uint8_t *bytes, size_t n, uint32_t id) {
     uint32_t node = root;
     bbpe_pretoken_entry *entry;
+    BBPE_ASSERT(n >= 1 && root <= BBPE_WORDPIECE_CONTINUE && !self->has_tries);
     const bbpe_status added = bbpe_pretoken_table_add(self->tokens + root, bytes, n, &entry);
     if (added != BBPE_OK) return added;
     entry->value = IS_TOKEN | id;
@@ -93,7 +94,7 @@ static bbpe_status pop_all(bbpe_wordpiece *self, bbpe_wordpiece_node *node, cons
 }
 
 /* Find the tokens that a node pops and the node that it fails to, once all nodes of less depth have theirs. */
-static bbpe_status settle_node(bbpe_wordpiece *self, bbpe_wordpiece_node *node) {
+static bbpe_status finalize_node(bbpe_wordpiece *self, bbpe_wordpiece_node *node) {
     if (node->token != NONE) {
         node->failure = BBPE_WORDPIECE_CONTINUE;
         return pop(self, node, node->token);
@@ -133,7 +134,7 @@ bbpe_status bbpe_wordpiece_finalize(bbpe_wordpiece *self) {
         for (size_t i = 0; i < n; i++) next[self->nodes[i].depth + 1]++;
         for (size_t depth = 1; depth <= deepest; depth++) next[depth] += next[depth - 1];
         for (size_t i = 0; i < n; i++) order[next[self->nodes[i].depth]++] = (uint32_t)i;
-        for (size_t i = 2; i < n && status == BBPE_OK; i++) status = settle_node(self, self->nodes + order[i]);
+        for (size_t i = 2; i < n && status == BBPE_OK; i++) status = finalize_node(self, self->nodes + order[i]);
     }
     bbpe_memory_free(order);
     bbpe_memory_free(next);

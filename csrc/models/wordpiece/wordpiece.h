@@ -1,7 +1,7 @@
 /* WordPiece: the longest token that a word begins with, then again and again the longest that continues it.
  *
  * In linear time, without walking back (Song et al., 2021, "Fast WordPiece Tokenization", LinMaxMatch).  Two tries, of
- * the tokens that begin a word and of those that continue one, by byte.  A walk through a word stands at a node whose
+ * the tokens that begin a word and of those that continue one, by byte.  A walk through a word is at a node whose
  * string is the text that is not written yet.  Where no child goes on, the longest match of that string is certain: the
  * node's *pops* are written, and the walk goes on at its *failure*, a node of the continuing trie that has the string
  * left.  A node without a failure is one whose string no tokens begin with, and so is the whole word then.
@@ -18,7 +18,7 @@
  * With `is_bert` a pretoken is a stretch of text as it is, of any number of words or none, that BERT's rules are
  * still to be applied to (models/normalise/bert.h).  So what repeats is found by its bytes, and normalised only once.
  *
- * Immutable once settled; the struct owns its arrays. */
+ * Immutable once finalized; the struct owns its arrays. */
 #ifndef BBPE_MODELS_WORDPIECE_H
 #define BBPE_MODELS_WORDPIECE_H
 
@@ -50,7 +50,7 @@ typedef struct {
     bbpe_wordpiece_node *nodes;
     bbpe_wordpiece_cell *cells;
     size_t node_count, node_capacity, cell_count, cell_capacity;
-    bbpe_pretoken_table tokens[2]; /* by root; empty once settled */
+    bbpe_pretoken_table tokens[2]; /* by root; empty once finalized */
     bbpe_trie tries[2];            /* the same tokens */
     bool has_tries;                /* ids are small enough */
     size_t id_count;

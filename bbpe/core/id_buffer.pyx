@@ -1,4 +1,4 @@
-"""Room for the ids of one call, which become an array; a large one is used again when nobody has that any more."""
+"""The buffer for the ids of one call, which become an array; a large one is used again when that is freed."""
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport uint32_t
 
@@ -15,11 +15,11 @@ from bbpe.core.c_memory cimport (
 cdef enum:
     LARGE = 1 << 20  # ids: fewer are left to numpy, whose allocator keeps what is small
 
-cdef void *IDLE = NULL  # a room that waits for the next large text, whichever tokenizer's
+cdef void *IDLE = NULL  # a buffer that waits for the next large text, whichever tokenizer's
 
 
-cdef class IdRoom:
-    """Room for up to `most` ids, and what encoding may write behind them, a buffer of uint32: fill it from its beginning,
+cdef class IdBuffer:
+    """Memory for up to `most` ids, and what encoding may write after them, a buffer of uint32: fill it from its beginning,
     no further than was asked for by `extend`, then take them, once."""
 
     def __cinit__(self, size_t most):
@@ -33,48 +33,48 @@ cdef class IdRoom:
             ids = self.array
             self.ids = &ids[0]
             return
-        self.room = <bbpe_reusable_buffer *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
-        if self.room == NULL:
-            self.room = <bbpe_reusable_buffer *>bbpe_memory_zeroed(1, sizeof(bbpe_reusable_buffer))
-        if self.room == NULL or not bbpe_reusable_buffer_open(self.room, most * sizeof(uint32_t)):
+        self.buffer = <bbpe_reusable_buffer *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
+        if self.buffer == NULL:
+            self.buffer = <bbpe_reusable_buffer *>bbpe_memory_zeroed(1, sizeof(bbpe_reusable_buffer))
+        if self.buffer == NULL or not bbpe_reusable_buffer_open(self.buffer, most * sizeof(uint32_t)):
             raise MemoryError("bbpe could not allocate memory")
-        self.ids = <uint32_t *>self.room.start
+        self.ids = <uint32_t *>self.buffer.start
 
     def __dealloc__(self):
         cdef void *nothing = NULL
-        if self.room == NULL:
+        if self.buffer == NULL:
             return
-        if not (self.is_taken and self.room.kept <= BBPE_ATOMIC_LOAD(&BUDGET.limit)
-                and BBPE_ATOMIC_SWAP(&IDLE, &nothing, self.room)):
-            free_room(self.room)
+        if not (self.is_taken and self.buffer.kept <= BBPE_ATOMIC_LOAD(&BUDGET.limit)
+                and BBPE_ATOMIC_SWAP(&IDLE, &nothing, self.buffer)):
+            free_buffer(self.buffer)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
         PyBuffer_FillInfo(buffer, self, self.ids, self.count * sizeof(uint32_t), False, flags)
 
     cdef int extend(self, size_t count) except -1:
-        """Have memory for the first `count` ids, and what encoding may write behind them."""
-        if self.room != NULL and not bbpe_reusable_buffer_extend(self.room, (count + BBPE_ENCODE_SLACK) * sizeof(uint32_t)):
+        """Have memory for the first `count` ids, and what encoding may write after them."""
+        if self.buffer != NULL and not bbpe_reusable_buffer_extend(self.buffer, (count + BBPE_ENCODE_SLACK) * sizeof(uint32_t)):
             raise MemoryError("bbpe could not allocate memory")
         return 0
 
     def taken(self, size_t count) -> npt.NDArray[np.uint32]:
-        """The first `count` ids: uint32[count]; the rest of the room is given back."""
-        if self.room == NULL:
+        """The first `count` ids: uint32[count]; the rest of the buffer is given back."""
+        if self.buffer == NULL:
             array, self.array, self.ids, self.count = self.array, None, NULL, 0
             array.resize(count, refcheck=False)
             return array
-        bbpe_reusable_buffer_trim(self.room, count * sizeof(uint32_t))
+        bbpe_reusable_buffer_trim(self.buffer, count * sizeof(uint32_t))
         self.count, self.is_taken = count, True
         return np.frombuffer(self, dtype=np.uint32) if count else np.empty(0, dtype=np.uint32)
 
 
-cdef int free_room(bbpe_reusable_buffer *room) except -1:
-    bbpe_reusable_buffer_close(room)
-    bbpe_memory_free(room)
+cdef int free_buffer(bbpe_reusable_buffer *buffer) except -1:
+    bbpe_reusable_buffer_close(buffer)
+    bbpe_memory_free(buffer)
     return 0
 
 
-cdef int drop_idle_room() except -1:
-    """Free the room that waits for a text."""
-    cdef bbpe_reusable_buffer *room = <bbpe_reusable_buffer *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
-    return free_room(room) if room != NULL else 0
+cdef int drop_idle_buffer() except -1:
+    """Free the buffer that waits for a text."""
+    cdef bbpe_reusable_buffer *buffer = <bbpe_reusable_buffer *>BBPE_ATOMIC_EXCHANGE(&IDLE, NULL)
+    return free_buffer(buffer) if buffer != NULL else 0
