@@ -403,16 +403,13 @@ def short_first(method: _Method) -> _Method:
     """
     def encode(self, text, *pair, **options):
         cdef Encoder short
-        cdef bint adds
-        cdef tuple around
-        if PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) < SHORT and not pair:
-            adds = len(options) == 1 and options.get("add_special_tokens") is True
-            if adds or not options:
-                short = self._short
-                if short is not None and not adds:
-                    return short.encode_list(text)
-                if short is not None:
+        cdef tuple around = ((), ())
+        cdef bint adds = len(options) == 1 and options.get("add_special_tokens") is True
+        if (adds or not options) and not pair and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) < SHORT:
+            short = self._short
+            if short is not None:
+                if adds:
                     around = self._around
-                    return short.encode_list(text, around[0], around[1])
+                return short.encode_list(text, around[0], around[1])
         return method(self, text, *pair, **options)
     return wraps(method)(encode)

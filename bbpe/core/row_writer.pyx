@@ -197,9 +197,10 @@ cdef class RowWriter:
                 status = bbpe_rows_plan(rows, rules, &texts, ids.total)
         if status == BBPE_OK and rows.problem == BBPE_ROWS_FINE:
             return 0
+        problem = problem_of(rows, rules)
         bbpe_rows_free(rows)
         check(status)
-        raise ValueError(problem_of(rows, rules))
+        raise ValueError(problem)
 
     def join(
         self, TextIds ids not None, const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds

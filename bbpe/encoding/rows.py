@@ -138,6 +138,13 @@ class RowEncoder:
                 row.append(item)
         return row
 
+    def _check_limit(self, limit: int, stride: int | None, adds: bool, has_pairs: bool) -> None:
+        if adds:
+            checked_limit(limit, "max_length", self._writer.added(has_pairs))
+        room = limit - self._writer.added(False) if adds else limit
+        if stride is not None and stride >= room:
+            raise ValueError(f"stride is {stride}; expected less than {room}, the ids of a text that fit in a row")
+
     def _divided(self, items: Iterable[Item], adds: bool) -> tuple[list[Text], Sizes | None]:
         """Return the texts of items, and how many each item has, uint8[n], or `None` if there are no pairs."""
         listed: list[Any] = as_batch(items)
@@ -176,8 +183,8 @@ class RowEncoder:
     ) -> Padded:
         """Return the ids of each item in rows of one length."""
         texts, sizes = self._divided(items, adds)
-        if rules.limit is not None and adds:
-            checked_limit(rules.limit, "max_length", self._writer.added(sizes is not None))
+        if rules.limit is not None:
+            self._check_limit(rules.limit, rules.stride, adds, sizes is not None)
         if self._writer.highest_type > _MOST_TYPE:
             raise ValueError(f"the template has type id {self._writer.highest_type}; expected at most {_MOST_TYPE}")
         return Padded(*self._writer.padded(self._ids(texts, matcher, threads), sizes, adds, rules))

@@ -115,7 +115,7 @@ static bbpe_status add_windows(bbpe_rows *self, const bbpe_row_rules *rules, con
 bbpe_status bbpe_rows_plan(bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_texts *texts, size_t id_count) {
     bbpe_status status = BBPE_OK;
     size_t text = 0;
-    if (add_rows(self, texts->item_count) == NULL) return BBPE_NO_MEMORY;
+    if (texts->item_count > 0 && add_rows(self, texts->item_count) == NULL) return BBPE_NO_MEMORY;
     for (size_t i = 0; i < texts->item_count && status == BBPE_OK && self->problem == BBPE_ROWS_FINE; i++) {
         const size_t size = texts->sizes == NULL ? 1 : texts->sizes[i];
         bbpe_row row = {.item = i, .is_pair = size == 2};

@@ -115,7 +115,7 @@ def test_a_batch_that_loses_texts(tok_of: Callable[[str], bbpe.Tokenizer]) -> No
 
     tok = tok_of("gpt2")
     for method in (tok.encode_batch, tok.encode_batch_to_numpy, tok.count_tokens_batch):
-        texts: list[Any] = [Emptying(b"abc"), "text", "text"]
+        texts: list[Any] = [Emptying(b"abc"), *["text"] * 300]
         with pytest.raises(RuntimeError, match="changed while it was encoded"):
             method(texts)
 
@@ -124,11 +124,11 @@ def test_a_batch_whose_texts_become_longer(
     tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by another thread, once there is room for the ids of those that were there."""
-    texts, marks = ["text", "text"], batches.Batch.marks
+    texts, marks = ["text"] * 300, batches.Batch.marks
 
     def replacing(batch: batches.Batch) -> npt.NDArray[np.int64]:
         found = marks(batch)
-        texts[1] = "longer"
+        texts[1] = "longer" * 1_000
         return found
 
     monkeypatch.setattr(batches.Batch, "marks", replacing)

@@ -186,7 +186,7 @@ def test_calls_without_options_take_the_short_way_alone(tok_of: Callable[[str], 
         assert tok.encode(text) == tok.encode(text=text) == slow(tok, text)
     assert inspect.signature(bbpe.Tokenizer.encode) == inspect.signature(slow)
     assert (bbpe.Tokenizer.encode.__qualname__, bbpe.Tokenizer.encode.__doc__) == ("Tokenizer.encode", slow.__doc__)
-    for wrong in (lambda: tok.encode(), lambda: tok.encode("a", "all"), lambda: tok.encode("a", special="all")):
+    for wrong in (lambda: tok.encode(), lambda: tok.encode("a", "b", "all"), lambda: tok.encode("a", special="all")):
         with pytest.raises(TypeError):
             wrong()
 
