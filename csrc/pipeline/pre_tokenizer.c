@@ -138,8 +138,10 @@ bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tok
                                     bbpe_split_cursor *cursor, const uint8_t *text, size_t n, size_t limit,
                                     bbpe_pre_tokenized *result) {
     BBPE_ASSERT(n > 0);
-    const bool is_split = self->count > 0 && self->steps->kind == BBPE_STEP_SPLIT;
-    if (!is_split || (self->steps->split.behavior != BBPE_SPLIT_ISOLATED && self->steps->split.behavior != BBPE_SPLIT_REMOVED)) {
+    const bbpe_pre_tokenizer_step *first = self->steps;
+    bool is_parted = self->count > 0 && first->kind == BBPE_STEP_SPLIT;
+    if (is_parted) is_parted = first->split.behavior == BBPE_SPLIT_ISOLATED || first->split.behavior == BBPE_SPLIT_REMOVED;
+    if (!is_parted) {
         cursor->is_over = true;
         return bbpe_pre_tokenizer_split(self, scratch, text, n, true, false, result);
     }
@@ -147,6 +149,6 @@ bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tok
     *result = (bbpe_pre_tokenized){text, n, NULL, 0, NULL};
     if (cursor->from == 0) bbpe_automaton_scratch_clear(&scratch->first);
     const bbpe_status status =
-        bbpe_split_rule_next(&self->steps->split, &scratch->first, text, n, cursor, limit, scratch->spans);
+        bbpe_split_rule_next(&first->split, &scratch->first, text, n, cursor, limit, scratch->spans);
     return status == BBPE_OK ? run_steps(self, 1, scratch, text, n, true, false, result) : status;
 }

@@ -60,9 +60,9 @@ void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self);
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
                                      const uint8_t *text, size_t n, bool is_first, bool is_aligned,
                                      bbpe_pre_tokenized *result);
-/* The next spans of a text, n > 0, from a cursor that is zeroed at its beginning: those that become of about `limit` spans of the
- * first step, or all at once if that is not a split that merges nothing.  So a text that is split in parts needs memory for one
- * part alone.  `cursor->is_over` after the last ones; there may be none before that. */
+/* The next spans of a text, n > 0, from a cursor that is zeroed at its beginning: those that become of about `limit` spans of
+ * the first step, or all at once if that is not a split that merges nothing.  So a text that is split in parts needs memory for
+ * one part alone.  `cursor->is_over` after the last ones; there may be none before that. */
 bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
                                     bbpe_split_cursor *cursor, const uint8_t *text, size_t n, size_t limit,
                                     bbpe_pre_tokenized *result);

@@ -147,7 +147,8 @@ static void try_split(const sample *drawn, bbpe_automaton_scratch *scratch, cons
     size_t at = 0;
     while (at < n) { /* at characters only, and with gaps */
         const size_t start = at, stop = at + 1 + next(40);
-        while (at < n && at < stop) (void)bbpe_automaton_class(&drawn->automaton, drawn->automaton.reads_bytes, text, at, n, &at);
+        while (at < n && at < stop)
+            (void)bbpe_automaton_class(&drawn->automaton, drawn->automaton.reads_bytes, text, at, n, &at);
         if (next(5)) check(bbpe_spans_add(&in, start, at) == BBPE_OK, "no memory");
     }
     const bbpe_split_rule rule = {&drawn->automaton, (bbpe_split_behavior)next(5), next(2)};
