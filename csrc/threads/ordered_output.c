@@ -75,12 +75,13 @@ static bool fits(const bbpe_output_waiting *own, size_t needed) {
 static bool choose(bbpe_ordered_output *self, bbpe_output_waiting *own, bbpe_output_job *job, bbpe_status *status) {
     bool found = false;
     bbpe_monitor_lock(&self->tasks->monitor);
-    while (!found && !self->tasks->is_stopped) {
-        copy_placed(self, own);
+    /* the tasks may be stopped, and the turn may come, while the lock is given up for copying */
+    for (copy_placed(self, own); !self->tasks->is_stopped; copy_placed(self, own)) {
         job->is_placed = self->turn == job->parts.start;
         job->start = job->is_placed ? self->end : own->used;
         found = job->is_placed || fits(own, job->most + self->slack);
-        if (!found) bbpe_monitor_wait(&self->tasks->monitor);
+        if (found) break;
+        bbpe_monitor_wait(&self->tasks->monitor);
     }
     if (found && job->is_placed && !extend(self, job->start + job->most + self->slack)) *status = BBPE_NO_MEMORY;
     bbpe_monitor_unlock(&self->tasks->monitor);
