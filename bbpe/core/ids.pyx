@@ -3,7 +3,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.c_decode cimport (
-    bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes, bbpe_token_bytes_arena, bbpe_token_bytes_free,
+    bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes_arena, bbpe_token_bytes_free,
     bbpe_token_bytes_get, bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure,
     bbpe_token_bytes_set, bbpe_token_text_fill,
 )
@@ -32,13 +32,6 @@ cdef enum:
     RANGE = 1 << 18   # ids that are worth a thread
 
 
-cdef struct row:
-    bbpe_id_array ids
-    bbpe_text_size size
-    void *out
-    bint good
-
-
 cdef row *_rows(Py_ssize_t n) except NULL:
     cdef row *rows = <row *>bbpe_memory_zeroed(n, sizeof(row))
     if rows == NULL:
@@ -63,8 +56,6 @@ cdef inline bint _fits(const bbpe_text_size *size, uint32_t seen) noexcept nogil
 
 cdef class TokenBytes:
     """The bytes of every id of a vocabulary and of special tokens; immutable, shared by any number of threads."""
-
-    cdef bbpe_token_bytes table
 
     def __cinit__(self, vocab: Mapping[int, bytes], specials: Mapping[int, bytes] | None = None):
         cdef bint is_table = isinstance(vocab, TokenTable)

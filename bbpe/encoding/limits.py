@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
+from ..core.truncate import first_part
+from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
@@ -33,6 +36,11 @@ def truncated(
 ) -> _T:
     """Return a text truncated at a side to at most `limit` tokens; `Tokenizer.truncate` documents the details."""
     check_side(side)
+    short = encoder.short if matcher is None and side == "right" else None
+    if short is not None and not isinstance(short.model, (WordBPE, WordPiece)):
+        end = first_part(short, token_bytes, text, limit)
+        if end is None or end >= 0:
+            return text if end is None else cast(_T, text[:end])
     if encoder.count_up_to(text, limit, matcher) <= limit:
         return text
     ids, spans, start = _ids_around_cut(encoder, token_bytes, text, limit, matcher, side)
@@ -52,10 +60,8 @@ def _ids_around_cut(
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], int]:
     """Return more than `limit` ids at the side of a text that is kept, their spans, and the index of the first one."""
     check_has_offsets(encoder)
-    if matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder):
-        if side == "right":
-            ids = encoder.encoder.first_ids(text, limit)
-            return ids, token_bytes.spans(ids), 0
+    is_plain = matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder)
+    if side == "left" and is_plain:
         look = _LOOK_BACK * (limit + 16)
         while look < len(text):
             start = encoder.encoder.cut(text, len(text) - look, look)
