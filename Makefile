@@ -113,11 +113,7 @@ build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10
-<<<<<<< HEAD
-sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher)
-=======
-sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread cache words parts matcher automaton)
->>>>>>> w-regex
+sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows)
 	build/asan/bpe_driver fuzz 3000
 	build/asan/cut_driver 3000
 	build/asan/stage_driver 1000
@@ -126,6 +122,7 @@ sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread cache wor
 	build/asan/parts_driver 8 2000
 	build/asan/matcher_driver 5000
 	build/asan/automaton_driver 20000
+	build/asan/rows_driver 20000
 
 # learning merges, with several thresholds, and adding up the counts of threads
 sanitize-train: $(patsubst %,build/asan/%_driver,train count)

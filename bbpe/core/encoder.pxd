@@ -20,4 +20,3 @@ cdef class Encoder:
     cdef size_t _stretch_end(self, const text_view *view, size_t start) except? 0
     cdef int _encode(self, text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1
     cdef object _encode_given(self, const uint8_t[::1] text, const int64_t[::1] ends, bbpe_bpe_dropout *dropout)
-    cdef object _count(self, text, limit, bint keeps)

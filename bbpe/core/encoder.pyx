@@ -170,18 +170,10 @@ cdef class Encoder:
 
     def count(self, text: Text, limit: int | None = None) -> int:
         """How many ids a text has; no further than to more than `limit`."""
-        return self._count(text, limit, False)
-
-    def first_ids(self, text: Text, size_t limit) -> npt.NDArray[np.uint32]:
-        """The ids of a text, uint32[n], or, if there are more than `limit`, more than so many of the first of them."""
-        return self._count(text, limit, True)
-
-    cdef object _count(self, text, limit, bint keeps):
         cdef text_view view
         cdef bbpe_encode_state *state = NULL
         cdef bbpe_status status
         cdef size_t count = 0, most = <size_t>-1
-        cdef uint32_t[::1] ids
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
         if limit is not None:
@@ -191,18 +183,12 @@ cdef class Encoder:
             # tables for what is looked at, not for all of the text
             state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
             if view.length <= HOLD_GIL:
-                status = bbpe_encode_count(self.c, state, view.text, 0, view.length, most, keeps, &count)
+                status = bbpe_encode_count(self.c, state, view.text, 0, view.length, most, False, &count)
             else:
                 with nogil:
-                    status = bbpe_encode_count(self.c, state, view.text, 0, view.length, most, keeps, &count)
+                    status = bbpe_encode_count(self.c, state, view.text, 0, view.length, most, False, &count)
             check(status)
-            if not keeps:
-                return count
-            array = np.empty(count, dtype=np.uint32)
-            ids = array
-            if count:
-                memcpy(&ids[0], bbpe_encode_state_loan(state).ids, count * sizeof(uint32_t))
-            return array
+            return count
         finally:
             if state != NULL:
                 self.states.give_back(state)

@@ -55,6 +55,10 @@ def texts_of_pairs(
         elif PyTuple_GET_SIZE(item) == 2:
             out[i] = 2
             texts += item
+            for part in <tuple>item:
+                if not hasattr(part, "__len__"):
+                    raise TypeError(
+                        f"item {i} of the batch, counted from 0: a text is str or bytes-like, not {type(part).__name__}")
         else:
             raise TypeError(f"item {i} of the batch is a tuple of {len(item)}; expected a text or a tuple of two texts")
     return texts, sizes
@@ -106,6 +110,8 @@ cdef class TextIds:
             self.few[0] = 0
             for i in range(n):
                 self.few[i + 1] = self.few[i] + <int64_t>group.c.counts[i]
+        except TypeError:
+            return None  # whoever encodes the batch names the text
         finally:
             group.close()
         self.ids, self.total = bbpe_encode_state_loan(self.state).ids, self.few[n]

@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
+from ..core.truncate import first_part
 from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
 from .engine import TextEncoder
-from .offsets import check_has_offsets, encode_with_spans
+from .offsets import encode_with_spans
 from .rule_encoder import RuleEncoder
 
 #: The side at which a text is truncated or a row is padded.
@@ -34,6 +36,11 @@ def truncated(
 ) -> _T:
     """Return a text truncated at a side to at most `limit` tokens; `Tokenizer.truncate` documents the details."""
     check_side(side)
+    short = encoder.short if matcher is None and side == "right" else None
+    if short is not None and not isinstance(short.model, (WordBPE, WordPiece)):
+        end = first_part(short, token_bytes, text, limit)
+        if end is None or end >= 0:
+            return text if end is None else cast(_T, text[:end])
     if encoder.count_up_to(text, limit, matcher) <= limit:
         return text
     ids, spans, start = _ids_around_cut(encoder, token_bytes, text, limit, matcher, side)
@@ -52,12 +59,8 @@ def _ids_around_cut(
     encoder: TextEncoder, token_bytes: TokenBytes, text: Any, limit: int, matcher: Matcher | None, side: Side
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], int]:
     """Return more than `limit` ids at the side of a text that is kept, their spans, and the index of the first one."""
-    check_has_offsets(encoder)
-    is_spelled = not isinstance(encoder, RuleEncoder) and not isinstance(encoder.encoder.model, WordBPE)
-    if matcher is None and encoder.splitter.compiled is not None and is_spelled:
-        if side == "right":
-            ids = encoder.encoder.first_ids(text, limit)
-            return ids, token_bytes.spans(ids), 0
+    is_plain = matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder)
+    if side == "left" and is_plain and not isinstance(encoder.encoder.model, (WordBPE, WordPiece)):
         look = _LOOK_BACK * (limit + 16)
         while look < len(text):
             start = encoder.encoder.cut(text, len(text) - look, look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import random
 import time
 
 import numpy as np
@@ -11,6 +12,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import small_spec
 
 import bbpe
+from bbpe.pipeline.streaming import complete_characters
 from bbpe.spec.rules import Lowercase, Prepend, Replace, Template, UnicodeForm
 from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
@@ -91,6 +93,37 @@ def test_usual_texts_are_cut_right_behind_the_tokens(tok_of):
         assert tok.encode(tok.truncate(text, n, "left"))[1:] == ids[len(ids) - n + 1 :] or n == 0
 
 
+@pytest.mark.parametrize("pattern", ["gpt2", "llama3", "o200k"])
+def test_first_parts_are_those_of_the_slow_way(tok_of, pattern):
+    """The longest part that ends after a token and a whole character, and has no more ids."""
+    tok = tok_of(pattern)
+    rng = random.Random(pattern)
+    parts = ["the ", "thing", "é", "漢字", "😀", "\ud800", " ", "\n", "1234", "'s", "a" * 40]
+    texts = ["".join(rng.choices(parts, k=rng.randrange(60))) for _ in range(60)]
+    raw = [b"the ", b"\xe4\xb8", b"\xf0\x9f\x98", b"\x80", b"\xff", "é漢".encode(), b" ", b"ing"]
+    texts += [b"".join(rng.choices(raw, k=rng.randrange(40))) for _ in range(60)]
+    for text in [*texts, *TEXTS[:60], "ab" * 300]:
+        ids = tok.encode(text)
+        for n in {0, 1, 2, len(ids) // 2, len(ids) - 1} - {-1}:
+            kept = tok.truncate(text, n)
+            if len(ids) > n:
+                ends = [_whole(text, len(tok.decode_bytes(ids[:i]))) for i in range(n, -1, -1)]
+                assert kept == next(text[:end] for end in ends if len(tok.encode(text[:end])) <= n), (text, n)
+
+
+def _whole(text, end):
+    """The index of a text where its last whole character before a byte ends."""
+    if isinstance(text, bytes):
+        start = max(end - 4, 0)
+        return start + complete_characters(text[start:end])
+    points = bbpe.text.well_formed(text)
+    sizes, index = [0], [0]
+    for character in points:
+        sizes.append(sizes[-1] + len(character.encode()))
+        index.append(index[-1] + (2 if ord(character) > 0xFFFF and text[index[-1]] != character else 1))
+    return index[np.searchsorted(sizes, end, side="right") - 1]
+
+
 def test_cuts_of_other_types(tok_of, tmp_path):
     tok = tok_of("gpt2")
     data = "see my eyes é first ".encode() * 50
@@ -131,9 +164,6 @@ def test_counting_stops_early_without_the_bound(tok_of):
     encoder = tok_of("cl100k")._encoder.encoder
     for text in ("word " * 200_000, b"word " * 200_000, "é " + "word " * 200_000, "漢字 " * 200_000):
         assert 1000 < encoder.count(text, limit=1000) < 25_000
-        first = encoder.first_ids(text, 1000)
-        assert first.tolist() == encoder.encode_array(text)[: len(first)].tolist()
-        assert len(first) > 1000
 
 
 def test_wrong_limits_are_refused(tok_of):

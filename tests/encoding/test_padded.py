@@ -235,8 +235,10 @@ def test_wrong_types_are_named():
     for method in (tok.encode_batch, tok.encode_batch_to_numpy, lambda items: tok.encode_padded(items, pad_id=302)):
         with pytest.raises(TypeError, match="item 1 of the batch is a tuple of 3; expected a text or a tuple of two"):
             method(["a", ("a", "b", "c")])
-        with pytest.raises(TypeError, match="not int"):
-            method([("a", 5)])
+        with pytest.raises(TypeError, match="item 1 of the batch, counted from 0: a text is .*, not int"):
+            method(["a", ("a", 5)])
+        with pytest.raises(TypeError, match="text 2 of the batch, counted from 0: a text is .*, not NoneType"):
+            method(["a", "b", None])
 
 
 def test_a_template_may_have_no_pairs():

@@ -291,7 +291,7 @@ def test_batches_of_any_steps() -> None:
         assert len(found[0]) == count, steps
         assert batches.next() is None
     with pytest.raises(ValueError, match="a step rewrites the text"):
-        Batches(PreTokenizer([("rewrite", b"", False, True)]), b"a", 1)
+        Batches(PreTokenizer([("rewrite", b"", False, b"-")]), b"a", 1)
     with pytest.raises(ValueError, match="the limit is 0"):
         Batches(PreTokenizer([split]), b"a", 0)
 

@@ -1,0 +1,186 @@
+"""Text -> its first part that has so many ids at most, encoded once but for some characters before its end."""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.string cimport memset
+
+from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
+from bbpe.core.c_decode cimport (
+    BBPE_ID_U32, bbpe_id_array, bbpe_text_size, bbpe_token_bytes, bbpe_token_bytes_get, bbpe_token_bytes_measure,
+)
+from bbpe.core.c_encode cimport (
+    bbpe_encode_count, bbpe_encode_cut, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_text, bbpe_encoder,
+)
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
+from bbpe.core.encoder cimport Encoder
+from bbpe.core.ids cimport TokenBytes
+from bbpe.core.status cimport check
+from bbpe.core.text_view cimport text_close, text_open, text_view
+
+cdef enum:
+    HOLD_GIL = 2048  # code units of text that are encoded before releasing the GIL pays
+    FIRST = 1 << 13  # code units that are looked at anyway
+    LOOK_BACK = 16   # code units before the end of the part in which to look for a cut first
+
+cdef size_t NO_END = <size_t>-1
+
+# A text whose first part is looked for.
+ctypedef struct whole_text:
+    const bbpe_encoder *encoder
+    const bbpe_token_bytes *tokens
+    bbpe_encode_state *state
+    bbpe_encode_text text
+    size_t length
+    bint is_str
+    size_t limit  # of ids
+
+
+def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text, size_t limit) -> int | None:
+    """The end of the first part of a text that has at most `limit` ids, in characters of a str or bytes; `None` if the text
+    has no more, -1 of a str with surrogates, two of which may be one character.  The part has the text of the first ids, less what tears a character or has more ids without what follows.
+
+    The tokens spell the text, and the encoder splits it."""
+    cdef text_view view
+    cdef whole_text whole
+    cdef bbpe_status status
+    cdef size_t end = 0, count = 0
+    if encoder.splitter is None:
+        raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+    whole.state = NULL
+    text_open(&view, text)
+    try:
+        whole.encoder, whole.tokens, whole.text, whole.length = encoder.c, &tokens.table, view.text, view.length
+        whole.is_str, whole.limit = isinstance(text, str), limit
+        whole.state = encoder.states.borrow(min(view.length, FIRST + limit))
+        if view.length <= HOLD_GIL:
+            status = find_part(&whole, &count, &end)
+        else:
+            with nogil:
+                status = find_part(&whole, &count, &end)
+        check(status)
+        return None if count <= limit else -1 if end == NO_END else end
+    finally:
+        if whole.state != NULL:
+            encoder.states.give_back(whole.state)
+        text_close(&view)
+
+
+cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end) noexcept nogil:
+    """Count the ids of a text, and find the part if they are too many."""
+    cdef bbpe_status status = bbpe_encode_count(
+        self.encoder, self.state, self.text, 0, self.length, self.limit, True, count)
+    cdef size_t cut, at
+    if status != BBPE_OK or count[0] <= self.limit:
+        return status
+    at = units_of(self, 0, self.limit)
+    end[0] = NO_END
+    if has_surrogates(self, min(self.length, 2 * at + 2)):
+        return BBPE_OK
+    cut = cut_before(self, at)
+    while status == BBPE_OK and end[0] == NO_END:
+        status = find_after_cut(self, at, cut, end)
+        if status == BBPE_OK and cut > 0 and end[0] == NO_END:  # then all ends are tried, of the ids as they were
+            cut = 0
+            status = bbpe_encode_count(
+                self.encoder, self.state, self.text, 0, self.length, self.limit, True, count)
+    return status
+
+
+cdef bint has_surrogates(const whole_text *self, size_t n) noexcept nogil:
+    """Whether there are surrogates among the first n code units."""
+    cdef bint found = False
+    cdef size_t i
+    if self.text.unit_size == 2:
+        for i in range(n):
+            found |= (<const uint16_t *>self.text.units)[i] & 0xF800 == 0xD800
+    elif self.text.unit_size == 4:
+        for i in range(n):
+            found |= (<const uint32_t *>self.text.units)[i] >> 11 == 0x1B
+    return found
+
+
+cdef bbpe_status find_after_cut(const whole_text *self, size_t at, size_t cut, size_t *end) noexcept nogil:
+    """Find the end of the part, whose first `limit` ids end at `at`, after a cut or at it; none if no token begins there."""
+    cdef bbpe_status status = BBPE_OK
+    cdef size_t most = min(self.limit, 4 * (at - cut) + 4), i = self.limit, count = 0  # a token has a byte or more
+    cdef size_t *ends = <size_t *>bbpe_memory_new(most + 1, sizeof(size_t))
+    if ends == NULL:
+        return BBPE_NO_MEMORY
+    while True:
+        ends[count] = whole_characters(self, at, i)
+        count += 1
+        if count > most or (cut > 0 and at <= cut):
+            break
+        i -= 1
+        at -= units_of_one(self, i)
+    if cut == 0 or at == cut:
+        status = choose_end(self, cut, i, ends, count, end)
+    bbpe_memory_free(ends)
+    return status
+
+
+cdef inline size_t units_of_one(const whole_text *self, size_t i) noexcept nogil:
+    """As `units_of`, of one id."""
+    cdef size_t length = 0, units = 0, k
+    cdef const uint8_t *token = bbpe_token_bytes_get(self.tokens, bbpe_encode_state_loan(self.state).ids[i], &length)
+    if self.text.unit_size == 0:
+        return length
+    for k in range(length):
+        units += token[k] & 0xC0 != 0x80
+    return units
+
+
+cdef size_t units_of(const whole_text *self, size_t start, size_t stop) noexcept nogil:
+    """How many code units ids [start, stop) spell; of a character that two tokens share, the first one has it."""
+    cdef bbpe_id_array ids
+    cdef bbpe_text_size size
+    memset(&size, 0, sizeof(size))
+    ids.data, ids.stride, ids.count = bbpe_encode_state_loan(self.state).ids, sizeof(uint32_t), stop
+    ids.type = BBPE_ID_U32
+    bbpe_token_bytes_measure(self.tokens, &ids, start, stop, &size)
+    return size.bytes if self.text.unit_size == 0 else size.chars
+
+
+cdef size_t cut_before(const whole_text *self, size_t end) noexcept nogil:
+    """A place before `end` at which the ids of what precedes and follows are those of the whole."""
+    cdef size_t back = LOOK_BACK, cut
+    while back < end:
+        cut = bbpe_encode_cut(self.encoder, self.state, self.text, end - back, end, back)
+        if cut != BBPE_SPLIT_NO_CUT:
+            return cut
+        back *= 4
+    return 0
+
+
+cdef size_t whole_characters(const whole_text *self, size_t at, size_t i) noexcept nogil:
+    """The end of the last whole character in the first i ids, which end at `at`."""
+    cdef const uint8_t *text = <const uint8_t *>self.text.units
+    cdef size_t length, back
+    if self.text.unit_size > 0:
+        text = bbpe_token_bytes_get(self.tokens, bbpe_encode_state_loan(self.state).ids[i], &length)
+        return at - (length > 0 and text[0] & 0xC0 == 0x80)
+    if self.is_str:
+        return at
+    for back in range(1, min(<size_t>3, at) + 1):
+        if text[at - back] & 0xC0 != 0x80:
+            length = 4 if text[at - back] >= 0xF0 else 3 if text[at - back] >= 0xE0 else 2 if text[at - back] >= 0xC0 else 1
+            return at - back if length > back else at
+    return at
+
+
+cdef bbpe_status choose_end(
+    const whole_text *self, size_t cut, size_t before, const size_t *ends, size_t n, size_t *end
+) noexcept nogil:
+    """Choose the first of n ends up to which the text has at most `limit` ids, if there is one; up to the cut it has
+    `before`."""
+    cdef bbpe_status status = BBPE_OK
+    cdef size_t i, start, known, count
+    for i in range(n):
+        start = cut if ends[i] >= cut else 0
+        known = before if ends[i] >= cut else 0
+        status = bbpe_encode_count(self.encoder, self.state, self.text, start, ends[i], self.limit - known, False, &count)
+        if status != BBPE_OK:
+            break
+        if known + count <= self.limit:
+            end[0] = ends[i]
+            break
+    return status
