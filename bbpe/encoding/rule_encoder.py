@@ -45,6 +45,8 @@ def text_encoder(spec: TokenizerSpec) -> TextEncoder:
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
         encoder, is_whole = wordpiece_encoder(spec, spec.model)
+        if isinstance(spec.model, WordLevelModel) and spec.model.fuses and spec.model.unknown is not None:
+            return FusingEncoder(encoder, spec, spec.model.unknown)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
@@ -311,6 +313,19 @@ class RuleEncoder(TextEncoder):
             for number, part in enumerate(self._unknown.split(pretoken.decode())):
                 if part:
                     yield unknown if number % 2 else self._encode_each([part.encode()])
+
+
+class FusingEncoder(RuleEncoder):
+    """Encodes words of which unknown ones in a row become one id."""
+
+    def __init__(self, engine: TextEncoder, spec: TokenizerSpec, unknown: int) -> None:
+        super().__init__(engine, spec)
+        self._unknown_id, self._simple_prefix, self._sentencepiece, self._only_normalizes = unknown, None, None, False
+
+    def _encode(self, text: str, threads: int | None, is_first: bool) -> Ids:
+        ids = super()._encode(text, threads, is_first)
+        is_unknown = ids == self._unknown_id
+        return ids[~(is_unknown & np.concatenate([[False], is_unknown[:-1]]))] if len(ids) else ids
 
 
 def _unknown_characters(spec: TokenizerSpec, characters: Characters) -> re.Pattern[str]:

@@ -64,6 +64,13 @@ class Prepend:
 
 
 @dataclass(frozen=True)
+class Append:
+    """A non-empty text gets `text` at its end."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Replace:
     """Each occurrence of a string, or each match of a regex of the `regex` package, becomes `content`."""
 
@@ -113,7 +120,7 @@ class BertNormalizer:
 
 Normalizer: TypeAlias = (
     UnicodeForm | Lowercase | StripAccents | Strip | Prepend | Replace | Charsmap | Precompiled | SqueezeBlanks
-    | BertNormalizer
+    | BertNormalizer | Append
 )
 
 
