@@ -159,6 +159,7 @@ def joined(
 cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:
     """Read a step; what it points to belongs to the tuple."""
     cdef Automaton automaton
+    cdef bytes prefix, mark
     if step[0] == "split":
         automaton = step[1]
         to.kind = BBPE_STEP_SPLIT
@@ -168,8 +169,9 @@ cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:
         if to.length == 0:
             raise ValueError("the length is 0; expected at least 1")
     elif step[0] == "rewrite":
-        to.kind, to.prefix, to.prefix_size = BBPE_STEP_REWRITE, <const uint8_t *><char *>(<bytes?>step[1]), len(step[1])
-        to.only_first, to.mark, to.mark_size = step[2], <const uint8_t *><char *>(<bytes?>step[3]), len(step[3])
+        prefix, mark = step[1], step[3]
+        to.kind, to.prefix, to.prefix_size = BBPE_STEP_REWRITE, <const uint8_t *><char *>prefix, len(prefix)
+        to.only_first, to.mark, to.mark_size = step[2], <const uint8_t *><char *>mark, len(mark)
     else:
         raise ValueError(f"the kind of a step is {step[0]!r}; expected split, length or rewrite")
     return 0

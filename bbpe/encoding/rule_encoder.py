@@ -82,6 +82,8 @@ def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
         return RuleEncoder(TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern)), spec)
     if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
         encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
+        if isinstance(spec.model, WordLevelModel) and spec.model.fuses and spec.model.unknown is not None:
+            return FusingEncoder(encoder, spec, spec.model.unknown)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
         encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
@@ -358,6 +360,24 @@ class RuleEncoder(TextEncoder):
         original = self.decoded(bytes(text_bytes(text)))
         normalized = original if self._normalize_all is None else self._normalize_all(original)
         return self._split(prefixed(self.rules.prefix, normalized, True), True)
+
+
+class FusingEncoder(RuleEncoder):
+    """Encodes words of which unknown ones in a row become one id."""
+
+    def __init__(self, engine: TextEncoder, spec: TokenizerSpec, unknown: int) -> None:
+        super().__init__(engine, spec)
+        self._unknown_id, self._only_normalizes = unknown, False
+
+    def pipeline(self) -> Pipeline | None:
+        """Return `None`: words are fused in Python."""
+        return None
+
+    def encode_normalized(self, text: str, threads: int | None, is_first: bool) -> Ids:
+        """Return the ids of a piece of normalized text without special tokens."""
+        ids = super().encode_normalized(text, threads, is_first)
+        is_unknown = ids == self._unknown_id
+        return ids[~(is_unknown & np.concatenate([[False], is_unknown[:-1]]))] if len(ids) else ids
 
 
 def _shrink_factor(spec: TokenizerSpec) -> int | None:

@@ -12,18 +12,19 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..pipeline.charsmap import check_charsmap
 from ..spec.characters import CharacterModel, ordered_by_score
 from ..spec.decoders import usual_decoder
-from ..spec.models import UnigramModel
+from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import (
     ALL_BLANKS,
     BYTE_KEYS,
     SPACE_MARK,
+    Append,
     Characters,
     Charsmap,
     Normalizer,
@@ -47,6 +48,12 @@ _PADDING = re.compile(r"\[PAD\d+\]")
 _MARK = Replace(" ", False, SPACE_MARK)
 
 
+#: What a model finds: pieces that merges or scores make, single characters, or whole words.
+Unit: TypeAlias = Literal["piece", "character", "word"]
+# a model of words splits before blanks, even if it was trained with blanks at the end of words
+_WORDS = Pattern(None, (r" [^ ]*|[^ ]+",))
+
+
 class Piece(NamedTuple):
     """A row: its text with U+2581 for blanks, its score, and its type."""
 
@@ -61,7 +68,8 @@ class PieceModel:
 
     `byte_fallback`: a character without a piece becomes the pieces of its bytes.  `charsmap`: a compiled normalization
     table, or empty.  `is_padded`: unused pieces named `[PADn]` fill gaps between ids and are ignored.  `unknown_text`:
-    the text that decoding writes for the unknown piece.
+    the text that decoding writes for the unknown piece.  `is_suffix`: blanks end words, so the added blank is at the
+    end of a text.  `unit`: a text is split into characters or words without merges, or merges make its pieces.
     """
 
     pieces: Sequence[Piece]
@@ -72,6 +80,8 @@ class PieceModel:
     charsmap: bytes = b""
     is_padded: bool = False
     unknown_text: str = UNKNOWN_TEXT
+    is_suffix: bool = False
+    unit: Unit = "piece"
 
 
 def spec_of(
@@ -92,10 +102,13 @@ def spec_of(
     """
     pieces = _Pieces(model, place)
     characters = pieces.characters()
+    of_words = model.unit == "word"
+    plain = _WORDS if of_words else PATTERNS["none"]
+    other = WordLevelModel(pieces.unknown, True) if of_words else None if model.is_bpe else _unigram(pieces)
     return make_spec(
         pieces.vocab,
-        _merges(pieces) if model.is_bpe else [],
-        pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
+        _merges(pieces) if model.is_bpe and model.unit == "piece" else [],
+        pattern=plain if pattern is None else get_pattern(pattern),
         special_tokens=pieces.special if special_tokens is None else special_tokens,
         added_tokens=pieces.user_defined,
         name=name,
@@ -103,7 +116,7 @@ def spec_of(
         characters=characters,
         token_options={text: TokenOptions(normalized=True, verbatim=True) for text in pieces.user_defined},
         template=template,
-        model=None if model.is_bpe else _unigram(pieces),
+        model=other,
         decoder=usual_decoder(characters, None, strip=_strips(model)),
     )
 
@@ -173,8 +186,6 @@ class _Pieces:
             return f"the score of {text!r} is NaN; expected a number"
         if kind == UNKNOWN and self.unknown is not None and not self.is_padded:
             return f"{text!r} is the second piece of the type UNKNOWN; expected one"
-        if kind == CONTROL and len(text) == 1:
-            return f"the control symbol {text!r} is a single character, which is not supported"
         if kind == BYTE and text not in BYTE_KEYS:
             return f"{text!r} has the type BYTE; expected <0x00> to <0xFF>"
         if kind == UNUSED:
@@ -223,7 +234,7 @@ def _in_order(pieces: _Pieces) -> list[int]:
 def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ...]:
     """Return the rules of a model; normalization does not change the user-defined symbols `kept`."""
     rules: list[Normalizer] = []
-    prefix = SPACE_MARK if model.add_dummy_prefix else ""
+    prefix = SPACE_MARK if model.add_dummy_prefix and not model.is_suffix else ""
     if model.charsmap:
         check_charsmap(model.charsmap)
         rules.append(Charsmap(model.charsmap, tuple(kept), "" if model.remove_extra_whitespaces else prefix))
@@ -237,6 +248,8 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
         rules.append(SqueezeBlanks())
     if prefix and (model.remove_extra_whitespaces or not model.charsmap):
         rules.append(Prepend(prefix))
+    if model.add_dummy_prefix and model.is_suffix:
+        rules.append(Append(SPACE_MARK))
     return (*rules, _MARK)
 
 

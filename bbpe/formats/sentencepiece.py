@@ -14,11 +14,11 @@ from ..files import StrPath, read_bytes
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .known import check_special_tokens
-from .pieces import UNKNOWN, Piece, PieceModel, pieces_of, spec_of
+from .pieces import UNKNOWN, Piece, PieceModel, Unit, pieces_of, spec_of
 from .reading import about
 
 _UNIGRAM, _BPE = 1, 2
-_MODELS = {3: "word", 4: "character"}
+_UNITS: dict[int, Unit] = {3: "word", 4: "character"}
 _MOST_BYTES = 1 << 26  # the largest models have 5 MB
 
 
@@ -44,11 +44,13 @@ def load(
         normalizer = model.normalizer_spec
         pieces = PieceModel(
             [_piece(token_id, row) for token_id, row in enumerate(model.pieces)],
-            is_bpe=model.trainer_spec.model_type == _BPE,
+            is_bpe=model.trainer_spec.model_type != _UNIGRAM,
             byte_fallback=model.trainer_spec.byte_fallback,
             add_dummy_prefix=normalizer.add_dummy_prefix,
             remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
             charsmap=normalizer.precompiled_charsmap,
+            is_suffix=model.trainer_spec.treat_whitespace_as_suffix,
+            unit=_UNITS.get(model.trainer_spec.model_type, "piece"),
             unknown_text=_text(model.trainer_spec.unk_surface, "trainer_spec.unk_surface"),
         )
         return spec_of(pieces, place=_place, pattern=pattern, special_tokens=specials, name=name)
@@ -94,11 +96,9 @@ def _proto() -> Any:
 def _check(model: Any) -> None:
     """Refuse models with options that are not supported."""
     kind = model.trainer_spec.model_type
-    if kind not in (_UNIGRAM, _BPE):
-        problem = f"the model is of the type {_MODELS.get(kind, kind)}; expected BPE or Unigram"
+    if kind not in (_UNIGRAM, _BPE, *_UNITS):
+        problem = f"the model is of the type {kind}; expected {_UNIGRAM} to {max(_UNITS)}"
         raise VocabularyError(problem, place="trainer_spec")
-    if model.trainer_spec.treat_whitespace_as_suffix:
-        raise VocabularyError("treat_whitespace_as_suffix is not supported; expected false", place="trainer_spec")
     if not model.normalizer_spec.escape_whitespaces:
         raise VocabularyError("escape_whitespaces is false; expected true", place="normalizer_spec")
     if model.denormalizer_spec.precompiled_charsmap:

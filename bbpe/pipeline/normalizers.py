@@ -11,6 +11,7 @@ from typing import TypeAlias
 from ..core.charsmap import SentencePieceNormalizer
 from ..spec.rules import (
     SPACE_MARK,
+    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -109,6 +110,8 @@ def _function(rule: Normalizer) -> Function:
             return _strip_accents
         case Strip(left, right):
             return _strip(left, right)
+        case Append(end):
+            return lambda text: text + end if text else text
         case Prepend(prefix):
             return lambda text: prefix + text if text else text
         case Replace(pattern, False, content):

@@ -27,13 +27,17 @@ class WordPieceModel:
 
 @dataclass(frozen=True)
 class WordLevelModel:
-    """Each pretoken that is a token becomes its id; any other becomes `unknown`, or is left out if that is `None`."""
+    """Each pretoken that is a token becomes its id; any other becomes `unknown`, or is left out if that is `None`.
+
+    `fuses`: unknown pretokens in a row become one id, as in SentencePiece.
+    """
 
     unknown: int | None
+    fuses: bool = False
 
     def identity(self) -> bytes:
         """Return everything that ids depend on, for the fingerprint."""
-        return f"WordLevel {self.unknown}".encode()
+        return f"WordLevel {self.unknown} {self.fuses}".encode()
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,13 @@ class Prepend:
 
 
 @dataclass(frozen=True)
+class Append:
+    """A non-empty text gets `text` at its end."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Replace:
     """Each occurrence of a string, or each match of a regex of the `regex` package, becomes `content`."""
 
@@ -127,6 +134,7 @@ Normalizer: TypeAlias = (
     | StripAccents
     | Strip
     | Prepend
+    | Append
     | Replace
     | Charsmap
     | Precompiled

@@ -260,15 +260,19 @@ def test_dropout_is_of_words(corpus: Callable[..., str]) -> None:
 # -- what is refused ----------------------------------------------------------------------------------------
 
 
-def test_words_have_no_offsets() -> None:
+def test_words_have_offsets() -> None:
     several: tuple[dict[str, Any], ...] = ({"model": "wordpiece"}, {"alphabet": "chars", "end_of_word": "</w>"})
     for options in several:
         tok = bbpe.train_from_iterator(["low lower"], 40, **train_options(**options))
-        with pytest.raises(VocabularyError, match="have no offsets"):
-            tok.encode_with_offsets("low low lower")
-        for text in ("low low lower", "low low lower" * 1000):
-            with pytest.raises(VocabularyError, match="have no offsets"):
-                tok.truncate(text, 1)
+        text = "low  low lower"
+        ids, spans = tok.encode_with_offsets(text)
+        assert ids == tok.encode(text)
+        words = [text[start:end] for start, end in spans]
+        assert " " not in "".join(words)
+        assert "".join(words) == text.replace(" ", "")
+        for long in (text, text * 1000):
+            assert tok.count_tokens(tok.truncate(long, 1)) <= 1
+            assert tok.count_tokens(tok.truncate(long, 1, side="left")) <= 1
 
 
 @pytest.mark.parametrize(

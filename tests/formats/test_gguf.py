@@ -99,8 +99,8 @@ BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "▁see", "▁my", "▁dog
 
 def bert(**changes: Any) -> dict[str, Any]:
     uses = {"cls_token_id": 2, "seperator_token_id": 3, "unknown_token_id": 1, "padding_token_id": 0}
-    plain = {"model": "bert", "tokens": BERT, "token_type": [3, 2, 3, 3, 3] + [1] * 8, "pre": ..., "merges": ..., **uses}
-    return vocabulary(**{**plain, "bos_token_id": ..., "eos_token_id": ..., "add_bos_token": ..., **changes})
+    plain = {"model": "bert", "tokens": BERT, "token_type": [3, 2, 3, 3, 3] + [1] * 8, "pre": ..., "merges": ...}
+    return vocabulary(**{**plain, **uses, "bos_token_id": ..., "eos_token_id": ..., "add_bos_token": ..., **changes})
 
 
 def test_words(tmp_path: Path) -> None:

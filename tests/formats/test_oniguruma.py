@@ -118,6 +118,7 @@ def test_what_has_another_spelling_here(there: str, here: str | None) -> None:
 
 
 TRANSLATED = [
+    r"(==|a|,?)", r"(?:(?:th|\s)|e?)",
     r"[^\n&&é]+", r"[^b\W&&[^a]]", r"(?i)sst", r"(?i)ffia", r"[a-&&[-b]]+",
     r"\w+|[^\w\s]+", r"\W+", r"[\W_]+", r"[^\W\d_]+", r"[\w.-]+", r"\h+", r"[\H]", r"\R", r"\R+|\s", r"\N+", r"\O",
     r"[[:space:]]+", r"[^[:space:]]+", r"[[:alpha:]]+|[[:digit:]]", r"[[:^alpha:]]+", r"[[:punct:]]",

@@ -207,8 +207,6 @@ def test_runs_of_equal_score(tmp_path: Path, lengths: list[int]) -> None:
 
 
 BROKEN: list[tuple[dict[str, Any], str]] = [
-    ({"trainer_spec__model_type": 3}, "word; expected BPE or Unigram"),
-    ({"trainer_spec__treat_whitespace_as_suffix": True}, "treat_whitespace_as_suffix"),
     ({"normalizer_spec__escape_whitespaces": False}, "escape_whitespaces is false"),
     ({"normalizer_spec__precompiled_charsmap": b"\xff" * 9}, "table of the normalizer"),
     ({"denormalizer_spec__precompiled_charsmap": b"\xff"}, "denormalizer"),
@@ -232,7 +230,6 @@ def test_what_is_not_followed_is_refused(tmp_path: Path, changes: dict[str, Any]
         ("bc", float("nan"), 1, "score of 'bc' is NaN"),
         ("bc", -2.0, 1, "'ab' and 'bc' have the same score|'bc' and 'ab' have the same score"),
         ("bc", -9.0, 5, "type UNUSED"),
-        ("c", 0.0, 3, "control symbol 'c' is a single character"),
         ("<0x100>", 0.0, 6, "expected <0x00> to <0xFF>"),
         ("<unk2>", 0.0, 2, "second piece of the type UNKNOWN"),
     ],

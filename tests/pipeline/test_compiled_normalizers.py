@@ -221,11 +221,25 @@ def test_a_text_that_stays_is_not_changed() -> None:
 
 
 def test_what_is_not_compiled() -> None:
-    assert compiled_normalizer([Replace("a+", True, "b")]) is None
+    assert compiled_normalizer([Replace(r"(a)\1", True, "b")]) is None
+    assert compiled_normalizer([Replace("a*", True, "b")]) is None
     assert compiled_normalizer([Lowercase(), Replace("a", False, "\ud800")]) is None
     compiled = compiled_normalizer([Replace("", False, "b")])
     assert compiled is not None
     assert compiled.apply(b"abc") == b"abc"
+
+
+@pytest.mark.parametrize("pattern", ["a+", r"\s+(?!\S)", r"[^\w\s]", "(?i)ab|b", r"\n$", "a*b"])
+def test_matches_are_replaced_as_by_the_slow_twin(pattern: str) -> None:
+    rules = [UnicodeForm("NFC"), Replace(pattern, True, "<x>"), Lowercase()]
+    compiled, slow = compiled_normalizer(rules), normalizer(rules)
+    assert compiled is not None
+    assert slow is not None
+    for text in ["", "aab", "a  b \n", "AB é!ab\n", "aaa" * 50, *adversarial_strings(80, seed=5)]:
+        data = text.encode("utf-8", "replace")
+        expected = slow(data.decode()).encode()
+        assert compiled.apply(data) == expected, text
+        assert compiled.aligned(data)[0] == expected, text
 
 
 # -- tables ------------------------------------------------------------------------------------------------

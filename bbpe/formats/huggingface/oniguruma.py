@@ -289,6 +289,20 @@ def _check_empty(source: str, tokens: list[str], where: str) -> None:
     After an empty match HF moves on by a character, but `regex` searches for a longer match at the same position.
     There is no longer match if the empty match is tried last: in the last clause, by greedy quantifiers.
     """
+    inner = tokens
+    while inner[:1] in (["("], ["(?:"]) and _end_of_group(inner) == len(inner) - 1:
+        inner = inner[1:-1]  # a group around the whole regex changes nothing
+    if not (_may_prefer_empty(tokens) and _may_prefer_empty(inner)):
+        return
+    raise PatternError(
+        f"{where}the regex {source!r} may match the empty string where it could match a longer one; after that "
+        "Oniguruma, the dialect of tokenizer.json, and the `regex` package continue differently; expected the empty "
+        "match to be tried last"
+    )
+
+
+def _may_prefer_empty(tokens: list[str]) -> bool:
+    """Return whether a regex may match the empty string where it could match a longer one."""
     groups = [_Group()]  # the open groups, beginning with the whole regex
     odd = False  # whether a quantifier or a group may prefer the empty match
     empty = void = True  # whether the last atom may match the empty string, and whether it always does
@@ -303,7 +317,7 @@ def _check_empty(source: str, tokens: list[str], where: str) -> None:
         empty = void = True
         if token == "|":
             if group.empty and len(groups) == 1:
-                break
+                return True
             group.maybe, group.empty = group.maybe or group.empty, True
         elif token == ")" and len(groups) > 1:
             groups.pop()
@@ -315,14 +329,17 @@ def _check_empty(source: str, tokens: list[str], where: str) -> None:
         elif token:
             void = token == "$" or token in _ANCHORS.values()
             empty = void or any(gap in token for gap in ("|)", "||", ":|"))
-    else:
-        if not (groups[0].empty and odd):
-            return
-    raise PatternError(
-        f"{where}the regex {source!r} may match the empty string where it could match a longer one; after that "
-        "Oniguruma, the dialect of tokenizer.json, and the `regex` package continue differently; expected the empty "
-        "match to be tried last"
-    )
+    return groups[0].empty and odd
+
+
+def _end_of_group(tokens: list[str]) -> int:
+    """Return the index of the token that ends the group that the first token opens; -1 if there is none."""
+    depth = 0
+    for number, token in enumerate(tokens):
+        depth += (token[0] == "(" and token[-1] != ")") - (token == ")")
+        if depth == 0:
+            return number
+    return -1
 
 
 def _found(rest: str) -> str:

@@ -1,0 +1,60 @@
+"""SentencePiece models of characters and of words, and with blanks at the end of words: the ids of SentencePiece."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe.errors import VocabularyError
+
+sentencepiece = pytest.importorskip("sentencepiece")
+pytest.importorskip("google.protobuf")
+TEXTS = ["see my eyes first", "see my dogs", "I have 12 dogs, na\u00efve caf\u00e9 \u4e2d\u6587"] * 20
+
+
+def trained(path: Path, **options: Any) -> Any:
+    out = io.BytesIO()
+    plain = {"vocab_size": 60, "model_type": "bpe", "minloglevel": 2, "hard_vocab_limit": False}
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS), model_writer=out, **{**plain, "character_coverage": 1.0, **options}
+    )
+    path.write_bytes(out.getvalue())
+    return sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+
+@pytest.mark.parametrize("kind", ["char", "word", "bpe", "unigram"])
+@pytest.mark.parametrize("is_suffix", [False, True])
+@pytest.mark.parametrize("squeezes", [False, True])
+@pytest.mark.parametrize("prepends", [False, True])
+def test_kinds(tmp_path: Path, kind: str, is_suffix: bool, squeezes: bool, prepends: bool) -> None:
+    path = tmp_path / "m.model"
+    judge = trained(
+        path,
+        model_type=kind,
+        treat_whitespace_as_suffix=is_suffix,
+        remove_extra_whitespaces=squeezes,
+        add_dummy_prefix=prepends,
+        control_symbols=["@"],
+    )
+    tok, rng = bbpe.load(path), random.Random(kind)
+    pool = [*"aesmy dogs  @12,\u00ef\u6587\u6771\u00e9", "see", "my", " dogs", "\ufb01", "\u2581", "@@"]
+    texts = ["", " ", "see my", *("".join(rng.choices(pool, k=rng.randint(1, 14))) for _ in range(150))]
+    for text in texts:
+        assert tok.encode(text) == judge.encode(text), text
+    assert tok.encode_batch(texts) == [judge.encode(text) for text in texts]
+    assert tok.count_tokens("see no my") == len(judge.encode("see no my"))
+
+
+def test_words_in_a_row_without_a_token(tmp_path: Path) -> None:
+    judge = trained(tmp_path / "m.model", model_type="word")
+    tok = bbpe.load(tmp_path / "m.model")
+    for text in ("x y z", "see x y my z", "x", "x see y"):
+        assert tok.encode(text) == judge.encode(text), text
+    assert tok.decode(judge.encode("see my dogs")) == judge.decode(judge.encode("see my dogs"))
+    with pytest.raises(VocabularyError, match=r"holds no WordLevelModel"):
+        tok.save(tmp_path / "again.model")
