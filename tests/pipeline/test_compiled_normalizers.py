@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from strings import adversarial_strings
 
 from bbpe.core.normalizer import Normalizer as CompiledNormalizer
 from bbpe.errors import VocabularyError
