@@ -133,7 +133,7 @@ def with_flags(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
 
 
 def _object(path: Path) -> Fields:
-    value = read_json(path) if path.is_file() else {}
+    value = read_json(_within(path)) if path.is_file() else {}
     return Fields(value, path=path, place="")
 
 
