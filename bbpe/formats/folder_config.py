@@ -8,6 +8,7 @@ these after it.  Files without `added_tokens_decoder` are older, and only then t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,11 @@ def with_flags(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
 
 
 def _object(path: Path) -> Fields:
-    value = read_json(path) if path.is_file() else {}
+    value: object = {}
+    if path.is_file():
+        target = _within(path)
+        with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
+            value = read_json(target)
     return Fields(value, path=path, place="")
 
 
