@@ -24,6 +24,7 @@ cdef class Call:
     cdef readonly Policy refused     # stub: Policy | None
     cdef uint32_t *around
     cdef size_t before_count, after_count
+    cdef uint32_t highest  # of these ids
 
 
 # A call as C has it, with the searches as they are now.

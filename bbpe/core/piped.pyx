@@ -67,6 +67,7 @@ cdef class Call:
             raise MemoryError("bbpe could not allocate memory")
         for i, token_id in enumerate((*before, *after)):
             self.around[i] = token_id
+            self.highest = max(self.highest, self.around[i])
 
     def __dealloc__(self):
         bbpe_memory_free(self.around)
@@ -104,7 +105,7 @@ cdef int solve(const bbpe_pipeline_run *run, Call call, const call_view *view, o
 cdef class Piped:
     """An encoder whose texts pass a pipeline; `id_count` is above all ids, those of special and added tokens too."""
     def __cinit__(self, Encoder encoder not None, size_t id_count):
-        self.encoder, self.ints = encoder, IntObjects(id_count)
+        self.encoder, self.ints = encoder, IntObjects(max(id_count, encoder.model.written_count))
 
     cdef int _encode(
         self, bbpe_encode_state *state, Call call, const bbpe_encode_text *texts, const size_t *lengths, size_t count,
@@ -114,6 +115,8 @@ cdef class Piped:
         cdef bbpe_status status
         cdef size_t failed = 0
         cdef call_view view
+        if call.highest >= self.ints.count:
+            raise ValueError(f"the template has id {call.highest}; expected less than {self.ints.count}")
         while True:
             view_call(&view, call)
             if total <= HOLD_GIL:

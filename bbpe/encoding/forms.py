@@ -9,6 +9,7 @@ from ..core.ids import TokenBytes
 from ..core.stream import Forms
 from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_last, rewritten
 from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
+from ..spec.models import LongestMatchModel
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..spec.vocab import Vocab
@@ -57,6 +58,8 @@ def _key_function(spec: TokenizerSpec) -> Callable[[bytes], str]:
 
 
 def _is_of_bytes(spec: TokenizerSpec) -> bool:
+    if isinstance(spec.model, LongestMatchModel):
+        return True
     return spec.model is None and (spec.characters is None or spec.characters.are_bytes)
 
 

@@ -139,7 +139,8 @@ class RuleEncoder(TextEncoder):
         #: Normalizes a text, as tokens with the option `normalized` are looked for in it; `None` changes nothing.
         self.normalize = normalizer(spec.rules.normalizers)
         self._unmarks = marks and not self._marks_pretokens
-        self._normalizes_tokens = any(options.normalized for options in spec.token_options.values())
+        # tokens that are not verbatim are looked for where U+2581 is not yet a blank
+        self._normalizes_tokens = any(row.normalized and not row.verbatim for row in spec.token_options.values())
         self._normalize_all = normalizer(spec.rules.normalizers, marks_blanks=self._unmarks)
         self._shrink_factor = _shrink_factor(spec)
         symbols = spec.characters
@@ -316,7 +317,8 @@ class RuleEncoder(TextEncoder):
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
         """Return the ids of a piece between tokens that were found in the original text."""
-        normalize = self._normalize_all if after is None else self.normalize
+        is_marked = after is not None and self._normalizes_tokens
+        normalize = self.normalize if is_marked else self._normalize_all
         if normalize is not None:
             text = normalize(text)
         if after is None:
@@ -326,7 +328,7 @@ class RuleEncoder(TextEncoder):
         for start, end, token_id in after.spans(data):
             if token_id is None:
                 part = self.decoded(data[start:end])
-                part = part.replace(SPACE_MARK, " ") if self._unmarks else part
+                part = part.replace(SPACE_MARK, " ") if self._unmarks and is_marked else part
                 parts.append(self.encode_normalized(part, threads, is_first and start == 0))
             else:
                 parts.append(np.array([token_id], np.uint32))

@@ -192,10 +192,7 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         {"decoder": {"type": "Replace", "pattern": {"Regex": "a*"}, "content": " "}},
         ("decoder.pattern", "matches the empty string"),
     ),
-    ({"pre_tokenizer": None}, ("neither unk_token nor byte_fallback",)),
-    ({"pre_tokenizer": {"type": "UnicodeScripts"}}, ("pre_tokenizer", "'UnicodeScripts' is not supported")),
-    ({"pre_tokenizer": split("a")}, ("neither unk_token nor byte_fallback",)),
-    ({"pre_tokenizer": sequence()}, ("neither unk_token nor byte_fallback",)),
+    ({"pre_tokenizer": {"type": "Sentences"}}, ("pre_tokenizer", "'Sentences' is not supported")),
     ({"pre_tokenizer": sequence({"type": "Metaspace"}, byte_level())}, ("pretokenizers[0]", "'replacement'")),
     (
         {"pre_tokenizer": sequence(byte_level(), _metaspace("never"))},

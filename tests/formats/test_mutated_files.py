@@ -103,7 +103,7 @@ def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
             messages.append(str(error))
             continue
         loaded += 1
-        if tok.spec.rules == TextRules():
+        if tok.spec.rules == TextRules() and tok.spec.characters is None:  # each byte has a token
             for text in (b"the thing 12's", b"\xff\xe4\xb8\xad"):
                 assert tok.decode_bytes(tok.encode(text)) == text
         elif name.endswith(".gguf"):
