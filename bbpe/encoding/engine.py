@@ -199,23 +199,16 @@ class TextEncoder:
         """Return the ids of pretokens that end at `ends`."""
         return self.encoder.encode_given(data, ends)
 
-
     def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
         """Return an encoder that skips merges at random."""
         return DropoutEncoder(self, dropout, seed)
 
-    def lists(
-        self,
-        texts: list[Text],
-        matcher: Matcher | None = None,
-        threads: int | None = None,
-        around: Around = NOTHING_AROUND,
-    ) -> list[list[int]]:
-        """Return the ids of each text, between those `around` it, as a list."""
-        if self.piped is not None and (matcher is not None or around != NOTHING_AROUND):
-            return self.piped.lists(texts, matcher, threads, around)
-        if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
-            return list(imap(lambda text: self.to_list(text, matcher, around), texts, Batch(texts, threads).threads))
+    def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
+        """Return the ids of each text as a list."""
+        if self.piped is not None and matcher is not None:
+            return self.piped.lists(texts, matcher, threads)
+        if matcher is not None or self.splitter.compiled is None:
+            return list(imap(lambda text: self.to_list(text, matcher), texts, Batch(texts, threads).threads))
         return self.normalized_lists(texts, None, threads)
 
     def normalized_lists(
@@ -228,19 +221,13 @@ class TextEncoder:
         parts = batch.each(lambda *part: self.encoder.encode_lists(texts, *part[:2], rules, *part[2:]))
         return list(chain.from_iterable(parts))
 
-    def rows(
-        self,
-        texts: list[Text],
-        matcher: Matcher | None = None,
-        threads: int | None = None,
-        around: Around = NOTHING_AROUND,
-    ) -> Ragged:
-        """Return the ids of each text, between those `around` it, in one array."""
-        if self.piped is not None and (matcher is not None or around != NOTHING_AROUND):
-            return self.piped.rows(texts, matcher, threads, around)
+    def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
+        """Return the ids of each text in one array."""
+        if self.piped is not None and matcher is not None:
+            return self.piped.rows(texts, matcher, threads)
         batch = Batch(texts, threads)
-        if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
-            found = imap(lambda text: self.to_array(text, matcher, 1, around), texts, batch.threads)
+        if matcher is not None or self.splitter.compiled is None:
+            found = imap(lambda text: self.to_array(text, matcher, 1), texts, batch.threads)
             return Ragged.from_rows(found)
         marks = batch.marks()
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)

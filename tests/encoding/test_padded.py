@@ -235,9 +235,9 @@ def test_wrong_types_are_named():
     for method in (tok.encode_batch, tok.encode_batch_to_numpy, lambda items: tok.encode_padded(items, pad_id=302)):
         with pytest.raises(TypeError, match="item 1 of the batch is a tuple of 3; expected a text or a tuple of two"):
             method(["a", ("a", "b", "c")])
-        with pytest.raises(TypeError, match="item 1 of the batch, counted from 0: a text is .*, not int"):
+        with pytest.raises(TypeError, match=r"item 1 of the batch, counted from 0: a text is .*, not int"):
             method(["a", ("a", 5)])
-        with pytest.raises(TypeError, match="text 2 of the batch, counted from 0: a text is .*, not NoneType"):
+        with pytest.raises(TypeError, match=r"text 2 of the batch, counted from 0: a text is .*, not NoneType"):
             method(["a", "b", None])
 
 
