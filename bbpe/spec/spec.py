@@ -65,12 +65,12 @@ class TokenizerSpec:
     model: WordPieceModel | UnigramModel | None = None
 
     def __post_init__(self) -> None:
-        """Make the mappings immutable, and refuse ids that are too sparse."""
+        """Make the mappings immutable, and refuse ids that are too high."""
         if not isinstance(self.vocab, Vocab):
             object.__setattr__(self, "vocab", Vocab(self.vocab))
         for name in ("special_tokens", "added_tokens", "token_options", "files"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        _check_sparse(self)
+        _check_highest(self)
 
     @property
     def vocab_size(self) -> int:
@@ -144,8 +144,8 @@ def make_spec(
     )
 
 
-def _check_sparse(spec: TokenizerSpec) -> None:
-    """Refuse ids so sparse that tables indexed by id would take gigabytes."""
+def _check_highest(spec: TokenizerSpec) -> None:
+    """Refuse ids so sparse that tables indexed by id would take gigabytes, and ids of a template above all others."""
     assert isinstance(spec.vocab, Vocab)
     others = (*spec.special_tokens.values(), *spec.added_tokens.values(), *_byte_ids(spec))
     highest = max((spec.vocab.id_count - 1, *others))
@@ -153,6 +153,10 @@ def _check_sparse(spec: TokenizerSpec) -> None:
     most = _IDS_PER_TOKEN * tokens + _FREE_IDS
     if highest > most:
         raise VocabularyError(f"found {tokens} tokens with ids up to {highest}; expected ids up to {most}")
+    items = () if spec.template is None else (*spec.template.single, *spec.template.pair)
+    for item, _ in items:
+        if isinstance(item, int) and not 0 <= item <= highest:
+            raise VocabularyError(f"the template has id {item}; expected at most {highest}, the highest id of a token")
 
 
 def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:

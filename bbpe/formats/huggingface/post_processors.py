@@ -11,7 +11,7 @@ from ...spec.spec import MAX_ID, TokenizerSpec
 from ..reading import Fields, parts_of, shown
 
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"
-_MOST_TYPES = (1 << 32) - 1  # type ids have 32 bits in HF's `tokenizers`
+_MOST_TYPES = 255  # rows of ids have type ids of 8 bits
 _Items: TypeAlias = tuple[tuple[int | str, int], ...]
 
 
