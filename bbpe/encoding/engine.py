@@ -216,37 +216,25 @@ class TextEncoder:
         """Return an encoder that skips merges at random."""
         return DropoutEncoder(self, dropout, seed)
 
-    def lists(
-        self,
-        texts: list[Text],
-        matcher: Matcher | None = None,
-        threads: int | None = None,
-        around: Around = NOTHING_AROUND,
-    ) -> list[list[int]]:
-        """Return the ids of each text, between those `around` it, as a list."""
-        if (pipe := self._pipe(matcher, around)) is not None:
-            return pipe.lists(texts, matcher, threads, around)
-        if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
-            return list(imap(lambda text: self.to_list(text, matcher, around), texts, Batch(texts, threads).threads))
+    def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
+        """Return the ids of each text as a list."""
+        if (pipe := self._pipe(matcher)) is not None:
+            return pipe.lists(texts, matcher, threads)
+        if matcher is not None or self.splitter.compiled is None:
+            return list(imap(lambda text: self.to_list(text, matcher), texts, Batch(texts, threads).threads))
         batch = Batch(texts, threads)
         if batch.threads == 1:
             return self.encoder.encode_lists(texts, 0, len(texts), batch.length, is_all=True)
         parts = batch.each(lambda *part: self.encoder.encode_lists(texts, *part))
         return list(chain.from_iterable(parts))
 
-    def rows(
-        self,
-        texts: list[Text],
-        matcher: Matcher | None = None,
-        threads: int | None = None,
-        around: Around = NOTHING_AROUND,
-    ) -> Ragged:
-        """Return the ids of each text, between those `around` it, in one array."""
-        if (pipe := self._pipe(matcher, around)) is not None:
-            return pipe.rows(texts, matcher, threads, around)
+    def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
+        """Return the ids of each text in one array."""
+        if (pipe := self._pipe(matcher)) is not None:
+            return pipe.rows(texts, matcher, threads)
         batch = Batch(texts, threads)
-        if matcher is not None or around != NOTHING_AROUND or self.splitter.compiled is None:
-            found = imap(lambda text: self.to_array(text, matcher, 1, around), texts, batch.threads)
+        if matcher is not None or self.splitter.compiled is None:
+            found = imap(lambda text: self.to_array(text, matcher, 1), texts, batch.threads)
             return Ragged.from_rows(found)
         marks = batch.marks()
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)

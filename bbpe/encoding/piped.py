@@ -106,11 +106,9 @@ class PipedTexts:
             run(tasks, encode)
             yield from (found[part] for part in range(parts))
 
-    def lists(
-        self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around
-    ) -> list[list[int]]:
+    def lists(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> list[list[int]]:
         """Return the ids of each text as a list."""
-        batch, call = Batch(texts, threads), self.call(matcher, around)
+        batch, call = Batch(texts, threads), self.call(matcher, NOTHING_AROUND)
         if batch.threads == 1:
             return self.piped.lists(texts, 0, len(texts), call, batch.length, is_all=True)
         parts = batch.each(
@@ -118,22 +116,22 @@ class PipedTexts:
         )
         return list(chain.from_iterable(parts))
 
-    def rows(self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around) -> Ragged:
+    def rows(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Ragged:
         """Return the ids of each text in one array."""
-        arrays, lengths = self._each(texts, matcher, threads, around, keeps=True)
+        arrays, lengths = self._each(texts, matcher, threads, keeps=True)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return Ragged(arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
 
     def counts(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> npt.NDArray[np.int64]:
         """Return the number of ids of each text, int64[n]."""
-        return self._each(texts, matcher, threads, NOTHING_AROUND, keeps=False)[1]
+        return self._each(texts, matcher, threads, keeps=False)[1]
 
     def _each(
-        self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around, *, keeps: bool
+        self, texts: list[Text], matcher: Matcher | None, threads: int | None, *, keeps: bool
     ) -> tuple[list[Ids], npt.NDArray[np.int64]]:
         """Return the ids of texts in arrays to be joined, and the number of ids of each text, int64[n]."""
-        batch, call = Batch(texts, threads), self.call(matcher, around)
+        batch, call = Batch(texts, threads), self.call(matcher, NOTHING_AROUND)
         if batch.threads == 1:
             return self.piped.rows(texts, 0, len(texts), call, keeps, batch.length)
         parts = batch.each(

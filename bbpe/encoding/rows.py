@@ -19,7 +19,6 @@ from ..text import Text
 from ..types import Padded, Ragged
 from .engine import ID_DTYPES, TextEncoder, id_dtype
 from .limits import Side, as_batch, check_side, checked_limit
-from .piped import NOTHING_AROUND
 from .rule_encoder import RuleEncoder
 
 #: An item of a batch: a text, or a pair of texts.
@@ -117,7 +116,7 @@ class RowEncoder:
 
     def __init__(self, encoder: TextEncoder, spec: TokenizerSpec) -> None:
         self._encoder, template = encoder, spec.template or _NO_TEMPLATE
-        self._around, self._has_pair = template.around, bool(template.pair)
+        self._has_added, self._has_pair = len(template.single) > 1, bool(template.pair)
         self._pair = template.pair or _NO_TEMPLATE.pair
         self._writer = RowWriter(template.single, self._pair, spec.vocab_size)
         self._is_plain = not isinstance(encoder, RuleEncoder) and encoder.splitter.compiled is not None
@@ -166,14 +165,14 @@ class RowEncoder:
     def lists(self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool) -> list[list[int]]:
         """Return the ids of each item as a list, with those of the template if `adds` is true."""
         texts, sizes = self._divided(items, adds)
-        if sizes is None:
-            return self._encoder.lists(texts, matcher, threads, self._around if adds else NOTHING_AROUND)
+        if sizes is None and not (adds and self._has_added):
+            return self._encoder.lists(texts, matcher, threads)
         return self._writer.lists(self._ids(texts, matcher, threads), sizes, adds)
 
     def ragged(self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool) -> Ragged:
         """Return the ids of each item in one array, with those of the template if `adds` is true."""
         texts, sizes = self._divided(items, adds)
-        if sizes is None and not (adds and self._around != NOTHING_AROUND):
+        if sizes is None and not (adds and self._has_added):
             few = TextIds.encoded(self._encoder.encoder, texts) if matcher is None and self._is_plain else None
             return self._encoder.rows(texts, matcher, threads) if few is None else Ragged(*few.arrays())
         return Ragged(*self._writer.join(self._ids(texts, matcher, threads), sizes, adds))

@@ -252,34 +252,26 @@ class RuleEncoder(TextEncoder):
         return other
 
     def lists(
-        self,
-        texts: list[Text],
-        matcher: Matcher | None = None,
-        threads: int | None = None,
-        around: Around = NOTHING_AROUND,
+        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> list[list[int]]:
-        """Return the ids of each text, between those `around` it, as a list."""
+        """Return the ids of each text as a list."""
         if self.piped is not None:
-            return self.piped.lists(texts, matcher, threads, around)
+            return self.piped.lists(texts, matcher, threads)
         normalized = self._all_normalized(texts, matcher)
         if normalized is not None:
-            return self._engine.lists(normalized, None, threads, around)
-        return [ids.tolist() for ids in self._each(texts, matcher, threads, around)]
+            return self._engine.lists(normalized, None, threads)
+        return [ids.tolist() for ids in self._each(texts, matcher, threads)]
 
     def rows(
-        self,
-        texts: list[Text],
-        matcher: Matcher | None = None,
-        threads: int | None = None,
-        around: Around = NOTHING_AROUND,
+        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
     ) -> Ragged:
-        """Return the ids of each text, between those `around` it, in one array."""
+        """Return the ids of each text in one array."""
         if self.piped is not None:
-            return self.piped.rows(texts, matcher, threads, around)
+            return self.piped.rows(texts, matcher, threads)
         normalized = self._all_normalized(texts, matcher)
         if normalized is not None:
-            return self._engine.rows(normalized, None, threads, around)
-        return Ragged.from_rows(self._each(texts, matcher, threads, around))
+            return self._engine.rows(normalized, None, threads)
+        return Ragged.from_rows(self._each(texts, matcher, threads))
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
         """Yield the ids of the joined chunks, which are collected first because a rule may change any of them."""
@@ -290,12 +282,10 @@ class RuleEncoder(TextEncoder):
         else:
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
 
-    def _each(
-        self, texts: list[Text], matcher: Matcher | None, threads: int | None, around: Around = NOTHING_AROUND
-    ) -> Iterator[Ids]:
+    def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
-        return imap(lambda text: self.to_array(text, matcher, 1, around), texts, threads)
+        return imap(lambda text: self.to_array(text, matcher, 1), texts, threads)
 
     def _normalized(self, text: Text) -> Text | None:
         """Return the normalized text if that is all that the engine needs, otherwise `None`."""

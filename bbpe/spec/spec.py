@@ -72,14 +72,14 @@ class TokenizerSpec:
     truncation: RowTruncation | None = None
 
     def __post_init__(self) -> None:
-        """Make the mappings immutable, choose the decoder, and refuse ids that are too sparse."""
+        """Make the mappings immutable, choose the decoder, and refuse ids that are too high."""
         if not self.decoder:
             object.__setattr__(self, "decoder", usual_decoder(self.characters, self.model))
         if not isinstance(self.vocab, Vocab):
             object.__setattr__(self, "vocab", Vocab(self.vocab))
         for name in ("special_tokens", "added_tokens", "token_options", "files"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        _check_sparse(self)
+        _check_highest(self)
 
     @property
     def vocab_size(self) -> int:
@@ -160,8 +160,8 @@ def _check_mappings(vocab: object, *specials: object) -> None:
             raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
 
 
-def _check_sparse(spec: TokenizerSpec) -> None:
-    """Refuse ids so sparse that tables indexed by id would take gigabytes."""
+def _check_highest(spec: TokenizerSpec) -> None:
+    """Refuse ids so sparse that tables indexed by id would take gigabytes, and ids of a template above all others."""
     assert isinstance(spec.vocab, Vocab)
     others = (*spec.special_tokens.values(), *spec.added_tokens.values(), *_byte_ids(spec))
     highest = max((spec.vocab.id_count - 1, *others))
@@ -169,6 +169,10 @@ def _check_sparse(spec: TokenizerSpec) -> None:
     most = _IDS_PER_TOKEN * tokens + _FREE_IDS
     if highest > most:
         raise VocabularyError(f"found {tokens} tokens with ids up to {highest}; expected ids up to {most}")
+    items = () if spec.template is None else (*spec.template.single, *spec.template.pair)
+    for item, _ in items:
+        if isinstance(item, int) and not 0 <= item <= highest:
+            raise VocabularyError(f"the template has id {item}; expected at most {highest}, the highest id of a token")
 
 
 def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:

@@ -66,8 +66,9 @@ def test_it_is_the_python_path(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         expected = [slow.to_list(text, matcher, AROUND) for text in given]
         assert [fast.to_list(text, matcher, AROUND) for text in given] == expected
         assert [fast.to_array(text, matcher, None, AROUND).tolist() for text in given] == expected
-        assert fast.lists(given, matcher, None, AROUND) == expected
-        assert [row.tolist() for row in fast.rows(given, matcher, 2, AROUND)] == expected
+        plain = [ids[2:-1] for ids in expected]
+        assert fast.lists(given, matcher, None) == plain
+        assert [row.tolist() for row in fast.rows(given, matcher, 2)] == plain
         counts = [len(ids) - 3 for ids in expected]
         assert [fast.count(text, matcher) for text in given] == counts
         assert fast.counts(given, matcher).tolist() == counts

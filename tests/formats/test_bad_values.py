@@ -211,7 +211,7 @@ HUGE = [2**64, 2**70, -1]
         ("pieces", ("added_tokens", 0, "id"), "added_tokens[0].id", [2**32, *HUGE], f"expected 0 to {MAX_ID}"),
         ("pieces", ("decoder", "decoders", 3, "start"), "decoder.decoders[3].start", HUGE, "expected 0 to 1048576"),
         ("pieces", ("post_processor", "single", 1, "Sequence", "type_id"), "post_processor.single[1].Sequence.type_id",
-         HUGE, "expected 0 to 4294967295"),
+         HUGE, "expected 0 to 255"),
         ("pieces", ("post_processor", "special_tokens", "<s>", "ids", 0), "post_processor.special_tokens.<s>.ids",
          [2**32, *HUGE], f"expected a list of ids, 0 to {MAX_ID}"),
         ("pieces", ("normalizer", "normalizers", 1, "prepend"), "normalizer.normalizers[1].prepend", ["\ud800"],
