@@ -103,9 +103,10 @@ def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
             messages.append(str(error))
             continue
         loaded += 1
-        if tok.spec.rules == TextRules() and tok.spec.characters is None:  # each byte has a token
+        if tok.spec.rules == TextRules():
             for text in (b"the thing 12's", b"\xff\xe4\xb8\xad"):
-                assert tok.decode_bytes(tok.encode(text)) == text
+                # without a token for each byte a text may lose some
+                assert tok.decode_bytes(tok.encode(text)) == text or tok.spec.characters is not None
         elif name.endswith(".gguf"):
             same_as_sentencepiece(tok, tmp_path / "x.model")
         else:
