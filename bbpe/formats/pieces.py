@@ -18,7 +18,6 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..pipeline.charsmap import check_charsmap
 from ..spec.characters import CharacterModel, ordered_by_score
-from ..spec.decoders import usual_decoder
 from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import (
     ALL_BLANKS,
@@ -34,7 +33,7 @@ from ..spec.rules import (
     Template,
     TokenOptions,
 )
-from ..spec.spec import TextRules, TokenizerSpec, make_spec
+from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .character_keys import key_of
 

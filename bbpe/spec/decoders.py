@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .models import LongestMatchModel, OtherModel, WordLevelModel, WordPieceModel
-from .rules import SPACE_MARK, Characters, PrependScheme, Replace
+from .rules import SPACE_MARK, PrependScheme, Replace
 
 
 @dataclass(frozen=True)
@@ -89,25 +88,3 @@ DecoderStep: TypeAlias = (
 )
 #: The step that undoes the marking of blanks.
 UNMARK = Replace(SPACE_MARK, False, " ")
-
-
-def usual_decoder(
-    characters: Characters | None, model: OtherModel | None, *, strip: int = 0
-) -> tuple[DecoderStep, ...]:
-    """Return the steps that reverse a model; `strip` blanks are removed from the beginning of a text."""
-    if isinstance(model, WordPieceModel):
-        return (WordPiece(model.prefix),)
-    if isinstance(model, WordLevelModel):
-        return (Blanks(),)
-    if characters is None:
-        return (ByteLevel(),) if model is None or isinstance(model, LongestMatchModel) else (Fuse(),)
-    if characters.are_bytes:
-        return (ByteLevel(characters.end_of_word),)
-    if characters.end_of_word:
-        dropped = (Replace(characters.prefix, False, ""),) if characters.prefix else ()
-        return (*dropped, BPEDecoder(characters.end_of_word))
-    if characters.prefix:
-        return (WordPiece(characters.prefix, cleanup=False),)
-    unmarked = (UNMARK,) if characters.marks_blanks else ()
-    joined = (ByteFallback(),) if characters.byte_ids else ()
-    return (*unmarked, *joined, Fuse(), *((Strip(" ", strip, 0),) if strip else ()))

@@ -12,10 +12,10 @@ from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
 from ..text import bytes_to_alphabet
-from .decoders import DecoderStep, usual_decoder
-from .models import LongestMatchModel, OtherModel, UnigramModel
+from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
+from .models import LongestMatchModel, OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from .rows import RowPadding, RowTruncation
-from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Template, TokenOptions
+from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Replace, Template, TokenOptions
 from .vocab import Vocab
 
 # the highest id may be at most _IDS_PER_TOKEN for each token, plus _FREE_IDS
@@ -328,3 +328,25 @@ def _merge_ids(
                 f"merge {number} of {left!r} and {right!r}: {missing.args[0]!r} has no id; "
                 "expected both parts and the result in the vocabulary"
             ) from None
+
+
+def usual_decoder(
+    characters: Characters | None, model: OtherModel | None, *, strip: int = 0
+) -> tuple[DecoderStep, ...]:
+    """Return the steps that reverse a model; `strip` blanks are removed from the beginning of a text."""
+    if isinstance(model, WordPieceModel):
+        return (WordPiece(model.prefix),)
+    if isinstance(model, WordLevelModel):
+        return (Blanks(),)
+    if characters is None:
+        return (ByteLevel(),) if model is None or isinstance(model, LongestMatchModel) else (Fuse(),)
+    if characters.are_bytes:
+        return (ByteLevel(characters.end_of_word),)
+    if characters.end_of_word:
+        dropped = (Replace(characters.prefix, False, ""),) if characters.prefix else ()
+        return (*dropped, BPEDecoder(characters.end_of_word))
+    if characters.prefix:
+        return (WordPiece(characters.prefix, cleanup=False),)
+    unmarked = (UNMARK,) if characters.marks_blanks else ()
+    joined = (ByteFallback(),) if characters.byte_ids else ()
+    return (*unmarked, *joined, Fuse(), *((Strip(" ", strip, 0),) if strip else ()))

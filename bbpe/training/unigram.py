@@ -18,10 +18,9 @@ from ..corpus.rowfiles import Counts, Rows
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, check_share
 from ..errors import CorpusError
-from ..spec.decoders import usual_decoder
 from ..spec.models import UnigramModel
 from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters, Prepend, Replace
-from ..spec.spec import TextRules, TokenizerSpec, make_spec
+from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..splitting.patterns import PATTERNS, RUN_PARTS, Pattern, get_pattern
 from .bpe import check_vocabulary, reserved
 from .unigram_em import learn

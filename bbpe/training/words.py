@@ -23,7 +23,6 @@ from ..counting.options import Counting, Report
 from ..errors import CorpusError
 from ..pipeline.normalizers import normalizer
 from ..progress import Progress
-from ..spec.decoders import usual_decoder
 from ..spec.models import WordPieceModel
 from ..spec.rules import (
     SPACE_MARK,
@@ -35,7 +34,7 @@ from ..spec.rules import (
     Replace,
     bert_template,
 )
-from ..spec.spec import TextRules, TokenizerSpec, make_spec
+from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern
 
 Score: TypeAlias = Literal["frequency", "pmi"]

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
 from ...files import StrPath
-from ...spec.decoders import ByteLevel, DecoderStep, usual_decoder
+from ...spec.decoders import ByteLevel, DecoderStep
 from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, Characters, Replace
-from ...spec.spec import TextRules, TokenizerSpec, make_spec
+from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
 from ..folder_config import FolderConfig, other_files, read_folder, with_flags

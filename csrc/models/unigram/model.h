@@ -7,7 +7,7 @@
  * again.  So memory is that of the longest stretch without a closed node, which is short in any usual text.
  *
  * A character that is no token is unknown: its score is `unknown_score`, and it is written as the tokens of its bytes,
- * or, when there are none, as `unknown`, one for a run.
+ * or, when there are none, as `unknown`, one for a run, or not at all.
  *
  * Of equal sums the token that begins first stays.  Sums are what the judges compute: with `is_float` (SentencePiece)
  * each is rounded to float, which decides between nearly equal ones, and so a text is one from its beginning to its
@@ -36,7 +36,7 @@ typedef struct {
     bbpe_steps steps;           /* none before bbpe_unigram_prepare */
     size_t longest;             /* bytes of a token */
     double unknown_score;
-    uint32_t unknown;           /* an id; not written where there are tokens of bytes */
+    uint32_t unknown;           /* an id, or BBPE_UNIGRAM_NO_ID; not written where there are tokens of bytes */
     bool has_byte_ids;
     bool is_float;
     bool has_words;             /* no token holds a blank after what is no white space of ASCII */
@@ -55,6 +55,7 @@ typedef struct {
     uint32_t last, length;
 } bbpe_unigram_float_node;
 
+#define BBPE_UNIGRAM_NO_ID UINT32_MAX
 #define BBPE_UNIGRAM_UNKNOWN 0x80000000u
 
 /* Of `tokens`, whose values are ids, and their scores in the same order, which are finite.  The caller sets the fields

@@ -129,7 +129,7 @@ uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, u
     uint32_t *out = first;
     for (const uint32_t *id = first; id < end; id++) {
         const bool is_unknown = *id == self->unknown;
-        if (!(is_unknown && after_unknown)) *out++ = *id;
+        if (!(is_unknown && (after_unknown || self->unknown == BBPE_UNIGRAM_NO_ID))) *out++ = *id;
         after_unknown = is_unknown;
     }
     return out;
