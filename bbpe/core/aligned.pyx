@@ -1,4 +1,5 @@
 """Texts -> ids with the places in the text that they come from (csrc/pipeline/token_spans.h)."""
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -44,7 +45,9 @@ cdef class TokenLengths:
         self.kept = first, inside, known
         self.c.first, self.c.inside, self.c.id_count = &first[0], &inside[0], first.shape[0]
         self.c.whole, self.c.fuses, self.c.drops, self.c.of_bytes = whole, fuses, drops, of_bytes
-        self.c.known = NULL if known is None else <const uint64_t *><const char *>known
+        self.c.known = NULL
+        if known is not None:
+            self.c.known = <const uint64_t *>PyBytes_AS_STRING(known)
 
 
 ctypedef struct found_ids:

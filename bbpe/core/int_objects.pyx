@@ -43,12 +43,12 @@ cdef class IntObjects:
 
     cdef list to_list(self, const uint32_t *ids, size_t n, tuple before=(), tuple after=()):
         """A list of numbers below `count`, between others."""
-        cdef size_t first = len(before), i
-        cdef list result = PyList_New(first + n + len(after))
+        cdef size_t first = len(before), last = len(after), i
+        cdef list result = PyList_New(first + n + last)
         cdef void *number
         for i in range(first):
             put(result, i, <void *>before[i])
-        for i in range(len(after)):
+        for i in range(last):
             put(result, first + n + i, <void *>after[i])
         for i in range(n):
             # the objects are far from each other: 7 instead of 13 ns an id

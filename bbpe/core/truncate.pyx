@@ -35,10 +35,12 @@ ctypedef struct whole_text:
 
 
 def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text, size_t limit) -> int | None:
-    """The end of the first part of a text that has at most `limit` ids, in characters of a str or bytes; `None` if the text
-    has no more, -1 of a str with surrogates, two of which may be one character.  The part has the text of the first ids, less what tears a character or has more ids without what follows.
+    """The end of the first part of a text that has at most `limit` ids, in characters of a str or bytes.
 
-    The tokens spell the text, and the encoder splits it."""
+    It is `None` if the text has no more, -1 of a str with surrogates, two of which may be one character.  The part has the
+    text of the first ids, less what tears a character or has more ids without what follows.  The tokens spell the text, and
+    the encoder splits it.
+    """
     cdef text_view view
     cdef whole_text whole
     cdef bbpe_status status
@@ -154,7 +156,7 @@ cdef size_t cut_before(const whole_text *self, size_t end) noexcept nogil:
 cdef size_t whole_characters(const whole_text *self, size_t at, size_t i) noexcept nogil:
     """The end of the last whole character in the first i ids, which end at `at`."""
     cdef const uint8_t *text = <const uint8_t *>self.text.units
-    cdef size_t length, back
+    cdef size_t length = 0, back
     if self.text.unit_size > 0:
         text = bbpe_token_bytes_get(self.tokens, bbpe_encode_state_loan(self.state).ids[i], &length)
         return at - (length > 0 and text[0] & 0xC0 == 0x80)
