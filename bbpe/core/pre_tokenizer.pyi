@@ -4,11 +4,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Step: TypeAlias = tuple[Any, ...]
+_Step: TypeAlias = tuple[Any, ...]
 
 class PreTokenizer:
-    steps: tuple[Step, ...]
-    def __new__(cls, steps: Sequence[Step]) -> Self: ...
+    steps: tuple[_Step, ...]
+    def __new__(cls, steps: Sequence[_Step]) -> Self: ...
     def split(
         self,
         data: bytes | bytearray | memoryview,

@@ -16,7 +16,7 @@ from bbpe.core.c_pipeline cimport (
 )
 from bbpe.core.status cimport check
 
-# stub: Step: TypeAlias = tuple[Any, ...]
+# stub: _Step: TypeAlias = tuple[Any, ...]
 
 cdef dict _BEHAVIORS = {
     "Removed": BBPE_SPLIT_REMOVED,
@@ -36,7 +36,7 @@ cdef class PreTokenizer:
     `("rewrite", prefix, only_first, mark)`, with bytes in front of pieces, and others, unless empty, in place of blanks.
     """
 
-    def __cinit__(self, steps: Sequence[Step]):
+    def __cinit__(self, steps: Sequence[_Step]):
         self.steps = tuple(steps)
         self.own = <bbpe_pre_tokenizer_step *>bbpe_memory_zeroed(len(self.steps), sizeof(bbpe_pre_tokenizer_step))
         if self.own == NULL:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
@@ -15,9 +15,6 @@ from ..splitting.automaton import automaton_of, tables_of
 from ..splitting.automaton_tables import Tables
 from .pre_tokenizers import splits_of
 from .scripts import script_pieces
-
-if TYPE_CHECKING:
-    from ..core.pre_tokenizer import Step
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def _script_tables(of_alphabet: bool) -> Tables:
     return tables_of(script_pieces(), of_alphabet=of_alphabet)
 
 
-def _steps(chain: Sequence[rules.PreTokenizer]) -> Iterator[Step]:
+def _steps(chain: Sequence[rules.PreTokenizer]) -> Iterator[tuple[Any, ...]]:
     in_alphabet = False
     for rule in chain:
         if in_alphabet and isinstance(rule, ByteLevel | Metaspace):

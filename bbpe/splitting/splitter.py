@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,6 @@ from .automaton import automaton_of
 from .patterns import Pattern, get_pattern
 from .scheme import Scheme
 
-if TYPE_CHECKING:
-    from ..core.pre_tokenizer import Step
-
 #: Pretokens that a regex finds are handed on in batches of this many.
 _BATCH = 1 << 16
 
@@ -36,7 +33,7 @@ _BATCH = 1 << 16
 def compiled_steps(pattern: Pattern) -> PreTokenizer | None:
     """Return the chain of automatons that splits as a pattern does; `None` when a regex has no automaton."""
     behavior = "Removed" if pattern.drops_gaps else "Isolated"
-    steps: list[Step] = []
+    steps: list[tuple[Any, ...]] = []
     for source in pattern.steps:
         tables = automaton_of(source).tables
         if tables is None:
