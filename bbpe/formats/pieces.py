@@ -158,6 +158,8 @@ class _Pieces:
         problem = self._problem_of(piece)
         if problem:
             raise VocabularyError(problem, place=place(token_id))
+        if kind == USER_DEFINED and " " in text:  # SentencePiece looks for it where blanks are U+2581 by then
+            kind = CONTROL
         if kind == UNKNOWN and self.unknown is not None:
             self.special[text] = token_id  # never found in plain text
         elif kind == UNKNOWN:

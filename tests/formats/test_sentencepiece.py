@@ -121,6 +121,7 @@ OPTIONS += [
     {"byte_fallback": True, "split_by_whitespace": False, "normalization_rule_name": "identity"},
     {"byte_fallback": True, "user_defined_symbols": ["<sep>", "ing", "漢", "Ｆ", "<sep>x"], "control_symbols": "<ctl>"},
     {"user_defined_symbols": ["\u2581the", "th\u2581"], "remove_extra_whitespaces": False},
+    {"user_defined_symbols": ["the thing", "  ", " in"], "remove_extra_whitespaces": False},
     {"byte_fallback": True, "split_digits": True, "allow_whitespace_only_pieces": True},
 ]
 
