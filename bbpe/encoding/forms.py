@@ -8,6 +8,7 @@ from itertools import product
 from ..core.ids import TokenBytes
 from ..core.stream import Forms
 from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_last, rewritten
+from ..pipeline.normalizers import normalizer
 from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
 from ..spec.models import LongestMatchModel
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
@@ -33,6 +34,14 @@ class Keys:
         self._others = {token_id: Token(key) for key, token_id in zip(BYTE_KEYS, byte_ids, strict=False)}
         for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
             self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), True)
+        #: Whether some tokens are found, and so decoded, as normalized: "▁<s>" takes a blank with it.
+        self.has_normalized = False
+        normalize = normalizer(spec.rules.normalizers) or str
+        for text, options in spec.token_options.items():
+            if options.normalized and not options.verbatim and normalize(text) not in ("", text):
+                self.has_normalized = True
+                token_id = {**spec.added_tokens, **spec.special_tokens}[text]
+                self._others[token_id] = Token(normalize(text).encode("utf-8", "surrogatepass").decode("utf-8", ERRORS))
         if characters is not None and characters.unknown_text is not None and characters.unknown in other_tokens(spec):
             self._others[characters.unknown] = Token(characters.unknown_text, True)
 
@@ -105,7 +114,7 @@ def _within(
     made: Callable[[Token, At], bytes],
 ) -> TokenBytes:  # fmt: skip
     """Return the bytes of tokens within a text."""
-    if not _are_tokens(spec, steps):
+    if keys.has_normalized or not _are_tokens(spec, steps):
         return TokenBytes({token_id: made(token, At(False, False)) for token_id, token in keys.items()})
     characters, others = spec.characters, other_tokens(spec)
     if characters is None or characters.unknown_text is None or characters.unknown not in others:

@@ -344,3 +344,21 @@ def test_a_format_without_the_decoder_is_refused(tmp_path: Path) -> None:
 def test_flags_for_too_few_ids() -> None:
     with pytest.raises(ValueError, match="skipped has 1 bytes; expected one for each id"):
         FormStream(Forms(TokenBytes({0: b"a", 1: b"b"}), lambda *_: b""), skipped=b"\x00")
+
+
+def test_a_token_that_is_found_as_normalized_is_decoded_so(tmp_path: Path) -> None:
+    """The token takes the blank with it that its normal form begins with."""
+    tokenizers = pytest.importorskip("tokenizers")
+    vocab = {"<unk>": 0, "\u2581": 1, "a": 2, "b": 3}
+    hf = tokenizers.Tokenizer(tokenizers.models.BPE(vocab, [], unk_token="<unk>"))
+    norms, decoders = tokenizers.normalizers, tokenizers.decoders
+    hf.normalizer = norms.Sequence([norms.Prepend("\u2581"), norms.Replace(" ", "\u2581")])
+    hf.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    hf.add_tokens([tokenizers.AddedToken("<x>", normalized=True), tokenizers.AddedToken("<y>", normalized=False)])
+    hf.save(str(tmp_path / "tokenizer.json"))
+    tok = bbpe.load(tmp_path / "tokenizer.json")
+    for text in ("a <x> b", "<x>a<x>", "a <y> b", " <x> <x>"):
+        ids = hf.encode(text, add_special_tokens=False).ids
+        assert tok.encode(text) == ids
+        assert tok.decode(ids) == hf.decode(ids, skip_special_tokens=False)
+        assert "".join(tok.stream_decoder().stream(ids)) == tok.decode(ids)
