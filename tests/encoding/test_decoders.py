@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import full_then_long
 
 import bbpe
 from bbpe.core.ids import TokenBytes
@@ -168,8 +169,7 @@ def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureF
     capfd.readouterr()  # what a panic of HF prints
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", full_then_long(range(1), range(1, 5)))
 @pytest.mark.parametrize("kind", KEYS)
 def test_many_decoders(kind: str, seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(f"{kind} {seed}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rule_files import named
+from seeds import full_then_long
 from vocabularies import byte_level, document, sequence, write_json
 
 import bbpe
@@ -93,8 +94,7 @@ def test_any_chains(seed: int) -> None:
     assert compiled > 60
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(3, 13))
+@pytest.mark.parametrize("seed", full_then_long(range(3, 7), range(7, 13)))
 def test_many_chains(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(1500):

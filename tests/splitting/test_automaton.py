@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import regex
+from seeds import full_then_long
 
 from bbpe.core.automaton import Automaton
 from bbpe.core.pre_tokenizer import Batches, PreTokenizer, joined
@@ -123,8 +124,7 @@ def test_any_regexes(seed: int) -> None:
     try_any(seed, 150)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(4, 24))
+@pytest.mark.parametrize("seed", full_then_long(range(4, 8), range(8, 24)))
 def test_many_regexes(seed: int) -> None:
     try_any(seed, 1500)
 
