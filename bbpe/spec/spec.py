@@ -217,10 +217,11 @@ def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, i
         if token_id in ordinary:
             raise VocabularyError(f"byte 0x{byte:02X} and token {ordinary[token_id]!r} have the same id {token_id}")
     for text, token_id in specials.items():
-        token = text.replace(SPACE_MARK, " ") if characters.marks_blanks else text
-        found = ordinary.get(token_id, token.encode())
+        shown = text.replace(SPACE_MARK, " ") if characters.marks_blanks else text
+        token = shown.encode("utf-8", "surrogatepass")
+        found = ordinary.get(token_id, token)
         is_key = characters.are_bytes and bytes_to_alphabet(found) == text
-        if token_id in byte_of or not (found == token.encode() or is_key):
+        if token_id in byte_of or not (found == token or is_key):
             other = ordinary.get(token_id, f"<0x{byte_of.get(token_id, 0):02X}>")
             raise VocabularyError(f"special token {text!r} and token {other!r} have the same id {token_id}")
 
