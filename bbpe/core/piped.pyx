@@ -31,7 +31,7 @@ cdef enum:
 
 
 cdef class Pipeline:
-    """What a tokenizer does with each text before its model; immutable, shared by any number of threads.
+    """The steps that a tokenizer applies to each text before its model; immutable, shared by any number of threads.
 
     `prefix`: a piece of text between tokens that is not empty and does not begin with it gets it, with `prefix_first` only
     the one at the beginning of the text.  `unmarks`: U+2581 becomes a blank before the prefix, with `unmarks_pretokens` in

@@ -82,7 +82,7 @@ cdef class TextIds:
 
     @classmethod
     def of(cls, const uint32_t[::1] ids not None, const int64_t[::1] offsets not None) -> TextIds:
-        """Those of two arrays."""
+        """Return the ids and offsets that two arrays have."""
         cdef TextIds self = TextIds.__new__(TextIds)
         if offsets.shape[0] == 0:
             raise ValueError("there are no offsets; expected one more than texts")
@@ -93,7 +93,7 @@ cdef class TextIds:
 
     @classmethod
     def encoded(cls, Encoder encoder not None, list texts not None: list[Text]) -> TextIds | None:
-        """Those of texts without special tokens, encoded by this thread; `None` if there is text enough for several."""
+        """Return the ids of texts without special tokens, encoded by this thread; `None` if several threads pay."""
         cdef TextIds self
         cdef TextGroup group
         cdef size_t i, n = len(texts)
@@ -299,7 +299,7 @@ cdef tuple write(
 
 
 cdef str problem_of(const bbpe_rows *rows, const bbpe_row_rules *rules):
-    """What to report about an item that cannot be truncated."""
+    """Return the message about an item that cannot be truncated."""
     item = rows.problem_item
     if rows.problem == BBPE_ROWS_STRIDE:
         return (f"stride is {rules.stride}, but rows have room for {rows.problem_room} ids of a text of item {item} of the "

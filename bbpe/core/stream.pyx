@@ -23,7 +23,7 @@ cdef enum:
 
 
 cdef class Forms:
-    """What each id decodes to by its position in a text; immutable, shared by any number of threads.
+    """The bytes of each id by its position in a text; immutable, shared by any number of threads.
 
     `within` has the bytes of tokens within a text.  `at_edge(token_id, is_first, is_last)` returns those of the token
     at the beginning or the end of a text, where they differ with `has_first` or `has_last`; `None` is the id of U+FFFD,

@@ -87,14 +87,14 @@ class TextEncoder:
         self._open_tail = pattern.open_tail if scheme is None else 1  # such a scheme depends on pairs of bytes only
         #: Encodes texts with special tokens or a template; `None` if a regex splits.
         self.piped: PipedTexts | None = None
-        #: Makes what encodes texts with the places of ids; `None` when a rule needs Python.
+        #: Makes the encoder of texts with the offsets of ids, or `None` when a rule needs Python.
         self.aligned: Callable[[], AlignedTexts | None] = lambda: None
         #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
 
     @lazy_property
     def aligned_texts(self) -> AlignedTexts | None:
-        """What encodes texts with the places of ids; `None` when a rule needs Python."""
+        """The encoder of texts with the offsets of ids; `None` when a rule needs Python."""
         return self.aligned()
 
     def _pipe(self, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> PipedTexts | None:

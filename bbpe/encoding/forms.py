@@ -1,4 +1,4 @@
-"""What each token of a spec decodes to: its key for the steps of the decoder, and its bytes where these suffice."""
+"""The keys of tokens for the steps of a decoder, and the bytes of tokens where these suffice."""
 
 from __future__ import annotations
 
