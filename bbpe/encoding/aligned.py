@@ -10,6 +10,7 @@ from ..pipeline.special_tokens import Matcher
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, other_tokens
+from ..spec.vocab import Vocab
 from ..text import Text
 from .piped import NOTHING_AROUND, Around, PipedTexts
 
@@ -34,7 +35,8 @@ class AlignedTexts:
 def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
     """Return for how many bytes of normalized text each id stands."""
     inside = np.zeros(spec.vocab_size, np.uint32)
-    own = spec.vocab.lengths()  # type: ignore[attr-defined]
+    assert isinstance(spec.vocab, Vocab)
+    own = spec.vocab.lengths()
     inside[: len(own)] = own
     for token_id, token in other_tokens(spec).items():
         inside[token_id] = len(token)
