@@ -1,4 +1,5 @@
 """Tokens looked for in texts (csrc/pipeline/matcher.h): special and added ones, by the policy of a call."""
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -141,10 +142,13 @@ cdef class Policy:
 
     cdef int make_linear(self) except -1:
         """Make what texts need on which walks are long."""
-        if self.matcher.linear is None:
-            self.matcher.linear = Linear(self.matcher)
-        if self.best is None:
-            self.best = Best(self.matcher.linear, self)
+        # made once: another thread may search by what is here
+        with cython.critical_section(self.matcher):
+            if self.matcher.linear is None:
+                self.matcher.linear = Linear(self.matcher)
+        with cython.critical_section(self):
+            if self.best is None:
+                self.best = Best(self.matcher.linear, self)
         return 0
 
     cdef bbpe_token_search search(self) noexcept:
