@@ -2,14 +2,14 @@
 #include "encode/internal.h"
 
 /* Write `count` ids, eight or four at once where there is room for as many. */
-BBPE_INLINE uint32_t *put_ids(uint32_t *to, const uint32_t *ids, size_t count, size_t room) {
+BBPE_INLINE uint32_t *put_ids(uint32_t *to, const uint32_t *ids, size_t count, size_t capacity) {
     size_t i = 0;
-    BBPE_ASSERT(count <= room);
-    if (BBPE_LIKELY(room >= 8)) {
+    BBPE_ASSERT(count <= capacity);
+    if (BBPE_LIKELY(capacity >= 8)) {
         memcpy(to, ids, 8 * sizeof *ids);
         i = 8;
     }
-    for (; i < count && i + 4 <= room; i += 4) memcpy(to + i, ids + i, 4 * sizeof *ids);
+    for (; i < count && i + 4 <= capacity; i += 4) memcpy(to + i, ids + i, 4 * sizeof *ids);
     for (; i < count; i++) to[i] = ids[i];
     return to + count;
 }

@@ -75,9 +75,9 @@ bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t
 
 /* Whether a key begins with a blank. */
 static bool has_blank_key(const bbpe_charsmap *self) {
-    const size_t place = self->root ^ ' ';
-    if (place >= self->unit_count) return false;
-    const uint32_t unit = bbpe_charsmap_unit(self, place);
+    const size_t index = self->root ^ ' ';
+    if (index >= self->unit_count) return false;
+    const uint32_t unit = bbpe_charsmap_unit(self, index);
     return unit >> 31 == 0 && (unit & 0xFF) == ' ';
 }
 
@@ -91,18 +91,18 @@ bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self) {
  * `*seen` how many bytes begin keys. */
 BBPE_INLINE size_t walk(const bbpe_charsmap *self, const uint8_t *s, size_t n, bool is_shortest, const uint8_t **value,
                         size_t *length, size_t *seen) {
-    size_t found = 0, at = 0, place = self->root;
+    size_t found = 0, at = 0, index = self->root;
     *seen = 0;
     for (size_t i = 0; i < n && i < BBPE_CHARSMAP_LONGEST_KEY && s[i] && !(is_shortest && found); i++) {
-        place ^= s[i];
-        if (place >= self->unit_count) break;
-        const uint32_t unit = bbpe_charsmap_unit(self, place);
+        index ^= s[i];
+        if (index >= self->unit_count) break;
+        const uint32_t unit = bbpe_charsmap_unit(self, index);
         if (unit >> 31 || (unit & 0xFF) != s[i]) break;
-        place ^= bbpe_charsmap_offset(unit);
+        index ^= bbpe_charsmap_offset(unit);
         *seen = i + 1;
         if (!(unit >> 8 & 1)) continue;
-        if (place >= self->unit_count) break;
-        const size_t text = bbpe_charsmap_unit(self, place) & 0x7FFFFFFF;
+        if (index >= self->unit_count) break;
+        const size_t text = bbpe_charsmap_unit(self, index) & 0x7FFFFFFF;
         if (text < self->texts_end) {
             found = i + 1;
             at = text;

@@ -1,10 +1,10 @@
-/* SentencePiece's normaliser: one pass from a text to what its model encodes.  The longest key at each place becomes its
+/* SentencePiece's normaliser: one pass from a text to what its model encodes.  The longest key at each position becomes its
  * value, kept strings stay as they are; where rules say so, runs of blanks become one, and none is left at the ends;
  * U+2581 becomes a blank; one goes in front.
  *
  * The table is a double-array trie (Aoe, 1989) in the layout of darts-clone, and the texts after it, each ended by a
  * zero byte.  Every step and every value is checked against its end, so no table makes this read elsewhere; one with a
- * cycle ends with the text.  A key begins at no other place than where a character is marked, or at the one before it:
+ * cycle ends with the text.  A key begins nowhere but where a character is marked, or at the one before it:
  * characters that are keys, and second characters of keys, are marked.  Text between such characters is copied as it is.
  *
  * Bytes that are not UTF-8 stay.  The struct owns the marks and the kept strings and borrows the table; immutable after
@@ -54,8 +54,9 @@ BBPE_INLINE bbpe_status bbpe_charsmap_reserve(bbpe_charsmap_output *self, size_t
     return bbpe_charsmap_output_grow(self, need);
 }
 
-/* Unit i of the trie, and how far from its own place its children stand, by exclusive-or. */
+/* Unit i of the double array, and its offset: i ^ offset is the base of its children. */
 BBPE_INLINE uint32_t bbpe_charsmap_unit(const bbpe_charsmap *self, size_t i) {
+    BBPE_ASSERT(i < self->unit_count);
     const uint8_t *s = self->units + 4 * i;
     return (uint32_t)s[0] | (uint32_t)s[1] << 8 | (uint32_t)s[2] << 16 | (uint32_t)s[3] << 24;
 }
@@ -73,8 +74,8 @@ void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character);
 /* Keep one more string, at least one byte; bbpe_charsmap_finalize is called once after the last. */
 bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n);
 bbpe_status bbpe_charsmap_finalize(bbpe_charsmap *self);
-/* Mark what all keys of the table need; `*is_broken` tells that one of them, or its value, is no UTF-8 or stands elsewhere,
- * or that they do not end: 5 ms for 225,000 keys. */
+/* Mark what all keys of the table need; `*is_broken` is set if a key or its value is not UTF-8 or lies outside the
+ * table, or if the keys do not end: 5 ms for 225,000 keys. */
 bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);
 /* Whether the character at s[0..n), n > 0, is marked; `*size` is its length, or 1 for other bytes, which never are. */
 bool bbpe_charsmap_is_marked(const bbpe_charsmap *self, const uint8_t *s, size_t n, size_t *size);

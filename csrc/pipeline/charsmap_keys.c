@@ -6,39 +6,39 @@
 
 enum { MOST_STEPS = 2000000, MOST_UNITS = 1 << 30 }; /* a table of NFKC has 225,000 keys */
 
-/* Of each place of children, which units have it; the texts that are UTF-8 up to their ends. */
+/* The children of each base, and the texts that are UTF-8 up to their ends. */
 typedef struct {
     bbpe_charsmap *map;
-    uint32_t *first, *units; /* those of place p are units[first[p]..first[p + 1]) */
-    size_t places;
+    uint32_t *first, *units; /* the children of base b are units[first[b]..first[b + 1]) */
+    size_t bases;
     uint8_t *is_text;
 } keys;
 
-/* A node on the way: its children's place and the unit of the one that is next. */
+/* A node of the walk: the base of its children, and the next child. */
 typedef struct {
-    size_t place;
+    size_t base;
     uint32_t next;
 } level;
 
-/* A unit's label, which is at its parent's place ^ this; 0 for one that is no child. */
+/* A unit's label: its index is the base of its parent ^ the label; 0 for a unit that is no child. */
 static uint32_t label_of(const bbpe_charsmap *self, size_t i) {
     const uint32_t unit = bbpe_charsmap_unit(self, i);
     return unit >> 31 ? 0 : unit & 0xFF;
 }
 
-/* Order units by the place of their parents. */
+/* Order units by the base of their parents. */
 static bbpe_status list_children(keys *self) {
     const size_t count = self->map->unit_count;
-    self->places = (count | 0xFF) + 1;
-    self->first = bbpe_memory_zeroed(self->places + 2, sizeof *self->first);
+    self->bases = (count | 0xFF) + 1;
+    self->first = bbpe_memory_zeroed(self->bases + 2, sizeof *self->first);
     self->units = bbpe_memory_new(count, sizeof *self->units);
     if (self->first == NULL || self->units == NULL) return BBPE_NO_MEMORY;
-    uint32_t *ends = self->first + 1; /* first of the next place, once all are counted */
+    uint32_t *ends = self->first + 1; /* first of the next base, once all are counted */
     for (size_t i = 0; i < count; i++) {
         const uint32_t label = label_of(self->map, i);
         if (label) ends[(i ^ label) + 1]++;
     }
-    for (size_t place = 1; place <= self->places; place++) ends[place] += ends[place - 1];
+    for (size_t base = 1; base <= self->bases; base++) ends[base] += ends[base - 1];
     for (size_t i = 0; i < count; i++) {
         const uint32_t label = label_of(self->map, i);
         if (label) self->units[ends[i ^ label]++] = (uint32_t)i;
@@ -71,19 +71,19 @@ static bool mark_key(bbpe_charsmap *map, const uint8_t *key, size_t n) {
     return true;
 }
 
-/* A key that ends where its value stands at a place. */
-static bool take_key(const keys *self, const uint8_t *key, size_t n, size_t place) {
-    if (place >= self->map->unit_count) return false;
-    const size_t text = bbpe_charsmap_unit(self->map, place) & 0x7FFFFFFF;
+/* Take a key whose value is the unit at an index. */
+static bool take_key(const keys *self, const uint8_t *key, size_t n, size_t value) {
+    if (value >= self->map->unit_count) return false;
+    const size_t text = bbpe_charsmap_unit(self->map, value) & 0x7FFFFFFF;
     return text < self->map->texts_end && self->is_text[text] && mark_key(self->map, key, n);
 }
 
-static uint32_t first_child(const keys *self, size_t place) {
-    return place < self->places ? self->first[place] : 0;
+static uint32_t first_child(const keys *self, size_t base) {
+    return base < self->bases ? self->first[base] : 0;
 }
 
-static uint32_t end_of_children(const keys *self, size_t place) {
-    return place < self->places ? self->first[place + 1] : 0;
+static uint32_t end_of_children(const keys *self, size_t base) {
+    return base < self->bases ? self->first[base + 1] : 0;
 }
 
 static bool walk(const keys *self) {
@@ -93,17 +93,17 @@ static bool walk(const keys *self) {
     levels[0] = (level){self->map->root, first_child(self, self->map->root)};
     for (;;) {
         level *at = levels + depth;
-        if (at->next == end_of_children(self, at->place)) {
+        if (at->next == end_of_children(self, at->base)) {
             if (depth-- == 0) return true;
             continue;
         }
         if (++steps > MOST_STEPS) return false;
         const uint32_t i = self->units[at->next++], unit = bbpe_charsmap_unit(self->map, i);
-        const size_t place = i ^ bbpe_charsmap_offset(unit);
+        const size_t base = i ^ bbpe_charsmap_offset(unit);
         key[depth] = (uint8_t)unit;
-        if ((unit >> 8 & 1) && !take_key(self, key, depth + 1, place)) return false;
+        if ((unit >> 8 & 1) && !take_key(self, key, depth + 1, base)) return false;
         if (depth + 1 == BBPE_CHARSMAP_LONGEST_KEY) continue;
-        levels[++depth] = (level){place, first_child(self, place)};
+        levels[++depth] = (level){base, first_child(self, base)};
     }
 }
 

@@ -1,4 +1,4 @@
-/* Filling a table of prefixes, in a larger one when it gets too full: the place of a slot is its number. */
+/* Filling a table of prefixes, in a larger one when it gets too full: the index of a slot is its number. */
 #include "models/unigram/steps.h"
 
 #include "memory/memory.h"

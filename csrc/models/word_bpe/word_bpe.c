@@ -47,8 +47,8 @@ static symbol look(const bbpe_word_bpe *self, const reader *word, size_t at) {
     if (!self->of_bytes) c = bbpe_utf8_decode(word->bytes, at, word->n, &s.next);
     s.is_first = self->begins && at == 0;
     s.is_last = self->ends && s.next == word->n;
-    const unsigned place = (s.is_first ? BBPE_WORD_BPE_FIRST : 0) | (s.is_last ? BBPE_WORD_BPE_LAST : 0);
-    s.is_known = self->symbols == NULL || (c != BBPE_UTF8_INVALID && (self->symbols[c] >> place & 1));
+    const unsigned position = (s.is_first ? BBPE_WORD_BPE_FIRST : 0) | (s.is_last ? BBPE_WORD_BPE_LAST : 0);
+    s.is_known = self->symbols == NULL || (c != BBPE_UTF8_INVALID && (self->symbols[c] >> position & 1));
     return s;
 }
 
@@ -185,16 +185,16 @@ static bool find_whole(const bbpe_word_bpe *self, const uint8_t *bytes, size_t n
 bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                  uint32_t *ids, size_t *count) {
     const bbpe_word_bpe *self = model;
-    const size_t room = bbpe_word_bpe_bound(n);
+    const size_t bound = bbpe_word_bpe_bound(n);
     pretoken text;
     reader word;
     void *memory;
     *count = 1;
     if (find_whole(self, bytes, n, ids)) return BBPE_OK;
     *count = 0;
-    bbpe_status status = open_pretoken(self, scratch, bytes, n, room * (sizeof *ids + 1), &text, &memory);
+    bbpe_status status = open_pretoken(self, scratch, bytes, n, bound * (sizeof *ids + 1), &text, &memory);
     uint32_t *found = memory;
-    uint8_t *part = (uint8_t *)(found + room);
+    uint8_t *part = (uint8_t *)(found + bound);
     while (status == BBPE_OK && next_word(self, &text, bytes, &word)) {
         while (status == BBPE_OK && word.at < word.n) {
             const size_t length = put_part(self, &word, false, part);
