@@ -11,7 +11,7 @@ import house
 import pytest
 from house import C_FILES, CSRC, MODULES, PACKAGE, ROOT, included, sources
 
-WINGS, C_FOLDERS = house.wings(), house.c_folders()
+LAYERS, C_FOLDERS = house.layers(), house.c_folders()
 #: Patterns, and the folders of csrc, or files without a suffix, that may have them.
 ONLY_IN = {
     r"__builtin_|__atomic_": {"base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor"},
@@ -25,12 +25,12 @@ ONLY_IN = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_imports_point_down(name):
-    """To a lower wing, never to another one of the same line but on the ground floor."""
-    wing = name.partition(".")[0]
-    for other in {other.partition(".")[0] for other in house.imported(MODULES[name])} - {wing}:
-        below = WINGS[other] < WINGS[wing] or WINGS[wing] == 0 == WINGS[other]
+    """To a lower layer, never to another module or folder of the same row but in the last one."""
+    own = name.partition(".")[0]
+    for other in {other.partition(".")[0] for other in house.imported(MODULES[name])} - {own}:
+        below = LAYERS[other] < LAYERS[own] or LAYERS[own] == 0 == LAYERS[other]
         # the command line asks the package for its public names
-        assert below or (wing, other) == ("cli", "__init__"), f"{name} imports {other}, which is not below it"
+        assert below or (own, other) == ("cli", "__init__"), f"{name} imports {other}, which is not below it"
 
 
 def test_imports_form_no_circle():
@@ -96,7 +96,7 @@ def test_files_of_a_folder_call_each_other_in_no_circle():
 
 @pytest.mark.parametrize("path", sources(".py", ".pyx", ".pxd", ".c", ".h"), ids=str)
 def test_files_stay_small(path):
-    assert house.lines_without_docstrings(path) <= 420, f"{path}: split it, a concept wants a room"
+    assert house.lines_without_docstrings(path) <= 420, f"{path}: split it: one concept, one file"
 
 
 @pytest.mark.parametrize("path", sources(".py"), ids=str)

@@ -1,1 +1,1 @@
-"""The compiled engine; `bbpe.tokenizer` and `bbpe.training.train` are its only users."""
+"""The compiled engine: Cython modules over the C core in `csrc`."""

@@ -6,8 +6,12 @@
  *     encode.c               pretokens, a block at a time; where they have three-byte characters they are cut into
  *     cut_pieces.h           pieces: so those of Chinese and Japanese, whose pretokens hardly ever repeat, are short
  *     lookup_batch.h         keys of the pieces of a block, then their cache entries, then their ids
- *     miss.c                 a piece whose ids are not in its primary slot
+ *     miss.c                 a piece whose ids are not in its primary slot: the queue of pieces to merge, or models/bpe at once
  *     cache.h                the tables: keys are exact, so that a hit is never a guess
+ *     miss_gaps.c            the ids of a queue, moved to where they belong
+ *
+ * piped.c comes before all of them for texts that pass the pipeline, parts.c for one text by several threads; prefill.c fills
+ * new tables with tokens.
  */
 #ifndef BBPE_ENCODE_INTERNAL_H
 #define BBPE_ENCODE_INTERNAL_H

@@ -1,8 +1,7 @@
 /* Splitting text into pretokens, by scheme and instruction set.
  *
  * A function that splits is chosen once (bbpe_split_select) and is good for any thread.  It cuts all of the
- * text: the end of one pretoken is the start of the next.  On a 2-core Zen 4, AVX-512, gpt2: see
- * csrc/README.md. */
+ * text: the end of one pretoken is the start of the next. */
 #ifndef BBPE_SPLIT_H
 #define BBPE_SPLIT_H
 

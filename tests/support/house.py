@@ -32,12 +32,12 @@ def rows(path: Path, header: str) -> list[str]:
     return [line.split("|")[1] for line in table.splitlines()[2:]]
 
 
-def wings() -> dict[str, int]:
-    """The level of each wing of the package, from the ground up: row by row of the table in CONTRIBUTING.md.
+def layers() -> dict[str, int]:
+    """The level of each module or folder of the package, the lowest first: row by row of the table in CONTRIBUTING.md.
 
-    Modules that no row names are the ground floor.
+    Modules that no row names are on the lowest level.
     """
-    table = rows(ROOT / "CONTRIBUTING.md", "wing | contents")[::-1]
+    table = rows(ROOT / "CONTRIBUTING.md", "layer | contents")[::-1]
     named = [re.findall(r"`(?:bbpe/)?(\w+)(?:\.py)?`", row) for row in table]
     ground = dict.fromkeys((module.partition(".")[0] for module in MODULES), 0)
     return ground | {name: level for level, names in enumerate(named) for name in names}
