@@ -339,10 +339,10 @@ def hf_of(spec: TokenizerSpec, folder: Path) -> Any:
         "qwen3_6.tiktoken",
         "p50k_base.tiktoken",
         pytest.param("gpt2.tiktoken", marks=pytest.mark.full),
-        pytest.param("qwen.tiktoken", marks=pytest.mark.full),
-        pytest.param("cl100k_base.tiktoken", marks=pytest.mark.full),
+        pytest.param("qwen.tiktoken", marks=pytest.mark.long),
+        pytest.param("cl100k_base.tiktoken", marks=pytest.mark.long),
         pytest.param("o200k_base.tiktoken", marks=pytest.mark.full),
-        pytest.param("tekken_240911.json", marks=pytest.mark.full),
+        pytest.param("tekken_240911.json", marks=pytest.mark.long),
     ],
 )
 def test_ranks_as_tokenizer_json_as_hf(
@@ -352,7 +352,7 @@ def test_ranks_as_tokenizer_json_as_hf(
     corpus: Callable[..., str],
     request: pytest.FixtureRequest,
 ) -> None:
-    full = request.node.get_closest_marker("full") is not None
+    full = any(request.node.get_closest_marker(mark) for mark in ("full", "long"))
     spec = formats.load(vocab_path(name))
     tok, hf = bbpe.Tokenizer(spec), hf_of(spec, tmp_path)
     texts = [text.decode("utf-8", "replace") for text in hard_texts(tok, pairs=20_000 if full else 2_000)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pytest
+from characters import CHARACTERS, POINTS
 
 from bbpe.core.split import ISAS, Splitter
 from bbpe.core.wordpiece import bert_words
@@ -21,7 +22,6 @@ from bbpe.splitting.scheme import Scheme
 
 Words: TypeAlias = Literal["space", "bert", "bert_apart"]
 CSRC = Path(__file__).resolve().parents[2] / "csrc" / "text"
-POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 RULES = [BertNormalizer(*flags) for flags in itertools.product((True, False), repeat=4)]
 # marks that a normal form sorts though they stay, and one that decomposes into such
 MOVING = ["\U0001d165", "\U0001d16d", "\U0001d15e", "\u302e", "\u1bf2", "\u08d4", "\u0345", "\u034f"]
@@ -60,7 +60,7 @@ def test_every_character_as_defined() -> None:
     ids=str,
 )
 def test_every_character_as_defined_by_all_rules(rule: BertNormalizer) -> None:
-    compare(rule, POINTS)
+    compare(rule, CHARACTERS)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import pytest
+from characters import POINTS
 from charsmap_tables import compiled_table
 
 from bbpe.core.charsmap import SentencePieceNormalizer
@@ -15,7 +16,6 @@ from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
 from bbpe.pipeline.normalizers import normalizer, sentencepiece_normalizer
 from bbpe.spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
 
-POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 LAST = Replace(" ", False, SPACE_MARK)
 TAILS: list[list[Normalizer]] = [[], [Prepend(SPACE_MARK)], [SqueezeBlanks()], [SqueezeBlanks(), Prepend(SPACE_MARK)]]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from characters import CHARACTERS, POINTS
 from strings import adversarial_strings
 
 from bbpe.core.normalizer import Normalizer as CompiledNormalizer
@@ -33,7 +34,6 @@ from bbpe.spec.rules import (
     UnicodeForm,
 )
 
-POINTS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 SOME = [*POINTS[:0x3400], *POINTS[0xA600:0xB000], *POINTS[0xF000:0x1FC00], *POINTS[0x2F000:0x2F400]]
 SINGLE: list[Normalizer] = [*map(UnicodeForm, FORMS), Lowercase(), StripAccents(), Nmt(), ByteLevelNormalizer()]
@@ -134,7 +134,7 @@ AROUND = [
 def test_every_character(rule: Normalizer, around: tuple[str, str]) -> None:
     slow, fast = both([rule])
     before, after = around
-    points = SOME if around == AROUND[0] else POINTS
+    points = SOME if around == AROUND[0] else CHARACTERS
     for start in range(0, len(points), 4096):
         block = points[start : start + 4096]
         text = "\n".join(before + char + after for char in block)

@@ -20,7 +20,7 @@ FLAGS = ["-std=c11", "-g", "-O1", "-mno-avx512f", "-Icsrc", "-no-pie", "-fno-pie
 
 @dataclass(frozen=True)
 class CJourney:
-    """The `.c` files of a journey, in the order in which they are first entered, and the calls back to a waiting file."""
+    """The `.c` files of a journey, in the order of the first calls, and the calls back to a file that waits."""
 
     files: tuple[str, ...]
     returns: tuple[tuple[str, str], ...]
