@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -123,7 +121,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
 def temporary_name(name: str) -> str:
     """Return a random hidden name for a file that will be renamed to `name`."""
     head = os.fsencode(name)[:_NAME_BYTES].decode("utf-8", "ignore")
-    return f".{head}.{secrets.token_hex(6)}.tmp"
+    return f".{head}.{os.urandom(6).hex()}.tmp"
 
 
 def sync_folder(folder: Path) -> None:
@@ -149,6 +147,8 @@ def _copy_status(target: Path, old: os.stat_result, new_path: Path) -> None:
             break
     new = new_path.stat()
     if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
+        import shutil
+
         shutil.copystat(target, new_path)
         os.utime(new_path)
         return

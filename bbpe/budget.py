@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .core import budget as core
+from .lazy import lazy_re
 
 #: The memory of pyarrow's libraries once they are imported, in bytes; measured.
 _PYARROW = 64 << 20
@@ -20,7 +21,7 @@ _SLACK = 16 << 20
 _NO_LIMIT = 1 << 60
 _CGROUPS_OF, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+_SIZE = lazy_re(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
 
 def parse_bytes(size: int | str) -> int:

@@ -1,11 +1,62 @@
-"""Values that are made on their first use: properties, and views that modules above this one make."""
+"""What is made on its first use: properties, views that modules above this one make, and imports that take long."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, overload
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, AnyStr, Generic, Self, TypeVar, cast, overload
+
+__all__ = ["VIEWS", "futures", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "regex"]
 
 Value = TypeVar("Value")
+
+
+class _LazyModule(ModuleType):
+    """A module that is imported when one of its names is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        # Python calls this only for names that the dictionary does not have yet
+        value = self.__dict__[name] = getattr(import_module(self.__name__), name)
+        return value
+
+
+# Many calls need none of these, and importing them takes longer than such a call.
+if TYPE_CHECKING:
+    from concurrent import futures
+
+    import numpy as np
+    import numpy.typing as npt
+    import regex
+else:
+    np, npt, regex = _LazyModule("numpy"), _LazyModule("numpy.typing"), _LazyModule("regex")
+    futures = _LazyModule("concurrent.futures")
+
+
+class _LazyPattern:
+    """A regex that is compiled when one of its names is first used."""
+
+    def __init__(self, compiler: ModuleType, source: str | bytes, flags: int) -> None:
+        self._compiler, self._source, self._flags = compiler, source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = getattr(self._compiler.compile(self._source, self._flags), name)
+        return value
+
+
+def lazy_re(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a regex of the module `re` that is compiled on its first use.
+
+    >>> lazy_re("[0-9]+").findall("1 and 22")
+    ['1', '22']
+    """
+    return cast("re.Pattern[AnyStr]", _LazyPattern(re, source, flags))
+
+
+def lazy_regex(source: str) -> regex.Pattern[str]:
+    """Return a regex of the package `regex` that is compiled on its first use; `source` names its flags, as `(?s)`."""
+    return cast("regex.Pattern[str]", _LazyPattern(regex, source, 0))
 
 #: Makers of objects with the interface of another library, by the name of the library.  The package enters its own ones
 #: when it is imported, so that a tokenizer makes views and imports none of them.

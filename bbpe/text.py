@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from typing import TypeAlias, cast
 
-import numpy as np
-import numpy.typing as npt
+from .lazy import np, npt
 
 #: The buffers that the engine reads: contiguous UTF-8.
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
 #: The types of texts that all functions accept: a string, or its UTF-8 bytes in any buffer of bytes.
-Text: TypeAlias = str | Buffer | npt.NDArray[np.uint8]
+Text: TypeAlias = "str | Buffer | npt.NDArray[np.uint8]"
 
 #: The characters that `\s` matches in a regex and that HF's `tokenizers` strips; `str.strip` also strips four others.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -33,10 +33,15 @@ _CHARS = [chr(point) for point in _PRINTABLE] + [chr(0x100 + i) for i in range(2
 _TO_CHAR = dict(zip(BYTE_ORDER, _CHARS, strict=True))
 _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
-#: Bytes by the code points of their characters; 256 for other code points, also for one after the last.
-_BYTES = np.full(max(_TO_BYTE) + 2, 256, dtype=np.uint16)
-_BYTES[[ord(char) for char in _CHARS]] = np.frombuffer(BYTE_ORDER, dtype=np.uint8)
-_BYTES.flags.writeable = False
+
+
+@cache
+def _bytes_by_points() -> npt.NDArray[np.uint16]:
+    """Return bytes by the code points of their characters; 256 for other code points, also for one after the last."""
+    found = np.full(max(_TO_BYTE) + 2, 256, dtype=np.uint16)
+    found[[ord(char) for char in _CHARS]] = np.frombuffer(BYTE_ORDER, dtype=np.uint8)
+    found.flags.writeable = False
+    return found
 
 
 def bytes_to_alphabet(token: bytes) -> str:
@@ -67,7 +72,7 @@ def alphabet_to_tokens(texts: Sequence[str]) -> list[bytes]:
     [b' a', b'\n']
     """
     points = np.frombuffer("".join(texts).encode("utf-16-le"), dtype="<u2")
-    numbers = _BYTES.take(points, mode="clip")
+    numbers = _bytes_by_points().take(points, mode="clip")
     if (numbers > 0xFF).any():
         raise ValueError("a character is not in the byte alphabet")
     data = numbers.astype(np.uint8).tobytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Condition, Lock, Thread
@@ -13,6 +12,7 @@ from typing import Generic, Self, TypeVar
 
 from .core.helper import Helper
 from .core.tasks import Tasks
+from .lazy import futures
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -60,9 +60,9 @@ def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int
     if workers == 1:
         yield from map(function, items)
         return
-    pool = ThreadPoolExecutor(workers)
+    pool = futures.ThreadPoolExecutor(workers)
 
-    def submit(item: Item) -> Future[Result]:
+    def submit(item: Item) -> futures.Future[Result]:
         task = _Task(function, item)
         try:
             pool.submit(task.run)
@@ -81,7 +81,7 @@ class _Task(Generic[Item, Result]):
 
     def __init__(self, function: Callable[[Item], Result], item: Item) -> None:
         self._function, self._item, self._taken = function, item, Lock()
-        self.future: Future[Result] = Future()
+        self.future: futures.Future[Result] = futures.Future()
 
     def cancel(self) -> bool:
         """Have nobody make the call; false if somebody does or has."""
@@ -99,30 +99,32 @@ class _Task(Generic[Item, Result]):
 
 
 def submit_all(
-    executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], waiting: int
+    executor: futures.Executor, function: Callable[[Item], Result], items: Iterable[Item], waiting: int
 ) -> Iterator[Result]:
     """Yield `function(item)` in the order of the items, from an executor of the caller's; so many wait at most.
 
     An error, Ctrl-C too, cancels what has not begun; the executor stays open.
 
-    >>> with ThreadPoolExecutor() as executor:
+    >>> with futures.ThreadPoolExecutor() as executor:
     ...     list(submit_all(executor, len, ["a", "bcd"], 2))
     [1, 3]
     """
     return _in_order(lambda item: executor.submit(function, item), items, waiting)
 
 
-def _in_order(submit: Callable[[Item], Future[Result]], items: Iterable[Item], waiting: int) -> Iterator[Result]:
-    futures: deque[Future[Result]] = deque()
+def _in_order(
+    submit: Callable[[Item], futures.Future[Result]], items: Iterable[Item], waiting: int
+) -> Iterator[Result]:
+    pending: deque[futures.Future[Result]] = deque()
     try:
         for item in items:
-            futures.append(submit(item))
-            if len(futures) >= waiting:
-                yield futures.popleft().result()
-        while futures:
-            yield futures.popleft().result()
+            pending.append(submit(item))
+            if len(pending) >= waiting:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     finally:
-        for future in futures:
+        for future in pending:
             future.cancel()
 
 
@@ -349,6 +351,6 @@ def run_in_thread(work: Callable[[], Result], stop: Callable[[], object] = lambd
         raise
     finally:
         if not task.cancel():
-            wait([task.future])
+            futures.wait([task.future])
             if thread.ident is not None:
                 thread.join()

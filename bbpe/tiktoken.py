@@ -11,14 +11,11 @@ from functools import lru_cache
 from operator import index
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from .compat.unstable import Unstable
 from .encoding.engine import TextEncoder
 from .encoding.rule_encoder import RuleEncoder
 from .errors import TokenIdError, TokenNotFoundError, VocabularyError
-from .lazy import lazy_property
+from .lazy import lazy_property, np, npt
 from .pipeline.special_tokens import Matcher
 from .text import Text
 from .types import Ragged

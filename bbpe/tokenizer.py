@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn, Self, TypeAlias, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from . import formats
 from .core.encoder import Encoder, short_first
-from .core.ids import TokenBytes
 from .core.offsets import map_spans
-from .corpus.files import CorpusPaths, Format
-from .encoding.decode import Decoder, Ids, Rows
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
-from .encoding.file_ids import FileEncoder
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
-from .encoding.offsets import encode_with_spans
 from .encoding.piped import NOTHING_AROUND
-from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation, row_rules
 from .encoding.rule_encoder import RuleEncoder, text_encoder
-from .encoding.stream import StreamDecoder, UnknownIds
 from .encoding.vocabulary import Vocabulary
 from .formats.saving import Part, proven
-from .lazy import VIEWS, lazy_property
+from .lazy import VIEWS, lazy_property, np, npt
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
 from .text import Text
 from .threads import check_threads
-from .types import Padded, Ragged
+
+if TYPE_CHECKING:
+    from .core.ids import TokenBytes
+    from .corpus.files import CorpusPaths, Format
+    from .encoding.decode import Decoder, Ids, Rows
+    from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
+    from .encoding.stream import StreamDecoder, UnknownIds
+    from .types import Padded, Ragged
 
 #: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
@@ -77,6 +74,7 @@ class Tokenizer:
 
     @lazy_property
     def _rows(self) -> RowEncoder:
+        from .encoding.rows import RowEncoder
         return RowEncoder(self._encoder, self.spec)
 
     @lazy_property
@@ -85,6 +83,7 @@ class Tokenizer:
 
     @lazy_property
     def _decoder(self) -> Decoder:
+        from .encoding.decode import Decoder
         return Decoder(self.spec, self._vocabulary.tokens)
 
     @property
@@ -225,7 +224,7 @@ class Tokenizer:
         return self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
 
     def encode_to_numpy(
-        self, text: Text, *, dtype: npt.DTypeLike = np.uint32, threads: int | None = None,
+        self, text: Text, *, dtype: npt.DTypeLike = "uint32", threads: int | None = None,
         allowed_special: Selection = (), disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> npt.NDArray[np.integer[Any]]:  # fmt: skip
         """Return the ids of a text as an array.
@@ -321,7 +320,7 @@ class Tokenizer:
         self, texts: Iterable[Item], max_length: int | None = None, pad_id: int | None = None, side: Side | None = None,
         pad_to_multiple_of: int | None = None, *, truncation: Truncation | None = None,
         truncation_side: Side | None = None, stride: int | None = None, padding: PaddingLength | None = None,
-        dtype: npt.DTypeLike = np.uint32, threads: int | None = None, allowed_special: Selection = (),
+        dtype: npt.DTypeLike = "uint32", threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,
     ) -> Padded:  # fmt: skip
         """Return the ids of texts as one array whose rows have the same length.
@@ -364,7 +363,7 @@ class Tokenizer:
         """
         pad = self._vocabulary.padding() if pad_id is None else pad_id
         spec = self.spec
-        rules = row_rules(
+        rules = self._rows.rules(
             max_length, pad, side, pad_to_multiple_of, truncation, truncation_side, stride, padding, dtype,
             self.vocab_size, spec.truncation, spec.padding,
         )  # fmt: skip
@@ -406,6 +405,8 @@ class Tokenizer:
         """
         if unit not in ("char", "byte", "utf16"):
             raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
+        from .encoding.offsets import encode_with_spans
+
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         ids, spans = encode_with_spans(self._encoder, self._vocabulary.tokens, text, matcher)
         if unit != "byte":
@@ -471,6 +472,7 @@ class Tokenizer:
 
         """
         matcher = self._specials.matcher(allowed_special, disallowed_special)
+        from .encoding.file_ids import FileEncoder
         encoder = FileEncoder(self._encoder, matcher, self._specials.texts, text_field, format)
         return (document.ids() for document in encoder.corpus(files))
 

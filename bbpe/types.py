@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
-from typing import Any, Self, SupportsIndex, TypeAlias, overload
+from typing import Any, Self, SupportsIndex, overload
 
-import numpy as np
-import numpy.typing as npt
+from .lazy import np, npt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,13 +85,7 @@ class Ragged:
         return (self[row] for row in range(len(self)))
 
 
-_Arrays: TypeAlias = tuple[
-    npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
-    npt.NDArray[np.int64], npt.NDArray[np.int64],
-]  # fmt: skip
-
-
-class Padded(tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]):
+class Padded(tuple["npt.NDArray[np.integer[Any]]", "npt.NDArray[np.bool_]"]):
     """The ids of many texts as one array whose rows have the same length: a tuple of `ids` and `mask`, and more arrays.
 
     Attributes:
@@ -138,5 +131,5 @@ class Padded(tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_]]):
         """A mask that is false at padding: bool[n, m]."""
         return self[1]
 
-    def __getnewargs__(self) -> _Arrays:
+    def __getnewargs__(self) -> tuple[npt.NDArray[Any], ...]:
         return (*self, self.type_ids, self.special_mask, self.text_of, self.lengths)

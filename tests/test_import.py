@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bbpe
+from bbpe.cli import COMMANDS
 
 TIMED = """
 import sys, time
@@ -19,9 +21,47 @@ sys.stdout.write(str(time.process_time() - start))
 """
 
 
-#: Each first call, and what it imported.
+#: Calls that need neither numpy nor regex, one after the other, and the libraries that each imported.
+WITHOUT_LIBRARIES = """
+import sys
+import bbpe
+path = sys.argv[1]
+tok = None
+def load():
+    global tok
+    tok = bbpe.load(path)
+calls = {
+    "import": lambda: None,
+    "load": load,
+    "encode": lambda: tok.encode("some words in a row"),
+    "bytes": lambda: tok.encode(b"some words, \\xff"),
+    "long": lambda: tok.encode("some words in a row, " * 4000),
+    "count_tokens": lambda: tok.count_tokens("some words in a row"),
+    "decode": lambda: tok.decode(tok.encode("some words in a row")),
+}
+for name, call in calls.items():
+    call()
+    print(name, *({"numpy", "regex"} & sys.modules.keys()))
+"""
+
+#: The help of each command, and the libraries and the commands that are imported by then.
+HELP = """
+import sys
+from bbpe.cli import COMMANDS, main
+for command in ("", *COMMANDS):
+    print(file=sys.stderr)
+    try:
+        main([command, "--help"] if command else ["--help"])
+    except SystemExit as end:
+        assert end.code == 0
+    known = {"numpy", "regex", "concurrent.futures", *(f"bbpe.cli.{name}" for name in COMMANDS)}
+    print(command or "bbpe", *sorted(known & sys.modules.keys()), file=sys.stderr, end="")
+"""
+
+#: Each first call, and what it imported that is not of this package.
 FIRST_CALLS = """
 import sys
+import concurrent.futures.thread, numpy  # as a program with threads and arrays has them
 import bbpe
 tok = bbpe.load(sys.argv[1])
 text = "some words in a row, " * 60_000
@@ -38,13 +78,24 @@ calls = {
 for name, call in calls.items():
     before = set(sys.modules)
     ids = call()
-    print(name, *sys.modules.keys() - before)
+    print(name, *(module for module in sys.modules.keys() - before if not module.startswith("bbpe.")))
     ids = tok.encode(text)
 """
 
 
 def fresh(code: str, *args: str) -> str:
     return subprocess.run([sys.executable, "-c", code, *args], check=True, capture_output=True, text=True).stdout
+
+
+def cpu_seconds(*command: str) -> float:
+    """The CPU time of a process of Python; the least of five, as the machine may be busy."""
+    found = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(found)
 
 
 def test_importing_is_quick() -> None:
@@ -65,7 +116,36 @@ def test_loading_leaves_training_alone() -> None:
     assert not rooms & {"bbpe.training.train", "bbpe.counting.count", "bbpe.counting.spill", "bbpe.compat.classic"}
 
 
-def test_first_calls_import_nothing(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A vocabulary with a known pattern."""
+    path = tmp_path_factory.mktemp("import") / "tokenizer.tiktoken"
+    bbpe.train_from_iterator(["some words in a row"], 270, pattern="cl100k").save(path, drop=["pattern"])
+    return str(path)
+
+
+def test_the_first_lists_need_neither_numpy_nor_regex(vocabulary: str) -> None:
+    lines = fresh(WITHOUT_LIBRARIES.replace("load(path)", "load(path, pattern='cl100k')"), vocabulary).splitlines()
+    assert len(lines) == 7
+    assert [line for line in lines if len(line.split()) > 1] == []
+
+
+def test_help_imports_each_command_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], check=True, capture_output=True, text=True)
+    expected: dict[str, set[str]] = {"bbpe": set()}
+    for name in COMMANDS:
+        expected[name] = {*expected[[*expected][-1]], f"bbpe.cli.{name}"}
+    found = {name: set(modules) for name, *modules in map(str.split, done.stderr.strip().splitlines())}
+    # `bench` starts processes
+    assert {name: modules - {"concurrent.futures"} for name, modules in found.items()} == expected
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_options_of_the_command_line_take_little_time(option: str) -> None:
+    assert cpu_seconds("-m", "bbpe", option) <= 4 * cpu_seconds("-c", "pass")
+
+
+def test_first_calls_import_no_other_library(tmp_path: Path) -> None:
     """Not even parts of numpy that it imports when they are asked for, for 10 ms."""
     path = tmp_path / "tokenizer.json"
     bbpe.train_from_iterator(["some words in a row"], 270, pattern="cl100k").save(path)

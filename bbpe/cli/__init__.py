@@ -12,14 +12,39 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 import bbpe
 from bbpe.errors import BBPEError
 
-#: The subcommands, in the order of the help text; each is a module beside this one.
-COMMANDS = (
-    "demo", "train", "count", "counts", "extend", "prune", "encode", "decode", "convert", "inspect", "fetch", "bench",
-)  # fmt: skip
+#: The subcommands and their summaries, in the order of the help text; each is a module of this folder.
+COMMANDS = {
+    "demo": "Train on Python's own sources, save, load, encode and check.",
+    "train": "Train a tokenizer on text files.",
+    "count": "Count the pretokens of text files.",
+    "counts": "Add up saved counts, or show what they hold.",
+    "extend": "Learn more tokens on top of a tokenizer.",
+    "prune": "Take tokens away from a tokenizer.",
+    "encode": "Encode text to ids.",
+    "decode": "Decode ids to text.",
+    "convert": "Convert a tokenizer to another format.",
+    "inspect": "Show what a tokenizer file holds.",
+    "fetch": "Download a published vocabulary by its name.",
+    "bench": "Time a tokenizer on a text of yours, beside other libraries.",
+}
+
+
+class _CommandParser(argparse.ArgumentParser):
+    """The parser of a subcommand, whose module is imported only if the command line names it."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        command = import_module(f".{self.prog.split()[-1]}", __name__).COMMAND
+        command.add_arguments(self)
+        self.set_defaults(run=command.run)
+        return super().parse_known_args(args, namespace)
+
+    def add_subparsers(self, **options: Any) -> Any:
+        return super().add_subparsers(parser_class=argparse.ArgumentParser, **options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    # here, where Ctrl-C is heard: importing takes most of the time of a short command
     parser = _parser()
     args = parser.parse_args(arguments)
     if "run" not in args:
@@ -54,12 +78,9 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
     parser.add_argument("--version", action="version", version=f"bbpe {bbpe.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name in COMMANDS:
-        command = import_module(f".{name}", __name__).COMMAND
-        child = commands.add_parser(command.name, help=command.summary, description=command.summary)
-        command.add_arguments(child)
-        child.set_defaults(run=command.run)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
+    for name, summary in COMMANDS.items():
+        commands.add_parser(name, help=summary, description=summary)
     return parser
 
 

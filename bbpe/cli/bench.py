@@ -202,4 +202,4 @@ def _report(speeds: list[Speed]) -> None:
     say(f"{ours.tokens:,} tokens, the same from all" if len(speeds) > 1 else f"{ours.tokens:,} tokens")
 
 
-COMMAND = Command("bench", "Time a tokenizer on a text of yours, beside other libraries.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import bbpe
-from bbpe.formats import FORMATS
-from bbpe.formats.saving import Part
-from bbpe.published.table import ALIASES, PUBLISHED
-from bbpe.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bbpe.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True)
-class Command:
-    """A row of the table of subcommands: `run` gets the parsed arguments and returns the exit status."""
+class Command(NamedTuple):
+    """What a subcommand does: `run` gets the parsed arguments and returns the exit status."""
 
-    name: str
-    summary: str
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
 
@@ -45,6 +40,9 @@ def add_tokenizer(parser: ArgumentParser) -> None:
 
 def add_format(parser: ArgumentParser) -> None:
     """Add the format of a tokenizer that is written, and what to leave out of it."""
+    from bbpe.formats import FORMATS
+    from bbpe.formats.saving import Part
+
     parser.add_argument("--format", choices=tuple(FORMATS), help="(default: by the name of the output)")
     dropped = "what to leave out where the format has no place for it; may be given repeatedly"
     parser.add_argument("--drop", action="append", default=[], choices=get_args(Part), help=dropped)
@@ -62,6 +60,8 @@ def load_tokenizer(args: Namespace) -> Tokenizer:
 
 def load_named(name: str, pattern: str | None = None) -> Tokenizer:
     """Load a tokenizer from a path, or by its published name when there is no such file."""
+    from bbpe.published.table import ALIASES, PUBLISHED
+
     if pattern is None and name in (*PUBLISHED, *ALIASES) and not Path(name).exists():
         return bbpe.get_encoding(name)
     return bbpe.load(name, pattern=pattern)

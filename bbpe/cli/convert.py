@@ -108,4 +108,4 @@ def _report(args: Namespace, report: dict[str, object], found: list[str]) -> Non
         say(f"{args.target} holds no pattern; readers of unknown vocabularies must be told: {report['pattern']}")
 
 
-COMMAND = Command("convert", "Convert a tokenizer to another format.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

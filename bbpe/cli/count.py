@@ -54,4 +54,4 @@ def _count(args: Namespace) -> PretokenCounts:
         return count_texts(stdin_texts(args.document), task, report)
 
 
-COMMAND = Command("count", "Count the pretokens of text files.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -79,4 +79,4 @@ def _show(args: Namespace) -> int:
     return 0
 
 
-COMMAND = Command("counts", "Add up saved counts, or show what they hold.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

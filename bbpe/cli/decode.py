@@ -54,4 +54,4 @@ def _words(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
     yield torn.split()
 
 
-COMMAND = Command("decode", "Decode ids to text.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -154,4 +154,4 @@ def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) 
     say(display.sample(tokens, colour=coloured).rstrip("\n"))
 
 
-COMMAND = Command("demo", "Train on Python's own sources, save, load, encode and check.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -118,4 +118,4 @@ def _write_joined(blocks: Iterable[list[str]], start: str, separator: str, end: 
     write(end.encode())
 
 
-COMMAND = Command("encode", "Encode text to ids.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

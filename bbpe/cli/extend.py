@@ -57,4 +57,4 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-COMMAND = Command("extend", "Learn more tokens on top of a tokenizer.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

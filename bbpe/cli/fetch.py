@@ -26,4 +26,4 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-COMMAND = Command("fetch", "Download a published vocabulary by its name.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -130,4 +130,4 @@ def _bytes_of(path: Path) -> int | None:
     return path.stat().st_size if path.exists() else None
 
 
-COMMAND = Command("inspect", "Show what a tokenizer file holds.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -9,20 +9,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bbpe.atomic import replacing
 from bbpe.errors import TokenIdError
+from bbpe.lazy import np, npt
 
 _BLOCK = 1 << 16
 _HEADER_BYTES = 128
 #: What reads the header of each version.
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+#: The functions of NumPy that read the header of a file, by the version of the file.
+_HEADERS = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0"}
 
 
 @contextmanager
-def writer(path: str) -> Iterator[Callable[[NDArray[np.uint32]], None]]:
+def writer(path: str) -> Iterator[Callable[[npt.NDArray[np.uint32]], None]]:
     """Yield a function that appends ids to a uint32 array, which becomes the file `path` at the end of the block.
 
     Raises `OSError` naming `path`.
@@ -31,7 +30,7 @@ def writer(path: str) -> Iterator[Callable[[NDArray[np.uint32]], None]]:
     with replacing(path) as file:
         file.write(_header(0))
 
-        def write_ids(ids: NDArray[np.uint32]) -> None:
+        def write_ids(ids: npt.NDArray[np.uint32]) -> None:
             nonlocal count
             count += len(ids)
             file.write(ids.astype("<u4").tobytes())
@@ -42,7 +41,7 @@ def writer(path: str) -> Iterator[Callable[[NDArray[np.uint32]], None]]:
         file.write(_header(count))
 
 
-def blocks(path: str) -> Iterator[NDArray[np.integer]]:
+def blocks(path: str) -> Iterator[npt.NDArray[np.integer]]:
     """Yield the ids of a file in order, some at a time.
 
     Raises `TokenIdError` naming the file when it holds no one-dimensional array of integers, or not all of it.
@@ -50,7 +49,7 @@ def blocks(path: str) -> Iterator[NDArray[np.integer]]:
     # read, not mapped: a file that somebody cuts off would end the process
     with Path(path).open("rb") as file:
         try:
-            shape, _, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+            shape, _, dtype = getattr(np.lib.format, _HEADERS[np.lib.format.read_magic(file)])(file)
         except (ValueError, EOFError, KeyError) as error:
             raise TokenIdError(f"{path}: expected an .npy array of ids: {error}") from error
         if len(shape) != 1 or dtype.kind not in "iu":

@@ -6,12 +6,11 @@ import io
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-import numpy as np
-
 import bbpe
 from bbpe import formats
 from bbpe.files import write_atomic
 from bbpe.formats.saving import proven
+from bbpe.lazy import np
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
 from .outputs import check_output, inputs_of
@@ -65,4 +64,4 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-COMMAND = Command("prune", "Take tokens away from a tokenizer.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -155,4 +155,4 @@ def _check_sources(args: Namespace) -> None:
         raise ValueError("- (standard input) does not go with other files")
 
 
-COMMAND = Command("train", "Train a tokenizer on text files.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

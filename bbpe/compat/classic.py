@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from ..files import StrPath, write_atomic
 from ..formats import gpt2_files
+from ..lazy import np
 from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
 from ..training.bpe import BPE

@@ -17,7 +17,7 @@ from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
-import numpy as np
+from bbpe.lazy import np
 
 
 cdef int match(

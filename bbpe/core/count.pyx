@@ -3,7 +3,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_OK, bbpe_status

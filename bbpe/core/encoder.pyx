@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 
 from functools import wraps
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, BBPE_CHANGED, BBPE_OK, bbpe_status

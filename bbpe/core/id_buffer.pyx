@@ -2,7 +2,7 @@
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport uint32_t
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from operator import index
 from sys import byteorder
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.errors import TokenIdError
 

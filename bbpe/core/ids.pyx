@@ -15,7 +15,7 @@ from bbpe.core.token_table cimport TokenTable
 
 from functools import partial
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.id_source import as_int
 from bbpe.errors import TokenIdError

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (

@@ -6,8 +6,7 @@ from libc.string cimport memset
 
 from functools import cache
 
-import numpy as np
-import regex
+from bbpe.lazy import np, regex
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, bbpe_status

@@ -3,7 +3,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.automaton cimport Automaton
 from bbpe.core.c_base cimport bbpe_status

@@ -4,7 +4,7 @@ from cpython.tuple cimport PyTuple_Check, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-import numpy as np
+from bbpe.lazy import np
 
 cimport cython
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
@@ -130,7 +130,14 @@ cdef class TextIds:
         return first, second
 
 
-cdef object empty = np.empty, ID = np.int64, FLAG = np.bool_, TYPE = np.uint8  # these take time to look up
+cdef object empty = None, ID = None, FLAG = None, TYPE = None  # these take time to look up
+
+
+cdef int look_up() except -1:
+    global empty, ID, FLAG, TYPE
+    if empty is None:
+        ID, FLAG, TYPE, empty = np.int64, np.bool_, np.uint8, np.empty
+    return 0
 
 
 cdef size_t put_form(bbpe_template *form, bbpe_template_item *items, object given, bint adds) except? 0:
@@ -275,6 +282,7 @@ cdef tuple write(
     """Write the rows that are planned to new arrays, of at least the width given."""
     cdef Py_buffer views[4]
     cdef size_t count = 0, n = rows.count, k
+    look_up()
     to.width = max(rows.longest, to.width)
     to.width += (multiple - to.width % multiple) % multiple
     arrays = (

@@ -9,7 +9,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_OK, bbpe_status

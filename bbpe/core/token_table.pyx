@@ -16,7 +16,7 @@ from bbpe.core.status cimport check
 
 from operator import index
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.errors import VocabularyError
 

@@ -1,7 +1,7 @@
 """Learning merges of words of symbols: by any score (csrc/train/words.h), by frequency as of bytes (csrc/train/train.h)."""
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new

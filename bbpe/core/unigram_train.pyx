@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.string cimport memset
 
-import numpy as np
+from bbpe.lazy import np
 
 from bbpe.core.bpe cimport BPE
 from bbpe.core.c_base cimport BBPE_CHANGED

@@ -12,12 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from ..budget import shown
 from ..core.rows import hashes, take
 from ..errors import MemoryLimitError
+from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters, pieces
 from ..splitting.patterns import Pattern

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from ..errors import CorpusError
+from ..lazy import lazy_re
 from .compressed import COMPRESSIONS
 
 CorpusPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -69,7 +69,7 @@ _BEGINNINGS = {
     "a program": rb"\x7fELF[\x01\x02]|MZ[\x00-\x1f\x80-\xff]\x00",
 }
 _DESCRIPTIONS = tuple(_BEGINNINGS)
-_BEGINS = re.compile(b"|".join(b"(%b)" % pattern for pattern in _BEGINNINGS.values()))
+_BEGINS = lazy_re(b"|".join(b"(%b)" % pattern for pattern in _BEGINNINGS.values()))
 #: Byte order marks; a mark comes before any shorter mark that is its prefix.
 _MARKS = {
     b"\xff\xfe\x00\x00": "UTF-32, little-endian",

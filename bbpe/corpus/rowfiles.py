@@ -11,19 +11,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, TypeAlias
 
 from ..atomic import replacing
 from ..core.rows import take, trim
 from ..errors import CorpusError, MemoryLimitError
+from ..lazy import np, npt
 from .opened import naming
 
-Bytes = npt.NDArray[np.uint8]
-Offsets = npt.NDArray[np.int64]
-Counts = npt.NDArray[np.uint64]
+Bytes: TypeAlias = "npt.NDArray[np.uint8]"
+Offsets: TypeAlias = "npt.NDArray[np.int64]"
+Counts: TypeAlias = "npt.NDArray[np.uint64]"
 
 #: The number of rows of a row group, and of a batch that a reader yields.
 ROWS = 1 << 16

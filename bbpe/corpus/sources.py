@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.rows import gather
+from ..lazy import np, npt
 from ..text import Text, text_bytes
 from .files import File, Format, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened

@@ -24,6 +24,7 @@ from ..corpus.chunks import Position
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 from ..errors import CorpusError
 from ..files import StrPath, write_atomic
+from ..lazy import lazy_re
 from .counts import Summary
 from .locking import FolderLock
 
@@ -31,8 +32,8 @@ _VERSION = 2
 _MARKER, _STATE = "bbpe-checkpoint.json", "state.json"
 _MARK = f'{{"format": "bbpe checkpoint", "version": {_VERSION}}}\n'.encode()
 #: Files of counts, and what a killed process leaves of the files that it was writing.
-_RUN = re.compile(r"bbpe-run-\d{5,12}-[0-9a-f]{12}\.parquet")
-_LEFT_OVER = re.compile(
+_RUN = lazy_re(r"bbpe-run-\d{5,12}-[0-9a-f]{12}\.parquet")
+_LEFT_OVER = lazy_re(
     rf"(?:{_RUN.pattern}|bbpe-part-\d{{5,12}}-[0-9a-f]{{12}}\.parquet"
     rf"|\.(?:bbpe-run-[\w-]+\.parquet|{re.escape(_STATE)})\.[0-9a-f]{{12}}\.tmp)",
     re.ASCII,

@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.count import PretokenTable
 from ..core.split import Splitter
 from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position, spans_between
 from ..corpus.opened import Buffers, read_block
 from ..corpus.rowfiles import Counts, Rows
 from ..corpus.sources import Texts
+from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..splitting.splitter import TextSplitter
 from .corpus_parts import Part

@@ -10,13 +10,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
-import numpy as np
-
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import ChunkOptions
 from ..corpus.files import FORMATS, Format
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
+from ..lazy import np
 from ..progress import Progress, ProgressBar
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
@@ -168,7 +167,7 @@ def counting_of(counting: Counting | None) -> Counting:
 
 def check_int(name: str, value: object, lowest: int, highest: int | None = None, *, detail: str = "") -> None:
     """Check an option that is a whole number.  Raises `TypeError` or `ValueError`, naming it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if isinstance(value, bool) or not (isinstance(value, int) or isinstance(value, np.integer)):  # noqa: SIM101
         raise TypeError(f"{name} must be an int, not {type(value).__name__}")
     if value < lowest or (highest is not None and value > highest):
         expected = f"at least {lowest}" if highest is None else f"{lowest} to {highest}"

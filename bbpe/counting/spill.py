@@ -18,11 +18,10 @@ from itertools import pairwise
 from pathlib import Path
 from threading import Event
 
-import numpy as np
-
 from ..core.count import PretokenTable
 from ..core.rows import hashes, sum_rows
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, regrouped, writing
+from ..lazy import np
 from ..progress import Progress
 from ..threads import run_in_thread
 from .counts import CountingSpec, PretokenCounts, Summary, counts_of, spilled_counts

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TypeAlias
 
 from ..core.aligned import VARIES, TokenLengths, encode_aligned
+from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
@@ -14,8 +14,8 @@ from ..spec.vocab import Vocab
 from ..text import Text
 from .piped import NOTHING_AROUND, Around, PipedTexts
 
-Ids = npt.NDArray[np.uint32]
-Spans = npt.NDArray[np.int64]
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
+Spans: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class AlignedTexts:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.batch import extent
 from ..core.encoder import SHORT_TEXT
 from ..core.tasks import Tasks
+from ..lazy import np, npt
 from ..text import Text
 from ..threads import run, thread_count
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any, cast, get_args
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, TypeAlias, cast, get_args
 
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..core.stream import FormStream
-from ..lazy import lazy_property
+from ..lazy import lazy_property, np, npt
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
@@ -22,9 +19,9 @@ from .forms import Keys, forms_of
 from .stream import MachineStream, StreamDecoder, UnknownIds
 
 #: The types of ids that all decoding methods accept.
-Ids = Sequence[int] | npt.NDArray[np.integer[Any]]
+Ids: TypeAlias = "Sequence[int] | npt.NDArray[np.integer[Any]]"
 #: The types of batches of ids that all decoding methods accept.
-Rows = Iterable[Ids] | Ragged | npt.NDArray[np.integer[Any]]
+Rows: TypeAlias = "Iterable[Ids] | Ragged | npt.NDArray[np.integer[Any]]"
 
 _UNKNOWN_IDS = get_args(UnknownIds)
 #: The number of ids that one task decodes.

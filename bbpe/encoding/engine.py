@@ -5,11 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.batch import most_ids
 from ..core.encoder import Encoder
@@ -17,7 +15,7 @@ from ..core.model import Model
 from ..core.parts import Parts
 from ..core.tasks import Tasks
 from ..core.word_bpe import WordBPE
-from ..lazy import lazy_property
+from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..pipeline.streaming import pieces
 from ..splitting.patterns import Pattern
@@ -26,11 +24,13 @@ from ..splitting.splitter import TextSplitter
 from ..text import Text, text_bytes
 from ..threads import imap, run, thread_count
 from ..types import Ragged
-from .aligned import AlignedTexts
 from .batches import THREAD_WORTH, Batch, chunk_length, text_length
 from .piped import NOTHING_AROUND, Around, PipedTexts
 
-Ids = npt.NDArray[np.uint32]
+if TYPE_CHECKING:
+    from .aligned import AlignedTexts
+
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,18 @@ class CacheInfo:
     limit: int
 
 
-#: The dtypes of ids, and the highest id that each can hold.
-ID_DTYPES = {np.dtype(kind): int(np.iinfo(kind).max) for kind in (np.uint32, np.uint16, np.int32, np.int64)}
+@cache
+def id_dtypes() -> dict[np.dtype[Any], int]:
+    """Return the dtypes of ids, and the highest id that each can hold."""
+    return {np.dtype(kind): int(np.iinfo(kind).max) for kind in (np.uint32, np.uint16, np.int32, np.int64)}
 
 
 def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
     """Return the dtype of ids; `ValueError` when it is not supported or is too small for the ids of a vocabulary."""
     chosen: np.dtype[Any] = np.dtype(dtype)
-    most = ID_DTYPES.get(chosen)
+    most = id_dtypes().get(chosen)
     if most is None:
-        raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, ID_DTYPES))}")
+        raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, id_dtypes()))}")
     if vocab_size - 1 > most:
         raise ValueError(f"dtype is {chosen}, which cannot hold ids up to {vocab_size - 1}; expected uint32 or int64")
     return chosen

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
-
 from ..corpus.chunks import ChunkOptions, Cutter
 from ..corpus.files import CorpusPaths, File, Format, check_format, corpus_paths
 from ..corpus.opened import Buffers
 from ..corpus.pending import Pending
 from ..corpus.sources import Reading, Texts
+from ..lazy import np
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
 from .engine import Ids, TextEncoder

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..core.truncate import first_part
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
+from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
 from .engine import TextEncoder
-from .offsets import encode_with_spans
 from .rule_encoder import RuleEncoder
 
 #: The side at which a text is truncated or a row is padded.
@@ -68,6 +65,8 @@ def _ids_around_cut(
             if len(ids) > limit:
                 return ids, token_bytes.spans(ids), start
             look *= 4
+    from .offsets import encode_with_spans
+
     return *encode_with_spans(encoder, token_bytes, text, matcher), 0
 
 
@@ -92,7 +91,8 @@ def check_side(side: str, name: str = "side") -> None:
 
 def checked_limit(n: int, name: str = "n", least: int = 0) -> int:
     """Check a limit on tokens and return it minus `least`; `TypeError` or `ValueError` naming the argument."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+    # the type of numpy's integers is looked up for other types only, because that may import numpy
+    if isinstance(n, bool) or not (isinstance(n, int) or isinstance(n, np.integer)):  # noqa: SIM101
         raise TypeError(f"{name} must be an int, not {type(n).__name__}")
     if not least <= n <= _MOST:
         raise ValueError(f"{name} is {n}; expected at least {least} and at most {_MOST}")

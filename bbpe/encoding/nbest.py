@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 from heapq import nlargest
-from random import Random
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ..core.unigram import UnigramModel
+from ..lazy import np
 from ..pipeline.special_tokens import SpecialTokens
 from ..text import Text
-from .decode import Decoder, Ids
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder
+
+if TYPE_CHECKING:
+    from .decode import Decoder, Ids
 
 #: The most segmentations that a call can ask for.
 _MOST = 1 << 16
@@ -64,6 +65,8 @@ class UnigramSampler:
         """Return the ids of a random segmentation, out of the `nbest` best ones or out of all."""
         if not math.isfinite(alpha) or alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
+        from random import Random
+
         random = Random(seed)
         if nbest is not None:
             candidates = self.nbest(text, nbest)

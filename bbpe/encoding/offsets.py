@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
+from ..lazy import np, npt
 from ..pipeline.alignment import align
 from ..pipeline.pre_tokenizers import prefixed, pretokens
 from ..pipeline.special_tokens import NOTHING, Matcher
@@ -21,8 +19,8 @@ from ..text import Text, text_bytes
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder
 
-Ids = npt.NDArray[np.uint32]
-Spans = npt.NDArray[np.int64]
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
+Spans: TypeAlias = "npt.NDArray[np.int64]"
 IdsAndSpans: TypeAlias = tuple[Ids, Spans]
 _NOT_SPELLED = "the tokens do not spell the text, so they have no offsets; encode without offsets"
 

@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.encoder import Encoder
 from ..core.long_text import LongText
 from ..core.piped import Call, Piped, Pipeline
 from ..core.tasks import Tasks
+from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
 from ..threads import run, thread_count
 from ..types import Ragged
 from .batches import THREAD_WORTH, Batch, chunk_length, text_length
 
-Ids = npt.NDArray[np.uint32]
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
 #: The ids of a template before and after those of each text.
 Around: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 NOTHING_AROUND: Around = ((), ())

@@ -6,31 +6,29 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.id_source import as_int
 from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
+from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..spec.rows import RowPadding, RowTruncation
 from ..spec.rules import Template
 from ..spec.spec import TokenizerSpec
 from ..text import Text
 from ..types import Padded, Ragged
-from .engine import ID_DTYPES, TextEncoder, id_dtype
+from .engine import TextEncoder, id_dtype, id_dtypes
 from .limits import Side, as_batch, check_side, checked_limit
 from .rule_encoder import RuleEncoder
 
 #: An item of a batch: a text, or a pair of texts.
-Item: TypeAlias = Text | tuple[Text, Text]
+Item: TypeAlias = "Text | tuple[Text, Text]"
 #: The text of a pair that is truncated.
 Truncation: TypeAlias = Literal["longest_first", "only_first", "only_second"]
 #: The length to which rows are padded.
 PaddingLength: TypeAlias = Literal["longest", "max_length"]
 
-Ids = npt.NDArray[np.uint32]
-Offsets = npt.NDArray[np.int64]
-Sizes = npt.NDArray[np.uint8]
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
+Offsets: TypeAlias = "npt.NDArray[np.int64]"
+Sizes: TypeAlias = "npt.NDArray[np.uint8]"
 
 _NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
 _TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
@@ -45,16 +43,16 @@ _MOST_TYPE = 255  # type ids are uint8
 class RowRules(NamedTuple):
     """The options of rows: truncation to `limit` ids, padding to a multiple and to at least `length` ids."""
 
-    limit: int | None = None
-    strategy: Truncation = "longest_first"
-    cut_side: Side = "right"
-    stride: int | None = None
-    pad_id: int = 0
-    pad_type_id: int = 0
-    side: Side = "right"
-    length: int = 0
-    multiple: int = 1
-    dtype: np.dtype[Any] = np.dtype(np.uint32)
+    limit: int | None
+    strategy: Truncation
+    cut_side: Side
+    stride: int | None
+    pad_id: int
+    pad_type_id: int
+    side: Side
+    length: int
+    multiple: int
+    dtype: np.dtype[Any]
 
 
 def row_rules(*options: Any) -> RowRules:
@@ -90,8 +88,8 @@ def _checked_rules(
     except TypeError:
         raise TypeError(f"pad_id must be an int, not {type(pad_id).__name__}") from None
     chosen = id_dtype(dtype, vocab_size)
-    if not 0 <= pad <= ID_DTYPES[chosen]:
-        raise ValueError(f"pad_id is {pad}; expected 0 to {ID_DTYPES[chosen]}")
+    if not 0 <= pad <= id_dtypes()[chosen]:
+        raise ValueError(f"pad_id is {pad}; expected 0 to {id_dtypes()[chosen]}")
     limit = None if max_length is None else checked_limit(max_length, "max_length")
     if padding == "max_length" and limit is None:
         raise ValueError('padding is "max_length", but max_length is None; expected a number of ids')
@@ -120,6 +118,9 @@ class RowEncoder:
         self._pair = template.pair or _NO_TEMPLATE.pair
         self._writer = RowWriter(template.single, self._pair, spec.vocab_size)
         self._is_plain = not isinstance(encoder, RuleEncoder) and encoder.splitter.compiled is not None
+
+    #: Returns the options of `padded`; raises `ValueError` or `TypeError` naming a wrong one.
+    rules = staticmethod(row_rules)
 
     def _check_pairs(self, adds: bool) -> None:
         if adds and not self._has_pair:

@@ -5,20 +5,18 @@ A spec without any of these uses `TextEncoder` directly.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..core.bpe import BPE
 from ..core.piped import Pipeline
 from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
+from ..lazy import lazy_re, np, npt
 from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.normalizers import normalizer
 from ..pipeline.pre_tokenizer_steps import compiled_rules
@@ -35,16 +33,17 @@ from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes, well_formed
 from ..threads import imap
 from ..types import Ragged
-from .aligned import AlignedTexts
 from .batches import THREAD_WORTH
 from .engine import TextEncoder
 from .piped import NOTHING_AROUND, Around, PipedTexts
 from .words import word_encoder, wordpiece_encoder
 
-Ids = npt.NDArray[np.uint32]
+if TYPE_CHECKING:
+    from .aligned import AlignedTexts
+
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
 _MARK_BYTES = SPACE_MARK.encode()
-_INVALID_BYTES = re.compile("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8
-_NO_IDS = np.empty(0, np.uint32)
+_INVALID_BYTES = lazy_re("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8
 
 
 def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
@@ -62,6 +61,8 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
 
 def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
     """Return what encodes texts with the places of ids; `None` when a rule needs Python."""
+    from .aligned import AlignedTexts
+
     if isinstance(encoder.encoder.model, WordPiece | WordBPE):
         encoder = text_encoder(spec, is_fused=False)
     return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
@@ -415,4 +416,4 @@ def _ids(ids: tuple[int, ...]) -> Ids:
 
 def _joined(parts: Iterable[Ids]) -> Ids:
     listed = list(parts)
-    return listed[0] if len(listed) == 1 else np.concatenate([_NO_IDS, *listed])
+    return listed[0] if len(listed) == 1 else np.concatenate([np.empty(0, np.uint32), *listed])

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
-from ..published.models import name_for_model
-from ..published.table import ALIASES, PUBLISHED
+from ..lazy import lazy_re
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
@@ -28,16 +26,16 @@ __all__ += ["ranks_of", "sniff", "written"]
 
 # Files that are recognised by their first bytes and refused.
 _REFUSED = {
-    "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)": re.compile(rb"version https://git-lfs"),
-    "a byte order mark (BOM) before the text (save it as UTF-8 without one)": re.compile(
+    "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)": lazy_re(rb"version https://git-lfs"),
+    "a byte order mark (BOM) before the text (save it as UTF-8 without one)": lazy_re(
         rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
     ),
-    "a web page": re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE),
-    "a gzip file (decompress it first)": re.compile(rb"\x1f\x8b"),
-    "a zstd file (decompress it first)": re.compile(rb"\x28\xb5\x2f\xfd"),
-    "an xz file (decompress it first)": re.compile(rb"\xfd7zXZ\x00"),
-    "a zip file (unpack it first)": re.compile(rb"PK\x03\x04"),
-    "a model of YouTokenToMe, which bbpe does not read (codes of subword-nmt hold the same kind of merges)": re.compile(
+    "a web page": lazy_re(rb"\s*<(?:!doctype|html)", re.IGNORECASE),
+    "a gzip file (decompress it first)": lazy_re(rb"\x1f\x8b"),
+    "a zstd file (decompress it first)": lazy_re(rb"\x28\xb5\x2f\xfd"),
+    "an xz file (decompress it first)": lazy_re(rb"\xfd7zXZ\x00"),
+    "a zip file (unpack it first)": lazy_re(rb"PK\x03\x04"),
+    "a model of YouTokenToMe, which bbpe does not read (codes of subword-nmt hold the same kind of merges)": lazy_re(
         rb"\d+ \d+\r?\n(?:\d+ \d+\r?\n)+\d+ \d+ \d+\r?\n"
     ),
 }
@@ -214,6 +212,8 @@ def checked_format(name: str | None) -> str | None:
         return name
     if not isinstance(name, str):
         raise TypeError(f"format must be a str or None, not {type(name).__name__}")
+    from difflib import get_close_matches
+
     near = [_SYNONYMS[name.lower()]] if name.lower() in _SYNONYMS else get_close_matches(name, FORMATS, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"format is {name!r}; expected one of {', '.join(map(repr, FORMATS))}{hint}")
@@ -238,6 +238,11 @@ def _published_like(name: str) -> str:
     """Return the end of a message that suggests a published tokenizer for the name of a missing file."""
     if "/" in name or "\\" in name or Path(name).suffix in _BY_SUFFIX:
         return ""
+    from difflib import get_close_matches
+
+    from ..published.models import name_for_model
+    from ..published.table import ALIASES, PUBLISHED
+
     if name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None:
         return f"; {name!r} is a model: bbpe.encoding_for_model({name!r})"
     near = get_close_matches(name.lower(), [*PUBLISHED, *ALIASES], n=1)

@@ -14,12 +14,12 @@ Format: `learn_bpe.py` and `apply_bpe.py` of subword-nmt, `simple_tokenizer.py` 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..lazy import lazy_re
 from ..spec.rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
@@ -29,7 +29,7 @@ from .reading import about, read_text
 
 END = "</w>"
 _UNKNOWN = "<unk>"
-_COUNTED = re.compile(r"[^ ]+ [^ ]+ [0-9]+\r?")
+_COUNTED = lazy_re(r"[^ ]+ [^ ]+ [0-9]+\r?")
 _CLIP = '"bpe_simple_vocab_16e6.txt'
 _CLIP_MERGES = 49152 - 256 - 2
 _CLIP_SPECIALS = ("<|startoftext|>", "<|endoftext|>")

@@ -9,13 +9,13 @@ the normalized text, and pieces of Unigram that score by their length.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..lazy import lazy_re
 from ..pipeline.charsmap import check_charsmap
 from ..spec.characters import CharacterModel, ordered_by_score
 from ..spec.models import UnigramModel, WordLevelModel
@@ -43,7 +43,7 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNKNOWN_TEXT = " \u2047 "
 _LONGEST_PIECE = 1024  # characters
 _MOST_PADDING = 1 << 16
-_PADDING = re.compile(r"\[PAD\d+\]")
+_PADDING = lazy_re(r"\[PAD\d+\]")
 _MARK = Replace(" ", False, SPACE_MARK)
 
 

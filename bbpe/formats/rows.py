@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..files import StrPath
+from ..lazy import lazy_re
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 
@@ -63,47 +64,47 @@ _JSON_KEYS = rb"version|truncation|padding|added_tokens|pre_tokenizer|normalizer
 FORMATS: dict[str, Format] = {
     "huggingface": Format(
         "tokenizer.json", "huggingface.tokenizer_json", (("tokenizer.json",),),
-        re.compile(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
+        lazy_re(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
     ),
     "tiktoken": Format(
         "a .tiktoken rank file", "tiktoken", ((".tiktoken",),),
-        re.compile(
+        lazy_re(
             rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII
         ),
     ),
     "gpt2": Format(
         "vocab.json with merges.txt", "gpt2_files", (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
-        re.compile(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'), True,
+        lazy_re(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'), True,
     ),
     "vocab_txt": Format(
         "vocab.txt with merges.txt", "vocab_txt", (("vocab.txt", "merges.txt"),),
-        re.compile(rb"[^\s{]\S* \d+\r?(?:\n|\Z)"),
+        lazy_re(rb"[^\s{]\S* \d+\r?(?:\n|\Z)"),
     ),
     # lines without blanks; one of them is the unknown token
     "wordpiece": Format(
-        "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), re.compile(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)"),
+        "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), lazy_re(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)"),
         True,
     ),
     "codes": Format(
         "merges of words with </w>: codes of subword-nmt or fastBPE, CLIP's bpe_simple_vocab", "codes",
         (("bpe_simple_vocab_16e6.txt",), (".codes",)),
-        re.compile(
+        lazy_re(
             rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'
             rb"|(?:\S+ \S+ \d+\r?\n)*?\S+ \S+</w> \d+\r?\n"
         ),
     ),
     "tekken": Format(
         "a tekken.json", "tekken", (("tekken.json",),),
-        re.compile(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
+        lazy_re(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
     ),
-    "minbpe": Format("minbpe's .model", "minbpe", ((".model",),), re.compile(rb"minbpe v1\r?\n")),
+    "minbpe": Format("minbpe's .model", "minbpe", ((".model",),), lazy_re(rb"minbpe v1\r?\n")),
     "rwkv": Format(
         "RWKV's vocabulary", "rwkv", (("rwkv_vocab_v20230424.txt",),),
-        re.compile(rb"\d+ b?(?:'(?:[^'\\\r\n]|\\.)*'|\"(?:[^\"\\\r\n]|\\.)*\") \d+\r?(?:\n|\Z)"),
+        lazy_re(rb"\d+ b?(?:'(?:[^'\\\r\n]|\\.)*'|\"(?:[^\"\\\r\n]|\\.)*\") \d+\r?(?:\n|\Z)"),
     ),
-    "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), re.compile(rb"GGUF")),
+    "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), lazy_re(rb"GGUF")),
     "sentencepiece": Format(
         "a SentencePiece .model", "sentencepiece", (("tokenizer.model",),),
-        re.compile(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"), True,
+        lazy_re(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"), True,
     ),
 }

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from .. import formats
@@ -109,6 +108,8 @@ def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
 
 
 def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, Any]) -> TokenizerSpec:
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="bbpe-") as folder:
         for file, data in files.items():
             Path(folder, file.name).write_bytes(data)

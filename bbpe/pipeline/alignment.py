@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-
-import numpy as np
-import numpy.typing as npt
-import regex
+from typing import TypeAlias
 
 from ..errors import VocabularyError
+from ..lazy import np, npt, regex
 from ..spec.rules import (
     BertNormalizer,
     ByteLevelNormalizer,
@@ -36,7 +34,7 @@ from .charsmap import grapheme_parts
 from .normalizers import normalizer
 from .unicode_forms import combining
 
-Positions = npt.NDArray[np.int64]
+Positions: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True)

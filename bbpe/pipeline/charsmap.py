@@ -12,16 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-import numpy as np
-import numpy.typing as npt
-import regex
-
 from ..core.charsmap import SentencePieceNormalizer
 from ..errors import VocabularyError
+from ..lazy import lazy_regex, np, npt, regex
 
 # keys have a few characters; NFKC's table has 225,000 keys
 _LONGEST_KEY, _MOST_STEPS, _MOST_BYTES, _MOST_KEY_BYTES = 256, 2_000_000, 1 << 22, 1 << 26
-_GRAPHEME, _LEAST_APART = regex.compile(r"\X"), 6
+_GRAPHEME, _LEAST_APART = lazy_regex(r"\X"), 6
 
 
 @lru_cache(maxsize=2)

@@ -8,11 +8,11 @@ take the parts of a text.
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from ..lazy import lazy_re
 from ..spec.decoders import (
     CTC,
     UNMARK,
@@ -38,8 +38,8 @@ _CLEANUP = (
     (" do not", " don't"),
     *((f" {ending}", ending) for ending in ("'s", "'ve", "'re")),
 )
-_UNCLEAN = re.compile(" (?:[.?!,]|' |n't|'m|do not|'s|'ve|'re)")
-_BYTE = re.compile("<0x([0-9A-Fa-f]{2}|[+][0-9A-Fa-f])>")
+_UNCLEAN = lazy_re(" (?:[.?!,]|' |n't|'m|do not|'s|'ve|'re)")
+_BYTE = lazy_re("<0x([0-9A-Fa-f]{2}|[+][0-9A-Fa-f])>")
 
 
 class Token(NamedTuple):

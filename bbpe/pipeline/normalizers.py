@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import TypeAlias
 
 from ..core.charsmap import SentencePieceNormalizer
+from ..lazy import lazy_re
 from ..spec.rules import (
     SPACE_MARK,
     Append,
@@ -64,7 +64,7 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
     return lambda text: reduce(lambda done, apply: apply(done), functions, text)
 
 
-_TWO_BLANKS = re.compile("  +")
+_TWO_BLANKS = lazy_re("  +")
 
 
 def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormalizer | None:
@@ -186,8 +186,8 @@ def _strip(left: bool, right: bool) -> Function:
 # -- BERT --------------------------------------------------------------------------------------------------
 
 # white space except control characters
-_WHITE_SPACE = re.compile("[\\t\\n\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]")
-_IDEOGRAPH = re.compile(
+_WHITE_SPACE = lazy_re("[\\t\\n\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]")
+_IDEOGRAPH = lazy_re(
     "([\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\U00020000-\\U0002a6df\\U0002a700-\\U0002b81f"
     "\\U0002b920-\\U0002ceaf\\U0002f800-\\U0002fa1f])"
 )

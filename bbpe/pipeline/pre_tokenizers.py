@@ -5,11 +5,9 @@ This module is for chains of rules that cannot be expressed as a `Pattern`, whic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import regex
-
+from ..lazy import lazy_re, regex
 from ..spec.rules import (
     Behavior,
     BertPreTokenizer,
@@ -29,7 +27,6 @@ from ..spec.rules import (
 from ..splitting.patterns import PATTERNS
 from ..splitting.regexes import TimeLimit, compiled
 from ..text import alphabet_to_bytes, bytes_to_alphabet
-from .scripts import split_by_script
 from .unicode_ages import PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
 
 _PUNCTUATION = (
@@ -80,6 +77,8 @@ def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
     if isinstance(rule, FixedLength):
         return [text[start : start + rule.length] for start in range(0, len(text), rule.length)]
     if isinstance(rule, UnicodeScripts):
+        from .scripts import split_by_script
+
         return split_by_script(text)
     parts = [text]
     for each in splits_of(rule):
@@ -113,7 +112,7 @@ def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
 
 
 # str.split splits at these, but \s does not match them
-_SEPARATORS = re.compile("[\x1c-\x1f]")
+_SEPARATORS = lazy_re("[\x1c-\x1f]")
 
 
 def split_at_blanks(text: str) -> list[str]:

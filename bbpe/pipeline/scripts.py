@@ -10,8 +10,7 @@ from bisect import bisect
 from functools import cache
 from itertools import pairwise
 
-import regex
-
+from ..lazy import regex
 from ..splitting.character_sets import CharacterSet, Partition, combined, members, partition, single, union
 from ..splitting.regex_syntax import Alternation, Characters, Node, Repeat, Sequence
 from .unicode_ages import code_point_ranges

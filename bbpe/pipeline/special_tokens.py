@@ -10,11 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Self, TypeAlias
 
-import regex
-
 from ..core.matcher import LSTRIP, RSTRIP, SINGLE_WORD, Policy, TokenMatcher
 from ..errors import SpecialTokenError
-from ..lazy import lazy_property
+from ..lazy import lazy_property, lazy_re, lazy_regex
 from ..spec.rules import TokenOptions
 from ..text import WHITE_SPACE
 
@@ -117,7 +115,7 @@ class Matcher:
 NOTHING = Matcher.of({})
 
 _WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
-_ENDS_WITH_WORD, _STARTS_WITH_WORD = regex.compile(rf"{_WORD}\Z"), regex.compile(_WORD)
+_ENDS_WITH_WORD, _STARTS_WITH_WORD = lazy_regex(rf"{_WORD}\Z"), lazy_regex(_WORD)
 
 
 class OptionMatcher(Matcher):
@@ -160,7 +158,7 @@ def _touches_word(data: bytes, start: int, end: int) -> bool:
 
 
 #: White space in UTF-8, any number of characters; it always matches.
-_WHITE_SPACE_RUN = re.compile(b"(?:" + b"|".join(re.escape(char.encode()) for char in WHITE_SPACE) + b")*")
+_WHITE_SPACE_RUN = lazy_re(b"(?:" + b"|".join(re.escape(char.encode()) for char in WHITE_SPACE) + b")*")
 
 
 def _white_space_at_end(data: bytes) -> int:

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from ..lazy import np, npt
 from ..text import Text, text_bytes
 from .special_tokens import NOTHING, Matcher
 
 #: Splits a text; returns the bytes to encode, the ends of the pretokens in these bytes, int64[n], and the ends of
 #: the pretokens in the text, int64[n].
-Cut: TypeAlias = Callable[[bytes], tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+Cut: TypeAlias = "Callable[[bytes], tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]]"
 #: Text and the ends of its pretokens, or the id of a special token.
-Piece: TypeAlias = tuple[bytes, npt.NDArray[np.int64]] | int
+Piece: TypeAlias = "tuple[bytes, npt.NDArray[np.int64]] | int"
 
 
 def chunk_bytes(chunks: Iterable[Text]) -> Iterator[bytes | memoryview]:

@@ -6,19 +6,16 @@ stretches of a text that have other code points are normalized.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
-import numpy as np
-import numpy.typing as npt
-
+from ..lazy import lazy_re, np, npt
 from ..spec.rules import Form
 from .unicode_ages import NEWER_THAN_9, character_class
 
 # `re`, because `regex` searches for a class of ranges more slowly
-_NEWER = re.compile(f"({character_class(NEWER_THAN_9)}+)")
+_NEWER = lazy_re(f"({character_class(NEWER_THAN_9)}+)")
 #: The ranges of code points with characters that a normal form changes, joins or reorders, without Hangul syllables.
 _RANGES = ((0xA0, 0x3400), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
 _HANGUL = (0xAC00, 0xD7A4)

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import numpy as np
-
 from ..core.bpe import BPE
+from ..lazy import np
 from .rules import Characters
 
 

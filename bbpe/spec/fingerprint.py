@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..core.bpe import BPE
+from ..lazy import np
 from .characters import CharacterModel, is_single
 from .rules import Template
 from .spec import TextRules, TokenizerSpec

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core import unigram as core
+from ..lazy import np, npt
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 from .models import UnigramModel

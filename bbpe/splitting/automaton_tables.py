@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..lazy import np
 from ..text import bytes_to_alphabet
 from .character_sets import Partition
 

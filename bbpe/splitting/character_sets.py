@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-import numpy as np
-import regex
+from ..lazy import np, regex
 
 CharacterSet = tuple[int, ...]
 

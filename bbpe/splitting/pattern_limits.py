@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import regex
-
 from ..errors import PatternError
+from ..lazy import lazy_re, lazy_regex
 
 #: The most regexes in a chain, and the most characters in all of them; published patterns have up to 3 and 700.
 MOST_STEPS, MOST_CHARACTERS = 64, 20_000
 #: The most characters of a chain with counted repetitions expanded: `a{3}` as `aaa`.
 MOST_EXPANDED = 100_000
 
-_PART = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(\d+)(?:,(\d*))?\}|.", regex.DOTALL)
+_PART = lazy_re(r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(\d+)(?:,(\d*))?\}|.")
 
 
 def check_size(steps: Sequence[str]) -> None:
@@ -60,8 +59,8 @@ def _expanded(source: str) -> int:
 # -- constructs --------------------------------------------------------------------------------------------
 
 _FUZZY = r"\d*[deis](?:\+\d*[dis])*(?:<=?\d+)?|\d+<=?[deis]<=?\d+"
-_CONSTRUCT = regex.compile(
-    rf"""(?P<comment> \(\?\#[^)]*\)?)
+_CONSTRUCT = lazy_regex(
+    rf"""(?sx)(?P<comment> \(\?\#[^)]*\)?)
     | (?P<one> \[\^?\]?(?:\\.|[^\]\\])*+\]? | \\[pPNx]\{{[^}}]*\}}?)
     | (?P<keep> \\K) | (?P<anchor> \\G) | (?P<list> \\L<)
     | (?P<version> \(\?[a-zA-Z]*V[01])
@@ -71,8 +70,7 @@ _CONSTRUCT = regex.compile(
     | (?P<again> \\g< | \(\?P= | \(\?\( | \(\* | \\R)
     | (?P<open> \((?:\?(?:<?[=!] | [:>|] | P?<\w+> | [a-zA-Z-]*:?))?) | (?P<close> \)) | (?P<or> \|)
     | (?P<repeat> [*+?][?+]? | \{{\d*(?:,\d*)?\}}[?+]?)
-    | (?P<other> \\. | .)""",
-    regex.VERBOSE | regex.DOTALL,
+    | (?P<other> \\. | .)"""
 )
 _REFUSED = {
     "keep": "moves the beginning of a match",

@@ -11,17 +11,15 @@ and llama.cpp's list of pre-tokenizers (`src/llama-vocab.cpp`).
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import regex
-
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
-from ..lazy import lazy_property
+from ..lazy import lazy_property, regex
 from .pattern_limits import check_size
 from .recogniser import recognise_scheme
 from .regexes import Regex, TimeLimit, compiled
@@ -274,8 +272,10 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
         name = ALIASES.get(pattern, pattern)
         if name in PATTERNS:
             return PATTERNS[name]
-        if regex.fullmatch(r"[A-Za-z][\w.\-]*", pattern):
-            near = difflib.get_close_matches(pattern, [*PATTERNS, *ALIASES], n=1)
+        if re.fullmatch(r"[A-Za-z][\w.\-]*", pattern):
+            from difflib import get_close_matches
+
+            near = get_close_matches(pattern, [*PATTERNS, *ALIASES], n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             known = ", ".join(PATTERNS)
             raise PatternError(f"unknown pattern name {pattern!r}{hint}; expected a regex or one of {known}")

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import regex
-
+from ..lazy import regex
 from .character_sets import (
     EVERYTHING,
     NOTHING,
@@ -89,7 +88,7 @@ Node: TypeAlias = Characters | Sequence | Alternation | Repeat | Atomic | Look |
 
 NEWLINE: CharacterSet = single(10)
 _NOTHING = Sequence(())
-_FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "u": regex.UNICODE, "a": regex.ASCII}
+_FLAGS = frozenset("imsua")
 _CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _HEX = {"x": 2, "u": 4, "U": 8}
 _OPERATORS: tuple[tuple[str, Callable[[int], bool]], ...] = (
@@ -146,12 +145,12 @@ class _Parser:
         return self.source[self.at - 1]
 
     def set_flags(self, on: str, off: str = "") -> None:
-        if set(on + off) - _FLAGS.keys() or (off and set(off) & set("ua")):
+        if set(on + off) - _FLAGS or (off and set(off) & set("ua")):
             raise UnsupportedRegexError(f"the flags {on + off!r}")
         for flag in on:
-            self.flags |= _FLAGS[flag]
+            self.flags |= int(getattr(regex, flag.upper()))
         for flag in off:
-            self.flags &= ~_FLAGS[flag]
+            self.flags &= ~int(getattr(regex, flag.upper()))
         if self.is_new and self.flags & regex.IGNORECASE:
             raise UnsupportedRegexError("ignored case together with set operations, which folds one character to many")
 

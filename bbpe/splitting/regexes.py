@@ -14,10 +14,8 @@ from functools import lru_cache
 from operator import methodcaller
 from typing import NoReturn
 
-import regex
-
 from ..errors import PatternError
-from ..lazy import lazy_property
+from ..lazy import lazy_property, regex
 from .pattern_limits import check_constructs, check_size, safe_length, uses_group_numbers
 
 Span = tuple[int, int]
@@ -28,11 +26,11 @@ SECONDS, SECONDS_EACH = 2.0, 1e-4
 _BATCH = 64
 _SPAN: Callable[[regex.Match[str]], Span] = methodcaller("span")
 _REFUSED_FLAGS = {
-    "(?r), which searches backwards": regex.REVERSE,
-    "(?b), which looks for the best match": regex.BESTMATCH,
-    "(?e), which improves a match": regex.ENHANCEMATCH,
-    "(?p), which looks for the longest match": regex.POSIX,
-    "(?L), which depends on the locale": regex.LOCALE,
+    "REVERSE": "(?r), which searches backwards",
+    "BESTMATCH": "(?b), which looks for the best match",
+    "ENHANCEMATCH": "(?e), which improves a match",
+    "POSIX": "(?p), which looks for the longest match",
+    "LOCALE": "(?L), which depends on the locale",
 }
 
 
@@ -64,8 +62,8 @@ class Regex:
         # set operations ("&&") exist only in the package's version 1 syntax
         self._version = regex.V1 if "&&" in source else regex.V0
         self.source, self._single = source, _compile(source, self._version)
-        for name, flag in _REFUSED_FLAGS.items():
-            if self._single.flags & flag:
+        for flag, name in _REFUSED_FLAGS.items():
+            if self._single.flags & getattr(regex, flag):
                 raise PatternError(f"pattern {source!r} has the flag {name}; expected a regex without this flag")
         is_plain = not self._single.flags & (regex.V1 | regex.FULLCASE | regex.VERBOSE)
         self._safe_length = safe_length(source) if is_plain else -1

@@ -12,16 +12,12 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import Batches, PreTokenizer, joined
 from ..core.split import Splitter, utf8_ends
 from ..errors import PatternError
-from ..lazy import lazy_property
+from ..lazy import lazy_property, np, npt
 from ..text import Text, text_bytes
-from .automaton import automaton_of
 from .patterns import Pattern, get_pattern
 from .scheme import Scheme
 
@@ -32,6 +28,8 @@ _BATCH = 1 << 16
 @lru_cache(maxsize=64)
 def compiled_steps(pattern: Pattern) -> PreTokenizer | None:
     """Return the chain of automatons that splits as a pattern does; `None` when a regex has no automaton."""
+    from .automaton import automaton_of
+
     behavior = "Removed" if pattern.drops_gaps else "Isolated"
     steps: list[tuple[Any, ...]] = []
     for source in pattern.steps:

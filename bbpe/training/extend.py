@@ -7,14 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of
 from ..errors import VocabularyError
+from ..lazy import np, npt
 from ..spec.spec import TextRules, TokenizerSpec
 from ..tokenizer import Tokenizer
 from .bpe import BPE, BytePlan, TieBreak

@@ -7,9 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
@@ -17,6 +14,7 @@ from ..counting.options import Counting, counting_of
 from ..encoding.engine import TextEncoder
 from ..errors import VocabularyError
 from ..formats.ranks import live_merges
+from ..lazy import np, npt
 from ..spec.rules import Template
 from ..spec.spec import TextRules, TokenizerSpec
 from ..tokenizer import Tokenizer

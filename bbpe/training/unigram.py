@@ -5,19 +5,16 @@ How the vocabulary is learned: `unigram_em`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-
-import numpy as np
-import regex
 
 from ..core.rows import sum_rows
 from ..corpus.rowfiles import Counts, Rows
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, check_share
 from ..errors import CorpusError
+from ..lazy import lazy_re, lazy_regex, np
 from ..spec.models import UnigramModel
 from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
@@ -25,8 +22,8 @@ from ..splitting.patterns import PATTERNS, RUN_PARTS, Pattern, get_pattern
 from .bpe import check_vocabulary, reserved
 from .unigram_em import learn
 
-_LETTERS = regex.compile(r"[\p{L}\p{M}]")
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_LETTERS = lazy_regex(r"[\p{L}\p{M}]")
+_LINES = lazy_re(r"[^\n]*\n|[^\n]+")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,20 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-
-import numpy as np
-import numpy.typing as npt
+from typing import TypeAlias
 
 from ..core.unigram_train import Pieces, substrings
 from ..corpus.rowfiles import Rows
 from ..errors import CorpusError
+from ..lazy import np, npt
 from ..progress import Progress
 from ..spec.unigram import UNKNOWN_PENALTY
 from ..threads import imap, thread_count
 
-Floats = npt.NDArray[np.float64]
-Points = npt.NDArray[np.uint32]
-Counts = npt.NDArray[np.uint64]
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+Points: TypeAlias = "npt.NDArray[np.uint32]"
+Counts: TypeAlias = "npt.NDArray[np.uint64]"
 
 #: Substrings that are begun with, the characters of one, and what share of tokens stays at a time.
 SEEDS, CHARACTERS, SHRINKING = 1_000_000, 16, 0.75

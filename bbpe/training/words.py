@@ -13,14 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core.train_words import FrequencyTrainer, WordTrainer
 from ..core.wordpiece import counted_words
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report
 from ..errors import CorpusError
+from ..lazy import np, npt
 from ..pipeline.normalizers import normalizer
 from ..progress import Progress
 from ..spec.models import WordPieceModel

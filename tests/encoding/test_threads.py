@@ -187,7 +187,7 @@ def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], mon
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a pool for a short text")
 
-    monkeypatch.setattr("bbpe.threads.ThreadPoolExecutor", refuse)
+    monkeypatch.setattr("bbpe.lazy.futures.ThreadPoolExecutor", refuse)
     monkeypatch.setattr("bbpe.threads._helper", refuse)
     for pattern in ("gpt2", "whitespace"):
         tok = tok_of(pattern)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...lazy import lazy_re
 from ...spec.models import LongestMatchModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, BertNormalizer, BertPreTokenizer, Template
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
@@ -21,8 +22,8 @@ from .fields import PREFIX, GGUFFields
 
 BERT, RWKV = "bert", "rwkv"
 _PREFIX = "##"
-_BRACKETED = re.compile(r"\[\w+\]")
-_ESCAPED = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_BRACKETED = lazy_re(r"\[\w+\]")
+_ESCAPED = lazy_re(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r"}
 
 

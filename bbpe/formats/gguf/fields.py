@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NoReturn
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...lazy import lazy_re
 from ...spec.rules import Template
 from ..keys import MergeKeys
 from .metadata import read_metadata
@@ -14,7 +14,7 @@ from .metadata import read_metadata
 PREFIX = "tokenizer.ggml."
 
 # values that do not affect the ids of a text
-_NOT_TEXT = re.compile(r"(?:\w+_token_ids?|add_(?:bos|eos|sep)_token|scores|token_type_count|suppress_tokens)\Z")
+_NOT_TEXT = lazy_re(r"(?:\w+_token_ids?|add_(?:bos|eos|sep)_token|scores|token_type_count|suppress_tokens)\Z")
 # values that are accepted only if they are false, because they would change ids
 _OFF = ("add_space_prefix", "remove_extra_whitespaces")
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import regex
-
 from ...errors import PatternError
 from ...files import StrPath
+from ...lazy import lazy_regex, regex
 from ...splitting.pattern_limits import check_size
 from ...splitting.patterns import PATTERNS
 from .oniguruma_classes import UnknownSyntaxError, character, escape_outside, joins, literal, named_property, read_class
@@ -30,16 +29,15 @@ _READ = {there: here for here, there in _SPELLED.items()}
 _SAFE = {_SPELLED.get(step, step) for row in PATTERNS.values() for step in row.steps}
 
 _ESCAPE = r"\\(?:[pP]\{\^?\w+\}|[sSdDrntf]|u[0-9A-Fa-f]{4}|x[0-7][0-9A-Fa-f]|[|.*+?()\[\]{}^$\\/\-\"!#&=~:;,@% ])"
-_AGREED = regex.compile(
-    rf"""(?: {_ESCAPE}
+_AGREED = lazy_regex(
+    rf"""(?x)(?: {_ESCAPE}
     | \[\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&|~-]|([&|~-])(?!\1))+\]
     | \(\?(?:[:>=!]|<[=!]) | \((?!\?) | [).|]
     | \(\?i:(?:'?(?:[A-Za-z]|\[[A-Za-z]+\])+\|?)+\)
     | [?*+][?+]?+ | \{{\d+,\d*\}}\?(?![+?*]) | \{{\d+(?:,\d*)?\}}(?![+?])
     | (?<=\\s[+*]\+)\$
     | [^\\\[\](){{}}.*+?^$|]
-    )""",
-    regex.VERBOSE,
+    )"""
 )
 _WORD_CLASS = escape_outside(r"\w", 0)[0]  # type: ignore[index]
 # constructs that match the empty string, spelled for both dialects
@@ -53,11 +51,11 @@ _ANCHORS = {
     r"\B": rf"(?:(?<={_WORD_CLASS})(?={_WORD_CLASS})|(?<!{_WORD_CLASS})(?!{_WORD_CLASS}))",
 }
 _NEW_LINE = r"(?>\r\n|[\n\x0b\f\r\u0085\u2028\u2029])"
-_OPTIONS = regex.compile(r"\(\?([im]*)(?:-([im]+))?([:)])")
-_NAMED_GROUP, _COMMENT = regex.compile(r"\(\?<[A-Za-z_]\w*>"), regex.compile(r"\(\?#[^)]*\)")
-_SOME = regex.compile(r"\{(\d*)(,?)(\d*)\}")
-_REPEATED = regex.compile(r"\{\d+(?:,\d*)?\}(?=[+*])")
-_FOLDED = regex.compile(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")
+_OPTIONS = lazy_regex(r"\(\?([im]*)(?:-([im]+))?([:)])")
+_NAMED_GROUP, _COMMENT = lazy_regex(r"\(\?<[A-Za-z_]\w*>"), lazy_regex(r"\(\?#[^)]*\)")
+_SOME = lazy_regex(r"\{(\d*)(,?)(\d*)\}")
+_REPEATED = lazy_regex(r"\{\d+(?:,\d*)?\}(?=[+*])")
+_FOLDED = lazy_regex(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")
 
 
 def to_oniguruma(steps: Sequence[str]) -> list[str]:

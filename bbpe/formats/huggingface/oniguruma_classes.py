@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-import regex
+from ...lazy import lazy_regex, regex
 
 _ANY = r"[\s\S]"
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
@@ -44,10 +44,10 @@ _JOINED = {
     "st": "\ufb05\ufb06",
 }  # fmt: skip
 # sets that have with each character all that equal it when case is ignored
-_CASELESS = regex.compile(r"\\[sSdD]|\\p\{(?:Nd|N|Z|Zs|P|S)\}")
-_PROPERTY = regex.compile(r"\\[pP]\{(\^?)(\w+)\}")
-_CODE = regex.compile(r"\\(?:x\{([0-9A-Fa-f]{1,6})\}|x([0-7][0-9A-Fa-f])|u([0-9A-Fa-f]{4})|0([0-7]{1,2}))")
-_POSIX = regex.compile(r"\[:(\^?)(\w+):\]")
+_CASELESS = lazy_regex(r"\\[sSdD]|\\p\{(?:Nd|N|Z|Zs|P|S)\}")
+_PROPERTY = lazy_regex(r"\\[pP]\{(\^?)(\w+)\}")
+_CODE = lazy_regex(r"\\(?:x\{([0-9A-Fa-f]{1,6})\}|x([0-7][0-9A-Fa-f])|u([0-9A-Fa-f]{4})|0([0-7]{1,2}))")
+_POSIX = lazy_regex(r"\[:(\^?)(\w+):\]")
 
 
 class UnknownSyntaxError(ValueError):
