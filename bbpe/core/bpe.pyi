@@ -1,6 +1,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Self
 
+import numpy.typing as npt
+
 from .model import Model
 
 class BPE(Model):
@@ -12,6 +14,7 @@ class BPE(Model):
         whole_pretokens: bool = False,
         outputs: list[tuple[int, ...]] | None = None,
         fixed_merges: int = 0,
+        levels: npt.ArrayLike | None = None,
     ) -> Self: ...
     @property
     def longest(self) -> int: ...

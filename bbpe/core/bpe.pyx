@@ -5,9 +5,9 @@ from libc.string cimport memset
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
-    BBPE_BPE_MADE, BBPE_BPE_SHORT, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init,
-    bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
-    bbpe_bpe_merge_short, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
+    BBPE_BPE_MADE, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init,
+    bbpe_bpe_is_short, bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
+    bbpe_bpe_merge_short, bbpe_bpe_set_levels, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
     bbpe_model_of_bpe,
 )
 from bbpe.core.c_tables cimport (
@@ -54,12 +54,14 @@ cdef class BPE(Model):
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in
     order of priority, or is None for rank mode.  A merge that is listed twice has its last place.  `outputs`: for each
     id up to the highest, the ids that encoding writes for it, at most one a byte; None: itself.
-    The first `fixed_merges` happen whatever dropout says.
+    The first `fixed_merges` happen whatever dropout says.  `levels`: for each merge, or in rank mode for each id, a
+    number no lower than the one before; merges of one level apply from left to right.  None: all levels differ.
     """
 
     def __cinit__(
         self, vocab: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]] | None, *, bint whole_pretokens=False,
-        outputs: list[tuple[int, ...]] | None = None, uint32_t fixed_merges=0
+        outputs: list[tuple[int, ...]] | None = None, uint32_t fixed_merges=0,
+        levels: npt.ArrayLike | None = None
     ):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef uint32_t rank = 0
@@ -69,6 +71,8 @@ cdef class BPE(Model):
         for left, right, token_id in merges or ():
             check(bbpe_bpe_add_merge(&self.c, left, right, rank, token_id))
             rank += 1
+        if levels is not None:
+            self._set_levels(levels, tokens.c.id_count if merges is None else rank)
         with nogil:
             status = bbpe_bpe_finalize(&self.c)
         check(status)
@@ -80,6 +84,14 @@ cdef class BPE(Model):
 
     def __dealloc__(self):
         bbpe_bpe_free(&self.c)
+
+    cdef int _set_levels(self, object levels, size_t count) except -1:
+        found = np.array(levels, dtype=np.int64)
+        if found.shape != (count,) or (np.diff(found) < 0).any():
+            raise ValueError(f"levels has the shape {found.shape}; expected {count} numbers in order")
+        # one more, so that there is a first one
+        cdef const uint32_t[::1] view = np.append(found, 0).astype(np.uint32)
+        return check(bbpe_bpe_set_levels(&self.c, &view[0], count))
 
     cdef int _set_outputs(self, list outputs) except -1:
         if <size_t>len(outputs) != self.c.id_count:
@@ -124,7 +136,7 @@ cdef class BPE(Model):
     def encode_pretoken(self, bytes pretoken not None, str how not None="auto") -> list[int]:
         """The ids of one pretoken by merging alone.
 
-        `how`: "short" (up to 128 bytes), "long" or "match" names one of the three ways, which give the same ids;
+        `how`: "short" (up to 128 bytes, without levels), "long" or "match" names one of the three ways, which give the same ids;
         `ValueError` when that one cannot.
         """
         cdef bbpe_bpe_work work
@@ -132,8 +144,8 @@ cdef class BPE(Model):
         cdef const uint8_t *data = pretoken
         cdef bbpe_status status = BBPE_OK
         if how == "auto":
-            how = "short" if n <= BBPE_BPE_SHORT else "long"
-        if how not in ("short", "long", "match") or (how == "short" and n > BBPE_BPE_SHORT):
+            how = "short" if bbpe_bpe_is_short(&self.c, n) else "long"
+        if how not in ("short", "long", "match") or (how == "short" and not bbpe_bpe_is_short(&self.c, n)):
             raise ValueError(f"{how!r} does not merge {n} bytes")
         cdef uint32_t *ids = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
         if ids == NULL:

@@ -27,16 +27,16 @@ cdef extern from "models/bpe/bpe.h" nogil:
         pass
 
     const uint64_t BBPE_BPE_MADE
-    enum:
-        BBPE_BPE_SHORT
 
     bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bint by_rank, bint whole_pretokens)
     void bbpe_bpe_free(bbpe_bpe *self)
     void bbpe_bpe_work_free(bbpe_bpe_work *self)
     bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id)
+    bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count)
     bbpe_status bbpe_bpe_finalize(bbpe_bpe *self)
     bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs)
     uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right)
+    bint bbpe_bpe_is_short(const bbpe_bpe *self, size_t n)
     size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids)
     bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
         size_t enough, uint32_t *ids, size_t *count)

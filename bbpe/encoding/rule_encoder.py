@@ -115,7 +115,9 @@ def _of_characters(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
     alone = {token_id for token_id, token in spec.vocab.items() if is_single(token)}
     made = dict.fromkeys((*(token_id for _, _, token_id in merges), *spec.vocab))
     order = [token_id for token_id in made if token_id not in alone]
-    model = CharacterModel(spec.vocab, characters, order).by_list(merges, whole_pretokens=spec.whole_pretokens)
+    model = CharacterModel(spec.vocab, characters, order).by_list(
+        merges, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
+    )
     scheme = None
     # splitting between bytes that no token joins keeps ids, except for whole pretokens and fused unknown characters
     if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and characters.byte_ids:

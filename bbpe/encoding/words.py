@@ -55,7 +55,9 @@ def word_encoder(
     spec: TokenizerSpec, characters: Characters, *, is_fused: bool = True
 ) -> tuple[TextEncoder, TextRules]:
     """Return the encoder for words of symbols, and the rules of the spec that must be applied before it."""
-    symbols = WordSymbols(spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens)
+    symbols = WordSymbols(
+        spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
+    )
     is_planned = is_fused and characters.marks_words and not spec.token_options and not spec.whole_pretokens
     plan = _word_plan(spec) if is_planned else None
     if characters.are_bytes and plan is not None:

@@ -104,9 +104,10 @@ def spec_of(
     of_words = model.unit == "word"
     plain = _WORDS if of_words else PATTERNS["none"]
     other = WordLevelModel(pieces.unknown, True) if of_words else None if model.is_bpe else _unigram(pieces)
+    merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else ([], ())
     return make_spec(
         pieces.vocab,
-        _merges(pieces) if model.is_bpe and model.unit == "piece" else [],
+        merges,
         pattern=plain if pattern is None else get_pattern(pattern),
         special_tokens=pieces.special if special_tokens is None else special_tokens,
         added_tokens=pieces.user_defined,
@@ -117,6 +118,7 @@ def spec_of(
         template=template,
         model=other,
         decoder=usual_decoder(characters, None, strip=_strips(model)),
+        merge_levels=levels,
     )
 
 
@@ -200,9 +202,13 @@ class _Pieces:
         return Characters(self.byte_ids, self.unknown, True, True, unknown_text=text)
 
 
-def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
-    """Return the merges that can apply when any two neighbours merge whose concatenation is a piece."""
-    order = _in_order(pieces)
+def _merges(pieces: _Pieces) -> tuple[list[tuple[bytes, bytes]], tuple[int, ...]]:
+    """Return the merges that can apply when any two neighbours merge whose concatenation is a piece, and their levels.
+
+    There are no levels if no two of these merges have equal scores.
+    """
+    rows = [(pieces.scores[token_id], token_id, token) for token_id, token in pieces.vocab.items()]
+    order, levels = ordered_by_score([row for row in rows if len(row[2].decode()) > 1])
     texts = [token.decode() for token in pieces.vocab.values()]
     singles = {text for text in texts if len(text) == 1}
     for text in texts:
@@ -211,8 +217,12 @@ def _merges(pieces: _Pieces) -> list[tuple[bytes, bytes]]:
             char = next(char for char in text if char not in singles).replace(" ", SPACE_MARK)
             problem = f"{text.replace(' ', SPACE_MARK)!r} is a piece, but its character {char!r} is not"
             raise VocabularyError(f"{problem}, which is not supported")
-    merges = CharacterModel(pieces.vocab, pieces.characters(), order).merges_by_rank()
-    return [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges]
+    model = CharacterModel(pieces.vocab, pieces.characters(), order)
+    has_levels = len(set(levels.values())) < len(order)
+    merges = model.merges_by_rank([levels[token_id] for token_id in order] if has_levels else ())
+    pairs = [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges]
+    dense = {level: number for number, level in enumerate(dict.fromkeys(levels[made] for _, _, made in merges))}
+    return pairs, tuple(dense[levels[made]] for _, _, made in merges) if len(dense) < len(merges) else ()
 
 
 def _unigram(pieces: _Pieces) -> UnigramModel:
@@ -221,15 +231,6 @@ def _unigram(pieces: _Pieces) -> UnigramModel:
         raise VocabularyError("byte_fallback is set, but U+2581 alone is not a piece, which is not supported")
     scores = tuple(pieces.scores.get(token_id, 0.0) for token_id in range(pieces.count))
     return UnigramModel(scores, True, tuple(pieces.by_length))
-
-
-def _in_order(pieces: _Pieces) -> list[int]:
-    """Return the ids of the pieces of several characters, in the order in which they merge."""
-    rows = [(pieces.scores[token_id], token_id, token) for token_id, token in pieces.vocab.items()]
-    try:
-        return ordered_by_score([row for row in rows if len(row[2].decode()) > 1])
-    except ValueError as error:
-        raise VocabularyError(str(error)) from None
 
 
 def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ...]:
@@ -332,7 +333,7 @@ def _rows(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
             kind = USER_DEFINED if token_id in spec.model.user_defined else NORMAL
             rows[token_id] = Piece(key_of(token, characters), spec.model.scores[token_id], kind)
     else:
-        rank = {made: number for number, (_, _, made) in enumerate(spec.merges or ())}
+        rank = dict(zip((made for _, _, made in spec.merges or ()), _levels_of(spec), strict=True))
         for token_id, token in spec.vocab.items():
             score = -float(rank.get(token_id, len(rank) + token_id))
             rows[token_id] = Piece(key_of(token, characters), score, NORMAL)
@@ -345,14 +346,23 @@ def _rows(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
     return rows
 
 
+def _levels_of(spec: TokenizerSpec) -> Sequence[int]:
+    return spec.merge_levels or range(len(spec.merges or ()))
+
+
 def _check_merges(spec: TokenizerSpec, characters: Characters, path: StrPath) -> None:
     """Refuse merges that differ from merging any two neighbours whose concatenation is a token."""
     order = list(dict.fromkeys(made for _, _, made in spec.merges or ()))
     several = [token_id for token_id, token in spec.vocab.items() if len(token.decode()) > 1]
     order += sorted(set(several).difference(order))
     model = CharacterModel(spec.vocab, characters, order)
+    # with levels no token is made by two merges
+    count = len(spec.merge_levels)
+    level = dict(zip(order, (*spec.merge_levels, *range(count, len(order))), strict=True)) if count else {}
+    merges = model.merges_by_rank(list(level.values()))
+    by_rank = model.live_merges(merges, [level[made] for _, _, made in merges] if count else ())
     # compare live merges only: a merge with a part that nothing makes can never apply
-    if model.live_merges(model.merges_by_rank()) != model.live_merges(spec.merges or ()):
+    if by_rank != model.live_merges(spec.merges or (), spec.merge_levels):
         raise VocabularyError(
             "the list of merges differs from all merges that the tokens allow, but a SentencePiece model always does "
             "all of these; write tokenizer.json",

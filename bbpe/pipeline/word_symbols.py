@@ -35,6 +35,7 @@ class WordSymbols:
         characters: Characters,
         *,
         whole_pretokens: bool = False,
+        levels: Sequence[int] = (),
     ) -> None:
         self._characters, self._whole = characters, whole_pretokens
         self._prefix, self._end = characters.prefix.encode(), characters.end_of_word.encode()
@@ -50,14 +51,15 @@ class WordSymbols:
             self.unknown = self._free_byte(singles)
             self._bytes.outputs[self.unknown] = unknown
         self._fixed = len(self._bytes.merges)
-        self._add_merges(list(merges))
+        self._levels: list[int] = []
+        self._add_merges(list(merges), levels)
         if whole_pretokens:
             self._add_wholes(vocab)
 
     @property
     def model(self) -> BPE:
         """The model of bytes."""
-        return self._bytes.model(whole_pretokens=self._whole, fixed_merges=self._fixed)
+        return self._bytes.model(whole_pretokens=self._whole, fixed_merges=self._fixed, levels=self._levels)
 
     def _free_byte(self, singles: Mapping[bytes, Mapping[int, int]]) -> int:
         """Return a byte that no symbol has; any byte if all bytes are symbols, because then none is unknown."""
@@ -126,7 +128,7 @@ class WordSymbols:
             if 0 not in forms and vocab[token_id]:
                 self._bytes.add(vocab[token_id], (token_id,))
 
-    def _add_merges(self, merges: Sequence[tuple[int, int, int]]) -> None:
+    def _add_merges(self, merges: Sequence[tuple[int, int, int]], levels: Sequence[int]) -> None:
         """Add the forms of merges; the forms of one merge are in the order of positions from left to right."""
         is_complete = False
         while not is_complete:  # repeat if a merge made a new form of a token that an earlier merge has as a part
@@ -139,9 +141,10 @@ class WordSymbols:
                         known[position] = self._bytes.joined(*pair, (made,))
                         is_complete = is_complete and made not in parts
                 parts.update((left, right))
-        for left, right, made in merges:
+        for number, (left, right, made) in enumerate(merges):
             for position, pair in self._pairs(left, right):
                 self._bytes.merges.append((*pair, self._forms[made][position]))
+                self._levels += levels[number : number + 1]
 
     def _pairs(self, left: int, right: int) -> Iterable[tuple[int, tuple[int, int]]]:
         """Yield the positions of the concatenation of two tokens, each with the pair of forms that makes it."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..core.bpe import BPE
-from ..lazy import np
+from ..lazy import np, npt
 from .rules import Characters
 
 
@@ -56,16 +56,27 @@ class ByteModel:
         return self.merge(left, char[-1], output)
 
     def model(
-        self, merges: Iterable[tuple[int, int, int]] = (), *, whole_pretokens: bool = False, fixed_merges: int
+        self,
+        merges: Iterable[tuple[int, int, int]] = (),
+        *,
+        whole_pretokens: bool = False,
+        fixed_merges: int,
+        levels: Sequence[int] = (),
     ) -> BPE:
-        """Return the model, with more merges after its own."""
+        """Return the model, with more merges after its own; `levels` are those of all but the fixed merges."""
         return BPE(
             dict(enumerate(self.tokens)),
             [*self.merges, *merges],
             whole_pretokens=whole_pretokens,
             outputs=self.outputs,
             fixed_merges=fixed_merges,
+            levels=after(fixed_merges, levels),
         )
+
+
+def after(count: int, levels: Sequence[int]) -> npt.NDArray[np.int64] | None:
+    """Return levels after `count` levels that all differ; `None` if there are no levels."""
+    return np.append(np.arange(count), np.asarray(levels, np.int64) + count) if len(levels) else None
 
 
 class CharacterModel:
@@ -83,22 +94,34 @@ class CharacterModel:
         for token_id in order:
             self._internal[token_id] = self._bytes.add(vocab[token_id], (token_id,))
 
-    def by_list(self, merges: Iterable[tuple[int, int, int]], *, whole_pretokens: bool = False) -> BPE:
-        """Return a model that applies listed merges in order."""
+    def by_list(
+        self,
+        merges: Iterable[tuple[int, int, int]],
+        *,
+        whole_pretokens: bool = False,
+        levels: Sequence[int] = (),
+    ) -> BPE:
+        """Return a model that applies listed merges in order, or by `TokenizerSpec.merge_levels`."""
         inner = self._internal
         listed = [(inner[left], inner[right], inner[made]) for left, right, made in merges]
-        return self._bytes.model(listed, whole_pretokens=whole_pretokens, fixed_merges=len(self._bytes.merges))
+        fixed = len(self._bytes.merges)
+        return self._bytes.model(listed, whole_pretokens=whole_pretokens, fixed_merges=fixed, levels=levels)
 
-    def merges_by_rank(self) -> list[tuple[int, int, int]]:
+    def merges_by_rank(self, levels: Sequence[int] = ()) -> list[tuple[int, int, int]]:
         """Return the merges that can apply when any two neighbours merge whose concatenation is a token.
 
-        The first token of `order` merges first; the result has one merge for each token that merging can make.
+        The first token of `order` merges first, or the leftmost of those that have one of `levels`; the result has one
+        merge for each token that merging can make.
         """
-        return self._outer(BPE(dict(enumerate(self._bytes.tokens)), None).live_merges()[0])
+        tokens = self._bytes.tokens
+        model = BPE(dict(enumerate(tokens)), None, levels=after(len(tokens) - len(levels), levels))
+        return self._outer(model.live_merges()[0])
 
-    def live_merges(self, merges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    def live_merges(
+        self, merges: Iterable[tuple[int, int, int]], levels: Sequence[int] = ()
+    ) -> list[tuple[int, int, int]]:
         """Return the listed merges that can apply, in order."""
-        return self._outer(self.by_list(merges).live_merges()[0])
+        return self._outer(self.by_list(merges, levels=levels).live_merges()[0])
 
     def _outer(self, live: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """Translate merges of the model to merges of tokens, leaving out the merges that build characters."""
@@ -133,26 +156,26 @@ def joined_pairs(tokens: Collection[bytes]) -> bytes:
     return np.packbits(bits, bitorder="little").tobytes()
 
 
-def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> list[int]:
-    """Return the ids of `(score, id, token)` in the order in which SentencePiece merges: the highest score first.
+def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> tuple[list[int], dict[int, int]]:
+    """Return the ids of `(score, id, token)` in the order in which SentencePiece merges, and their levels by id.
 
-    SentencePiece merges the leftmost of several pairs with equal scores, whichever token that makes.  A list of merges
-    cannot express this order, except for runs of one character with the longer runs first.  With both rules the
-    leftmost run grows to the right, and then joins a run on its left first, because that makes the longest token.
-
-    Raises `ValueError` naming two tokens of equal score that are not runs of one character.
+    The highest score merges first.  SentencePiece merges the leftmost of several pairs with equal scores, whichever
+    token that makes: these tokens have one level (`TokenizerSpec.merge_levels`).  Runs of one character need none if
+    the longer runs come first.  With both rules the leftmost run grows to the right, and then joins a run on its left
+    first, because that makes the longest token.
     """
     groups: dict[float, list[tuple[bytes, int]]] = {}
     for score, token_id, token in scores:
         groups.setdefault(score, []).append((token, token_id))
     order: list[int] = []
+    levels: dict[int, int] = {}
     for score in sorted(groups, reverse=True):
         group = sorted(groups[score], key=lambda item: -len(item[0]))
-        tokens = [token.decode("utf-8") for token, _ in group]
-        if len(group) > 1 and len(set("".join(tokens))) > 1:
-            raise ValueError(f"tokens {tokens[-1]!r} and {tokens[-2]!r} have the same score {score}; expected one each")
+        is_run = len(set("".join(token.decode("utf-8") for token, _ in group))) == 1
+        for number, (_, token_id) in enumerate(group):
+            levels[token_id] = len(order) + (number if is_run else 0)
         order += [token_id for _, token_id in group]
-    return order
+    return order, levels
 
 
 def is_single(token: bytes) -> bool:

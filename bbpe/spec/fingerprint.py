@@ -76,6 +76,9 @@ def _add_vocab(digest: _Hash, vocab: Mapping[int, bytes]) -> None:
 
 def _add_merges(digest: _Hash, spec: TokenizerSpec) -> None:
     merges, unmade = _live_merges(spec)
+    if spec.merge_levels:
+        level = {made: level for (_, _, made), level in zip(spec.merges or (), spec.merge_levels, strict=True)}
+        _add(digest, "levels", np.array([level[made] for _, _, made in merges], "<i8").tobytes())
     whole = spec.whole_pretokens and bool(unmade)
     _add(digest, f"merges {whole}", np.array(list(merges), "<i8").tobytes())
 
@@ -89,5 +92,5 @@ def _live_merges(spec: TokenizerSpec) -> tuple[Iterable[tuple[int, int, int]], b
     if spec.characters.marks_words or spec.characters.are_bytes:
         return listed, True
     several = [token_id for token_id, token in spec.vocab.items() if not is_single(token)]
-    live = CharacterModel(spec.vocab, spec.characters, several).live_merges(listed)
+    live = CharacterModel(spec.vocab, spec.characters, several).live_merges(listed, spec.merge_levels)
     return live, len({made for _, _, made in live}) < len(several)

@@ -51,7 +51,8 @@ class TokenizerSpec:
     that a call can ask for around the ids of a text.  `files` has other files of the tokenizer, by name; saving writes
     them again.  `model`: `None` is BPE; any other model has no merges, and its tokens are of characters, not of bytes.
     `decoder` has the steps that turn tokens back into text; without any, it gets those that reverse the model.
-    `padding` and `truncation` are defaults for rows of equal length.
+    `padding` and `truncation` are defaults for rows of equal length.  `merge_levels`: for each merge a number no lower
+    than the one before; merges of one level apply from left to right (SentencePiece).  Empty: all levels differ.
     """
 
     vocab: Mapping[int, bytes]
@@ -70,6 +71,7 @@ class TokenizerSpec:
     decoder: tuple[DecoderStep, ...] = ()
     padding: RowPadding | None = None
     truncation: RowTruncation | None = None
+    merge_levels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, choose the decoder, and refuse ids that are too high."""
@@ -107,6 +109,7 @@ def make_spec(
     files: Mapping[str, bytes] | None = None,
     model: OtherModel | None = None,
     decoder: tuple[DecoderStep, ...] = (),
+    merge_levels: tuple[int, ...] = (),
 ) -> TokenizerSpec:
     """Check a vocabulary and return its spec.
 
@@ -134,22 +137,11 @@ def make_spec(
         ordinary = Vocab(vocab)
         _check_ids(ordinary, characters, specials)
         _check_characters(characters, whole_pretokens, ordinary, model)
+    listed = None if merges is None else tuple(_merge_ids(merges, ordinary, characters))
     return TokenizerSpec(
-        ordinary,
-        None if merges is None else tuple(_merge_ids(merges, ordinary, characters)),
-        pattern,
-        special,
-        added,
-        whole_pretokens,
-        name,
-        rules or TextRules(),
-        characters,
-        token_options or {},
-        template,
-        files or {},
-        model,
-        decoder,
-    )
+        ordinary, listed, pattern, special, added, whole_pretokens, name, rules or TextRules(), characters,
+        token_options or {}, template, files or {}, model, decoder, merge_levels=merge_levels,
+    )  # fmt: skip
 
 
 def _check_mappings(vocab: object, *specials: object) -> None:

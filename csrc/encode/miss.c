@@ -25,8 +25,9 @@ static size_t merge_alone(const bbpe_encoder *self, bbpe_encode_state *state, co
     size_t count = 1;
     if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids))
         return 1;
-    const bool is_matched = self->match.is_exact && n > BBPE_CACHE_LONG;
-    if (!is_matched && n <= BBPE_BPE_SHORT) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
+    const bool is_short = bbpe_bpe_is_short(model, n);
+    const bool is_matched = self->match.is_exact && (n > BBPE_CACHE_LONG || !is_short);
+    if (!is_matched && is_short) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
     const bbpe_status status =
         is_matched ? bbpe_bpe_match_encode(&self->match, model, &state->work, bytes, n, ids, &count)
                    : bbpe_bpe_merge_long(model, &state->work, bytes, n, 1, ids, &count);

@@ -16,7 +16,7 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
     if (scheme != NULL) self->scheme = *scheme;
     self->has_wholes = model->bpe != NULL && model->bpe->whole_pretokens && model->bpe->unmade_count > 0;
     self->has_cuts = model->tokens != NULL;
-    if (model->bpe != NULL) self->merge_batch = bbpe_merge_batch_select();
+    if (model->bpe != NULL) self->merge_batch = bbpe_merge_batch_select(model->bpe);
     bbpe_status status = BBPE_OK;
     self->loops = bbpe_lookup_batch_select();
     self->cut = bbpe_cut_pieces_select();

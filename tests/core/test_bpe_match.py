@@ -80,6 +80,42 @@ def test_a_token_may_rank_below_its_parts() -> None:
         assert model.encode_pretoken(text, how="match") == [ranks[token] for token in merge(text, by_ranks(ranks))]
 
 
+def levels_of(rng: random.Random, count: int, fixed: int) -> list[int]:
+    """A level for each rank: of the first ones each has its own."""
+    steps = [1 if rank <= fixed or rng.random() < 0.3 else 0 for rank in range(count)]
+    return list(itertools.accumulate(steps))
+
+
+@pytest.mark.parametrize(("letters", "longest"), [(b"ab", 7), (b"abc", 4)])
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_ranks_of_one_level(letters: bytes, longest: int, is_listed: bool) -> None:
+    """Of several ranks that are one level the leftmost pair merges first."""
+    rng = random.Random(is_listed)
+    for _ in range(10):
+        vocab = dict(enumerate(rng.choice((joined_tokens, any_tokens))(rng, letters)))
+        ids = {token: token_id for token_id, token in vocab.items()}
+        merges = rng.sample(found := splits(vocab), len(found)) if is_listed else None
+        levels = levels_of(rng, len(vocab if merges is None else merges), 256 if merges is None else 0)
+        by_pair = {(vocab[a], vocab[b]): level for (a, b, _), level in zip(merges or (), levels, strict=False)}
+        by_token = dict(zip(vocab.values(), levels, strict=False))
+        rank = by_ranks(by_token) if merges is None else lambda left, right, by=by_pair: by.get((left, right))
+        model = BPE(vocab, merges, levels=levels)
+        long_texts = [bytes(rng.choices(letters, k=rng.randint(1, 100))) for _ in range(10)]
+        for text in itertools.chain(short_texts(letters, longest), long_texts):
+            expected = [ids[token] for token in merge(text, rank)]
+            assert model.encode_pretoken(text, how="long") == expected, text
+            assert model.encode_pretoken(text, how="match") == expected, text
+
+
+def test_levels_are_checked() -> None:
+    vocab = {byte: bytes((byte,)) for byte in range(256)}
+    for levels in ([0] * 255, [1, 0] * 128):
+        with pytest.raises(ValueError, match="expected 256 numbers in order"):
+            BPE(vocab, None, levels=levels)
+    with pytest.raises(ValueError, match="'short' does not merge 2 bytes"):
+        BPE(vocab, None, levels=[0] * 256).encode_pretoken(b"ab", how="short")
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_runs_of_one_sign(seed: int) -> None:
     """Of which tokens of many lengths are made: the longest ones fit at most places, and lead on from hardly any."""

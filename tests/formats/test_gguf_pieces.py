@@ -119,7 +119,6 @@ LAST = f"tokens[{COUNT - 1}]"
         ({"scores": [1, 2]}, ("scores", "expected a list of floats")),
         ({"scores": SCORES[:-1]}, ("scores", f"found {COUNT - 1} numbers; expected {COUNT}")),
         ({"scores": [float("nan")] * COUNT}, ("tokens[260]", "is NaN; expected a number")),
-        ({"scores": [-1.0] * COUNT}, ("have the same score",)),
         ({"token_type": ...}, ("token_type", "the value is missing")),
         ({"token_type": KINDS[:-1]}, ("token_type", f"found {COUNT - 1} numbers; expected {COUNT}")),
         ({"token_type": [*KINDS[:-1], 7]}, (LAST, "has the type 7; expected 1 to 6")),

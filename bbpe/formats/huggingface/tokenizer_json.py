@@ -149,6 +149,9 @@ def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 
 def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     merges, whole = spec.merges, spec.whole_pretokens
+    if spec.merge_levels:
+        problem = "merges of equal scores apply from left to right, but a list of merges has an order"
+        raise VocabularyError(f"{problem}; write a SentencePiece .model", path=path)
     if merges is None:
         live = live_merges(spec)
         merges, whole = live.merges, whole and bool(live.unmade)

@@ -35,6 +35,7 @@ void bbpe_bpe_free(bbpe_bpe *self) {
     bbpe_memory_free(self->parts);
     bbpe_memory_free(self->output_starts);
     bbpe_memory_free(self->outputs);
+    bbpe_memory_free(self->levels);
     bbpe_bpe_forget_numbers(self);
     memset(self, 0, sizeof *self);
 }
@@ -54,6 +55,13 @@ bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, ui
     const bbpe_status status = bbpe_pair_table_reserve(&self->merges, 1);
     if (status != BBPE_OK) return status;
     bbpe_pair_table_set(&self->merges, bbpe_pair_key(left, right), (uint64_t)rank << 32 | id);
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count) {
+    self->levels = bbpe_memory_new(count, sizeof *levels);
+    if (self->levels == NULL) return BBPE_NO_MEMORY;
+    memcpy(self->levels, levels, count * sizeof *levels);
     return BBPE_OK;
 }
 

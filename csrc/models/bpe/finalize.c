@@ -135,7 +135,7 @@ static bbpe_status finalize_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pret
                                 uint32_t *ids) {
     const uint8_t *bytes = self->tokens.arena + entry->start;
     size_t count;
-    if (is_numbered && entry->length <= BBPE_BPE_SHORT) {
+    if (is_numbered && bbpe_bpe_is_short(self, entry->length)) {
         count = bbpe_bpe_merge_short(self, bytes, entry->length, 2, ids);
     } else {
         const bbpe_status status = bbpe_bpe_merge_long(self, work, bytes, entry->length, 2, ids, &count);
@@ -179,7 +179,7 @@ static size_t group_length(const bbpe_bpe *self, const uint32_t *order, size_t n
 
 /* Finalize all tokens, in order of length. */
 static bbpe_status finalize_all(bbpe_bpe *self, const uint32_t *order, bool is_numbered, uint32_t *ids) {
-    const bbpe_merge_batch merge = self->by_rank ? bbpe_merge_batch_select() : NULL;
+    const bbpe_merge_batch merge = self->by_rank ? bbpe_merge_batch_select(self) : NULL;
     bbpe_bpe_work work = {0};
     bbpe_status status = BBPE_OK;
     for (size_t i = 0, count; i < self->tokens.count && status == BBPE_OK; i += count > 0 ? count : 1) {

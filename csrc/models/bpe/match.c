@@ -19,9 +19,9 @@ static bbpe_status note_pairs(bbpe_bpe_match *self, const bbpe_pair_table *merge
     return BBPE_OK;
 }
 
-/* The rank of two neighbours, + 1. */
-static uint32_t rank_of(uint64_t value) {
-    return value == BBPE_BPE_NONE ? UINT32_MAX : (uint32_t)(value >> 32) + 1;
+/* The rank of two neighbours, or its level, + 1. */
+static uint32_t rank_of(const bbpe_bpe *model, uint64_t value) {
+    return value == BBPE_BPE_NONE ? UINT32_MAX : bbpe_bpe_level(model, value) + 1;
 }
 
 static uint32_t max(uint32_t a, uint32_t b) {
@@ -35,14 +35,15 @@ static bbpe_status note_seams(bbpe_bpe_match *self, const bbpe_bpe *model) {
     for (size_t i = 0; i < 1 << 16; i++)
         self->seams[i] = bbpe_bpe_made_of(model->byte_pairs[i]) == BBPE_BPE_NO_NUMBER
                              ? UINT32_MAX
-                             : rank_of(bbpe_bpe_value(model, model->byte_ids[i >> 8], model->byte_ids[i & 255]));
+                             : rank_of(model, bbpe_bpe_value(model, model->byte_ids[i >> 8], model->byte_ids[i & 255]));
     return BBPE_OK;
 }
 
 /* The ends of a token of two bytes and more, when those of its parts are known. */
 static void find_ends(bbpe_bpe_match *self, const bbpe_bpe *model, uint32_t id) {
     const bbpe_bpe_parts parts = model->parts[id];
-    const uint32_t rank = model->by_rank ? id + 1 : rank_of(bbpe_bpe_value(model, parts.left, parts.right));
+    const uint64_t value = model->by_rank ? (uint64_t)id << 32 : bbpe_bpe_value(model, parts.left, parts.right);
+    const uint32_t rank = rank_of(model, value);
     const bbpe_bpe_end left = self->left_ends[parts.left], right = self->right_ends[parts.right];
     const uint32_t time = max(rank, max(left.time, right.time));
     const uint32_t until_left = right.time >= left.time ? max(rank, right.time) : rank;
@@ -100,7 +101,7 @@ BBPE_INLINE bool is_compatible(const bbpe_bpe_match *self, const bbpe_bpe *model
         const size_t bit = pair_bit(self, key);
         if (!(is_whole && is_longest) && self->pairs[bit / 64] >> (bit % 64) & 1) {
             const uint64_t *value = bbpe_pair_table_find(&model->merges, key);
-            const uint32_t rank = value == NULL ? UINT32_MAX : rank_of(*value);
+            const uint32_t rank = value == NULL ? UINT32_MAX : rank_of(model, *value);
             if (rank < until_left && rank <= until_right) return false;
         }
         if (a.time > b.time) {

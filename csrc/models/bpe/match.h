@@ -17,7 +17,8 @@
  *                    time(left) > time(right), than max(rank(t), time(left)): the highest there is after the right part
  *   left end of t  : likewise, up to max(rank(t), time(right)) if time(right) >= time(left)
  *
- * which is exact for every vocabulary of which no two merges share a rank.
+ * which is exact, also where several merges share a rank: of equals whatever is in the left token comes first, then what
+ * crosses the seam.
  *
  * One letter 1.4 ms per MB, random letters 27, where the heap takes 270 and 410; made in 16 ms, 5.7 MB (cl100k).
  * Immutable; the struct owns its arrays. */

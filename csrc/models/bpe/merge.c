@@ -65,7 +65,7 @@ BBPE_INLINE void merge_cells(const bbpe_merge_table *table, uint64_t *cells, siz
 
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids) {
     uint64_t cells[BBPE_BPE_SHORT];
-    BBPE_ASSERT(n <= BBPE_BPE_SHORT);
+    BBPE_ASSERT(bbpe_bpe_is_short(self, n));
     if (n > 0) n = put_cells(self, cells, text, n, enough);
     for (; n > enough; n--) {
         size_t at = 0;
@@ -90,7 +90,9 @@ static void push(const bbpe_bpe *self, bbpe_bpe_work *work, size_t left) {
     if (right_id == BBPE_SYMBOLS_BORDER) return;
     const uint64_t value = bbpe_bpe_value(self, left_id, right_id);
     if (value == BBPE_BPE_NONE) return;
-    const bbpe_heap_item item = {value, left, bbpe_pair_key(left_id, right_id)};
+    /* without levels the id is at hand when the pair comes up */
+    const uint64_t primary = self->levels == NULL ? value : (uint64_t)bbpe_bpe_level(self, value) << 32;
+    const bbpe_heap_item item = {primary, left, bbpe_pair_key(left_id, right_id)};
     bbpe_heap_push(&work->queue, item, bbpe_heap_less_plain, NULL);
 }
 
@@ -118,7 +120,8 @@ BBPE_INLINE bool is_valid(const bbpe_bpe *self, const uint32_t *slots, bbpe_heap
 static void merge(const bbpe_bpe *self, bbpe_bpe_work *work, bbpe_heap_item item, size_t right) {
     uint32_t *slots = work->slots;
     const size_t left = (size_t)item.tie;
-    bbpe_symbols_splice(slots, left, right, right + self->lengths[slots[right]], (uint32_t)item.primary);
+    const uint64_t value = self->levels == NULL ? item.primary : *bbpe_pair_table_find(&self->merges, item.payload);
+    bbpe_symbols_splice(slots, left, right, right + self->lengths[slots[right]], (uint32_t)value);
     push(self, work, left);
     if (slots[left - 1] != BBPE_SYMBOLS_BORDER) push(self, work, left - self->lengths[slots[left - 1]]);
 }

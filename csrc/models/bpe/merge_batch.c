@@ -2,7 +2,8 @@
 
 #include "simd/cpu_level.h"
 
-bbpe_merge_batch bbpe_merge_batch_select(void) {
+bbpe_merge_batch bbpe_merge_batch_select(const bbpe_bpe *model) {
+    if (model->levels != NULL) return NULL;
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_merge_batch_avx2;
 #endif

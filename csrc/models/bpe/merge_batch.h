@@ -19,8 +19,8 @@ typedef struct {
 typedef void (*bbpe_merge_batch)(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count,
                                  uint32_t *const *ids, size_t *counts);
 
-/* NULL where the processor lacks the instructions. */
-bbpe_merge_batch bbpe_merge_batch_select(void);
+/* NULL where the processor lacks the instructions, or several ranks of the model are one level. */
+bbpe_merge_batch bbpe_merge_batch_select(const bbpe_bpe *model);
 
 void bbpe_merge_batch_avx2(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
                      size_t *counts);

@@ -7,6 +7,7 @@
  * Whatever surrounds a token t, no merge crosses its ends until it is made, and the lowest of all pairs that is
  * inside is the lowest inside; so the steps inside are those of merging t alone.  Hence t is made by one pair or by
  * none: its *live* merge.  bbpe_bpe_finalize finds them, the shorter tokens first; by rank they are the whole table.
+ * All of this holds too where several ranks are one *level*, of which the leftmost pair merges first (SentencePiece).
  *
  * Immutable once finalized, read by any number of threads; what a call mutates is in a bbpe_bpe_work.  The struct owns
  * what it points to. */
@@ -51,6 +52,7 @@ typedef struct {
     size_t unmade_count; /* tokens of two bytes and more that no merge makes */
     uint32_t *output_starts; /* by id and one more, or NULL: where in `outputs` the ids begin that it is written as */
     uint32_t *outputs;
+    uint32_t *levels; /* by rank, or NULL: each rank is a level.  Then numbers of symbols are not the order of merging */
     uint32_t fixed_ranks; /* merges of lower ranks are never skipped by dropout: they only build characters */
 } bbpe_bpe;
 
@@ -73,6 +75,9 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self);
 bbpe_status bbpe_bpe_add_token(bbpe_bpe *self, uint32_t id, const uint8_t *bytes, size_t n);
 /* Add a merge of a list; of one that is listed twice the last rank counts. */
 bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id);
+/* Have several ranks merge as if they were one, the leftmost pair first; before the model is finalized.  `levels` has one
+ * for each of `count` ranks, none lower than the one before it, and no rank is higher. */
+bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count);
 /* Find the live merges; after it the model may be used.  BBPE_TOO_LARGE beyond 2^21 merges that make tokens. */
 bbpe_status bbpe_bpe_finalize(bbpe_bpe *self);
 
@@ -93,6 +98,12 @@ uint32_t *bbpe_bpe_by_length(const bbpe_bpe *self);
 BBPE_INLINE uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right) {
     const uint64_t *value = bbpe_pair_table_find(&self->merges, bbpe_pair_key(left, right));
     return value == NULL ? BBPE_BPE_NONE : *value;
+}
+
+/* The order of merging of a value: the level of its rank. */
+BBPE_INLINE uint32_t bbpe_bpe_level(const bbpe_bpe *self, uint64_t value) {
+    const uint32_t rank = (uint32_t)(value >> 32);
+    return self->levels == NULL ? rank : self->levels[rank];
 }
 
 /* No number of a token: above all that there are. */
@@ -119,7 +130,12 @@ BBPE_INLINE bool bbpe_bpe_is_sure(uint64_t before, uint64_t pair, uint64_t after
     return (made < (before >> BBPE_MERGE_TABLE_BITS & BBPE_BPE_NO_NUMBER)) & (made <= (after & BBPE_BPE_NO_NUMBER));
 }
 
-/* Merge up to BBPE_BPE_SHORT bytes until `enough` symbols or no pair is left; writes n ids, of which so many as are
+/* Whether a piece of so many bytes may be merged by numbers. */
+BBPE_INLINE bool bbpe_bpe_is_short(const bbpe_bpe *self, size_t n) {
+    return n <= BBPE_BPE_SHORT && self->levels == NULL;
+}
+
+/* Merge a piece that bbpe_bpe_is_short until `enough` symbols or no pair is left; writes n ids, of which so many as are
  * returned count. */
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids);
 

@@ -200,7 +200,7 @@ bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch,
             const size_t length = put_part(self, &word, false, part);
             size_t made = 0;
             if (length == 0) continue;
-            if (length <= BBPE_BPE_SHORT) made = bbpe_bpe_merge_short(self->bpe, part, length, 1, found);
+            if (bbpe_bpe_is_short(self->bpe, length)) made = bbpe_bpe_merge_short(self->bpe, part, length, 1, found);
             else status = bbpe_bpe_merge_long(self->bpe, &scratch->work, part, length, 1, found, &made);
             if (made > n - *count) return BBPE_TOO_LARGE;
             for (size_t i = 0; i < made; i++) ids[(*count)++] = self->bpe->outputs[self->bpe->output_starts[found[i]]];
