@@ -88,7 +88,8 @@ cdef extern from "models/normalise/bert.h" nogil:
         size_t used, count
 
     enum:
-        BBPE_BERT_CLEAN, BBPE_BERT_APART, BBPE_BERT_STRIP, BBPE_BERT_LOWER, BBPE_BERT_JOIN, BBPE_BERT_GROWTH
+        BBPE_BERT_CLEAN, BBPE_BERT_APART, BBPE_BERT_STRIP, BBPE_BERT_LOWER, BBPE_BERT_JOIN, BBPE_BERT_BLANK,
+        BBPE_BERT_GROWTH
 
     void bbpe_bert_split(unsigned rules, const uint8_t *text, size_t n, bbpe_bert_words *words)
 

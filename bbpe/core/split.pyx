@@ -12,8 +12,8 @@ from bbpe.core.c_split cimport (
     BBPE_ISA_AUTO, BBPE_ISA_AVX2, BBPE_ISA_AVX512, BBPE_ISA_NEON, BBPE_ISA_SCALAR, BBPE_SET_CJK, BBPE_SET_HAN,
     BBPE_SET_L, BBPE_SET_LM, BBPE_SET_M, BBPE_SET_N, BBPE_SET_PREFIX, BBPE_SET_PREFIX_NO_PUNCT, BBPE_SET_PS,
     BBPE_SET_REST, BBPE_SET_SPACE, BBPE_SPLIT_NO_CUT, BBPE_TAIL_NEWLINES, BBPE_TAIL_NEWLINES_SLASH, BBPE_TAIL_NONE,
-    BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART, BBPE_WORDS_NONE, BBPE_WORDS_SPACE, bbpe_scheme, bbpe_split_cut,
-    bbpe_split_row, bbpe_split_select, bbpe_split_unicode_version, c_bool,
+    BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART, BBPE_WORDS_BLANK, BBPE_WORDS_NONE, BBPE_WORDS_SPACE, bbpe_scheme,
+    bbpe_split_cut, bbpe_split_row, bbpe_split_select, bbpe_split_unicode_version, c_bool,
 )
 from bbpe.core.status cimport check
 
@@ -36,7 +36,8 @@ cdef dict _PREFIXES = {"space": BBPE_SET_SPACE, "any": BBPE_SET_PREFIX, "no_punc
 cdef dict _WORDS = {"L": BBPE_SET_L, "LM": BBPE_SET_LM}
 cdef dict _RESTS = {"not_sLN": BBPE_SET_REST, "not_sLMN": BBPE_SET_REST & ~BBPE_SET_M, "PS": BBPE_SET_PS}
 cdef dict _WORDS_OF = {
-    "none": BBPE_WORDS_NONE, "space": BBPE_WORDS_SPACE, "bert": BBPE_WORDS_BERT, "bert_apart": BBPE_WORDS_BERT_APART,
+    "none": BBPE_WORDS_NONE, "space": BBPE_WORDS_SPACE, "blank": BBPE_WORDS_BLANK, "bert": BBPE_WORDS_BERT,
+    "bert_apart": BBPE_WORDS_BERT_APART,
 }
 cdef dict _TAILS = {
     "none": BBPE_TAIL_NONE, "newlines": BBPE_TAIL_NEWLINES, "newlines_slash": BBPE_TAIL_NEWLINES_SLASH,

@@ -22,6 +22,7 @@ class WordBPE(Model):
         of_bytes: bool = False,
         bert: _BertRules | None = None,
         joins: bool = False,
+        blanks: bool = False,
         clip: bool = False,
     ) -> Self: ...
     @property

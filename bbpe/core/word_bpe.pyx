@@ -8,7 +8,7 @@ from bbpe.core.bpe cimport BPE
 from bbpe.core.c_base cimport BBPE_CHANGED
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
-    BBPE_BERT_JOIN, bbpe_model_of_word_bpe, bbpe_model_scratch, bbpe_model_scratch_free, bbpe_word_bpe_bound,
+    BBPE_BERT_BLANK, BBPE_BERT_JOIN, bbpe_model_of_word_bpe, bbpe_model_scratch, bbpe_model_scratch_free, bbpe_word_bpe_bound,
     bbpe_word_bpe_free, bbpe_word_bpe_init, bbpe_word_bpe_mark,
 )
 from bbpe.core.ends cimport bbpe_ends_next, check_ends
@@ -27,13 +27,13 @@ cdef class WordBPE(Model):
 
     `bert`: pretokens are text that this `BertNormalizer` is still to be applied to; none: they are words.  Words end at
     white space, and unless `joins` punctuation characters are words of their own; with `clip` they are cut by CLIP's
-    pattern then.
+    pattern then.  `blanks`: only blanks and line ends are white space.
     """
 
     def __cinit__(
         self, BPE bpe not None, symbols: Mapping[int, int] | None, *, bint begins, bint ends, bint fuses=False,
         unknown: int | None = 0xFE, bint of_bytes=False, bert: _BertRules | None = None, bint joins=False,
-        bint clip=False
+        bint blanks=False, bint clip=False
     ):
         cdef uint32_t most = 0x100 if of_bytes else 0x110000
         self.bpe = bpe
@@ -44,7 +44,7 @@ cdef class WordBPE(Model):
         self.c.unknown = 0 if unknown is None else unknown
         self.c.has_rules = bert is not None
         if bert is not None:
-            self.c.rules = rules_of(bert) | (BBPE_BERT_JOIN if joins else 0)
+            self.c.rules = rules_of(bert) | (BBPE_BERT_JOIN if joins else 0) | (BBPE_BERT_BLANK if blanks else 0)
         for point, places in (symbols or {}).items():
             if not 0 <= point < most:
                 raise ValueError(f"{point} is no symbol; expected less than {most}")

@@ -7,8 +7,8 @@ from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
-    BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE, BBPE_WORDPIECE_NONE, bbpe_bert_split,
-    bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_model_scratch, bbpe_model_scratch_free,
+    BBPE_BERT_BLANK, BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE,
+    BBPE_WORDPIECE_NONE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_model_scratch, bbpe_model_scratch_free,
     bbpe_model_scratch_reserve, bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_finalize,
     bbpe_wordpiece_free, bbpe_wordpiece_init,
 )
@@ -29,10 +29,10 @@ from bbpe.core.token_table cimport TokenTable
 # stub:     def lowercase(self) -> bool: ...
 
 
-def bert_words(bert: _BertRules, bytes text not None, bint joins=False) -> list[bytes]:
+def bert_words(bert: _BertRules, bytes text not None, bint joins=False, bint blanks=False) -> list[bytes]:
     """The words of a text by a `BertNormalizer` and the `BertPreTokenizer`, as a list of bytes.
 
-    With `joins` words end at white space alone.
+    With `joins` words end at white space alone; with `blanks` that is blanks and line ends.
     """
     cdef bbpe_bert_words words
     cdef const uint8_t *data = text
@@ -43,7 +43,8 @@ def bert_words(bert: _BertRules, bytes text not None, bint joins=False) -> list[
     try:
         if words.ends == NULL or words.bytes == NULL:
             raise MemoryError("bbpe could not allocate memory")
-        bbpe_bert_split(rules_of(bert) | (BBPE_BERT_JOIN if joins else 0), data, n, &words)
+        bbpe_bert_split(
+            rules_of(bert) | (BBPE_BERT_JOIN if joins else 0) | (BBPE_BERT_BLANK if blanks else 0), data, n, &words)
         for i in range(words.count):
             found.append(words.bytes[start:words.ends[i]])
             start = words.ends[i]
@@ -53,14 +54,16 @@ def bert_words(bert: _BertRules, bytes text not None, bint joins=False) -> list[
         bbpe_memory_free(words.bytes)
 
 
-def counted_words(counts: Iterable[tuple[bytes, int]], bert: _BertRules, bint joins) -> dict[str, int]:
+def counted_words(
+    counts: Iterable[tuple[bytes, int]], bert: _BertRules, bint joins, bint blanks=False
+) -> dict[str, int]:
     """The words of counted texts, pairs of bytes and a number, and how often each occurs: a dict of str to int, in order
-    of first appearance.  `bert` and `joins` as in `bert_words`."""
+    of first appearance.  `bert`, `joins` and `blanks` as in `bert_words`."""
     cdef bbpe_bert_words words
     cdef bbpe_model_scratch scratch
     cdef const uint8_t *data
     cdef size_t n, start, i
-    cdef unsigned rules = rules_of(bert) | (BBPE_BERT_JOIN if joins else 0)
+    cdef unsigned rules = rules_of(bert) | (BBPE_BERT_JOIN if joins else 0) | (BBPE_BERT_BLANK if blanks else 0)
     cdef dict found = {}
     memset(&scratch, 0, sizeof(scratch))
     try:

@@ -72,11 +72,13 @@ def word_encoder(
         of_bytes=characters.are_bytes,
         bert=None if plan is None else plan.normalizer,
         joins=plan is not None and not plan.is_bert,
+        blanks=plan is not None and plan.at_blanks,
         clip=plan is not None and plan.is_clip,
     )
     if plan is None:
         return TextEncoder(model, spec.pattern), spec.rules
-    scheme = _bert_scheme(plan.normalizer) if plan.is_bert else Scheme(words="space")
+    at_spaces = Scheme(words="blank" if plan.at_blanks else "space")
+    scheme = _bert_scheme(plan.normalizer) if plan.is_bert else at_spaces
     return TextEncoder(model, PATTERNS["none"], scheme), replace(spec.rules, normalizers=plan.before, pre_tokenizers=())
 
 
@@ -85,13 +87,14 @@ class _WordPlan:
     """The steps by which the engine splits a text into words.
 
     The rules `before` apply to the text first.  The engine then applies `normalizer` to each new stretch, and splits it
-    by BERT's rules, by CLIP's pattern, or at white space.
+    by BERT's rules, by CLIP's pattern, or at white space, which with `at_blanks` is blanks and line ends.
     """
 
     before: tuple[Normalizer, ...]
     normalizer: BertNormalizer
     is_bert: bool = False
     is_clip: bool = False
+    at_blanks: bool = False
 
 
 def _word_plan(spec: TokenizerSpec) -> _WordPlan | None:
@@ -103,20 +106,21 @@ def _word_plan(spec: TokenizerSpec) -> _WordPlan | None:
     if bert is not None:
         return _WordPlan(before, bert, is_bert=True)
     is_clip = not rules.pre_tokenizers and spec.pattern == PATTERNS["clip"]
-    at_blanks = rules.pre_tokenizers == (WhitespaceSplit(),) or (
+    at_blanks = not rules.pre_tokenizers and spec.pattern == PATTERNS["subword_nmt"]
+    at_spaces = rules.pre_tokenizers == (WhitespaceSplit(),) or (
         not rules.pre_tokenizers and spec.pattern == PATTERNS["whitespace"]
     )
-    if rules.prefix is not None or not (is_clip or at_blanks):
+    if rules.prefix is not None or not (is_clip or at_blanks or at_spaces):
         return None
     match left.normalizers:
-        case (BertNormalizer() as bert,) if not is_clip:
+        case (BertNormalizer() as bert,) if at_spaces:
             return _WordPlan(before, bert)
     # the amount of white space between words does not affect them
-    match tuple(rule for rule in left.normalizers if rule != _SQUEEZE_WHITE_SPACE):
+    match tuple(rule for rule in left.normalizers if at_blanks or rule != _SQUEEZE_WHITE_SPACE):
         case ():
-            return _WordPlan(before, BertNormalizer(False, False, False, False), is_clip=is_clip)
+            return _WordPlan(before, BertNormalizer(False, False, False, False), is_clip=is_clip, at_blanks=at_blanks)
         case (Lowercase(),):
-            return _WordPlan(before, BertNormalizer(False, False, False, True), is_clip=is_clip)
+            return _WordPlan(before, BertNormalizer(False, False, False, True), is_clip=is_clip, at_blanks=at_blanks)
     return None
 
 

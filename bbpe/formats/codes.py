@@ -22,7 +22,7 @@ from ..files import StrPath
 from ..lazy import lazy_re
 from ..spec.rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..splitting.patterns import PATTERNS, Pattern, get_pattern, recognise
 from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
 from .known import check_special_tokens
 from .reading import about, read_text
@@ -43,7 +43,9 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a file of merges.  `pattern` replaces subword-nmt's rule, which splits words at white space.
+    """Read a file of merges.  `pattern` replaces subword-nmt's rule, by which words end at blanks and line ends.
+
+    Text that no pattern matches is between words, and dropped.
 
     Raises `VocabularyError` with the line that is not a pair of symbols, and on version 0.1, which has a separate
     symbol for the end of a word.
@@ -57,9 +59,13 @@ def load(
         problem = f"found {lines[0][:40]!r}; expected '#version: 0.2', which subword-nmt writes since 2017"
         raise VocabularyError(problem, path=path, place="line 1")
     pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:], path)))
-    chosen = None if pattern is None else get_pattern(pattern)
+    chosen = None if pattern is None else _of_words(get_pattern(pattern))
     with about(path):
         return _clip(pairs, chosen, specials, name) if is_clip else _codes(pairs, chosen, specials, name)
+
+
+def _of_words(pattern: Pattern) -> Pattern:
+    return pattern if pattern.drops_gaps or not pattern.steps else recognise(pattern.steps, drops_gaps=True)
 
 
 def _uncounted(lines: Iterable[str], path: StrPath) -> Iterable[str]:
@@ -120,7 +126,7 @@ def _codes(
     return make_spec(
         {token_id: key.encode() for key, token_id in keys.items()},
         [(left.encode(), right.encode()) for left, right in pairs],
-        pattern=PATTERNS["whitespace"] if pattern is None else pattern,
+        pattern=PATTERNS["subword_nmt"] if pattern is None else pattern,
         special_tokens=specials,
         name=name,
         characters=Characters((), 0, end_of_word=END),

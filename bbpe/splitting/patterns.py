@@ -166,6 +166,7 @@ PATTERNS: dict[str, Pattern] = {
             tail=3,
         ),
         _row("whitespace", r"\S+", drops_gaps=True, tail=1),
+        _row("subword_nmt", r"[^ \r\n]+", drops_gaps=True, tail=1),
         _row("none", tail=1),
     )
     if row.name is not None
@@ -194,6 +195,7 @@ ALIASES: dict[str, str] = {
 _SPACE, _MARKS, _IDEOGRAPHS, _ENDS = r"\t\n\r ", r"!-/:-@\[-`{-~", r"\u5000-\u9fff", r"\u3000-\u3003\u3008-\u3011"
 _BETWEEN = rf"[{_SPACE}]?[^{_SPACE}{_MARKS}{_IDEOGRAPHS}{_ENDS}]"
 SPACE_PARTS = Pattern(None, (rf"[{_SPACE}]?[^{_SPACE}]+|[{_SPACE}]",), open_tail=1)
+WORD_PARTS = Pattern(None, (r"[\n\r ]?[^\n\r ]+|[\n\r ]",), open_tail=1)
 BERT_PARTS = Pattern(
     None, (rf" ?[{_MARKS}{_IDEOGRAPHS}]|{_BETWEEN}*[{_ENDS}]|{_BETWEEN}+|[{_SPACE}]",), open_tail=1
 )
@@ -214,6 +216,7 @@ def _joins(firsts: set[int], seconds: bytes) -> bytes:
 
 _INTERNAL_SCHEMES = {
     SPACE_PARTS: Scheme(words="space"),
+    WORD_PARTS: Scheme(words="blank"),
     BERT_PARTS: Scheme(words="bert_apart"),
     RUN_PARTS: Scheme(joins=_joins(set(range(256)) - set(b" \n"), b" \n")),
     BLANK_PARTS: Scheme(joins=_joins(set(range(256)), b" ")),

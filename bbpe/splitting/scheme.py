@@ -46,9 +46,10 @@ class Scheme:
     #: An ASCII punctuation character or symbol with the ASCII letters after it.
     ascii_word: bool = False
     #: Replaces the clauses: pretokens that can be normalized separately.  "space": for rules that split at white space;
+    #: "blank": for rules that split at blanks and line ends;
     #: "bert": for BERT's rules; "bert_apart": for BERT's rules with each ideograph a separate word.
     #: `csrc/split/words.h` describes where these pretokens end.
-    words: Literal["none", "space", "bert", "bert_apart"] = "none"
+    words: Literal["none", "space", "blank", "bert", "bert_apart"] = "none"
     #: Each line, with its line feed, is split like a text.
     by_line: bool = False
     #: Replaces the clauses: a bit set of 8192 bytes, least significant bit first, over pairs of bytes; bit

@@ -41,7 +41,7 @@ class BPE:
     Attributes:
         alphabet: "bytes" (the default) or "chars".
         end_of_word: With "chars", the mark after the last character of a word, such as "</w>".  Words are then those
-            between white space, or those of `pattern`.
+            between blanks and line ends, as for subword-nmt, or those of `pattern`.
         word_start: With "chars", the mark that words begin with.  U+2581 is the only one, and the default without
             `end_of_word`.  The mark stands for a blank, and for the begin of a text; decoding gives blanks back.
         lowercase: With "chars", lowercase texts first.
@@ -152,7 +152,7 @@ class BPE:
             int(vocab_size),
             specials,
             "<unk>" if self.unk_token is None else self.unk_token,
-            None if pattern is None else get_pattern(pattern),
+            get_pattern(pattern or "subword_nmt") if self.end_of_word else None,
             min_frequency=int(self.min_frequency),
             end_of_word=self.end_of_word or "",
             word_start="" if self.end_of_word else SPACE_MARK,

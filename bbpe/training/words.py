@@ -33,12 +33,14 @@ from ..spec.rules import (
     bert_template,
 )
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
-from ..splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, Pattern
+from ..splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS, WORD_PARTS, Pattern
 
 Score: TypeAlias = Literal["frequency", "pmi"]
 WordTies: TypeAlias = Literal["ids", "strings"]
 _PREFIX = "##"
 _STEP = 256  # merges between two reports
+#: Where text is counted for patterns of words.
+_PARTS = {PATTERNS["whitespace"]: SPACE_PARTS, PATTERNS["subword_nmt"]: WORD_PARTS}
 _VISITS = 1 << 20  # positions between two reports
 
 
@@ -89,8 +91,8 @@ class WordPlan:
         if self.word_start:
             return BLANK_PARTS
         if self.pattern is None:
-            return BERT_PARTS if self.model == "wordpiece" else SPACE_PARTS
-        return SPACE_PARTS if self.pattern == PATTERNS["whitespace"] else self.pattern
+            return BERT_PARTS
+        return _PARTS.get(self.pattern, self.pattern)
 
     def check_memory(self, counting: Counting, pretokens: int, pretoken_bytes: int) -> None:
         """Refuse nothing: only merging bytes has an estimate of its memory."""
@@ -122,9 +124,11 @@ def words_of(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
         return counted_words(counts, bert, joins=False)
     if plan.word_start:
         return _started_words(plan, counts)
-    pattern = PATTERNS["whitespace"] if plan.pattern is None else plan.pattern
-    if pattern == PATTERNS["whitespace"]:
-        return counted_words(counts, BertNormalizer(False, False, False, plan.lowercase), joins=True)
+    pattern = plan.pattern
+    assert pattern is not None
+    if pattern in _PARTS:
+        rules, blanks = BertNormalizer(False, False, False, plan.lowercase), pattern.name == "subword_nmt"
+        return counted_words(counts, rules, joins=True, blanks=blanks)
     words: dict[str, int] = {}
     normalize = normalizer(plan.rules.normalizers) or str
     for part, count in counts:
@@ -290,7 +294,7 @@ def _spec(plan: WordPlan, ids: Mapping[str, int], merges: Sequence[tuple[str, st
     return make_spec(
         vocab,
         [(written(left), written(right)) for left, right in words],
-        pattern=PATTERNS["none" if plan.word_start else "whitespace"] if plan.pattern is None else plan.pattern,
+        pattern=PATTERNS["none"] if plan.pattern is None else plan.pattern,
         special_tokens=specials,
         rules=plan.rules,
         characters=plan.characters,

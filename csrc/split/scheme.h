@@ -12,7 +12,7 @@ typedef enum {
 } bbpe_contraction;
 
 /* Where a text is parted before rules are applied to its parts (words.h). */
-enum { BBPE_WORDS_NONE, BBPE_WORDS_SPACE, BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART };
+enum { BBPE_WORDS_NONE, BBPE_WORDS_SPACE, BBPE_WORDS_BLANK, BBPE_WORDS_BERT, BBPE_WORDS_BERT_APART };
 
 enum { BBPE_TAIL_NONE, BBPE_TAIL_NEWLINES, BBPE_TAIL_NEWLINES_SLASH };
 

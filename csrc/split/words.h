@@ -1,7 +1,8 @@
 /* Where a text may be parted before rules are applied to its parts.  With BBPE_WORDS_SPACE that is before white space of
- * ASCII, but U+000B and U+000C, which BERT's rules drop; for BERT's rules (models/normalise/bert.h) around its punctuation too, after some punctuation of Chinese and Japanese, and with
- * BBPE_WORDS_BERT_APART around ideographs.  A
- * blank stays with what is after it, so that it costs no pretoken of its own.
+ * ASCII, but U+000B and U+000C, which BERT's rules drop; with BBPE_WORDS_BLANK before blanks and line ends alone; for
+ * BERT's rules (models/normalise/bert.h) around its punctuation too, after some punctuation of Chinese and Japanese, and
+ * with BBPE_WORDS_BERT_APART around ideographs.  A blank stays with what is after it, so that it costs no pretoken of its
+ * own.
  *
  * A border is known by the three bytes before it and the one after it, and never by any before the pretoken. */
 #ifndef BBPE_SPLIT_WORDS_H
@@ -9,8 +10,8 @@
 
 #include "split/scheme.h"
 
-BBPE_INLINE bool bbpe_words_is_space(uint8_t byte) {
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+BBPE_INLINE bool bbpe_words_is_space(uint8_t byte, uint32_t words) {
+    return byte == ' ' || (byte == '\t' && words != BBPE_WORDS_BLANK) || byte == '\n' || byte == '\r';
 }
 
 BBPE_INLINE bool bbpe_words_is_punctuation(uint8_t byte) {
@@ -33,8 +34,8 @@ BBPE_INLINE bool bbpe_words_is_end(const uint8_t *s, uint32_t words) {
 /* Whether a pretoken that begins at `start` ends at i, start < i < n. */
 BBPE_INLINE bool bbpe_words_part(const uint8_t *text, size_t start, size_t i, uint32_t words) {
     const uint8_t before = text[i - 1], after = text[i];
-    if (bbpe_words_is_space(after)) return true;
-    if (words == BBPE_WORDS_SPACE) return false;
+    if (bbpe_words_is_space(after, words)) return true;
+    if (words == BBPE_WORDS_SPACE || words == BBPE_WORDS_BLANK) return false;
     if (bbpe_words_is_punctuation(before)) return true;
     if (before != ' ' && bbpe_words_is_punctuation(after)) return true;
     if (before != ' ' && words == BBPE_WORDS_BERT_APART && bbpe_words_is_ideograph(after)) return true;

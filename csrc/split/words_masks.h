@@ -11,8 +11,9 @@ BBPE_INLINE uint64_t masks_words(const uint8_t *text, uint32_t words) {
     const bbpe_vector v = vector_load(text);
     const bbpe_byte_mask blank = vector_eq(v, ' ');
     const uint64_t high = mask_bits(vector_in(v, 0x80, 0xFF)), blanks = mask_bits(blank);
-    const uint64_t space = mask_bits(mask_or(mask_or(blank, vector_in(v, '\t', '\n')), vector_eq(v, '\r')));
-    if (words == BBPE_WORDS_SPACE) return space & ~(uint64_t)1;
+    const bbpe_byte_mask next = vector_in(v, words == BBPE_WORDS_BLANK ? '\n' : '\t', '\n');
+    const uint64_t space = mask_bits(mask_or(mask_or(blank, next), vector_eq(v, '\r')));
+    if (words == BBPE_WORDS_SPACE || words == BBPE_WORDS_BLANK) return space & ~(uint64_t)1;
     const uint64_t punctuation = mask_bits(mask_or(mask_or(vector_in(v, '!', '/'), vector_in(v, ':', '@')),
                                                      mask_or(vector_in(v, '[', '`'), vector_in(v, '{', '~'))));
     uint64_t starts = space | punctuation << 1 | (punctuation & ~(blanks << 1));

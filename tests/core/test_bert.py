@@ -17,7 +17,7 @@ from bbpe.core.wordpiece import bert_words
 from bbpe.pipeline.normalizers import normalizer
 from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
-from bbpe.splitting.patterns import BERT_PARTS, SPACE_PARTS, Pattern
+from bbpe.splitting.patterns import BERT_PARTS, PATTERNS, SPACE_PARTS, WORD_PARTS, Pattern
 from bbpe.splitting.scheme import Scheme
 
 Words: TypeAlias = Literal["space", "bert", "bert_apart"]
@@ -120,7 +120,10 @@ def test_table_is_the_generated_one(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- parts --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("parts", "words"), [(SPACE_PARTS, "space"), (BERT_PARTS, "bert_apart")], ids=str)
+PARTS = [(SPACE_PARTS, "space"), (WORD_PARTS, "blank"), (BERT_PARTS, "bert_apart")]
+
+
+@pytest.mark.parametrize(("parts", "words"), PARTS, ids=str)
 def test_parts_are_those_of_their_regex(parts: Pattern, words: Words) -> None:
     assert parts.scheme == Scheme(words=words)
     rng = random.Random(5)
@@ -134,11 +137,11 @@ def test_parts_are_those_of_their_regex(parts: Pattern, words: Words) -> None:
                 assert found == [part.encode() for part in parts.split(text)], (isa, ascii(text))
 
 
-@pytest.mark.parametrize("words", ["space", "bert", "bert_apart"])
+@pytest.mark.parametrize("words", ["space", "blank", "bert", "bert_apart"])
 def test_parts_of_any_bytes_and_where_they_may_be_cut(words: Words) -> None:
     scheme, rng = Scheme(words=words), random.Random(6)
     scalar = Splitter(scheme, "scalar")
-    letters = [*" a!\n", *("中。é".encode(),), b"\xe5", b"\xe3\x80", b"\x80", b"\xff"]
+    letters = [*" a!\t\n", *("中。é".encode(),), b"\xe5", b"\xe3\x80", b"\x80", b"\xff"]
     pieces = [piece.encode() if isinstance(piece, str) else piece for piece in letters]
     for _ in range(300):
         data = b"".join(rng.choices(pieces, k=rng.randint(1, 120)))
@@ -149,6 +152,21 @@ def test_parts_of_any_bytes_and_where_they_may_be_cut(words: Words) -> None:
         if cut >= 0:
             parts = [*scalar.spans(data[:cut])[1:].tolist(), *(cut + scalar.spans(data[cut:])[1:]).tolist()]
             assert parts == ends[1:], (cut, data)
+
+
+def test_words_between_blanks_and_line_ends() -> None:
+    """White space other than blanks and line ends is a part of a word."""
+    rng, splitter = random.Random(8), Splitter(Scheme(words="blank"))
+    plain = BertNormalizer(False, False, False, False)
+    pool = ["a", "b!", " ", "\t", "\n", "\r", "\u00a0", "\u3000", "\u2028", "\v"]
+    for _ in range(200):
+        text = "".join(rng.choices(pool, k=rng.randint(0, 60)))
+        expected = [word.encode() for word in PATTERNS["subword_nmt"].split(text)]
+        assert bert_words(plain, text.encode(), joins=True, blanks=True) == expected, ascii(text)
+        data = text.encode()
+        spans = itertools.pairwise(splitter.spans(data).tolist())
+        found = [bert_words(plain, data[start:end], joins=True, blanks=True) for start, end in spans]
+        assert [word for words in found for word in words] == expected, ascii(text)
 
 
 @pytest.mark.parametrize("apart", [True, False])

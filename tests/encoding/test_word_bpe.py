@@ -142,6 +142,8 @@ def rules_of(normalizers: tuple[Any, ...], *pre_tokenizers: Any) -> TextRules:
 WAYS = {
     "blanks": ("whitespace", TextRules()),
     "lower": ("whitespace", rules_of((Lowercase(),))),
+    "subword-nmt": ("subword_nmt", TextRules()),
+    "subword-nmt lower": ("subword_nmt", rules_of((UnicodeForm("NFC"), Lowercase()))),
     "forms": ("whitespace", rules_of((UnicodeForm("NFKC"), Lowercase()), WhitespaceSplit())),
     "cleaned": ("whitespace", rules_of((BertNormalizer(strip_accents=False),))),
     "bert": ("none", rules_of((BertNormalizer(),), BertPreTokenizer())),

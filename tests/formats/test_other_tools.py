@@ -21,6 +21,22 @@ def corpus_tokenizer() -> bbpe.Tokenizer:
     return bbpe.train_from_iterator(TEXTS * 5, 300, special_tokens=["<|end|>"])
 
 
+def test_words_of_codes_end_at_blanks_and_line_ends(tmp_path: Path) -> None:
+    """As for subword-nmt other white space is a part of a word, and a given pattern drops what is between words."""
+    path = tmp_path / "a.codes"
+    path.write_text("#version: 0.2\nn \u00a0\nn\u00a0 c\na \u3000\na\u3000 b</w>\nm e</w>\n", encoding="utf-8")
+    tok = bbpe.load(path)
+    assert str(tok.pattern) == "subword_nmt"
+    others = [bbpe.load(path, pattern=pattern) for pattern in (r"[^ \r\n]+", r"[^ \n]+")]
+    for text in ("iron\u00a0cement", "a\u3000b me", "n\u00a0c\nme  me", " me ", "a\tb", "\u2028me"):
+        assert [other.encode(text) for other in others] == [tok.encode(text)] * 2, ascii(text)
+    ids = [tok.token_to_id("a\u3000b</w>"), tok.token_to_id("me</w>")]
+    assert tok.encode("a\u3000b me\r\n") == tok.encode("a\u3000b me") == ids
+    assert bbpe.load(path, pattern=r"\w+").encode("me, me!") == tok.encode("me me")
+    tok.save(tmp_path / "tokenizer.json")
+    assert bbpe.load(tmp_path / "tokenizer.json") == tok
+
+
 def test_codes_with_counts(tmp_path: Path) -> None:
     old, new = tmp_path / "old.codes", tmp_path / "fastbpe"
     old.write_text("#version: 0.2\ne n</w>\nt h\nth e</w>\n中 1\nm y</w>\n", "utf-8")

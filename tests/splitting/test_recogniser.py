@@ -17,7 +17,7 @@ from bbpe.splitting.patterns import PATTERNS, Pattern, recognise
 from bbpe.splitting.recogniser import recognise_scheme
 from bbpe.splitting.scheme import Scheme
 
-NOT_COMPILED = {"falcon", "bloom", "clip", "whitespace", "none"}
+NOT_COMPILED = {"falcon", "bloom", "clip", "whitespace", "subword_nmt", "none"}
 COMPILED = [name for name in PATTERNS if name not in NOT_COMPILED]
 
 # Published spellings: tiktoken's (0.3 and 0.14), HF's converters', the model authors' files.

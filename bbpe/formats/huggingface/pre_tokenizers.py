@@ -113,6 +113,10 @@ def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) 
     return known or PreTokenization(PATTERNS["none"], None, tuple(rules), byte_level, marks)
 
 
+#: The patterns of words, which need no rules.
+_WORDS = ("whitespace", "subword_nmt")
+
+
 def _as_pattern(rules: list[PreTokenizer]) -> PreTokenization | None:
     """Return the pattern that is equivalent to a chain of rules, `None` if there is none.
 
@@ -121,8 +125,8 @@ def _as_pattern(rules: list[PreTokenizer]) -> PreTokenization | None:
     match rules:
         case []:
             return PreTokenization(PATTERNS["none"])
-        case [Split(source, "Removed", True)] if (source,) == PATTERNS["whitespace"].steps:
-            return PreTokenization(PATTERNS["whitespace"])
+        case [Split(source, "Removed", True)] if recognise((source,), drops_gaps=True).name in _WORDS:
+            return PreTokenization(recognise((source,), drops_gaps=True))
         case [Metaspace(scheme, cuts, mark)] if mark == SPACE_MARK:
             prefix = None if scheme == "never" else Prefix(" ", first=scheme == "first")
             return PreTokenization(AT_BLANKS if cuts else PATTERNS["none"], prefix, marks_blanks=True)

@@ -35,6 +35,10 @@ static void put_sorted(writer *self, uint32_t c) {
     words->used += length;
 }
 
+static bool is_space(const writer *self, uint32_t c, unsigned flags) {
+    return self->rules & BBPE_BERT_BLANK ? c == ' ' || c == '\n' || c == '\r' : (flags & BBPE_CHARACTER_SPACE) != 0;
+}
+
 static void put_lowered(writer *self, uint32_t c) {
     bbpe_bert_words *words = self->words;
     const uint32_t *text = bbpe_character_texts + bbpe_character_get(c)->lowered;
@@ -53,7 +57,7 @@ static void put_character(writer *self, uint32_t c) {
         if (!(flags & BBPE_CHARACTER_ORDERED)) self->run = self->words->used;
         return;
     }
-    if (flags & BBPE_CHARACTER_SPACE) {
+    if (is_space(self, c, flags)) {
         end_word(self);
     } else if ((flags & BBPE_CHARACTER_PUNCTUATION) && !(self->rules & BBPE_BERT_JOIN)) {
         end_word(self);

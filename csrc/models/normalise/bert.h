@@ -19,6 +19,7 @@ enum {
     BBPE_BERT_STRIP = 4,     /* decompose, and drop nonspacing marks */
     BBPE_BERT_LOWER = 8,
     BBPE_BERT_JOIN = 16,     /* punctuation characters are no words of their own: only white space ends one */
+    BBPE_BERT_BLANK = 32,    /* only a blank or a line end is white space */
     BBPE_BERT_GROWTH = 3,    /* bytes that one may become at most; tests/core/test_bert.py looks at every character */
 };
 
