@@ -22,6 +22,7 @@ from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import (
     ALL_BLANKS,
     BYTE_KEYS,
+    ESCAPED_MARK,
     SPACE_MARK,
     Append,
     Characters,
@@ -69,6 +70,7 @@ class PieceModel:
     table, or empty.  `is_padded`: unused pieces named `[PADn]` fill gaps between ids and are ignored.  `unknown_text`:
     the text that decoding writes for the unknown piece.  `is_suffix`: blanks end words, so the added blank is at the
     end of a text.  `unit`: a text is split into characters or words without merges, or merges make its pieces.
+    `escapes_marks`: U+2581 in a text becomes its bytes, as only bbpe has it.
     """
 
     pieces: Sequence[Piece]
@@ -81,6 +83,7 @@ class PieceModel:
     unknown_text: str = UNKNOWN_TEXT
     is_suffix: bool = False
     unit: Unit = "piece"
+    escapes_marks: bool = False
 
 
 def spec_of(
@@ -252,7 +255,7 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
         rules.append(Prepend(prefix))
     if model.add_dummy_prefix and model.is_suffix:
         rules.append(Append(SPACE_MARK))
-    return (*rules, _MARK)
+    return (*((ESCAPED_MARK,) if model.escapes_marks else ()), *rules, _MARK)
 
 
 def _strips(model: PieceModel) -> int:
@@ -271,7 +274,8 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
         raise VocabularyError(
             "the symbols of the vocabulary are not characters with U+2581 for blanks; write tokenizer.json", path=path
         )
-    table, squeezes, prepends = _rules_of(spec, path)
+    escapes = isinstance(spec.model, UnigramModel) and spec.rules.normalizers[:1] == (ESCAPED_MARK,)
+    table, squeezes, prepends = _rules_of(spec, spec.rules.normalizers[1 if escapes else 0 :], path)
     if isinstance(spec.model, UnigramModel):
         if not spec.model.is_float:
             problem = "scores are summed as in HF's tokenizers, which may give other ids; write tokenizer.json"
@@ -291,7 +295,10 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
             "there is no unknown token, but a SentencePiece model needs one; write tokenizer.json", path=path
         )
     text = rows[characters.unknown].text if characters.unknown_text is None else characters.unknown_text
-    return PieceModel(pieces, spec.model is None, bool(characters.byte_ids), prepends, squeezes, table, pads, text)
+    return PieceModel(
+        pieces, spec.model is None, bool(characters.byte_ids), prepends, squeezes, table, pads, text,
+        escapes_marks=escapes,
+    )  # fmt: skip
 
 
 def padded(rows: Mapping[int, Piece], size: int, path: StrPath) -> list[Piece]:
@@ -305,9 +312,9 @@ def padded(rows: Mapping[int, Piece], size: int, path: StrPath) -> list[Piece]:
     return pieces
 
 
-def _rules_of(spec: TokenizerSpec, path: StrPath) -> tuple[bytes, bool, bool]:
+def _rules_of(spec: TokenizerSpec, rules: Sequence[Normalizer], path: StrPath) -> tuple[bytes, bool, bool]:
     """Return the normalization table, whether blanks are squeezed, and whether a blank is put in front."""
-    left = list(spec.rules.normalizers)
+    left = list(rules)
     table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
     assert isinstance(table, Charsmap)
     squeezes, prepends = SqueezeBlanks() in left, Prepend(SPACE_MARK) in left

@@ -19,6 +19,8 @@ from .reading import about
 
 _UNIGRAM, _BPE = 1, 2
 _UNITS: dict[int, Unit] = {3: "word", 4: "character"}
+#: The name of a normalizer by which bbpe leaves U+2581 as it is, where SentencePiece takes it for a blank.
+_ESCAPES = "bbpe_escaped_marks"
 _MOST_BYTES = 1 << 26  # the largest models have 5 MB
 
 
@@ -50,6 +52,7 @@ def load(
             remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
             charsmap=normalizer.precompiled_charsmap,
             is_suffix=model.trainer_spec.treat_whitespace_as_suffix,
+            escapes_marks=normalizer.name == _ESCAPES,
             unit=_UNITS.get(model.trainer_spec.model_type, "piece"),
             unknown_text=_text(model.trainer_spec.unk_surface, "trainer_spec.unk_surface"),
         )
@@ -116,7 +119,8 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     model.trainer_spec.byte_fallback = pieces.byte_fallback
     model.trainer_spec.vocab_size = len(pieces.pieces)
     model.trainer_spec.unk_surface = pieces.unknown_text
-    model.normalizer_spec.name = "user_defined" if pieces.charsmap else "identity"
+    plain = "user_defined" if pieces.charsmap else "identity"
+    model.normalizer_spec.name = _ESCAPES if pieces.escapes_marks else plain
     model.normalizer_spec.precompiled_charsmap = pieces.charsmap
     model.normalizer_spec.add_dummy_prefix = pieces.add_dummy_prefix
     model.normalizer_spec.remove_extra_whitespaces = pieces.remove_extra_whitespaces

@@ -79,6 +79,11 @@ class Replace:
     content: str
 
 
+#: U+2581 in a text becomes the names of its bytes, so that it is not a blank.  HF's `tokenizers` finds these names in
+#: texts; a Unigram model with byte tokens and `is_float` gets the bytes.
+ESCAPED_MARK = Replace(SPACE_MARK, False, "".join(BYTE_KEYS[byte] for byte in SPACE_MARK.encode()))
+
+
 @dataclass(frozen=True)
 class Charsmap:
     """SentencePiece's compiled table: the longest key at each position becomes its value; `kept` strings do not change.

@@ -16,7 +16,7 @@ from ..counting.options import Counting, Report, check_int, check_share
 from ..errors import CorpusError
 from ..lazy import lazy_re, lazy_regex, np
 from ..spec.models import UnigramModel
-from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters, Prepend, Replace
+from ..spec.rules import BYTE_KEYS, ESCAPED_MARK, SPACE_MARK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..splitting.patterns import PATTERNS, RUN_PARTS, Pattern, get_pattern
 from .bpe import check_vocabulary, reserved
@@ -70,6 +70,9 @@ class Unigram:
         for number, text in enumerate(symbols):
             if not isinstance(text, str):
                 raise TypeError(f"Unigram.user_defined_symbols[{number}] must be a str, not {type(text).__name__}")
+            if SPACE_MARK in text:
+                problem = "holds U+2581, which is how files write a blank; expected a blank for it"
+                raise ValueError(f"Unigram.user_defined_symbols[{number}]: {text!r} {problem}")
         object.__setattr__(self, "user_defined_symbols", tuple(symbols))
         if self.max_token_length is not None:
             check_int("Unigram.max_token_length", self.max_token_length, 1)
@@ -142,12 +145,13 @@ class UnigramPlan:
         vocab.update(enumerate(found.tokens, start=first))
         characters = Characters(tuple(range(len(fixed), first)), 0, True, True)
         model = UnigramModel((*[0.0] * first, *found.scores), True, tuple(user_defined))
+        escapes = (ESCAPED_MARK,) if own.byte_fallback else ()
         return make_spec(
             vocab,
             [],
             pattern=PATTERNS["none"],
             special_tokens={text: token_id for token_id, text in enumerate(fixed) if token_id not in user_defined},
-            rules=TextRules((Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK))),
+            rules=TextRules((*escapes, Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK))),
             characters=characters,
             model=model,
             decoder=usual_decoder(characters, model, strip=1),

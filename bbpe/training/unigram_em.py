@@ -19,6 +19,7 @@ from ..corpus.rowfiles import Rows
 from ..errors import CorpusError
 from ..lazy import np, npt
 from ..progress import Progress
+from ..spec.rules import SPACE_MARK
 from ..spec.unigram import UNKNOWN_PENALTY
 from ..threads import imap, thread_count
 
@@ -142,7 +143,8 @@ def _seeds(words: Rows, kinds: Counts, coverage: float, seeds: int, least: int) 
 def _characters(points: Points, weights: Counts, coverage: float) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Return how often each character occurs, by code point, and those that cover a text, the most frequent first."""
     found: Floats = np.bincount(points, weights=weights.astype(np.float64)).astype(np.float64, copy=False)
-    found[0xD800:0xE000] = found[0] = 0  # bytes that are not UTF-8; the mark between texts
+    # bytes that are not UTF-8; the mark between texts; what files write for a blank
+    found[0xD800:0xE000] = found[0] = found[ord(SPACE_MARK) : ord(SPACE_MARK) + 1] = 0
     order = np.argsort(-found, kind="stable")
     order = order[: np.count_nonzero(found)]
     covered = np.cumsum(found[order])
