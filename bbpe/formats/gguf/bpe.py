@@ -8,6 +8,7 @@ than the original tokenizers for texts with marks or with upper-case letters out
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,7 +78,50 @@ def _rows() -> dict[str, _Pre]:
     rows["deepseek-llm"] = _Pre((r"[\r\n]", rf"\s?[{_CASED}]+", marks, r"\s+(?![\s\S])", _HAN, r"\p{N}+"))
     rows["default"] = _Pre((r"[\p{P}\$\+<=>\^~\|]+", PATTERNS["gpt2"].steps[0], r"\p{N}+", "[0-9][0-9][0-9]"))
     rows["minicpm5"] = _Pre((r"\p{N}{1,3}", words), whole=True)
-    return rows
+    return rows | _rows_of_digits(rest) | _rows_of_words(rest)
+
+
+def _rows_of_digits(rest: str) -> dict[str, _Pre]:
+    """Return the rows of patterns that group digits from the right, or split off scripts first."""
+    o200k, deepseek = PATTERNS["o200k"].steps[0], PATTERNS["deepseek_v3"].steps[2]
+    spark = deepseek.replace(rf"+[\r\n]*|{rest}", r"+|[\r\n]|\s+(?!\S)|\s+")
+    aya = _Pre((r"\d{1,3}(?=(?:\d{3})*\b)", o200k))
+    scripts = (
+        "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f\u2f00-\u2fdf\u0e40-\u0e7f"
+        "\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\uaa60-\uaa7f\ua9e0-\ua9ff\uac00-\ud7af\u1100-\u11ff]+"
+    )
+    youtu = (
+        "[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a\uff1b\uff0c\u3001-\u303f"
+        "\ufe30-\ufe4f]+|[\u3105-\u312f]+|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
+    )
+    return {
+        "tiny_aya": aya,
+        "cohere2moe": aya,
+        "superbpe": _Pre((r"\p{N}+", r"(?=(?:\d{3})+(?!\d))")),
+        "afmoe": _Pre((r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", scripts, deepseek)),
+        "spark2_5": _Pre((*PATTERNS["deepseek_v3"].steps[:2], spark, r"\p{N}")),
+        "youtu": _Pre((youtu, o200k.replace(r"\p{N}{1,3}", r"\p{N}")), whole=True),
+        "granite-embed-multi-97m": _Pre("o200k", whole=True),
+    }
+
+
+def _rows_of_words(rest: str) -> dict[str, _Pre]:
+    """Return the rows of patterns with words of their own."""
+    marks = r"[\p{P}!-/:-@\[-`{-~]"
+    llama3, qwen2, gpt2 = (PATTERNS[name].steps[0] for name in ("llama3", "qwen2", "gpt2"))
+    blanks = "|".join(rf"\s{{{size}}}(?!\S)" for size in (512, 256, 128, 64, 32, 16, 8, 4, "1,2"))
+    letters = r"[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+"
+    return {
+        "jais-2": _Pre((llama3.replace(r"\s+(?!\S)|\s+", rf"{blanks}|\s"),)),
+        "laguna": _Pre((r"[^\n]+|\n+", qwen2)),
+        "ufakzeka": _Pre((qwen2.removeprefix(f"{_FOLD}|"),)),
+        "exaone-moe": _Pre(
+            (rf"{_FOLD}|{letters}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",)
+        ),
+        "chameleon": _Pre(
+            ("<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", r"[\t\n]|    |  ", r"\p{N}", marks, gpt2)
+        ),
+    }
 
 
 #: Pre-tokenizers by their names in `tokenizer.ggml.pre`.
@@ -112,8 +156,11 @@ def read_byte_level(
     if pattern is None and row is not None:
         pattern = row.pattern
     if pattern is None:
+        near = difflib.get_close_matches(pre, _PRE, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        known = ", ".join(sorted(_PRE))
         fields.refuse(
-            f"pre-tokenizer {pre!r} is not supported; give pattern=, or a file with one of: {', '.join(sorted(_PRE))}"
+            f"pre-tokenizer {pre!r} is not supported{hint}; give pattern=, or a file with one of: {known}"
             if pre
             else "the name is empty; give pattern=, a name or a regex",
             "pre",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 from ...errors import VocabularyError
@@ -85,6 +86,11 @@ class GGUFFields:
                 self.refuse(f"found {merge[:60]!r}; expected two tokens with one blank between", f"merges[{number}]")
             pairs.append((left, right))
         return MergeKeys(pairs, self._path, lambda number: f"{PREFIX}merges[{number}]")
+
+    def is_one_of(self, key: str, texts: Collection[str]) -> bool:
+        """Return whether a value is one of some strings, without taking it."""
+        value = self._left.get(key)
+        return isinstance(value, bytes) and value in [text.encode() for text in texts]
 
     def flag(self, key: str, default: bool) -> bool:
         """Return a bool."""

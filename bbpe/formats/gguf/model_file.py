@@ -1,12 +1,13 @@
 """Read and write the vocabulary in the metadata of a GGUF file, below `tokenizer.ggml.`.
 
 `tokenizer.ggml.model` is the type of the vocabulary: "gpt2" is byte-level BPE, "llama" is SentencePiece's BPE, "t5" is
-SentencePiece's Unigram, "bert" is WordPiece, and "rwkv" takes longest matches.
+SentencePiece's Unigram, "bert" is WordPiece, "rwkv" takes longest matches, "gemma4" merges characters by a list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +22,7 @@ from ..known import check_special_tokens
 from ..pieces import UNKNOWN, Piece, PieceModel
 from .bert import BERT, RWKV, read_bert, read_rwkv
 from .bpe import byte_level_pieces, read_byte_level
+from .characters import CHARACTERS, GEMMA, read_characters
 from .fields import read_fields
 from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
 
@@ -53,9 +55,13 @@ def load(
         return read_bert(fields, path, pattern=pattern, special_tokens=specials, name=name)
     if model == RWKV:
         return read_rwkv(fields, path, pattern=pattern, special_tokens=specials, name=name)
+    if model == GEMMA or (model == _BYTE_LEVEL and fields.is_one_of("pre", CHARACTERS)):
+        return read_characters(fields, path, pattern=pattern, special_tokens=specials, name=name)
     if model != _BYTE_LEVEL:
-        known = ", ".join(map(repr, (_BYTE_LEVEL, BPE, UNIGRAM, BERT, RWKV)))
-        problem = f"found {model!r}, which is not supported; expected one of {known}"
+        known = (_BYTE_LEVEL, BPE, UNIGRAM, BERT, RWKV, GEMMA)
+        near = get_close_matches(model, known, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        problem = f"found {model!r}, which is not supported{hint}; expected one of {', '.join(map(repr, known))}"
         fields.refuse(problem, "model")
     return read_byte_level(fields, path, pattern=pattern, special_tokens=specials, name=name)
 

@@ -1,0 +1,85 @@
+"""The vocabulary of a GGUF file with BPE of characters by a list of merges: Gemma 4 and its kin.
+
+Blanks are U+2581 in tokens and merges, a character without a token becomes byte tokens, and no merge joins a line feed
+and another character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...spec.rules import SPACE_MARK, Characters, Replace, Split
+from ...spec.spec import TextRules, TokenizerSpec, make_spec
+from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..character_keys import read_keys
+from ..keys import merged_bytes
+from ..pieces import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from ..reading import about
+from .fields import PREFIX, GGUFFields
+
+#: A model of this kind has no name of a pre-tokenizer.
+GEMMA = "gemma4"
+#: Pre-tokenizers of such vocabularies.
+CHARACTERS = (GEMMA, "granite-embed-multi-311m", "sarvam-moe")
+_LINES = (Split(r"[^\n]+|\n+", "Isolated"),)
+
+
+def read_characters(
+    fields: GGUFFields,
+    path: StrPath,
+    *,
+    pattern: str | Sequence[str] | Pattern | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> TokenizerSpec:
+    """Return the spec of a file with BPE of characters."""
+    fields.drop("pre")
+    fields.drop("scores")
+    texts, kinds, merges = fields.texts("tokens"), fields.kinds(), fields.merges()
+    template = fields.template(len(texts))
+    if fields.flag("add_space_prefix", False):
+        fields.refuse("a blank before texts is not supported for BPE of characters; expected false", "add_space_prefix")
+    fields.done()
+    with about(path):
+        by_kind = _by_kind(texts, kinds)
+    special = {**by_kind[CONTROL], **by_kind[UNKNOWN]} if special_tokens is None else dict(special_tokens)
+    added = {text: token_id for text, token_id in by_kind[USER_DEFINED].items() if text not in special}
+    keys = {**by_kind[NORMAL], **by_kind[BYTE], **added}
+    left_out = added.keys() - merges.using(set(added))
+    unknown = next(iter(by_kind[UNKNOWN].values()), None)
+    characters = Characters((), unknown, True, True)
+    with about(path):
+        tokens, characters = read_keys(
+            keys, characters, byte_fallback=True, left_out=left_out, path=path, place=f"{PREFIX}tokens"
+        )
+        return make_spec(
+            {keys[key]: token for key, token in tokens.items()},
+            merged_bytes(merges, tokens),
+            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
+            special_tokens=special,
+            added_tokens=added,
+            name=name,
+            rules=TextRules((Replace(" ", False, SPACE_MARK),), None, _LINES if pattern is None else ()),
+            characters=characters,
+            template=template,
+        )
+
+
+def _by_kind(texts: Sequence[str], kinds: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Return the tokens of each type and their ids."""
+    found: dict[int, dict[str, int]] = {kind: {} for kind in (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE)}
+    seen: dict[str, int] = {}
+    if len(kinds) != len(texts):
+        problem = f"found {len(kinds)} types of tokens; expected {len(texts)}, one for each token"
+        raise VocabularyError(problem, place=f"{PREFIX}token_type")
+    for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+        if kind not in found:
+            problem = f"token {text!r} has type {kind}; expected 1 to 6"
+            raise VocabularyError(problem, place=f"{PREFIX}token_type[{token_id}]")
+        if seen.setdefault(text, token_id) != token_id:
+            problem = f"token {text!r} already has id {seen[text]}; expected each token once"
+            raise VocabularyError(problem, place=f"{PREFIX}tokens[{token_id}]")
+        found[kind][text] = token_id
+    return found
