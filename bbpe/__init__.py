@@ -8,6 +8,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from .lazy import VIEWS
@@ -109,10 +110,11 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 def _view(module: str, name: str) -> Callable[..., Any]:
     """Return a function that imports a module of the package, and calls one of its functions."""
-    return lambda *arguments, **options: getattr(import_module(module, __name__), name)(*arguments, **options)
+    make = attrgetter(name)
+    return lambda *arguments, **options: make(import_module(module, __name__))(*arguments, **options)
 
 
-VIEWS["tiktoken"] = _view(".tiktoken", "Encoding")
+VIEWS["tiktoken"] = _view(".tiktoken.core", "Encoding._of")
 VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 
 

@@ -71,6 +71,11 @@ def _read(data: bytes, path: StrPath) -> tuple[Mapping[int, bytes], bool]:
     return (_parse(data, path), False) if read is None else read
 
 
+def read_ranks(data: bytes, path: StrPath) -> Mapping[int, bytes]:
+    """Return the ranks and tokens of a rank file; `VocabularyError` with the line that is wrong."""
+    return _read(data, path)[0]
+
+
 def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
     """Read line by line a file that the compiled reader did not accept; errors name the line."""
     vocab: dict[int, bytes] = {}

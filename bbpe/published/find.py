@@ -84,7 +84,7 @@ def _read(path: Path, size: int) -> bytes | None:
 
 def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
     names = [file.name, file.name + ".gz"]
-    key = None if file.url is None else hashlib.sha1(file.url.encode(), usedforsecurity=False).hexdigest()
+    key = None if file.url is None else _cache_key(file.url)
     if key is not None:
         names.append(key)
     for own in ([] if folder is None else [Path(folder)]) + own_folders():
@@ -96,6 +96,17 @@ def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
     for inside in file.packages:
         package, _, path = inside.partition("/")
         yield from (Path(installed, path) for installed in _package_folders(package))
+
+
+def cached_by_tiktoken(url: str) -> Path | None:
+    """Return the file of an address in tiktoken's cache; `None` when it is not there."""
+    folder = _tiktoken_cache()
+    path = None if folder is None else folder / _cache_key(url)
+    return path if path is not None and path.is_file() else None
+
+
+def _cache_key(url: str) -> str:
+    return hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
 
 
 def _tiktoken_cache() -> Path | None:

@@ -1,64 +1,109 @@
 """`Encoding`: the interface of `tiktoken.Encoding`, with its defaults and its errors, over the engine of bbpe.
 
-The package `tiktoken` is not needed.
+The package `tiktoken` is not needed.  `ENCODINGS` has the encodings that `get_encoding` has made, by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from operator import index
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, Self, TypeAlias
 
-from .compat.unstable import Unstable
-from .encoding.engine import TextEncoder
-from .encoding.rule_encoder import RuleEncoder
-from .errors import TokenIdError, TokenNotFoundError, VocabularyError
-from .lazy import lazy_property, np, npt
-from .pipeline.special_tokens import Matcher
-from .text import Text
-from .types import Ragged
-
-if TYPE_CHECKING:
-    from .tokenizer import Tokenizer
+from ..compat.unstable import Unstable
+from ..encoding.engine import TextEncoder
+from ..encoding.rule_encoder import RuleEncoder
+from ..encodings import get_encoding as get_tokenizer
+from ..encodings import published_vocabulary
+from ..errors import TokenIdError, TokenNotFoundError, VocabularyError
+from ..lazy import lazy_property, np, npt
+from ..pipeline.special_tokens import Matcher
+from ..text import Text
+from ..tokenizer import Tokenizer
+from ..types import Ragged
+from .plugins import plugin_constructors
 
 _Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
 _Disallowed: TypeAlias = Literal["all"] | Collection[str]
 # as tiktoken's defaults are; never written to
 _NONE: frozenset[str] = frozenset()
 
+#: The encodings that `get_encoding` has made, by name.
+ENCODINGS: dict[str, Encoding] = {}
+#: Functions that return the arguments of an `Encoding`, by its name, for names that bbpe does not know.
+ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {}
+_LOCK = threading.RLock()
+
 
 class Encoding:
-    """A tokenizer with the interface of `tiktoken.Encoding`; `Tokenizer.as_tiktoken` makes one.
+    r"""A tokenizer with the interface of `tiktoken.Encoding`; `Tokenizer.as_tiktoken` and `get_encoding` make one, too.
 
     It differs from tiktoken in four points: `encode_to_numpy` accepts lone surrogates, as `encode` does; of special
     tokens that begin at the same position the longest matches; the array of `encode_to_numpy` is writable; and `True`
     and `False` are not ids.
 
     Args:
-        tokenizer: The tokenizer.
+        name: The name.
+        pat_str: The regex that splits texts.
+        mergeable_ranks: The bytes of ordinary tokens to their ranks, which are the ids and the priorities of merges.
+        special_tokens: Special tokens to their ids.
+        explicit_n_vocab: The number of tokens, which is checked, with the highest id; None checks nothing.
 
     Attributes:
         name: The name of the tokenizer, or "unnamed".
         max_token_value: The highest id.
 
     Raises:
-        VocabularyError: The tokenizer has a feature that tiktoken lacks: normalizers, prefixes, options of special
-            tokens, or symbols that are characters.
+        VocabularyError: The ranks, the special tokens and `explicit_n_vocab` do not fit together. By
+            `Tokenizer.as_tiktoken`: the tokenizer has a feature that tiktoken lacks, such as normalizers, prefixes,
+            options of special tokens, or symbols that are characters.
+        PatternError: The regex cannot be followed.
         ValueError: By methods that encode: a text contains a disallowed special token.
         TypeError: By methods that encode: a text is not a `str`.
         KeyError: By methods that decode: no token has one of the ids.
         OverflowError: By methods that decode: an id is not a uint32.
 
     Example:
-        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=259, special_tokens=["<|endoftext|>"])
-        >>> enc = tok.as_tiktoken()
-        >>> enc.encode("low<|endoftext|>", allowed_special="all"), enc.eot_token
-        ([257, 258], 258)
+        >>> import bbpe.tiktoken as tiktoken
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256}
+        >>> enc = tiktoken.Encoding("tiny", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={"<s>": 300})
+        >>> enc.encode("low<s>", allowed_special="all"), enc.n_vocab
+        ([256, 119, 300], 301)
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    name: str
+    max_token_value: int
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str,
+        mergeable_ranks: Mapping[bytes, int],
+        special_tokens: Mapping[str, int],
+        explicit_n_vocab: int | None = None,
+    ) -> None:
+        # as one regex of several, it is not the name of a pattern
+        made = Tokenizer.from_ranks(mergeable_ranks, pattern=[pat_str], special_tokens=special_tokens, name=name)
+        found = len(mergeable_ranks) + len(special_tokens)
+        if explicit_n_vocab and (found, made.vocab_size) != (explicit_n_vocab, explicit_n_vocab):
+            raise VocabularyError(
+                f"explicit_n_vocab is {explicit_n_vocab}, but there are {len(mergeable_ranks)} mergeable_ranks and "
+                f"{len(special_tokens)} special_tokens with ids up to {made.vocab_size - 1}; expected {found} ids "
+                "without a gap"
+            )
+        self._view(made)
+
+    @classmethod
+    def _of(cls, tokenizer: Tokenizer) -> Self:
+        """Return a view of a tokenizer."""
+        made = cls.__new__(cls)
+        made._view(tokenizer)
+        return made
+
+    def _view(self, tokenizer: Tokenizer) -> None:
         spec = tokenizer.spec
         if isinstance(tokenizer._encoder, RuleEncoder):
             raise VocabularyError(
@@ -78,8 +123,18 @@ class Encoding:
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
-    def __reduce__(self) -> tuple[type[Encoding], tuple[Tokenizer]]:
-        return type(self), (self._tokenizer,)
+    def __getstate__(self) -> str | dict[str, Any]:
+        """Return the name of an encoding that `get_encoding` has made, or the definition of any other one."""
+        return self.name if ENCODINGS.get(self.name) is self else {"tokenizer": self._tokenizer}
+
+    def __setstate__(self, state: str | Mapping[str, Any]) -> None:
+        """Take a state, also one that tiktoken's `Encoding` returned."""
+        if isinstance(state, str):
+            self.__dict__ = get_encoding(state).__dict__
+        elif "tokenizer" in state:
+            self._view(state["tokenizer"])
+        else:
+            self.__init__(**state)  # type: ignore[misc]
 
     # -- encoding ------------------------------------------------------------------------------------
 
@@ -400,13 +455,66 @@ def _any_of(tokens: Collection[str]) -> Matcher | None:
 def _refuse(search: Matcher | None, text: str) -> None:
     data = b"" if search is None else text.encode("utf-8", "surrogatepass")
     found = None if search is None else search.find(data)
-    if found is None:
-        return
-    start, end, _ = found
-    token = data[start:end].decode("utf-8", "surrogatepass")
-    place = len(data[:start].decode("utf-8", "surrogatepass"))
+    if found is not None:
+        start, end, _ = found
+        raise_disallowed_special_token(data[start:end].decode("utf-8", "surrogatepass"), start)
+
+
+def raise_disallowed_special_token(token: str, start: int | None = None) -> NoReturn:
+    """Raise the `ValueError` for a disallowed special token, which begins at a byte of the text's UTF-8.
+
+    Args:
+        token: The token.
+        start: The byte; None if it is not known.
+
+    Raises:
+        ValueError: Always.
+    """
+    place = "" if start is None else f" at byte {start}"
     raise ValueError(
-        f"the text holds the disallowed special token {token!r} at character {place}; to encode it as a "
+        f"the text holds the disallowed special token {token!r}{place}; to encode it as a "
         f"special token pass allowed_special={{{token!r}}}, to encode it as plain text disallowed_special=() or "
         f"(enc.special_tokens_set - {{{token!r}}})"
     )
+
+
+def get_encoding(encoding_name: str) -> Encoding:
+    """Return a published encoding by its name; every call returns the same object.
+
+    `bbpe.get_encoding` finds its file on this machine; nothing is downloaded.  A name that bbpe does not know may be
+    that of an installed plugin of tiktoken (a module in `tiktoken_ext`), or a key of
+    `bbpe.tiktoken.registry.ENCODING_CONSTRUCTORS`.
+
+    Args:
+        encoding_name: The name, such as "o200k_base".
+
+    Returns:
+        The encoding.
+
+    Raises:
+        VocabularyError: The name is unknown, the file is not on this machine, or tiktoken cannot express the
+            vocabulary; the error is a `ValueError`.
+
+    Example:
+        >>> get_encoding("o200k_base").encode("hello world")  # doctest: +SKIP
+        [24912, 2375]
+    """
+    if not isinstance(encoding_name, str):
+        raise VocabularyError(f"an encoding name is a str, not {type(encoding_name).__name__}")
+    found = ENCODINGS.get(encoding_name)
+    if found is None:
+        with _LOCK:
+            found = ENCODINGS.get(encoding_name) or _made(encoding_name)
+            ENCODINGS[encoding_name] = found
+    return found
+
+
+def _made(name: str) -> Encoding:
+    try:
+        published_vocabulary(name)
+    except VocabularyError:
+        constructor = ENCODING_CONSTRUCTORS.get(name) or plugin_constructors().get(name)
+        if constructor is None:
+            raise
+        return Encoding(**constructor())
+    return Encoding._of(get_tokenizer(name))

@@ -1,0 +1,25 @@
+"""Encodings by name, as `tiktoken.registry`."""
+
+from __future__ import annotations
+
+from ..published.models import MODELS, PREFIXES
+from .core import ENCODING_CONSTRUCTORS, ENCODINGS, get_encoding
+from .plugins import plugin_constructors
+
+__all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]
+
+
+def list_encoding_names() -> list[str]:
+    """Return the names of OpenAI's encodings and of those that plugins of tiktoken define.
+
+    `get_encoding` finds other published vocabularies, too, such as "llama3".
+
+    Returns:
+        The names.
+
+    Example:
+        >>> "o200k_base" in list_encoding_names()
+        True
+    """
+    openai = (*MODELS.values(), *dict(PREFIXES).values())
+    return list(dict.fromkeys((*openai, *ENCODING_CONSTRUCTORS, *plugin_constructors())))
