@@ -115,6 +115,7 @@ def _view(module: str, name: str) -> Callable[..., Any]:
 
 
 VIEWS["tiktoken"] = _view(".tiktoken.core", "Encoding._of")
+VIEWS["sentencepiece"] = _view(".compat.sentencepiece", "SentencePieceProcessor._of")
 VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 
 

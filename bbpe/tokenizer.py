@@ -14,7 +14,7 @@ from .encoding.limits import Side, as_batch, check_side, checked_limit, truncate
 from .encoding.nbest import UnigramSampler, is_canonical
 from .encoding.piped import NOTHING_AROUND
 from .encoding.rule_encoder import RuleEncoder, text_encoder
-from .encoding.vocabulary import Vocabulary
+from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .formats.saving import Part, proven
 from .lazy import VIEWS, lazy_property, np, npt
 from .pipeline.special_tokens import Selection, SpecialTokens
@@ -911,45 +911,22 @@ class Tokenizer:
         """The id of the end-of-text token; `SpecialTokenError` when there is none."""
         return self._vocabulary.end_of_text()
 
-    @property
-    def pad_token(self) -> str | None:
-        """The token for padding that the loaded files name; None when they name none."""
-        return self._vocabulary.named.get("pad")
-
-    @property
-    def pad_token_id(self) -> int | None:
-        """The id of `pad_token`; None when there is none."""
-        return self._vocabulary.id_of_named("pad")
-
-    @property
-    def bos_token(self) -> str | None:
-        """The token for the beginning of a text that the loaded files name; None when they name none."""
-        return self._vocabulary.named.get("bos")
-
-    @property
-    def bos_token_id(self) -> int | None:
-        """The id of `bos_token`; None when there is none."""
-        return self._vocabulary.id_of_named("bos")
-
-    @property
-    def eos_token(self) -> str | None:
-        """The token for the end of a text that the loaded files name; None when they name none."""
-        return self._vocabulary.named.get("eos")
-
-    @property
-    def eos_token_id(self) -> int | None:
-        """The id of `eos_token`; None when there is none."""
-        return self._vocabulary.id_of_named("eos")
-
-    @property
-    def unk_token(self) -> str | None:
-        """The unknown token that the loaded files or the model name; None when there is none."""
-        return self._vocabulary.named.get("unk")
-
-    @property
-    def unk_token_id(self) -> int | None:
-        """The id of `unk_token`; None when there is none."""
-        return self._vocabulary.id_of_named("unk")
+    pad_token = NamedToken("pad")
+    """The token for padding that the loaded files name; None when they name none."""
+    pad_token_id = NamedId("pad")
+    """The id of `pad_token`; None when there is none."""
+    bos_token = NamedToken("bos")
+    """The token for the beginning of a text that the loaded files name; None when they name none."""
+    bos_token_id = NamedId("bos")
+    """The id of `bos_token`; None when there is none."""
+    eos_token = NamedToken("eos")
+    """The token for the end of a text that the loaded files name; None when they name none."""
+    eos_token_id = NamedId("eos")
+    """The id of `eos_token`; None when there is none."""
+    unk_token = NamedToken("unk")
+    """The unknown token that the loaded files or the model name; None when there is none."""
+    unk_token_id = NamedId("unk")
+    """The id of `unk_token`; None when there is none."""
 
     # -- files, caches, views ------------------------------------------------------------------------
 
@@ -1025,11 +1002,26 @@ class Tokenizer:
             [27, 91, 68]
 
         """
-        return self._tiktoken
-
-    @lazy_property
-    def _tiktoken(self) -> Any:
         return VIEWS["tiktoken"](self)
+
+    def as_sentencepiece(self) -> Any:
+        """Return a view of this tokenizer with the interface of `sentencepiece.SentencePieceProcessor`.
+
+        Its pieces have U+2581 for blanks and `<0x0A>` for bytes. The package `sentencepiece` is not needed.
+
+        Returns:
+            A `bbpe.compat.sentencepiece.SentencePieceProcessor`, whose methods have names in CamelCase and snake_case.
+
+        Raises:
+            VocabularyError: The symbols of the tokenizer are not characters with U+2581 for blanks.
+
+        Example:
+            >>> sp = bbpe.train_from_iterator(["low lower low"], 265, model="unigram").as_sentencepiece()
+            >>> sp.encode("low", out_type=str), sp.id_to_piece(sp.piece_to_id("▁low"))
+            (['▁low'], '▁low')
+
+        """
+        return VIEWS["sentencepiece"](self)
 
     def as_huggingface(self, **options: Any) -> Any:
         """Return this tokenizer as a `transformers.PreTrainedTokenizerFast` with the same ids.
@@ -1071,11 +1063,10 @@ class Tokenizer:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    def __copy__(self) -> Self:
+    def __copy__(self, memo: object = None) -> Self:
         return self
 
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[type[Tokenizer], tuple[TokenizerSpec]]:
         return type(self), (self.spec,)

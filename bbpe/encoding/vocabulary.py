@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..core.ids import TokenBytes
 from ..errors import SpecialTokenError, TokenNotFoundError
@@ -123,6 +123,26 @@ class Vocabulary:
         for text, token_id in (*spec.added_tokens.items(), *spec.special_tokens.items()):
             ids[text.encode("utf-8", "surrogatepass")] = token_id
         return ids
+
+
+class NamedToken:
+    """An attribute of a tokenizer: the text of the token with a use."""
+
+    def __init__(self, use: str) -> None:
+        self._use = use
+
+    def __get__(self, owner: Any, kind: type) -> str | None:
+        return None if owner is None else owner._vocabulary.named.get(self._use)
+
+
+class NamedId:
+    """An attribute of a tokenizer: the id of the token with a use."""
+
+    def __init__(self, use: str) -> None:
+        self._use = use
+
+    def __get__(self, owner: Any, kind: type) -> int | None:
+        return None if owner is None else owner._vocabulary.id_of_named(self._use)
 
 
 def _raise_not_found(token: object) -> NoReturn:

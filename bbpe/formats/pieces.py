@@ -282,7 +282,7 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
             raise VocabularyError(problem, path=path)
     else:
         _check_merges(spec, characters, path)
-    rows = _rows(spec, characters)
+    rows = rows_of(spec, characters)
     if pads:
         pieces = padded(rows, spec.vocab_size, path)
     else:
@@ -332,18 +332,22 @@ def _rules_of(spec: TokenizerSpec, rules: Sequence[Normalizer], path: StrPath) -
     return table.data, squeezes, prepends or bool(table.prefix)
 
 
-def _rows(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
-    """Return the pieces by id."""
+def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
+    """Return the pieces by id; without scores in the model, these are 0, -1, -2, ... in the order of merges and ids."""
     rows: dict[int, Piece] = {}
     if isinstance(spec.model, UnigramModel):
         for token_id, token in spec.vocab.items():
             kind = USER_DEFINED if token_id in spec.model.user_defined else NORMAL
             rows[token_id] = Piece(key_of(token, characters), spec.model.scores[token_id], kind)
     else:
-        rank = dict(zip((made for _, _, made in spec.merges or ()), _levels_of(spec), strict=True))
+        levels: dict[int, int] = {}  # a piece may have several merges, which follow one another
+        for (_, _, made), level in zip(spec.merges or (), _levels_of(spec), strict=True):
+            levels.setdefault(made, level)
+        numbers = {level: number for number, level in enumerate(sorted(set(levels.values())))}
+        others = {token_id: len(numbers) + i for i, token_id in enumerate(sorted(spec.vocab.keys() - levels.keys()))}
         for token_id, token in spec.vocab.items():
-            score = -float(rank.get(token_id, len(rank) + token_id))
-            rows[token_id] = Piece(key_of(token, characters), score, NORMAL)
+            number = numbers[levels[token_id]] if token_id in levels else others[token_id]
+            rows[token_id] = Piece(key_of(token, characters), -float(number), NORMAL)
     bytes_of = zip(characters.byte_ids, BYTE_KEYS, strict=False)
     rows.update({token_id: Piece(key, 0.0, BYTE) for token_id, key in bytes_of})
     added = {token_id: text.replace(" ", SPACE_MARK) for text, token_id in spec.added_tokens.items()}

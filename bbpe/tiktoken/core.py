@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from operator import index
-from typing import Any, Literal, NoReturn, Self, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..compat.unstable import Unstable
 from ..encoding.engine import TextEncoder
@@ -97,10 +97,13 @@ class Encoding:
         self._view(made)
 
     @classmethod
-    def _of(cls, tokenizer: Tokenizer) -> Self:
-        """Return a view of a tokenizer."""
-        made = cls.__new__(cls)
-        made._view(tokenizer)
+    def _of(cls, tokenizer: Tokenizer) -> Encoding:
+        """Return the view of a tokenizer, which keeps it."""
+        made: Encoding | None = tokenizer.__dict__.get("_tiktoken")
+        if made is None:
+            made = cls.__new__(cls)
+            made._view(tokenizer)
+            made = tokenizer.__dict__.setdefault("_tiktoken", made)
         return made
 
     def _view(self, tokenizer: Tokenizer) -> None:
