@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from .loading import load
+    from .report.findings import Finding, LintReport
+    from .report.lint import lint
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE
@@ -50,6 +52,8 @@ __all__ = [
     "CacheInfo",
     "CorpusError",
     "Counting",
+    "Finding",
+    "LintReport",
     "MemoryLimitError",
     "Padded",
     "PatternError",
@@ -69,6 +73,7 @@ __all__ = [
     "encoding_for_model",
     "extend",
     "get_encoding",
+    "lint",
     "load",
     "load_counts",
     "prune",
@@ -93,6 +98,8 @@ _MODULES = {
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "
     "VocabularyError",
+    ".report.findings": "Finding LintReport",
+    ".report.lint": "lint",
     ".training.bpe": "BPE",
     ".training.extend": "extend",
     ".training.prune": "prune",

@@ -74,7 +74,9 @@ class ProgressBar:
             raise RuntimeError("the ProgressBar is not open; call it within a with block: with ProgressBar() as bar")
         now = time.monotonic()
         if progress.note and not progress.done:
-            # a plan before the phase begins
+            # a plan before a phase begins, or a summary after the last one
+            if progress.phase != self._last.phase:
+                self._end_phase(self._painter)
             self._painter.write_line(f"{progress.phase}  {progress.note}")
             return
         if progress.phase != self._last.phase:

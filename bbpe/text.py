@@ -9,6 +9,7 @@ Unsupervised Multitask Learners", and its published encoder).
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
@@ -33,6 +34,8 @@ _CHARS = [chr(point) for point in _PRINTABLE] + [chr(0x100 + i) for i in range(2
 _TO_CHAR = dict(zip(BYTE_ORDER, _CHARS, strict=True))
 _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
+# the surrogates that stand for bytes that are not UTF-8
+_ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 @cache
@@ -110,3 +113,15 @@ def text_bytes(text: Text) -> bytes | memoryview:
             f"{view.ndim} dimensions and format {view.format!r}"
         )
     return view.cast("B")
+
+
+def readable(token: bytes) -> str:
+    r"""Return bytes as a text in which each byte that is not part of a whole character is written in hex.
+
+    >>> readable(b" caf\xc3\xa9"), readable(b"a\xe6\xb7")
+    (' café', 'a<0xE6><0xB7>')
+    """
+    text = token.decode("utf-8", "surrogateescape")
+    if not _ESCAPED.search(text):
+        return text
+    return _ESCAPED.sub(lambda byte: f"<0x{ord(byte[0]) - 0xDC00:02X}>", text)

@@ -29,6 +29,7 @@ COMMANDS = {
     "decode": "Decode ids to text.",
     "convert": "Convert a tokenizer to another format.",
     "inspect": "Show what a tokenizer file holds.",
+    "lint": "Find what is wrong with a vocabulary.",
     "fetch": "Download a published vocabulary by its name.",
     "bench": "Time a tokenizer on a text of yours, beside other libraries.",
 }

@@ -11,13 +11,13 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, counting_of
-from ..encoding.engine import TextEncoder
 from ..errors import VocabularyError
 from ..formats.ranks import live_merges
 from ..lazy import np, npt
 from ..spec.rules import Template
 from ..spec.spec import TextRules, TokenizerSpec
 from ..tokenizer import Tokenizer
+from .facts import uses_in
 
 # what lies beside a tokenizer.json and names ids
 _WITH_IDS = ("added_tokens.json", "generation_config.json")
@@ -108,15 +108,7 @@ def _uses(
         specials = (*spec.special_tokens, *spec.added_tokens)
         with counting.reporting() as report:
             counts = count_files(used_in, counting.task(spec.pattern, specials), report)
-    used = np.zeros(tokenizer.vocab_size, dtype=np.uint64)
-    encoder: TextEncoder = tokenizer._encoder
-    for rows in counts.batches():
-        first, last = int(rows.offsets[0]), int(rows.offsets[-1])
-        ends = np.ascontiguousarray(rows.offsets[1:] - first)
-        ids = encoder.encode_pretokens(rows.data[first:last].tobytes(), ends)
-        places = np.searchsorted(ends, tokenizer._vocabulary.tokens.spans(ids)[:, 0], side="right")
-        np.add.at(used, ids, rows.counts[places])
-    return used
+    return uses_in(tokenizer, counts)
 
 
 def _add(kept: set[int], wanted: Any, parts: Mapping[int, tuple[int, int]]) -> None:

@@ -15,8 +15,9 @@ from ..counting.options import Counting, Report, check_int, counting_of
 from ..splitting.patterns import get_pattern
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
-from .bpe import BPE
-from .unigram import Unigram
+from .bpe import BPE, BytePlan
+from .facts import report_facts
+from .unigram import Unigram, UnigramPlan
 from .wordpiece import WordPiece
 from .words import WordPlan
 
@@ -77,7 +78,7 @@ def train(
     plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
-        return Tokenizer(plan.learn(counts, how, report))
+        return _learned(plan, counts, vocab_size, how, report)
 
 
 def train_from_iterator(
@@ -115,7 +116,7 @@ def train_from_iterator(
     plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_texts(texts, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
-        return Tokenizer(plan.learn(counts, how, report))
+        return _learned(plan, counts, vocab_size, how, report)
 
 
 def train_from_counts(
@@ -172,7 +173,16 @@ def train_from_counts(
         problem = "counts train BPE of bytes or Unigram; words are learned from texts: use train"
         raise ValueError(f"model is {model!r}; {problem}")
     with how.reporting() as report:
-        return Tokenizer(plan.learn(given, how, report))
+        return _learned(plan, given, vocab_size, how, report)
+
+
+def _learned(
+    plan: BytePlan | WordPlan | UnigramPlan, counts: PretokenCounts, wanted: int, how: Counting, report: Report
+) -> Tokenizer:
+    """Return the tokenizer that a plan learns, and report what is worth knowing about its vocabulary."""
+    tokenizer = Tokenizer(plan.learn(counts, how, report))
+    report_facts(tokenizer, counts, wanted, report)
+    return tokenizer
 
 
 def _model_of(model: Model) -> BPE | WordPiece | Unigram:

@@ -317,7 +317,7 @@ def test_progress_is_reported() -> None:
     seen: list[Progress] = []
     bbpe.train_from_iterator(["low lower lowest"] * 3, 260, counting=bbpe.Counting(progress=seen.append))
     assert {report.phase for report in seen} >= {"count", "merge"}
-    assert seen[-1] == Progress("merge", 4, 4, "merges")
+    assert [report for report in seen if report.phase != "vocabulary"][-1] == Progress("merge", 4, 4, "merges")
     assert all(report.total is None or report.done <= report.total for report in seen)
 
 
@@ -356,3 +356,14 @@ def test_vocabularies_are_padded_with_reserved_tokens(multiple: int, tmp_path: P
 def test_paddings_that_are_none(padding: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="pad_vocab_to"):
         bbpe.train_from_counts({"ab": 1}, 300, model=bbpe.BPE(pad_vocab_to=padding))
+
+
+def test_training_reports_the_worst_facts_if_asked() -> None:
+    notes: list[str] = []
+    counting = bbpe.Counting(progress=lambda report: notes.append(report.note))
+    bbpe.train_from_iterator(["abab abab x"], 5000, counting=counting)
+    assert notes[-3:] == [
+        "260 tokens, not 5,000: no more pairs occur often enough",
+        "the longest token has 5 bytes: ' abab'",
+        "1 tokens are only parts of longer ones: the training text itself does not use them",
+    ]

@@ -1,0 +1,42 @@
+"""`bbpe lint`: what is wrong with a vocabulary."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+
+import bbpe
+from bbpe.corpus.files import corpus_paths
+
+from .command import Command, add_tokenizer, load_tokenizer, positive
+from .streams import add_reading, say, say_json
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    what = "text that tells which tokens are unused or rare: files, globs and folders"
+    parser.add_argument("corpus", nargs="*", metavar="FILE", help=what)
+    add_tokenizer(parser)
+    add_reading(parser)
+    parser.add_argument("--min-count", type=positive, default=10, metavar="N", help="a rarer token is reported (10)")
+    parser.add_argument("--examples", type=int, default=4, metavar="N", help="examples of each finding (default: 4)")
+    parser.add_argument("--short", action="store_true", help="leave out why a finding matters and what to do")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too, not only on errors")
+    parser.add_argument("--json", action="store_true", help="write one JSON object, with the ids of all tokens")
+
+
+def _run(args: Namespace) -> int:
+    corpus = [Path(path) for path in corpus_paths(args.corpus)] if args.corpus else None
+    report = bbpe.lint(
+        load_tokenizer(args), corpus, min_count=args.min_count, text_field=args.text_field, format=args.input_format
+    )
+    report = replace(report, name=args.tokenizer)
+    if args.json:
+        say_json(report.as_dict())
+    else:
+        for line in report.lines(examples=args.examples, explained=not args.short):
+            say(line)
+    return int(bool(report.count("error") or (args.strict and report.count("warning"))))
+
+
+COMMAND = Command("lint", "Find what is wrong with a vocabulary.", _add_arguments, _run)

@@ -1,0 +1,49 @@
+"""Checks of lint that need text: which tokens a corpus uses, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from ..corpus.sources import Reading
+from ..tokenizer import Tokenizer
+from .findings import Example, Finding
+from .subject import Subject
+from .texts import Corpus, documents
+
+
+def uses(tokenizer: Tokenizer, corpus: Corpus, reading: Reading) -> npt.NDArray[np.int64]:
+    """Return how often each id is used in the texts of a corpus, int64[vocab_size]."""
+    used = np.zeros(tokenizer.vocab_size, np.int64)
+    for batch in documents(corpus, reading):
+        used += np.bincount(tokenizer.encode_batch_to_numpy(batch).ids, minlength=len(used))
+    return used
+
+
+def corpus_checks(subject: Subject, corpus: Corpus, reading: Reading, least: int) -> Iterator[Finding]:
+    """Yield the tokens that a corpus does not use, or uses fewer than `least` times."""
+    used = uses(subject.tokenizer, corpus, reading)
+    of_tokens = used[subject.ids]
+    total = int(used.sum())
+    never, rare = np.flatnonzero(of_tokens == 0), np.flatnonzero((of_tokens > 0) & (of_tokens < least))
+    why = "Their embeddings hardly change in training: prompts with such tokens give odd results."
+    advice = "Train on text like the text that will be encoded, or drop them with `bbpe prune --used-in`."
+    for check, found, shown in (
+        ("unused", never, "do not occur"),
+        ("rare", rare, f"occur fewer than {least:,} times"),
+    ):
+        if not len(found):
+            continue
+        numbers = sorted(found.tolist(), key=lambda number: -len(subject.tokens[number]))
+        examples = tuple(
+            Example(each.id, each.token, "" if check == "unused" else f"({int(of_tokens[number])} times)")
+            for number, each in zip(numbers, subject.examples(numbers), strict=False)
+        )
+        share = len(found) / max(len(subject.ids), 1)
+        yield Finding(
+            check, "warning" if share > 0.1 and check == "unused" else "info", len(found),
+            f"{len(found):,} tokens ({share:.0%}) {shown} in the corpus of {total:,} tokens", why, advice,
+            examples, subject.ids_of(found.tolist()),
+        )  # fmt: skip

@@ -1,0 +1,137 @@
+"""What lint found: findings as data, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ..text import readable
+
+#: "error": texts are lost or files contradict each other.  "warning": tokens are wasted, or results surprise.
+#: "info": a fact to know.
+Severity: TypeAlias = Literal["error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A token that shows a finding: its id (None if it is no token), its bytes, and a remark."""
+
+    id: int | None
+    token: bytes
+    note: str = ""
+
+    def __str__(self) -> str:
+        number = "" if self.id is None else f"{self.id} "
+        return f"{number}{readable(self.token)!r}" + (f" {self.note}" if self.note else "")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of `lint`.
+
+    Attributes:
+        check: The name of the check.
+        severity: "error", "warning" or "info".
+        count: The number of tokens, or of whatever the message counts.
+        message: What was found.
+        why: Why it matters.
+        advice: What to do.
+        examples: Some of the tokens.
+        ids: The ids of all tokens that the finding is about; empty if it is not about tokens.
+        details: More figures, by name.
+
+    """
+
+    check: str
+    severity: Severity
+    count: int
+    message: str
+    why: str
+    advice: str
+    examples: tuple[Example, ...] = ()
+    ids: tuple[int, ...] = field(default=(), repr=False)
+    details: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as data for JSON."""
+        examples = [
+            {"id": each.id, "text": readable(each.token), "bytes": each.token.hex(), "note": each.note}
+            for each in self.examples
+        ]
+        return {
+            "check": self.check, "severity": self.severity, "count": self.count, "message": self.message,
+            "why": self.why, "advice": self.advice, "examples": examples, "ids": list(self.ids), **self.details,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """The findings of `bbpe.lint`, the most severe first; iteration and `len` are those of the findings.
+
+    `str` gives them as text, and a notebook shows them as a table.
+
+    Attributes:
+        name: The name of the tokenizer.
+        tokens: The number of its tokens.
+        findings: The findings.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> bbpe.lint(tok).count("error")
+        0
+
+    """
+
+    name: str
+    tokens: int
+    findings: tuple[Finding, ...]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, check: str) -> Finding:
+        """Return the finding of a check; `KeyError` when the check found nothing."""
+        for finding in self.findings:
+            if finding.check == check:
+                return finding
+        raise KeyError(check)
+
+    def __contains__(self, check: object) -> bool:
+        return any(finding.check == check for finding in self.findings)
+
+    def count(self, severity: Severity) -> int:
+        """Return the number of findings of a severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as data for JSON."""
+        findings = [finding.as_dict() for finding in self.findings]
+        return {"name": self.name, "tokens": self.tokens, "findings": findings}
+
+    def lines(self, *, examples: int = 4, explained: bool = True) -> Iterator[str]:
+        """Yield the lines of the report as text.
+
+        Args:
+            examples: The most examples of a finding.
+            explained: Whether to add why a finding matters and what to do.
+
+        Yields:
+            The lines.
+
+        """
+        counts = ", ".join(f"{self.count(each)} {each}{'s' if each != 'info' else ''}" for each in SEVERITIES)
+        yield f"{self.name}: {self.tokens:,} tokens; {counts}"
+        for finding in self.findings:
+            yield f"{finding.severity:<8} {finding.check}: {finding.message}"
+            if finding.examples and examples:
+                yield f"         such as {', '.join(map(str, finding.examples[:examples]))}"
+            if explained:
+                yield f"         {finding.why} {finding.advice}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())

@@ -1,0 +1,52 @@
+"""What a new vocabulary looks like on the counts that it was trained on: the facts that training reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..counting.counts import PretokenCounts
+from ..counting.options import Report, silent
+from ..progress import Progress
+from ..text import readable
+from ..tokenizer import Tokenizer
+
+#: The most characters of a token that a note shows.
+_SHOWN = 40
+
+
+def uses_in(tokenizer: Tokenizer, counts: PretokenCounts) -> npt.NDArray[np.uint64]:
+    """Return how often each id is used in counted pretokens, uint64[vocab_size]."""
+    used = np.zeros(tokenizer.vocab_size, dtype=np.uint64)
+    encoder = tokenizer._encoder
+    for rows in counts.batches():
+        first, last = int(rows.offsets[0]), int(rows.offsets[-1])
+        ends = np.ascontiguousarray(rows.offsets[1:] - first)
+        ids = encoder.encode_pretokens(rows.data[first:last].tobytes(), ends)
+        places = np.searchsorted(ends, tokenizer._vocabulary.tokens.spans(ids)[:, 0], side="right")
+        np.add.at(used, ids, rows.counts[places])
+    return used
+
+
+def report_facts(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> None:
+    """Report fewer tokens than wanted, the longest token, and tokens that no text of the training uses any more.
+
+    Nothing is computed if nobody listens.  Only counts of a byte-level vocabulary give the uses.
+    """
+    if report is silent:
+        return
+    spec = tokenizer.spec
+    notes = []
+    if len(tokenizer) < wanted:
+        notes.append(f"{len(tokenizer):,} tokens, not {wanted:,}: no more pairs occur often enough")
+    longest = max(spec.vocab.values(), key=len, default=b"")
+    shown = readable(longest)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    notes.append(f"the longest token has {len(longest)} bytes: {shown!r}")
+    if isinstance(counts, PretokenCounts) and spec.model is None and spec.characters is None:
+        used = uses_in(tokenizer, counts)
+        unused = sum(len(token) > 1 and not used[token_id] for token_id, token in spec.vocab.items())
+        if unused:
+            notes.append(f"{unused:,} tokens are only parts of longer ones: the training text itself does not use them")
+    for note in notes:
+        report(Progress("vocabulary", 0, None, "tokens", note))
