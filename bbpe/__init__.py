@@ -33,8 +33,12 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from .loading import load
+    from .report.compare import Comparison, SplitPair, compare
+    from .report.curves import Curve, CurvePoint, corpus_curve, learning_curve
+    from .report.evaluate import Evaluation, evaluate
     from .report.findings import Finding, LintReport
     from .report.lint import lint
+    from .report.measures import Measures
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE
@@ -50,16 +54,22 @@ __all__ = [
     "BBPEError",
     "BBPETokenizer",
     "CacheInfo",
+    "Comparison",
     "CorpusError",
     "Counting",
+    "Curve",
+    "CurvePoint",
+    "Evaluation",
     "Finding",
     "LintReport",
+    "Measures",
     "MemoryLimitError",
     "Padded",
     "PatternError",
     "PretokenCounts",
     "Ragged",
     "SpecialTokenError",
+    "SplitPair",
     "StreamDecoder",
     "Summary",
     "TokenIdError",
@@ -68,11 +78,15 @@ __all__ = [
     "Unigram",
     "VocabularyError",
     "WordPiece",
+    "compare",
+    "corpus_curve",
     "count",
     "count_from_iterator",
     "encoding_for_model",
+    "evaluate",
     "extend",
     "get_encoding",
+    "learning_curve",
     "lint",
     "load",
     "load_counts",
@@ -98,6 +112,10 @@ _MODULES = {
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "
     "VocabularyError",
+    ".report.compare": "Comparison SplitPair compare",
+    ".report.curves": "Curve CurvePoint corpus_curve learning_curve",
+    ".report.evaluate": "Evaluation evaluate",
+    ".report.measures": "Measures",
     ".report.findings": "Finding LintReport",
     ".report.lint": "lint",
     ".training.bpe": "BPE",

@@ -30,6 +30,8 @@ COMMANDS = {
     "convert": "Convert a tokenizer to another format.",
     "inspect": "Show what a tokenizer file holds.",
     "lint": "Find what is wrong with a vocabulary.",
+    "eval": "Measure tokenizers on text: tokens, fertility, cost.",
+    "compare": "Show how two tokenizers differ.",
     "fetch": "Download a published vocabulary by its name.",
     "bench": "Time a tokenizer on a text of yours, beside other libraries.",
 }

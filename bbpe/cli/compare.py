@@ -1,0 +1,50 @@
+"""`bbpe compare`: how two tokenizers differ."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import bbpe
+from bbpe.corpus.files import corpus_paths
+from bbpe.files import write_atomic
+
+from .command import Command, add_pattern, load_named, positive
+from .eval import short_names
+from .outputs import check_output, inputs_of
+from .streams import add_reading, say, say_json
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("left", metavar="A", help="the first tokenizer: a file, a folder, or a published name")
+    parser.add_argument("right", metavar="B", help="the second tokenizer")
+    what = "text to split with both: files, globs and folders (default: tokens and other hard texts)"
+    parser.add_argument("corpus", nargs="*", metavar="FILE", help=what)
+    add_pattern(parser)
+    add_reading(parser)
+    parser.add_argument("--most", type=positive, default=20, metavar="N", help="pretokens to list (default: 20)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="write one JSON object")
+    form.add_argument("--markdown", action="store_true", help="write Markdown")
+    parser.add_argument("--html", metavar="OUT.html", help="write a page")
+
+
+def _run(args: Namespace) -> int:
+    check_output(args.html, "the page", inputs_of(files=args.corpus or None, named=[args.left, args.right]))
+    left, right = load_named(args.left, args.pattern), load_named(args.right, args.pattern)
+    corpus = [Path(path) for path in corpus_paths(args.corpus)] if args.corpus else None
+    names = short_names([args.left, args.right])
+    found = bbpe.compare(
+        left, right, corpus, names=(names[0], names[1]), most=args.most, text_field=args.text_field,
+        format=args.input_format,
+    )  # fmt: skip
+    if args.html:
+        write_atomic(args.html, found.to_html().encode())
+    if args.json:
+        say_json(found.as_dict())
+    else:
+        say(found.to_markdown() if args.markdown else str(found))
+    return 0
+
+
+COMMAND = Command("compare", "Show how two tokenizers differ.", _add_arguments, _run)

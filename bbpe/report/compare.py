@@ -1,0 +1,243 @@
+"""Compare two tokenizers: what their vocabularies share, and the pretokens that they split most differently."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from ..corpus.files import Format
+from ..corpus.sources import Reading
+from ..spec.spec import other_tokens
+from ..splitting.patterns import Pattern
+from ..splitting.splitter import TextSplitter
+from ..text import readable, text_bytes
+from ..tokenizer import Tokenizer
+from .page import page
+from .tables import Table, number
+from .texts import Corpus, documents
+from .verify import Difference, differences, hard_texts
+
+#: Blanks with the word after them, where the patterns of the two differ.
+_WORDS = Pattern(None, (r"\s*\S+|\s+",))
+_PAIRS = 2_000
+
+
+@dataclass(frozen=True)
+class SplitPair:
+    """A pretoken that two tokenizers split into other tokens: how often it occurs, and the tokens of each."""
+
+    pretoken: bytes
+    count: int
+    left: tuple[bytes, ...]
+    right: tuple[bytes, ...]
+
+    @property
+    def saved(self) -> int:
+        """The tokens that the second tokenizer saves on all occurrences; negative if it needs more."""
+        return self.count * (len(self.left) - len(self.right))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two tokenizers differ; `str` is a text for a terminal, and a notebook shows it as HTML.
+
+    Attributes:
+        names: The names of the two.
+        shared: The number of tokens that both have, with any id.
+        same_ids: The number of tokens that both have with the same id.
+        only: The number of tokens that only the first has, and only the second.
+        differences: The parts of the definitions that differ, such as "pattern" and "special tokens".
+        texts: The number of different pretokens that were compared, or of hard texts without a corpus.
+        equal: The number of these with the same ids.
+        first: The first text with other ids; None if all are equal.
+        tokens: The tokens of the corpus by each, as sums over its pretokens; None without a corpus.
+        pairs: The pretokens that differ most, by the tokens that one of the two saves on them.
+
+    Example:
+        >>> small = bbpe.train_from_iterator(["low lower lowest"], 257)
+        >>> large = bbpe.train_from_iterator(["low lower lowest"], 259)
+        >>> result = bbpe.compare(small, large, ["lower"])
+        >>> result.shared, result.only, result.pairs[0].left
+        (257, (0, 2), (b'lo', b'w', b'e', b'r'))
+
+    """
+
+    names: tuple[str, str]
+    shared: int
+    same_ids: int
+    only: tuple[int, int]
+    differences: tuple[str, ...]
+    texts: int
+    equal: int
+    first: Difference | None
+    tokens: tuple[int, int] | None
+    pairs: tuple[SplitPair, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the comparison as data for JSON."""
+        pairs = [
+            {
+                "pretoken": readable(pair.pretoken), "count": pair.count, "saved": pair.saved,
+                "left": list(map(readable, pair.left)), "right": list(map(readable, pair.right)),
+            }
+            for pair in self.pairs
+        ]  # fmt: skip
+        first = None
+        if self.first is not None:
+            sides = (self.first.left, self.first.right)
+            tokens = [[[token_id, readable(token)] for token_id, token in side] for side in sides]
+            first = {"text": readable(self.first.text), "byte": self.first.byte, "left": tokens[0], "right": tokens[1]}
+        names = ("names", "shared", "same_ids", "only", "differences", "texts", "equal", "tokens")
+        return {**{name: getattr(self, name) for name in names}, "first": first, "pairs": pairs}
+
+    def table(self) -> Table:
+        """Return the table of the pretokens that differ most."""
+        rows = tuple(
+            (
+                repr(readable(pair.pretoken)), _joined(pair.left), _joined(pair.right), number(pair.count),
+                f"{pair.saved:+,}",
+            )
+            for pair in self.pairs
+        )  # fmt: skip
+        return Table(("pretoken", *self.names, "occurs", "tokens saved"), rows, 3)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the comparison as text."""
+        left, right = self.names
+        yield f"{left} and {right} share {self.shared:,} tokens, {self.same_ids:,} of them with the same id; " \
+            f"{self.only[0]:,} are only in {left}, {self.only[1]:,} only in {right}"  # fmt: skip
+        yield f"their definitions differ in: {', '.join(self.differences) or 'nothing'}"
+        what = "hard texts" if self.tokens is None else "different pretokens of the corpus"
+        yield f"{self.equal:,} of {self.texts:,} {what} have the same ids" + (
+            "" if self.tokens is None else f"; the corpus has {self.tokens[0]:,} and {self.tokens[1]:,} tokens"
+        )
+        if self.first is not None:
+            sides = [" ".join(f"{token_id} {readable(token)!r}" for token_id, token in side)
+                     for side in (self.first.left, self.first.right)]  # fmt: skip
+            yield f"first difference: {readable(self.first.text)!r} at byte {self.first.byte}: {sides[0]} | {sides[1]}"
+
+    def to_markdown(self) -> str:
+        """Return the comparison in Markdown."""
+        return "\n\n".join([*self.lines(), *([self.table().markdown()] if self.pairs else [])])
+
+    def to_html(self) -> str:
+        """Return a page of HTML with the comparison, which needs no other file."""
+        return page(" and ".join(self.names), f"<h1>{escape(' and '.join(self.names))}</h1>{self._repr_html_()}")
+
+    def __str__(self) -> str:
+        return "\n".join([*self.lines(), *([self.table().text()] if self.pairs else [])])
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self.lines())
+        return lines + (self.table().html() if self.pairs else "")
+
+
+def compare(
+    left: Tokenizer, right: Tokenizer, corpus: Corpus | None = None, *, names: tuple[str, str] | None = None,
+    most: int = 20, text_field: str = "text",
+    format: Format | None = None,  # noqa: A002
+) -> Comparison:  # fmt: skip
+    """Return how two tokenizers differ: their tokens, their definitions, and how they split a corpus.
+
+    Args:
+        left: The first tokenizer.
+        right: The second tokenizer.
+        corpus: A path, glob or folder, a list of `Path`, or texts. Without one, both encode every token of the other
+            and other hard texts.
+        names: Names for display; None takes those of the tokenizers.
+        most: The most pretokens to list.
+        text_field: The field of JSON lines, or the column of Parquet, with the text.
+        format: The kind of all files; None determines it from their names.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        TypeError: An argument has a wrong type.
+        CorpusError: A file cannot be read as text.
+        OSError: A file cannot be read.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower lowest"], 260)
+        >>> same = compare(tok, bbpe.prune(tok, keep=260)[0])
+        >>> same.first is None, same.equal == same.texts
+        (True, True)
+
+    """
+    for tok in (left, right):
+        if not isinstance(tok, Tokenizer):
+            raise TypeError(f"compare takes two Tokenizers, not {type(tok).__name__}; bbpe.load makes one of a file")
+    shown = names or (left.name or "left", right.name or "right")
+    ids = [_ids(left), _ids(right)]
+    shared = ids[0].keys() & ids[1].keys()
+    counts = None if corpus is None else _counted(left, right, corpus, Reading(text_field, format=format))
+    texts = list(counts) if counts is not None else [*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS)]
+    found = list(differences(left, right, texts))
+    pairs = [] if counts is None else [_pair(left, right, each.text, counts[each.text]) for each in found]
+    pairs.sort(key=lambda pair: (-abs(pair.saved), -pair.count))
+    totals = None
+    if counts is not None:
+        times = list(counts.values())
+        totals = (_total(left, texts, times), _total(right, texts, times))
+    return Comparison(
+        shown, len(shared), sum(ids[0][token] == ids[1][token] for token in shared),
+        (len(ids[0]) - len(shared), len(ids[1]) - len(shared)), _definitions(left, right),
+        len(texts), len(texts) - len(found), found[0] if found else None, totals, tuple(pairs[:most]),
+    )  # fmt: skip
+
+
+def _total(tok: Tokenizer, texts: list[bytes], times: list[int]) -> int:
+    return sum(map(operator.mul, tok.count_tokens_batch(texts).tolist(), times))
+
+
+def _ids(tok: Tokenizer) -> dict[bytes, int]:
+    return {token: token_id for token_id, token in (*tok.spec.vocab.items(), *other_tokens(tok.spec).items())}
+
+
+def _definitions(left: Tokenizer, right: Tokenizer) -> tuple[str, ...]:
+    one, two = left.spec, right.spec
+    parts = {
+        "model": (type(one.model), one.merges is None, one.whole_pretokens) != (
+            type(two.model), two.merges is None, two.whole_pretokens
+        ),
+        "tokens or their ids": one.vocab != two.vocab,
+        "merges": one.merges != two.merges,
+        "pattern": one.pattern != two.pattern,
+        "normalizers or pre-tokenizers": one.rules != two.rules,
+        "special tokens": dict(one.special_tokens) != dict(two.special_tokens),
+        "added tokens": dict(one.added_tokens) != dict(two.added_tokens),
+        "template": one.template != two.template,
+        "decoder": one.decoder != two.decoder,
+    }  # fmt: skip
+    return tuple(name for name, differs in parts.items() if differs)
+
+
+def _counted(left: Tokenizer, right: Tokenizer, corpus: Corpus, reading: Reading) -> Counter[bytes]:
+    """Return the pretokens of a corpus, or words with their blanks where the two patterns differ, and their counts."""
+    same = left.spec.pattern == right.spec.pattern and not left.spec.pattern.drops_gaps
+    splitter = TextSplitter(left.spec.pattern if same and left.spec.pattern.steps else _WORDS)
+    counts: Counter[bytes] = Counter()
+    for batch in documents(corpus, reading):
+        for text in batch:
+            data, ends, _ = splitter.cut(bytes(text_bytes(text)))
+            start = 0
+            for end in ends.tolist():
+                counts[data[start:end]] += 1
+                start = end
+    return counts
+
+
+def _pair(left: Tokenizer, right: Tokenizer, text: bytes, count: int) -> SplitPair:
+    ours, theirs = (tuple(map(tok.id_to_token, tok.encode(text))) for tok in (left, right))
+    return SplitPair(text, count, ours, theirs)
+
+
+def _joined(tokens: tuple[bytes, ...]) -> str:
+    return "|".join(map(readable, tokens)).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+
+
+

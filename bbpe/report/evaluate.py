@@ -1,0 +1,272 @@
+"""Evaluate tokenizers on corpora: a table of exact figures, with intervals from resampled documents."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..corpus.files import Format
+from ..corpus.sources import Reading
+from ..counting.counts import Document
+from ..threads import check_threads, imap
+from ..tokenizer import Tokenizer
+from ..types import Ragged
+from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_documents
+from .page import page
+from .plots import save_evaluation
+from .tables import NOTHING, Table, number, of_rows, share
+from .texts import Corpus, documents
+
+#: Resampled corpora for an interval, and the most groups of documents that are resampled.
+_SAMPLES, _GROUPS = 1000, 2000
+
+_COLUMNS = (
+    ("corpus", lambda row: row.corpus),
+    ("tokenizer", lambda row: row.tokenizer),
+    ("documents", lambda row: number(row.text.documents)),
+    ("bytes", lambda row: number(row.text.bytes)),
+    ("characters", lambda row: number(row.text.characters)),
+    ("words", lambda row: number(row.text.words)),
+    ("tokens", lambda row: number(row.tokens)),
+    ("bytes/token", lambda row: number(row.bytes_per_token)),
+    ("95 %", lambda row: _interval(row.bytes_per_token_interval)),
+    ("chars/token", lambda row: number(row.characters_per_token)),
+    ("tokens/word", lambda row: number(row.fertility)),
+    ("words split", lambda row: share(row.split_share)),
+    ("single bytes", lambda row: share(row.single_byte_share)),
+    ("unknown", lambda row: share(row.unknown_share)),
+    ("vocabulary used", lambda row: share(row.used_share)),
+    ("Renyi 2.5", lambda row: number(row.renyi_efficiency)),
+    ("parity", lambda row: number(row.parity)),
+    ("cost", lambda row: NOTHING if row.cost_ratio is None else number(row.cost_ratio)),
+    ("95 % of cost", lambda row: _interval(row.cost_ratio_interval)),
+    ("ids changed", lambda row: share(row.changed_share)),
+)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The figures of tokenizers on corpora, a row each; iteration and `len` are those of the rows.
+
+    `str` is a table for a terminal, and a notebook shows it as HTML.
+
+    Attributes:
+        rows: The measures of each tokenizer on each corpus.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower lowest"], 258)
+        >>> row = bbpe.evaluate(tok, {"test": ["lower", "low"]}).rows[0]
+        >>> row.tokens, row.bytes_per_token, row.fertility
+        (4, 2.0, 2.0)
+
+    """
+
+    rows: tuple[Measures, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Measures]:
+        return iter(self.rows)
+
+    def row(self, tokenizer: str, corpus: str) -> Measures:
+        """Return the measures of a tokenizer on a corpus, by their names; `KeyError` when there are none."""
+        for row in self.rows:
+            if (row.tokenizer, row.corpus) == (tokenizer, corpus):
+                return row
+        raise KeyError((tokenizer, corpus))
+
+    def table(self) -> Table:
+        """Return the table of all figures that say something: `text()`, `markdown()` and `html()` render it."""
+        columns: Any = _COLUMNS if len({row.tokenizer for row in self.rows}) > 1 else _COLUMNS[:-3]
+        return of_rows(self.rows, columns, left=2)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all counts and figures as data for JSON."""
+        return {"rows": [row.as_dict() for row in self.rows]}
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        return self.table().markdown()
+
+    def to_html(self) -> str:
+        """Return a page of HTML with the table, which needs no other file."""
+        return page("Evaluation", f"<h1>Evaluation</h1>{self.table().html()}<p>{NOTE}</p>")
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Write a figure of the bytes a token of each tokenizer on each corpus.
+
+        Args:
+            path: The file, .svg, .pdf or .png.
+
+        Raises:
+            ImportError: `matplotlib` (the extra `plot`) is not installed.
+            OSError: The file cannot be written.
+
+        """
+        save_evaluation(self.rows, path)
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+NOTE = (
+    "Totals are divided, not averaged over documents. A word is a run of letters and marks. Intervals are of 1,000 "
+    "resampled sets of documents."
+)
+
+
+def evaluate(
+    tokenizers: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer], corpora: Corpus | Mapping[str, Corpus], *,
+    parity: str | None = None, document: Document = "file", text_field: str = "text",
+    format: Format | None = None,  # noqa: A002
+    threads: int | None = None, seed: int = 0,
+) -> Evaluation:  # fmt: skip
+    """Return the figures of tokenizers on corpora: bytes a token, fertility, vocabulary used, cost and more.
+
+    Use text that no tokenizer was trained on. All figures are exact totals over the corpus; `encode` is called without
+    special tokens.
+
+    Args:
+        tokenizers: A tokenizer, several, or a mapping of names to tokenizers. Ratios are to the first one.
+        corpora: A mapping of names to corpora, or one corpus: a path, glob or folder, a list of `Path`, or texts.
+        parity: The name of the corpus that `parity` compares with, such as the English side of parallel texts.
+        document: What is one document: "file" (a file, or a row of JSON lines or Parquet), or each "line" of these.
+        text_field: The field of JSON lines, or the column of Parquet, with the text.
+        format: The kind of all files; None determines it from their names.
+        threads: The number of threads; None uses every core.
+        seed: The seed of the intervals.
+
+    Returns:
+        The figures, a row for each corpus and tokenizer.
+
+    Raises:
+        ValueError: There is no tokenizer, or `parity` is not the name of a corpus.
+        TypeError: An argument has a wrong type.
+        CorpusError: A file cannot be read as text.
+        OSError: A file cannot be read.
+
+    Example:
+        >>> small = bbpe.train_from_iterator(["low lower lowest"], 257)
+        >>> large = bbpe.train_from_iterator(["low lower lowest"], 262)
+        >>> result = evaluate({"small": small, "large": large}, {"test": ["slow", "lowest"]})
+        >>> [row.tokens for row in result], [row.cost_ratio for row in result]
+        ([8, 5], [1.0, 0.625])
+
+    """
+    named, sets = named_tokenizers(tokenizers), named_corpora(corpora)
+    check_threads(threads)
+    if parity is not None and parity not in sets:
+        raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sets))}")
+    if document not in ("file", "line"):
+        raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
+    reading = Reading(text_field, format=format)
+    rows: list[Measures] = []
+    for name, corpus in sets.items():
+        rows += _of_corpus(named, name, documents(corpus, reading, document), threads, seed)
+    if parity is not None:
+        base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
+        rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]
+    return Evaluation(tuple(rows))
+
+
+def named_tokenizers(given: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer]) -> dict[str, Tokenizer]:
+    """Return tokenizers by different names; `TypeError` for what is none, `ValueError` when there are none."""
+    if isinstance(given, Tokenizer):
+        given = [given]
+    if isinstance(given, Mapping):
+        named = dict(given)
+    else:
+        listed = list(given)
+        own = [getattr(tok, "name", None) or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
+        often = Counter(own)
+        named = {
+            name if often[name] == 1 else f"{name} ({place})": tok
+            for place, (name, tok) in enumerate(zip(own, listed, strict=True), 1)
+        }
+    for name, tok in named.items():
+        if not isinstance(tok, Tokenizer):
+            raise TypeError(f"{name} must be a Tokenizer, not {type(tok).__name__}; bbpe.load makes one of a file")
+    if not named:
+        raise ValueError("there is no tokenizer; expected at least one")
+    return named
+
+
+def named_corpora(given: Corpus | Mapping[str, Corpus]) -> dict[str, Corpus]:
+    """Return corpora by their names."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    name = Path(given).name if isinstance(given, str | os.PathLike) else "corpus"
+    return {name: given}
+
+
+def _of_corpus(
+    named: Mapping[str, Tokenizer], name: str, batches: Iterator[list[Any]], threads: int | None, seed: int
+) -> list[Measures]:
+    """Return the measures of all tokenizers on a corpus, which is read once."""
+    total = CorpusCount()
+    counts = {key: TokenizerCount(tok) for key, tok in named.items()}
+    # one thread for each tokenizer where there are several
+    inner = threads if len(counts) == 1 else 1
+    for texts in batches:
+        batch = Batch(texts)
+        total.add(batch)
+        found = list(imap(partial(_added, batch=batch, threads=inner), list(counts.values()), threads))
+        for count, rows in zip(counts.values(), found, strict=True):
+            count.changed += changed_documents(rows, found[0])
+    text, rng = total.totals(), np.random.default_rng(seed)
+    groups = _grouped([total.sizes, *(count.tokens for count in counts.values())], rng)
+    drawn = None if groups is None else _resampled(groups, rng)
+    base = next(iter(counts.values()))
+    rows_of = []
+    for place, (key, count) in enumerate(counts.items(), 1):
+        row = count.measures(key, name, text)
+        cost = sum(count.tokens) / sum(base.tokens) if sum(base.tokens) else None
+        if drawn is not None and drawn[:, 1:].all():
+            row = replace(
+                row, bytes_per_token_interval=_quantiles(drawn[:, 0] / drawn[:, place]),
+                cost_ratio_interval=_quantiles(drawn[:, place] / drawn[:, 1]) if place > 1 else None,
+            )  # fmt: skip
+        rows_of.append(replace(row, cost_ratio=cost))
+    return rows_of
+
+
+def _added(count: TokenizerCount, *, batch: Batch, threads: int | None) -> Ragged:
+    return count.add(batch, threads)
+
+
+def _grouped(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> npt.NDArray[np.float64] | None:
+    """Return the sizes of documents in bytes and tokens, [documents, columns]; many documents in random groups."""
+    table = np.array(columns, np.float64).T
+    if len(table) < 2:
+        return None
+    if len(table) <= _GROUPS:
+        return table
+    group = rng.permutation(len(table)) % _GROUPS
+    return np.stack([np.bincount(group, column, _GROUPS) for column in table.T], axis=1)
+
+
+def _resampled(groups: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Return the sums of resampled documents, [samples, columns]: all tokenizers get the same documents."""
+    drawn = rng.integers(0, len(groups), (_SAMPLES, len(groups)), np.int32)
+    return np.stack([column[drawn].sum(axis=1) for column in groups.T], axis=1)
+
+
+def _quantiles(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.quantile(values, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return NOTHING if interval is None else f"{interval[0]:.3f}-{interval[1]:.3f}"

@@ -1,0 +1,264 @@
+"""What evaluation measures of a tokenizer on a corpus: exact totals, from which all figures are derived."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..splitting.patterns import Pattern
+from ..splitting.splitter import compiled_steps
+from ..text import Text, text_bytes
+from ..tokenizer import Tokenizer
+from ..types import Ragged
+from .subject import unknown_id
+
+_Array = npt.NDArray[np.int64]
+#: A word is a run of letters and marks.
+WORDS = Pattern(None, (r"[\p{L}\p{M}]+",), drops_gaps=True)
+#: The order of the Renyi entropy (Zouhar et al., 2023, "Tokenization and the Noiseless Channel").
+ORDER = 2.5
+#: Words are followed into their tokens in this many bytes of a corpus.
+_FOLLOWED = 1 << 20
+_WORDS_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True)
+class TextTotals:
+    """What a corpus has: documents, bytes of UTF-8, characters, and words, which are runs of letters and marks."""
+
+    documents: int
+    bytes: int
+    characters: int
+    words: int
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What a tokenizer makes of a corpus.
+
+    Attributes:
+        tokenizer: The name of the tokenizer.
+        corpus: The name of the corpus.
+        text: The totals of the corpus.
+        tokens: The number of tokens.
+        split_words: The number of words of several tokens, of `followed_words`.
+        followed_words: The words that were followed into their tokens, those of the first megabyte of the corpus; 0
+            where tokens have no places.
+        single_bytes: The number of tokens that are one byte of a longer character.
+        unknown: The number of unknown tokens; None for a model without one.
+        vocabulary: The number of tokens of the vocabulary.
+        used: The number of different ids that occur.
+        renyi_efficiency: The Renyi entropy of order 2.5 of the ids, over the logarithm of the vocabulary.
+        changed: The number of documents whose ids differ from those of the first tokenizer.
+        cost_ratio: The tokens over those of the first tokenizer.
+        parity: The tokens over those of the reference corpus; None without one.
+        bytes_per_token_interval: 95 % of resampled corpora have between these bytes a token; None with one document.
+        cost_ratio_interval: The same of the cost ratio.
+
+    """
+
+    tokenizer: str
+    corpus: str
+    text: TextTotals
+    tokens: int
+    split_words: int
+    followed_words: int
+    single_bytes: int
+    unknown: int | None
+    vocabulary: int
+    used: int
+    renyi_efficiency: float | None
+    changed: int = 0
+    cost_ratio: float | None = None
+    parity: float | None = None
+    bytes_per_token_interval: tuple[float, float] | None = None
+    cost_ratio_interval: tuple[float, float] | None = None
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The bytes of all documents over their tokens."""
+        return _ratio(self.text.bytes, self.tokens)
+
+    @property
+    def characters_per_token(self) -> float | None:
+        """The characters of all documents over their tokens."""
+        return _ratio(self.text.characters, self.tokens)
+
+    @property
+    def fertility(self) -> float | None:
+        """The tokens over the words."""
+        return _ratio(self.tokens, self.text.words)
+
+    @property
+    def split_share(self) -> float | None:
+        """The share of words of several tokens."""
+        return _ratio(self.split_words, self.followed_words)
+
+    @property
+    def single_byte_share(self) -> float | None:
+        """The share of tokens that are one byte of a longer character."""
+        return _ratio(self.single_bytes, self.tokens)
+
+    @property
+    def unknown_share(self) -> float | None:
+        """The share of unknown tokens; None for a model without one."""
+        return None if self.unknown is None else _ratio(self.unknown, self.tokens)
+
+    @property
+    def used_share(self) -> float | None:
+        """The share of the vocabulary that occurs."""
+        return _ratio(self.used, self.vocabulary)
+
+    @property
+    def changed_share(self) -> float | None:
+        """The share of documents whose ids differ from those of the first tokenizer."""
+        return _ratio(self.changed, self.text.documents)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all counts and figures as data for JSON."""
+        text = {name: getattr(self.text, name) for name in ("documents", "bytes", "characters", "words")}
+        names = [name for name in self.__dataclass_fields__ if name != "text"]
+        figures = (
+            "bytes_per_token", "characters_per_token", "fertility", "split_share", "single_byte_share",
+            "unknown_share", "used_share", "changed_share",
+        )  # fmt: skip
+        return {**text, **{name: getattr(self, name) for name in (*names, *figures)}}
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+@dataclass
+class CorpusCount:
+    """The totals of a corpus while it is read, with the bytes of each document."""
+
+    characters: int = 0
+    words: int = 0
+    sizes: list[int] = field(default_factory=list)
+
+    def add(self, batch: Batch) -> None:
+        """Count the documents of a batch."""
+        self.sizes += batch.sizes.tolist()
+        self.characters += batch.characters
+        self.words += len(batch.words)
+
+    def totals(self) -> TextTotals:
+        """Return the totals."""
+        return TextTotals(len(self.sizes), sum(self.sizes), self.characters, self.words)
+
+
+class Batch:
+    """Documents as one text, in which a line feed ends each: their starts, sizes, characters and words."""
+
+    def __init__(self, texts: Sequence[Text]) -> None:
+        self.texts = [bytes(text_bytes(text)) for text in texts]
+        self.data = b"\n".join([*self.texts, b""])
+        self.sizes = np.array([len(text) for text in self.texts], np.int64)
+        self.starts = np.cumsum(self.sizes + 1) - self.sizes - 1
+        flags = np.frombuffer(self.data, np.uint8) & 0xC0
+        self.characters = int(np.count_nonzero(flags != 0x80)) - len(self.texts)
+        steps = compiled_steps(WORDS)
+        assert steps is not None
+        _, starts, ends = steps.split(self.data)
+        #: The start and end of each word in `data`, int64[n, 2].
+        self.words: _Array = np.stack([starts, ends], axis=1)
+
+
+class TokenizerCount:
+    """What one tokenizer makes of a corpus while it is read."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.counts: _Array = np.zeros(tokenizer.vocab_size, np.int64)
+        self.tokens: list[int] = []
+        self.split = self.followed = self.changed = self._tried = 0
+
+    def add(self, batch: Batch, threads: int | None) -> Ragged:
+        """Encode a batch, count its tokens, and return them."""
+        rows = self.tokenizer.encode_batch_to_numpy(batch.texts, threads=threads)
+        self.counts += np.bincount(rows.ids, minlength=len(self.counts))
+        self.tokens += np.diff(rows.offsets).tolist()
+        self._follow(batch)
+        return rows
+
+    def _follow(self, batch: Batch) -> None:
+        """Count the words of several tokens in the first documents."""
+        for text in batch.texts:
+            if self._tried >= _FOLLOWED:
+                return
+            text = truncated_bytes(text, _FOLLOWED - self._tried)
+            self._tried += max(len(text), 1)
+            try:
+                _, spans = self.tokenizer.encode_with_offsets(text, "byte")
+            except ValueError:
+                return
+            part = Batch([text])
+            starts = spans[1:, 0] if len(spans) else np.zeros(0, np.int64)
+            self._count_split(part.data, starts[starts > 0], part.words)
+
+    def _count_split(self, data: bytes, cuts: _Array, words: _Array) -> None:
+        """Count the words that have a border of tokens within them."""
+        is_cut = np.zeros(len(data) + 1, np.bool_)
+        is_cut[cuts] = True
+        for start in range(0, len(words), _WORDS_AT_ONCE):
+            some = words[start : start + _WORDS_AT_ONCE]
+            first, last = int(some[0, 0]), int(some[-1, 1])
+            done = np.cumsum(is_cut[first:last], dtype=np.uint32)
+            self.split += int(np.count_nonzero(done[some[:, 1] - (first + 1)] > done[some[:, 0] - first]))
+        self.followed += len(words)
+
+    def measures(self, name: str, corpus: str, text: TextTotals) -> Measures:
+        """Return what was counted."""
+        spec, tokenizer = self.tokenizer.spec, self.tokenizer
+        high = [token_id for token_id, token in spec.vocab.items() if len(token) == 1 and token[0] >= 0x80]
+        byte_ids = () if spec.characters is None else spec.characters.byte_ids
+        unknown = unknown_id(spec) if not byte_ids else None
+        return Measures(
+            name, corpus, text, int(self.counts.sum()), self.split, self.followed,
+            int(self.counts[[*dict.fromkeys([*high, *byte_ids[0x80:]])]].sum()),
+            None if unknown is None else int(self.counts[unknown]),
+            len(tokenizer), int(np.count_nonzero(self.counts)), efficiency(self.counts, len(tokenizer)),
+            self.changed,
+        )  # fmt: skip
+
+
+def truncated_bytes(text: bytes, most: int) -> bytes:
+    """Return the first bytes of a text, cut where a character begins."""
+    if len(text) <= most:
+        return text
+    while most and text[most] & 0xC0 == 0x80:
+        most -= 1
+    return text[:most]
+
+
+def efficiency(counts: _Array, vocabulary: int) -> float | None:
+    """Return the Renyi entropy of order 2.5 of ids over the logarithm of the vocabulary.
+
+    >>> efficiency(np.array([5, 5, 5, 5]), 4)
+    1.0
+    """
+    total = int(counts.sum())
+    if not total or vocabulary < 2:
+        return None
+    shares = counts[counts > 0] / total
+    entropy = math.log(float(np.sum(shares**ORDER))) / (1 - ORDER)
+    return round(entropy / math.log(vocabulary), 12) + 0.0
+
+
+def changed_documents(rows: Ragged, first: Ragged) -> int:
+    """Return how many rows of ids differ from those of the first tokenizer."""
+    if rows is first:
+        return 0
+    lengths, other = np.diff(rows.offsets), np.diff(first.offsets)
+    same = np.flatnonzero(lengths == other)
+    changed = len(lengths) - len(same)
+    if not changed:
+        differs = np.flatnonzero(rows.ids != first.ids)
+        return len(np.unique(np.searchsorted(rows.offsets, differs, side="right")))
+    return changed + sum(not np.array_equal(rows[int(row)], first[int(row)]) for row in same.tolist())

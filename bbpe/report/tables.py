@@ -1,0 +1,92 @@
+"""Tables of figures: as text for a terminal, as Markdown, and as HTML."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+#: What a cell without a value shows.
+NOTHING = "-"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of strings; `left` is the number of columns at the left that have names, not figures.
+
+    >>> print(Table(("name", "tokens"), (("a", "1,024"), ("bc", "7")), 1).text())
+    name  tokens
+    a      1,024
+    bc         7
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: int = 1
+
+    def text(self) -> str:
+        """Return the table with columns of equal width."""
+        rows = (self.header, *self.rows)
+        widths = [max(_width(row[column]) for row in rows) for column in range(len(self.header))]
+        lines = []
+        for row in rows:
+            cells = []
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+                room = " " * (width - _width(cell))
+                cells.append(cell + room if column < self.left else room + cell)
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """Return the table in Markdown."""
+        rule = ["---" if column < self.left else "---:" for column in range(len(self.header))]
+        rows = (self.header, tuple(rule), *self.rows)
+        return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
+
+    def html(self) -> str:
+        """Return the table as an element of HTML."""
+        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in self.header)
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f'<th scope="row">{escape(cell)}</th>' if column < self.left else f"<td>{escape(cell)}</td>"
+                for column, cell in enumerate(row)
+            )
+            + "</tr>"
+            for row in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a figure: whole numbers with commas, others with `digits` digits after the point."""
+    if value is None:
+        return NOTHING
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
+
+
+def share(value: float | None) -> str:
+    """Return a share in per cent."""
+    return NOTHING if value is None else f"{value:.1%}"
+
+
+def of_rows(
+    rows: Sequence[Any], columns: Sequence[tuple[str, Callable[[Any], str]]], *, left: int
+) -> Table:
+    """Return the table of some columns of rows, without columns that have nothing in any row."""
+    cells = [[show(row) for row in rows] for _, show in columns]
+    kept = [
+        number
+        for number, column in enumerate(cells)
+        if number < left or any(cell not in (NOTHING, "", "0", "0.0%") for cell in column)
+    ]
+    header = tuple(columns[number][0] for number in kept)
+    return Table(header, tuple(zip(*(cells[number] for number in kept), strict=True)), left)
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text)

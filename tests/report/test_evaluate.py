@@ -1,0 +1,189 @@
+"""Evaluation and comparison: figures equal those of a plain loop, over this package and over HF's `tokenizers`."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import regex
+
+import bbpe
+from bbpe.cli import main
+
+TEXTS = ["see my eyes first, see my dogs\n", "low lower lowest slow\n", "世界 hello é\n", "", "newest 123 dogs"] * 4
+SMALL = bbpe.train_from_iterator(TEXTS, 270)
+LARGE = bbpe.train_from_iterator(TEXTS, 300)
+WORDS = bbpe.train_from_iterator(TEXTS, 60, model="wordpiece")
+UNIGRAM = bbpe.train_from_iterator(TEXTS, 320, model="unigram")
+
+
+@pytest.mark.parametrize("tok", [SMALL, LARGE, WORDS, UNIGRAM], ids=["small", "large", "wordpiece", "unigram"])
+def test_the_figures_of_a_plain_loop(tok: bbpe.Tokenizer) -> None:
+    rows = [tok.encode(text) for text in TEXTS]
+    counts = Counter(token_id for row in rows for token_id in row)
+    total = sum(counts.values())
+    spans = [tok.encode_with_offsets(text)[1] for text in TEXTS]
+    words = split = 0
+    for text, places in zip(TEXTS, spans, strict=True):
+        for word in regex.finditer(r"[\p{L}\p{M}]+", text):
+            words += 1
+            split += any(word.start() < start < word.end() for start in places[:, 0].tolist()) or any(
+                start == other and word.start() <= start < word.end()
+                for start, other in zip(places[1:, 0].tolist(), places[:-1, 0].tolist(), strict=True)
+            )
+    row = bbpe.evaluate(tok, TEXTS).rows[0]
+    assert (row.text.documents, row.text.bytes) == (len(TEXTS), sum(len(text.encode()) for text in TEXTS))
+    assert (row.text.characters, row.text.words) == (sum(map(len, TEXTS)), words)
+    assert (row.tokens, row.used) == (total, len(counts))
+    assert row.split_words == split
+    shares = [count / total for count in counts.values()]
+    entropy = math.log(sum(share**2.5 for share in shares)) / (1 - 2.5)
+    assert row.renyi_efficiency == pytest.approx(entropy / math.log(len(tok)))
+    if tok is WORDS:
+        assert row.unknown == counts[tok.unk_token_id]
+    low, high = row.bytes_per_token_interval or (0, 0)
+    assert low <= (row.bytes_per_token or 0) <= high
+
+
+def test_the_figures_of_a_loop_over_tokenizers(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    LARGE.save(tmp_path / "t.json")
+    peer = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
+    assert bbpe.evaluate(LARGE, TEXTS).rows[0].tokens == sum(len(peer.encode(text).ids) for text in TEXTS)
+
+
+def test_single_bytes_cost_parity_and_changes() -> None:
+    result = bbpe.evaluate({"a": SMALL, "b": LARGE}, {"en": TEXTS[:2], "zh": [TEXTS[2]]}, parity="en")
+    assert result.row("a", "zh").single_bytes == sum(
+        len(SMALL.id_to_token(token_id)) == 1 and SMALL.id_to_token(token_id) >= b"\x80"
+        for token_id in SMALL.encode(TEXTS[2])
+    )
+    assert result.row("b", "en").cost_ratio == result.row("b", "en").tokens / result.row("a", "en").tokens
+    assert result.row("b", "zh").parity == result.row("b", "zh").tokens / result.row("b", "en").tokens
+    assert (result.row("a", "en").changed, result.row("b", "en").changed) == (0, 2)
+    assert result.row("b", "zh").bytes_per_token_interval is None
+    assert bbpe.evaluate([SMALL, SMALL], TEXTS).rows[1].changed == 0
+
+
+def test_lines_are_documents_and_files_are_corpora(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("see\r my\n\neyes")
+    assert bbpe.evaluate(SMALL, tmp_path / "a.txt").rows[0].text.documents == 1
+    row = bbpe.evaluate(SMALL, [tmp_path / "a.txt"], document="line").rows[0]
+    assert row.text.documents == 3
+    assert row.tokens == sum(len(SMALL.encode(line)) for line in ("see\r my\n", "\n", "eyes"))
+
+
+def test_many_documents_are_resampled_in_groups() -> None:
+    texts = [random.Random(number).choice(TEXTS) for number in range(3000)]
+    low, high = bbpe.evaluate(SMALL, texts).rows[0].bytes_per_token_interval or (0.0, 0.0)
+    assert 0 < high - low < 0.3
+    assert bbpe.evaluate(SMALL, texts, seed=0).rows == bbpe.evaluate(SMALL, texts, seed=0).rows
+
+
+def test_tables() -> None:
+    result = bbpe.evaluate({"<a>": SMALL, "b|c": LARGE}, {"x": TEXTS})
+    assert str(result).splitlines()[0].startswith("corpus  tokenizer  documents  bytes")
+    assert "b\\|c" in result.to_markdown()
+    assert "unknown" not in str(result)
+    for page in (result.to_html(), result._repr_html_()):
+        assert "&lt;a&gt;" in page
+        assert "<a>" not in page
+    assert json.loads(json.dumps(result.as_dict()))["rows"][0]["tokens"] == result.rows[0].tokens
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="parity is 'z'; expected the name of a corpus: 'x'"):
+        bbpe.evaluate(SMALL, {"x": TEXTS}, parity="z")
+    with pytest.raises(ValueError, match="at least one"):
+        bbpe.evaluate([], TEXTS)
+    with pytest.raises(TypeError, match="must be a Tokenizer"):
+        bbpe.evaluate(["gpt2"], TEXTS)  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="at most 300 tokens"):
+        bbpe.learning_curve(LARGE, [301], TEXTS)
+    with pytest.raises(ValueError, match="shares is"):
+        bbpe.corpus_curve(TEXTS, 300, TEXTS, shares=[2])
+
+
+def test_a_prefix_of_the_merges_is_a_smaller_training() -> None:
+    curve = bbpe.learning_curve(LARGE, [270, 280, 300], {"x": TEXTS})
+    for point in curve:
+        smaller = bbpe.train_from_iterator(TEXTS, point.size)
+        assert point.tokens == sum(len(smaller.encode(text)) for text in TEXTS)
+    points = curve.points
+    assert points[0].gain is None
+    assert points[1].gain == pytest.approx((points[1].bytes_per_token - points[0].bytes_per_token) * 100)
+    assert curve.knee("x") in (270, 280)
+
+
+def test_a_growing_corpus() -> None:
+    curve = bbpe.corpus_curve(TEXTS, 290, {"x": ["see my lowest dogs"]})
+    assert [point.size for point in curve] == sorted(point.size for point in curve)
+    assert curve.points[0].changed is None
+    assert all(0 <= (point.changed or 0) <= 1 for point in curve)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_comparison_finds_an_exchanged_merge(seed: int) -> None:
+    rng = random.Random(seed)
+    merges = LARGE.merges
+    place = rng.randrange(len(merges) - 1)
+    merges[place], merges[place + 1] = merges[place + 1], merges[place]
+    try:
+        other = bbpe.Tokenizer.from_merges(LARGE.spec.vocab, merges, pattern="gpt2")
+    except bbpe.VocabularyError:
+        return
+    result = bbpe.compare(LARGE, other, TEXTS)
+    differing = {text for text in TEXTS if LARGE.encode(text) != other.encode(text)}
+    assert (result.first is None) == (not differing)
+    for pair in result.pairs:
+        text = pair.pretoken
+        assert [list(pair.left), list(pair.right)] == [
+            [tok.id_to_token(token_id) for token_id in tok.encode(text)] for tok in (LARGE, other)
+        ]
+    assert "merges" in result.differences
+
+
+def test_comparison_of_a_corpus() -> None:
+    result = bbpe.compare(SMALL, LARGE, TEXTS, names=("small", "large"))
+    assert (result.shared, result.same_ids, result.only) == (270, 270, (0, 30))
+    assert result.tokens == tuple(sum(len(tok.encode(text)) for text in TEXTS) for tok in (SMALL, LARGE))
+    saved = [abs(pair.saved) for pair in result.pairs]
+    assert saved == sorted(saved, reverse=True)
+    assert result.differences == ("tokens or their ids", "merges")
+    assert "30 only in large" in str(result)
+    json.dumps(result.as_dict())
+    assert "<table>" in result._repr_html_()
+    same = bbpe.compare(SMALL, SMALL)
+    assert same.first is None
+    assert same.equal == same.texts > 100
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    SMALL.save(tmp_path / "a.json")
+    LARGE.save(tmp_path / "b.json")
+    (tmp_path / "x.txt").write_text("".join(TEXTS))
+    a, b, x, page = (str(tmp_path / name) for name in ("a.json", "b.json", "x.txt", "out.html"))
+    assert main(["eval", x, "-t", a, "-t", b, "--html", page]) == 0
+    assert re.search(r"^x.txt +b +1 ", capsys.readouterr().out, re.M)
+    assert "default-src 'none'" in Path(page).read_text()
+    assert main(["eval", x, "-t", b, "--sizes", "270,300", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["points"][1]["size"] == 300
+    assert main(["compare", a, b, x, "--markdown"]) == 0
+    assert "| pretoken | a | b |" in capsys.readouterr().out
+    assert main(["compare", a, b, x, "--html", x]) == 1
+    assert "would replace an input" in capsys.readouterr().err
+
+
+def test_figures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    drawn = {"e": bbpe.evaluate([SMALL, LARGE], TEXTS), "c": bbpe.learning_curve(LARGE, [270, 300], TEXTS)}
+    for name, found in drawn.items():
+        for suffix in ("svg", "png"):
+            found.plot(tmp_path / f"{name}.{suffix}")
+            assert (tmp_path / f"{name}.{suffix}").stat().st_size > 5000
+    assert "bytes per token" in (tmp_path / "e.svg").read_text()
