@@ -9,13 +9,12 @@ Unsupervised Multitask Learners", and its published encoder).
 from __future__ import annotations
 
 import mmap
-import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 from typing import TypeAlias, cast
 
-from .lazy import np, npt
+from .lazy import lazy_re, np, npt
 
 #: The buffers that the engine reads: contiguous UTF-8.
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
@@ -35,7 +34,7 @@ _TO_CHAR = dict(zip(BYTE_ORDER, _CHARS, strict=True))
 _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
 # the surrogates that stand for bytes that are not UTF-8
-_ESCAPED = re.compile("[\udc80-\udcff]")
+_ESCAPED = lazy_re("[\udc80-\udcff]")
 
 
 @cache

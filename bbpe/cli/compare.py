@@ -47,4 +47,4 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-COMMAND = Command("compare", "Show how two tokenizers differ.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -82,4 +82,4 @@ def short_names(paths: Sequence[str]) -> list[str]:
     return names if len(set(names)) == len(names) else [f"{path} ({place})" for place, path in enumerate(paths, 1)]
 
 
-COMMAND = Command("eval", "Measure tokenizers on text: tokens, fertility, cost.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

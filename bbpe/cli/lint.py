@@ -39,4 +39,4 @@ def _run(args: Namespace) -> int:
     return int(bool(report.count("error") or (args.strict and report.count("warning"))))
 
 
-COMMAND = Command("lint", "Find what is wrong with a vocabulary.", _add_arguments, _run)
+COMMAND = Command(_add_arguments, _run)

@@ -11,14 +11,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
-
 from .. import formats
 from ..core.normalizer import Normalizer
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
 from ..formats.pieces import BYTE, CONTROL, UNKNOWN, UNUSED, Piece, rows_of
-from ..lazy import lazy_property
+from ..lazy import lazy_property, np
 from ..loading import load
 from ..pipeline.alignment import align
 from ..pipeline.compiled_normalizers import compiled_normalizer

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
-
 from ..corpus.sources import Reading
+from ..lazy import np, npt
 from ..tokenizer import Tokenizer
 from .findings import Example, Finding
 from .subject import Subject

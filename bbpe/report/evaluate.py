@@ -10,12 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..corpus.files import Format
 from ..corpus.sources import Reading
 from ..counting.counts import Document
+from ..lazy import np, npt
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer
 from ..types import Ragged

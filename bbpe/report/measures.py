@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from ..lazy import np, npt
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes

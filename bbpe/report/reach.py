@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from ..encoding.rule_encoder import RuleEncoder
+from ..lazy import np
 from ..pipeline.pre_tokenizers import pretokens
 from ..spec.models import UnigramModel, WordPieceModel
 from .subject import Subject

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ..core.split import UNICODE_VERSION
+from ..lazy import lazy_re
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.named_tokens import named_tokens
@@ -33,7 +34,7 @@ _SAMPLES = {
     "the mark of blanks": "a▁b",
     "rare characters": "𒀀𠮷\U0010fffd",
 }
-_LIKE_SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>]{1,60}｜>|\[/?[A-Z_]{3,30}\]")
+_LIKE_SPECIAL = lazy_re(r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>]{1,60}｜>|\[/?[A-Z_]{3,30}\]")
 
 
 def rule_checks(subject: Subject) -> Iterator[Finding]:

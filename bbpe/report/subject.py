@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-import numpy.typing as npt
-
 from ..formats.ranks import LiveMerges, live_merges
-from ..lazy import lazy_property
+from ..lazy import lazy_property, np, npt
 from ..spec.models import WordPieceModel
 from ..spec.spec import TokenizerSpec
 from ..tokenizer import Tokenizer

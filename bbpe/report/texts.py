@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-import numpy as np
-
 from ..corpus.files import CorpusPaths, File, corpus_files
 from ..corpus.sources import Reading
 from ..counting.counts import Document
+from ..lazy import np
 from ..text import Text, text_bytes
 
 #: A path, glob or folder, or a list of `Path`; or the texts themselves, `str` or bytes.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
-import regex
-
+from ..lazy import lazy_re, regex
 from .findings import Example, Finding
 from .reach import Reach, reach
 from .subject import Subject
@@ -23,7 +21,7 @@ _REASONS = {
 }
 #: A token with more characters is long, and with more than the second number suspicious.
 _LONG, _SUSPICIOUS = 32, 64
-_LINE_END = re.compile(r"[\r\n]\s*[^\s]")
+_LINE_END = lazy_re(r"[\r\n]\s*[^\s]")
 #: A long text of at most so many different characters is a repetition, such as a ruled line.
 _FEW_CHARACTERS = 4
 #: Scripts that are written together, as one.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from ..counting.counts import PretokenCounts
 from ..counting.options import Report, silent
+from ..lazy import np, npt
 from ..progress import Progress
 from ..text import readable
 from ..tokenizer import Tokenizer
