@@ -17,7 +17,7 @@ CORES = $$(getconf _NPROCESSORS_ONLN)
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs coverage sanitize sanitize-split sanitize-encode sanitize-train \
+.PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs coverage sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
 	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
@@ -123,6 +123,10 @@ sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words par
 	build/asan/matcher_driver 5000
 	build/asan/automaton_driver 20000
 	build/asan/rows_driver 20000
+
+# reading vocabularies and merges
+sanitize-load: build/asan/json_driver
+	build/asan/json_driver 200000
 
 # learning merges, with several thresholds, and adding up the counts of threads
 sanitize-train: $(patsubst %,build/asan/%_driver,train count)

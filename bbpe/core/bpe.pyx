@@ -5,7 +5,7 @@ from libc.string cimport memset
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
-    BBPE_BPE_MADE, bbpe_bpe, bbpe_bpe_add_merge, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init,
+    BBPE_BPE_MADE, bbpe_bpe, bbpe_bpe_add_merges, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init,
     bbpe_bpe_is_short, bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
     bbpe_bpe_merge_short, bbpe_bpe_set_levels, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
     bbpe_model_of_bpe,
@@ -13,10 +13,12 @@ from bbpe.core.c_models cimport (
 from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
 )
+from bbpe.core.merge_list cimport MergeList
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
+from bbpe.errors import VocabularyError
 from bbpe.lazy import np
 
 
@@ -64,17 +66,19 @@ cdef class BPE(Model):
         levels: npt.ArrayLike | None = None
     ):
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
-        cdef uint32_t rank = 0
+        cdef MergeList listed = merges if isinstance(merges, MergeList) else MergeList(merges or ())
         cdef bbpe_status status
+        if listed.id_count > tokens.c.id_count:
+            raise VocabularyError(
+                f"a merge has id {listed.id_count - 1}; expected at most {tokens.c.id_count - 1}, the highest id of a token")
         check(bbpe_bpe_init(&self.c, tokens.c.id_count, merges is None, whole_pretokens))
         add_tokens(&self.c, &tokens.c.tokens)
-        for left, right, token_id in merges or ():
-            check(bbpe_bpe_add_merge(&self.c, left, right, rank, token_id))
-            rank += 1
         if levels is not None:
-            self._set_levels(levels, tokens.c.id_count if merges is None else rank)
+            self._set_levels(levels, tokens.c.id_count if merges is None else listed.c.count)
         with nogil:
-            status = bbpe_bpe_finalize(&self.c)
+            status = bbpe_bpe_add_merges(&self.c, <const uint32_t (*)[3]>listed.c.merges, listed.c.count)
+            if status == BBPE_OK:
+                status = bbpe_bpe_finalize(&self.c)
         check(status)
         self.view = bbpe_model_of_bpe(&self.c)
         self.written_count = self.c.id_count

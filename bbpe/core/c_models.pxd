@@ -1,6 +1,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_tables cimport bbpe_pretoken_entry, bbpe_pretoken_table
 
 cdef extern from "models/bpe/bpe.h" nogil:
@@ -31,7 +32,7 @@ cdef extern from "models/bpe/bpe.h" nogil:
     bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bint by_rank, bint whole_pretokens)
     void bbpe_bpe_free(bbpe_bpe *self)
     void bbpe_bpe_work_free(bbpe_bpe_work *self)
-    bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id)
+    bbpe_status bbpe_bpe_add_merges(bbpe_bpe *self, const uint32_t (*rows)[3], size_t count)
     bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count)
     bbpe_status bbpe_bpe_finalize(bbpe_bpe *self)
     bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs)
@@ -62,6 +63,32 @@ cdef extern from "models/vocab/vocab.h" nogil:
     bbpe_status bbpe_vocab_add(bbpe_vocab *self, uint32_t id, const uint8_t *bytes, size_t n, uint32_t *found)
     bbpe_status bbpe_vocab_index(bbpe_vocab *self)
     const bbpe_pretoken_entry *bbpe_vocab_get(const bbpe_vocab *self, size_t id)
+
+    ctypedef struct bbpe_merge:
+        uint32_t left, right, made
+
+    ctypedef struct bbpe_merge_list:
+        bbpe_merge *merges
+        size_t count, capacity
+
+    ctypedef struct bbpe_merge_keys:
+        const bbpe_vocab *keys
+        const uint8_t *prefix
+        size_t prefix_length
+
+    void bbpe_merge_list_free(bbpe_merge_list *self)
+    bbpe_status bbpe_merge_list_reserve(bbpe_merge_list *self, size_t merges)
+    void bbpe_merge_list_trim(bbpe_merge_list *self)
+    void bbpe_merge_list_add(bbpe_merge_list *self, bbpe_merge merge)
+    void bbpe_merge_list_mark_used(const bbpe_merge_list *self, uint8_t *used, size_t id_count)
+    bbpe_status bbpe_keys_read(const uint8_t *text, size_t n, bbpe_vocab *keys, c_bool *is_usual)
+    bbpe_status bbpe_merges_read_json(const uint8_t *text, size_t n, bbpe_merge_keys names, bbpe_merge_list *list,
+        c_bool *is_usual)
+    bbpe_status bbpe_merges_read_lines(const uint8_t *text, size_t n, bbpe_merge_keys names, bbpe_merge_list *list,
+        c_bool *is_usual)
+    bbpe_status bbpe_keys_to_bytes(const bbpe_vocab *keys, const uint8_t *left_out, bbpe_vocab *tokens, c_bool *is_usual)
+    bbpe_status bbpe_keys_to_texts(const bbpe_vocab *keys, const uint8_t *left_out, bint marks_blanks, bbpe_vocab *tokens,
+        c_bool *is_usual)
 
 cdef extern from "models/model.h" nogil:
     ctypedef struct bbpe_model_scratch:

@@ -12,3 +12,10 @@ cdef extern from "text/text.h" nogil:
     size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
         size_t capacity)
     bbpe_transcode bbpe_transcode_variant(size_t index, const char **name)
+
+    ctypedef struct bbpe_json_member:
+        const char *outer
+        const char *inner
+        size_t start, end
+
+    bint bbpe_json_find(const uint8_t *text, size_t n, bbpe_json_member *members, size_t count)

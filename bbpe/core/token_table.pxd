@@ -1,5 +1,11 @@
+from libc.stdint cimport uint8_t
+
 from bbpe.core.c_models cimport bbpe_vocab
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
+
+
+cdef class Marks:
+    cdef uint8_t *marks
 
 
 cdef class TokenTable:

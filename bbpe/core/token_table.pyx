@@ -6,10 +6,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_models cimport (
-    BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, BBPE_VOCAB_MAX_ID, bbpe_rank_file_kind, bbpe_rank_file_read,
-    bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve,
+    BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, BBPE_VOCAB_MAX_ID, bbpe_keys_read, bbpe_keys_to_bytes,
+    bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get,
+    bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve,
 )
+from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_tables cimport bbpe_pretoken_entry, bbpe_pretoken_table_find
 from bbpe.core.ends cimport bbpe_ends_part
 from bbpe.core.status cimport check
@@ -25,6 +28,22 @@ MAX_ID: int = BBPE_VOCAB_MAX_ID
 
 cdef inline bytes token_of(TokenTable table, const bbpe_pretoken_entry *entry):
     return PyBytes_FromStringAndSize(<const char *>table.c.tokens.arena + entry.start, entry.length)
+
+
+cdef class Marks:
+    """A byte for each id, 0 or 1; ids that are far apart take no memory between them."""
+
+    def __cinit__(self, size_t id_count, ids: Iterable[int] = ()):
+        self.marks = <uint8_t *>bbpe_memory_zeroed(id_count, 1)
+        if self.marks == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        for token_id in ids:
+            if not 0 <= token_id < <object>id_count:
+                raise ValueError(f"id {token_id} is not below {id_count}")
+            self.marks[<size_t>token_id] = 1
+
+    def __dealloc__(self):
+        bbpe_memory_free(self.marks)
 
 
 cdef class TokenTable:
@@ -95,6 +114,45 @@ cdef class TokenTable:
             status = bbpe_rank_file_read(data, n, &table.c, &kind)
         check(status)
         return None if kind == BBPE_RANK_FILE_UNUSUAL else (table, kind == BBPE_RANK_FILE_CANONICAL)
+
+    @classmethod
+    def of_json(cls, bytes text not None, size_t start, size_t end) -> Self | None:
+        """The keys of the JSON object text[start:end] of keys and ids as UTF-8; None when the text is out of the ordinary or
+        wrong."""
+        cdef TokenTable table = cls({})
+        cdef const uint8_t *data = text
+        cdef c_bool is_usual = False
+        cdef bbpe_status status
+        if not start <= end <= <size_t>len(text):
+            raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
+        with nogil:
+            status = bbpe_keys_read(data + start, end - start, &table.c, &is_usual)
+        check(status)
+        return table if is_usual else None
+
+    @classmethod
+    def of_keys(cls, TokenTable keys not None, left_out: Iterable[int] = ()) -> Self | None:
+        """The tokens of keys in the byte alphabet, without those of some ids; None when a key is not in the alphabet."""
+        cdef TokenTable table = cls({})
+        cdef Marks left = Marks(keys.c.id_count, left_out)
+        cdef c_bool is_usual = False
+        cdef bbpe_status status
+        with nogil:
+            status = bbpe_keys_to_bytes(&keys.c, left.marks, &table.c, &is_usual)
+        check(status)
+        return table if is_usual else None
+
+    @classmethod
+    def of_texts(cls, TokenTable keys not None, left_out: Iterable[int], bint marks_blanks) -> Self | None:
+        """The tokens of keys that are texts, without those of some ids; None when a key is empty or no text."""
+        cdef TokenTable table = cls({})
+        cdef Marks left = Marks(keys.c.id_count, left_out)
+        cdef c_bool is_usual = False
+        cdef bbpe_status status
+        with nogil:
+            status = bbpe_keys_to_texts(&keys.c, left.marks, marks_blanks, &table.c, &is_usual)
+        check(status)
+        return table if is_usual else None
 
     cdef const bbpe_pretoken_entry *_entry(self, key) except? NULL:
         """The entry of an id, or NULL."""

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ..spec.spec import TokenizerSpec
+from ..spec.vocab import Vocab
 from ..text import alphabet_to_bytes, bytes_to_alphabet
+from .key_tables import Keys
 from .keys import check_well_formed
 
 
 def read_keys(
-    keys: Mapping[str, int],
+    keys: Keys,
     characters: Characters,
     *,
     byte_fallback: bool,
     left_out: set[str],
     path: StrPath,
     place: str,
-) -> tuple[dict[str, bytes], Characters]:
+) -> tuple[Vocab, Characters]:
     """Return the tokens of keys except `left_out` and byte tokens, and `characters` with the ids of byte tokens.
 
     Raises `VocabularyError` when only some bytes have a token.
@@ -34,12 +35,15 @@ def read_keys(
             raise VocabularyError(problem, path=path, place=place)
         characters = replace(characters, byte_ids=tuple(keys[key] for key in BYTE_KEYS))
     skipped = left_out.union(BYTE_KEYS) if byte_fallback else left_out
-    check_well_formed(keys, path=path, place=place)
-    tokens = {key: token_of(key, characters) for key in keys if key not in skipped}
-    empty = next((key for key, token in tokens.items() if not token), None)
-    if empty is not None:
-        raise VocabularyError("a token is the empty string; expected at least one character", path=path, place=place)
-    return tokens, characters
+    vocab = Vocab.of_texts(keys.table, keys.ids(skipped), characters.marks_blanks)
+    if vocab is None:
+        check_well_formed(keys, path=path, place=place)
+        tokens = {token_id: token_of(key, characters) for key, token_id in keys.items() if key not in skipped}
+        if b"" in tokens.values():
+            problem = "a token is the empty string; expected at least one character"
+            raise VocabularyError(problem, path=path, place=place)
+        vocab = Vocab(tokens)
+    return vocab, characters
 
 
 def token_of(key: str, characters: Characters) -> bytes:

@@ -109,8 +109,7 @@ def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
             options[text] = token.options
     vocab: Mapping[int, bytes] = spec.vocab
     if spec.model is None and spec.characters is None:
-        pairs = None if spec.merges is None else [(vocab[left], vocab[right]) for left, right, _ in spec.merges]
-        vocab = without_specials(vocab, {**added, **special}, pairs)
+        vocab = without_specials(vocab, {**added, **special}, spec.merges)
     made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
     return with_flags(replace(made, files=other_files(folder)), config)
 

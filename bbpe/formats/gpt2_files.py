@@ -11,12 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..core.token_table import TokenTable
 from ..errors import VocabularyError
-from ..files import StrPath
+from ..files import ReadFile, StrPath
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
+from .key_tables import Keys
 from .keys import check_ids, config_file, file_merges, keys_of, merges_text, read_merges, spec_of_files
-from .reading import read_json, shown
+from .reading import read_file, read_json, shown
 from .rows import FORMATS
 
 NAMES = FORMATS["gpt2"].names
@@ -51,18 +53,27 @@ def load_files(
     name: str | None = None,
 ) -> TokenizerSpec:
     """Read two files with any names; `load` documents the other arguments."""
-    values = read_json(vocab_path)
-    if not isinstance(values, dict):
-        raise VocabularyError(f"found {shown(values)}; expected an object of tokens and ids", path=vocab_path)
+    keys = _keys(vocab_path)
     return spec_of_files(
-        check_ids(values, path=vocab_path),
-        read_merges(merges_path),
+        keys,
+        read_merges(merges_path, keys),
         path=vocab_path,
         kind="a vocab.json",
         pattern=pattern,
         special_tokens=special_tokens,
         name=name,
     )
+
+
+def _keys(path: StrPath) -> Keys:
+    data = read_file(path)
+    table = TokenTable.of_json(data, 0, len(data))
+    if table is not None:
+        return Keys(table)
+    values = read_json(ReadFile(Path(path), data))
+    if not isinstance(values, dict):
+        raise VocabularyError(f"found {shown(values)}; expected an object of tokens and ids", path=path)
+    return Keys.of(check_ids(values, path=path))
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import StrPath
+from ..files import ReadFile, StrPath
+from ..spec.merges import Merges
 from ..spec.rules import Characters
-from ..spec.spec import TokenizerSpec, make_spec
+from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
+from ..spec.vocab import Vocab
 from ..splitting.patterns import PATTERNS, Pattern
-from ..text import alphabet_to_bytes, alphabet_to_tokens, bytes_to_alphabet
+from ..text import alphabet_to_bytes, bytes_to_alphabet
+from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import live_merges
-from .reading import about, read_json, read_text, shown, well_formed
-
-
-@dataclass(frozen=True)
-class MergeKeys:
-    """Merges in order, as pairs of keys.
-
-    `path` is the file of the merges, and `place` returns the position of the nth merge in it.  The second key of a pair
-    loses `prefix` when the two merge.
-    """
-
-    pairs: Sequence[tuple[str, str]]
-    path: StrPath
-    place: Callable[[int], str]
-    prefix: str = ""
-
-    @property
-    def made(self) -> Iterable[str]:
-        """The results of merges, in order."""
-        return (left + right.removeprefix(self.prefix) for left, right in self.pairs)
-
-    def using(self, keys: set[str]) -> set[str]:
-        """Return the keys that are parts or results of merges."""
-        if not keys:
-            return set()
-        return keys.intersection(self.made).union(keys.intersection(chain.from_iterable(self.pairs)))
+from .reading import about, read_file, read_json, read_text, shown, well_formed
 
 
 def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = None) -> dict[str, int]:
-    """Return a JSON object as keys and ids; `VocabularyError` on an id that is not an int or has two keys."""
+    """Return a JSON object as keys and ids; `VocabularyError` on an id that is not one or has two keys."""
     owner: dict[int, str] = {}
     for key, token_id in keys.items():
         if type(token_id) is not int:
             problem = f"token {key!r} has id {shown(token_id)}; expected a whole number"
+            raise VocabularyError(problem, path=path, place=place)
+        if not 0 <= token_id <= MAX_ID:
+            problem = f"token {key!r} has id {token_id}; expected 0 to {MAX_ID}"
             raise VocabularyError(problem, path=path, place=place)
         if owner.setdefault(token_id, key) != key:
             raise VocabularyError(
@@ -60,56 +39,25 @@ def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = 
     return {key: token_id for token_id, key in owner.items()}
 
 
-def tokens_of(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> dict[str, bytes]:
-    """Return the bytes of keys; `VocabularyError` on one outside the byte alphabet."""
-    listed = list(keys)
-    try:
-        return dict(zip(listed, alphabet_to_tokens(listed), strict=True))
-    except ValueError:
-        tokens: dict[str, bytes] = {}  # at least one key is not in the alphabet; the loop finds it
-    for key in listed:
-        try:
-            tokens[key] = alphabet_to_bytes(key)
-        except ValueError as error:
-            raise VocabularyError(
-                f"token {key!r}: {error}, and it is not a special token; expected GPT-2's byte alphabet",
-                path=path,
-                place=place,
-            ) from None
-    return tokens
-
-
-def byte_symbols(tokens: Collection[bytes], characters: Characters) -> Characters | None:
+def byte_symbols(vocab: Vocab, characters: Characters) -> Characters | None:
     """Return `characters` for a byte-level vocabulary, `None` if all bytes are tokens and there are no marks."""
-    is_complete = all(bytes((byte,)) in tokens for byte in range(256))
+    is_complete = all(vocab.has_token(bytes((byte,))) for byte in range(256))
     return None if is_complete and not characters.marks_words else characters
 
 
-def merged_bytes(merges: MergeKeys, tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
-    """Return merges as pairs of bytes; of a merge that is listed twice the last position counts, as in HF.
-
-    Raises `VocabularyError` with the position of a merge whose parts or result are not tokens.
-    """
-    for number, ((left, right), made) in enumerate(zip(merges.pairs, merges.made, strict=True)):
-        if made not in tokens or left not in tokens or right not in tokens:
-            missing = next(key for key in (left, right, made) if key not in tokens)
-            raise VocabularyError(
-                f"merge of {left!r} and {right!r}: {missing!r} has no id; "
-                "expected both parts and the result in the vocabulary",
-                path=merges.path,
-                place=merges.place(number),
-            )
-    last: Iterable[tuple[str, str]] = merges.pairs
-    if len(set(last)) < len(merges.pairs):
-        last = reversed(dict.fromkeys(reversed(merges.pairs)))
-    return [(tokens[left], tokens[right]) for left, right in last]
-
-
-def read_merges(path: StrPath) -> MergeKeys:
+def read_merges(path: StrPath, keys: Keys) -> MergeKeys | MergeIds:
     """Read a `merges.txt`: a pair of keys on each line, with one blank between, after an optional `#version` line.
 
     Raises `VocabularyError` with the line that is not a pair.
     """
+    data = read_file(path)
+    start = data.find(b"\n") + 1 if data.startswith(b"#version") else 0
+    listed = Merges.of_lines(data, start, max(start, len(data.rstrip(b"\r\n"))), keys.table)
+    return _merge_lines(ReadFile(Path(path), data)) if listed is None else MergeIds(listed, keys)
+
+
+def _merge_lines(path: StrPath) -> MergeKeys:
+    """Read line by line a file that the compiled reader did not accept; errors name the line."""
     lines = read_text(path).rstrip("\r\n").split("\n")
     first = 1 if lines[0].startswith("#version") else 0
     pairs: list[tuple[str, str]] = []
@@ -126,8 +74,8 @@ def read_merges(path: StrPath) -> MergeKeys:
 
 
 def spec_of_files(
-    keys: Mapping[str, int],
-    merges: MergeKeys,
+    keys: Keys,
+    merges: MergeKeys | MergeIds,
     *,
     path: StrPath,
     kind: str,
@@ -142,27 +90,26 @@ def spec_of_files(
     """
     specials = check_special_tokens(special_tokens)
     plain = _special_keys(keys, merges)
-    tokens = tokens_of((key for key in keys if key not in plain), path=path)
-    ordinary = {keys[key]: token for key, token in tokens.items()}
+    tokens = vocab_of_bytes(keys, plain, path=path)
     known = None
     if pattern is None or specials is None or name is None:
-        known = recognise(rank_text(ordinary))
+        known = recognise(rank_text(tokens))
     if pattern is None and known is None:
         pattern = config_pattern(Path(path).with_name(CONFIG))
+    ordinary = tokens
     if specials is None:
         specials = plain or ({} if known is None else dict(known.special_tokens))
     else:
-        kept = tokens_of((key for key in plain if specials.get(key) != plain[key]), path=path)
-        ordinary.update({plain[key]: token for key, token in kept.items()})
-    pairs = merged_bytes(merges, tokens)
+        ordinary = vocab_of_bytes(keys, [key for key in plain if specials.get(key) == plain[key]], path=path)
+    listed = merges.merges(keys, tokens)
     with about(path):
         return make_spec(
             ordinary,
-            pairs,
+            listed,
             pattern=pattern_of(pattern, known, path=path, kind=kind),
             special_tokens=specials,
             name=name if name is not None or known is None else known.name,
-            characters=byte_symbols(set(ordinary.values()), Characters(are_bytes=True)),
+            characters=byte_symbols(ordinary, Characters(are_bytes=True)),
         )
 
 
@@ -192,12 +139,9 @@ def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
     return {config: config.read_bytes() if config.is_file() else json.dumps({_CLASS: "GPT2Tokenizer"}).encode()}
 
 
-def _special_keys(keys: Mapping[str, int], merges: MergeKeys) -> dict[str, int]:
-    used = {key for left, right in merges.pairs for key in (left, right, left + right)}
-    unused = {key: token_id for key, token_id in keys.items() if key not in used}
-    return {
-        key: token_id for key, token_id in unused.items() if (key.isascii() and len(key) > 1) or not in_alphabet(key)
-    }
+def _special_keys(keys: Keys, merges: MergeKeys | MergeIds) -> dict[str, int]:
+    unused = merges.unused(keys)
+    return {key: keys[key] for key in unused if (key.isascii() and len(key) > 1) or not in_alphabet(key)}
 
 
 def assigned_ids(texts: Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:

@@ -34,7 +34,7 @@ def read_json(path: StrPath) -> Any:
     """Return the value of a JSON file; `VocabularyError` when it is malformed or repeats a key."""
     text = read_text(path)
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        return loads(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
         end = "; the file ends too early" if error.pos >= len(text.rstrip()) else ""
@@ -45,6 +45,11 @@ def read_json(path: StrPath) -> Any:
         raise VocabularyError("the JSON is nested too deeply; expected a vocabulary", path=path) from None
     except ValueError as error:  # a number with thousands of digits
         raise VocabularyError(f"{error}; expected JSON", path=path) from None
+
+
+def loads(text: str) -> Any:
+    """Return the value of JSON; `VocabularyError` on a repeated key and on a constant that is not JSON."""
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -102,7 +107,10 @@ class Fields:
 
     def take_type(self, key: str, kind: type[_T], default: Any = _REQUIRED) -> _T:
         """Return a field that must have a type."""
-        value = self.take(key, default)
+        return self.checked(self.take(key, default), kind, key)
+
+    def checked(self, value: Any, kind: type[_T], key: str) -> _T:
+        """Return the value of a field that was taken and must have a type."""
         if type(value) is not kind:
             self.refuse(f"found {shown(value)}; expected {_KINDS[kind]}", key)
         if isinstance(value, str) and not well_formed(value):

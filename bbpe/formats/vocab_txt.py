@@ -13,6 +13,7 @@ from ..files import StrPath
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .gpt2_files import find
+from .key_tables import Keys
 from .keys import check_ids, config_file, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_text
 from .rows import FORMATS
@@ -48,9 +49,10 @@ def load_files(
     name: str | None = None,
 ) -> TokenizerSpec:
     """Read two files with any names; `load` documents the other arguments."""
+    keys = Keys.of(check_ids(_parse(vocab_path), path=vocab_path))
     return spec_of_files(
-        check_ids(_parse(vocab_path), path=vocab_path),
-        read_merges(merges_path),
+        keys,
+        read_merges(merges_path, keys),
         path=vocab_path,
         kind="a vocab.txt",
         pattern=pattern,

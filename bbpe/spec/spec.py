@@ -13,6 +13,7 @@ from ..errors import VocabularyError
 from ..splitting.patterns import Pattern
 from ..text import bytes_to_alphabet
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
+from .merges import Merge, Merges
 from .models import LongestMatchModel, OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from .rows import RowPadding, RowTruncation
 from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Replace, Template, TokenOptions
@@ -56,7 +57,7 @@ class TokenizerSpec:
     """
 
     vocab: Mapping[int, bytes]
-    merges: tuple[tuple[int, int, int], ...] | None
+    merges: Sequence[Merge] | None
     pattern: Pattern
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     added_tokens: Mapping[str, int] = field(default_factory=dict)
@@ -79,6 +80,8 @@ class TokenizerSpec:
             object.__setattr__(self, "decoder", usual_decoder(self.characters, self.model))
         if not isinstance(self.vocab, Vocab):
             object.__setattr__(self, "vocab", Vocab(self.vocab))
+        if self.merges is not None and not isinstance(self.merges, Merges):
+            object.__setattr__(self, "merges", Merges(self.merges))
         for name in ("special_tokens", "added_tokens", "token_options", "files"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         _check_highest(self)
@@ -95,7 +98,7 @@ class TokenizerSpec:
 
 def make_spec(
     vocab: Mapping[int, bytes],
-    merges: Iterable[tuple[bytes, bytes]] | None,
+    merges: Iterable[tuple[bytes, bytes]] | Merges | None,
     *,
     pattern: Pattern,
     special_tokens: Mapping[str, int] | None = None,
@@ -111,7 +114,7 @@ def make_spec(
     decoder: tuple[DecoderStep, ...] = (),
     merge_levels: tuple[int, ...] = (),
 ) -> TokenizerSpec:
-    """Check a vocabulary and return its spec.
+    """Check a vocabulary and return its spec.  `merges` are pairs of tokens, or ids that are known to fit.
 
     A special or added token may also be in `vocab` under the same id.  It stays an ordinary token if merges or words
     may make it where it was not found as a special token; a byte-level vocabulary without such merges loses it.  With
@@ -125,19 +128,16 @@ def make_spec(
     special, added = dict(special_tokens or {}), dict(added_tokens or {})
     specials = {**added, **special}
     _check_specials(special, added)
-    if characters is None:
-        merges = None if merges is None else list(merges)
-        ordinary = without_specials(vocab, specials, merges)
-        if model is None:
-            _check_bytes(ordinary)
-        else:
-            ordinary = Vocab(vocab)
-            _check_model(model, merges, ordinary, specials)
-    else:
-        ordinary = Vocab(vocab)
+    ordinary = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+    if characters is not None:
         _check_ids(ordinary, characters, specials)
         _check_characters(characters, whole_pretokens, ordinary, model)
-    listed = None if merges is None else tuple(_merge_ids(merges, ordinary, characters))
+    elif model is not None:
+        _check_model(model, merges, ordinary, specials)
+    listed = None if merges is None else _merge_ids(merges, ordinary, characters)
+    if characters is None and model is None:
+        ordinary = without_specials(ordinary, specials, listed)
+        _check_bytes(ordinary)
     return TokenizerSpec(
         ordinary, listed, pattern, special, added, whole_pretokens, name, rules or TextRules(), characters,
         token_options or {}, template, files or {}, model, decoder, merge_levels=merge_levels,
@@ -174,7 +174,7 @@ def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
 
 def _check_model(
     model: OtherModel,
-    merges: Iterable[tuple[bytes, bytes]] | None,
+    merges: object,
     ordinary: Vocab,
     specials: Mapping[str, int],
 ) -> None:
@@ -270,7 +270,7 @@ def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
 
 
 def without_specials(
-    vocab: Mapping[int, bytes], specials: Mapping[str, int], merges: Sequence[tuple[bytes, bytes]] | None
+    vocab: Mapping[int, bytes], specials: Mapping[str, int], merges: Sequence[Merge] | None
 ) -> Vocab:
     """Return a byte-level vocabulary without the special tokens that no merge uses; a token of one byte stays."""
     shared = set()
@@ -283,8 +283,7 @@ def without_specials(
         if len(token) > 1 or merges is None:
             shared.add(token_id)
     if shared and merges:
-        used = {part for pair in merges for part in (*pair, b"".join(pair))}
-        shared = {token_id for token_id in shared if vocab[token_id] not in used}
+        shared -= (merges if isinstance(merges, Merges) else Merges(merges)).uses(shared)
     if shared:
         vocab = {token_id: token for token_id, token in vocab.items() if token_id not in shared}
     return vocab if isinstance(vocab, Vocab) else Vocab(vocab)
@@ -307,13 +306,17 @@ def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> Non
 
 
 def _merge_ids(
-    merges: Iterable[tuple[bytes, bytes]], vocab: Vocab, characters: Characters | None
-) -> Iterable[tuple[int, int, int]]:
+    merges: Iterable[tuple[bytes, bytes]] | Merges, vocab: Vocab, characters: Characters | None
+) -> Merges:
+    if isinstance(merges, Merges):
+        return merges
     prefix = b"" if characters is None else characters.prefix.encode()
     id_of = vocab.id_of
+    found: list[Merge] = []
     for number, (left, right) in enumerate(merges):
         try:
-            yield id_of(left), id_of(right), id_of(left + right.removeprefix(prefix) if prefix else left + right)
+            made = id_of(left + right.removeprefix(prefix) if prefix else left + right)
+            found.append((id_of(left), id_of(right), made))
         except KeyError as missing:
             if not (isinstance(left, bytes) and isinstance(right, bytes)):
                 raise TypeError(f"merge {number} has {left!r} and {right!r}; expected bytes") from None
@@ -321,6 +324,7 @@ def _merge_ids(
                 f"merge {number} of {left!r} and {right!r}: {missing.args[0]!r} has no id; "
                 "expected both parts and the result in the vocabulary"
             ) from None
+    return Merges(found)
 
 
 def usual_decoder(

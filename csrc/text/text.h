@@ -6,6 +6,7 @@
 #include "text/base64.h"
 #include "text/characters.h"
 #include "text/graphemes.h"
+#include "text/json.h"
 #include "text/offsets.h"
 #include "text/search.h"
 #include "text/transcode.h"

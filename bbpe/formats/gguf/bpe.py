@@ -17,7 +17,8 @@ from ...files import StrPath
 from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
-from ..keys import byte_symbols, keys_of, merge_keys, merged_bytes, tokens_of
+from ..key_tables import Keys, vocab_of_bytes
+from ..keys import byte_symbols, keys_of, merge_keys
 from ..pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
 from ..ranks import live_merges
 from ..reading import about
@@ -168,22 +169,24 @@ def read_byte_level(
     texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
     template = fields.template(len(texts))
     fields.done()
-    keys, special, added = _sorted(texts, kinds, path)
+    found, special, added = _sorted(texts, kinds, path)
+    keys = Keys.of(found)
     if special_tokens is not None:
         special = dict(special_tokens)
         added = {text: token_id for text, token_id in added.items() if text not in special}
-    tokens = tokens_of(keys, path=path, place=PREFIX + "tokens")
+    tokens = vocab_of_bytes(keys, path=path, place=PREFIX + "tokens")
+    merges = pairs.merges(keys, tokens)
     with about(path):
         spec = make_spec(
-            {keys[key]: token for key, token in tokens.items()},
-            merged_bytes(pairs, tokens),
+            tokens,
+            merges,
             pattern=get_pattern(pattern),
             special_tokens=special,
             added_tokens=added,
             whole_pretokens=row is not None and row.whole,
             name=name,
             template=template,
-            characters=byte_symbols(set(tokens.values()), Characters(are_bytes=True)),
+            characters=byte_symbols(tokens, Characters(are_bytes=True)),
         )
     if row is None:
         _check_all_made(spec, pre, fields)

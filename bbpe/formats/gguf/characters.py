@@ -14,7 +14,7 @@ from ...spec.rules import SPACE_MARK, Characters, Replace, Split
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..character_keys import read_keys
-from ..keys import merged_bytes
+from ..key_tables import Keys
 from ..pieces import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from ..reading import about
 from .fields import PREFIX, GGUFFields
@@ -46,17 +46,17 @@ def read_characters(
         by_kind = _by_kind(texts, kinds)
     special = {**by_kind[CONTROL], **by_kind[UNKNOWN]} if special_tokens is None else dict(special_tokens)
     added = {text: token_id for text, token_id in by_kind[USER_DEFINED].items() if text not in special}
-    keys = {**by_kind[NORMAL], **by_kind[BYTE], **added}
+    keys = Keys.of({**by_kind[NORMAL], **by_kind[BYTE], **added})
     left_out = added.keys() - merges.using(set(added))
     unknown = next(iter(by_kind[UNKNOWN].values()), None)
     characters = Characters((), unknown, True, True)
     with about(path):
-        tokens, characters = read_keys(
+        vocab, characters = read_keys(
             keys, characters, byte_fallback=True, left_out=left_out, path=path, place=f"{PREFIX}tokens"
         )
         return make_spec(
-            {keys[key]: token for key, token in tokens.items()},
-            merged_bytes(merges, tokens),
+            vocab,
+            merges.merges(keys, vocab),
             pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
             special_tokens=special,
             added_tokens=added,

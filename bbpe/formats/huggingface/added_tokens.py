@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,7 +60,7 @@ class AddedTokens:
         """
         second = [text for text, options in self.options.items() if options.normalized]
         first = [text for text in (*self.special, *self.added) if not self._of(text).normalized]
-        has_effect = bool(normalizers) or any(_overlap(a, b) for a in second for b in first)
+        has_effect = bool(normalizers) or _overlap(first, second)
         chosen = dict(self.options)
         if not has_effect:
             chosen = {text: replace(options, normalized=False) for text, options in chosen.items()}
@@ -70,11 +70,25 @@ class AddedTokens:
         return self.options.get(text, TokenOptions())
 
 
-def _overlap(a: str, b: str) -> bool:
-    """Return whether two tokens can overlap in a text."""
-    if a in b or b in a:
+def _overlap(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether a token of one list and one of the other can overlap in a text."""
+    return _reach(first, second) or _reach(second, first)
+
+
+def _reach(texts: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether one of the others is within a text, or begins with the end of one."""
+    joined = "\ud800".join(texts)  # half a surrogate pair, which no token has
+    if any(other in joined for other in others):
         return True
-    return any(a[-size:] == b[:size] or b[-size:] == a[:size] for size in range(1, min(len(a), len(b))))
+    beginning: dict[str, list[str]] = {}
+    for other in others:
+        beginning.setdefault(other[0], []).append(other)
+    return any(
+        other.startswith(text[start:])
+        for text in texts
+        for start, char in enumerate(text)
+        for other in beginning.get(char, ())
+    )
 
 
 def read_added_tokens(document: Fields) -> AddedTokens:

@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
-from ...files import StrPath
+from ...files import ReadFile, StrPath
 from ...spec.decoders import ByteLevel, DecoderStep
+from ...spec.merges import Merges
 from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
 from ..folder_config import FolderConfig, other_files, read_folder, with_flags
-from ..keys import MergeKeys, byte_symbols, check_ids, in_alphabet, keys_of, merge_keys, merged_bytes, tokens_of
+from ..key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
+from ..keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys
 from ..known import check_special_tokens
 from ..ranks import live_merges
-from ..reading import Fields, about, read_json, shown, well_formed
+from ..reading import Fields, about, read_file, read_json, shown, well_formed
 from ..rows import FORMATS
 from ..wordpiece import read_wordpiece, write_wordpiece
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
 from .decoders import read_decoder, write_decoder
+from .documents import Unread, quick_document
 from .normalizers import read_normalizers, write_normalizers
 from .own_fields import OWN, read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
@@ -54,8 +58,25 @@ def load(
     Raises `VocabularyError` with file and position on malformed JSON, an unsupported component or value, and a broken
     vocabulary; `PatternError` on a regex that cannot be followed exactly.
     """
-    specials = check_special_tokens(special_tokens)
-    document = Fields(read_json(path), path=path, place="")
+    data = read_file(path)
+    options = _Options(path, pattern, check_special_tokens(special_tokens), name)
+    document = quick_document(data)
+    if document is not None:
+        with suppress(VocabularyError):  # the slower reader raises it again, with the position
+            return _spec(document, options)
+    return _spec(read_json(ReadFile(Path(path), data)), options)
+
+
+class _Options(NamedTuple):
+    path: StrPath
+    pattern: str | Sequence[str] | Pattern | None
+    specials: dict[str, int] | None
+    name: str | None
+
+
+def _spec(value: object, options: _Options) -> TokenizerSpec:
+    path, pattern, specials, name = options
+    document = Fields(value, path=path, place="")
     is_folder = Path(path).name == NAMES[0][0]
     folder = read_folder(Path(path).parent) if is_folder else FolderConfig()
     document.only("version", "1.0", default="1.0")
@@ -76,11 +97,11 @@ def load(
     rules = TextRules(normalizers, split.prefix, split.rules)
     read = _read_model(model, added, split, rules)
     if read.characters is not None and read.other is None:
-        split, rules = _simplified(split, rules, read.characters, read.vocab.values(), read.whole)
+        split, rules = _simplified(split, rules, read.characters, read.vocab, read.whole)
     with about(path):
         spec = make_spec(
             read.vocab,
-            read.pairs,
+            read.merges,
             pattern=split.pattern,
             special_tokens=added.special,
             added_tokens=added.added,
@@ -193,16 +214,18 @@ def _unknown_token(spec: TokenizerSpec, path: StrPath) -> str | None:
 
 
 class _Model(NamedTuple):
-    vocab: dict[int, bytes]
-    pairs: list[tuple[bytes, bytes]] | None = None
+    vocab: Mapping[int, bytes]
+    merges: Merges | None = None
     whole: bool = False
     characters: Characters | None = None
     other: OtherModel | None = None
 
 
-def _keys_of_model(model: Fields) -> dict[str, int]:
+def _keys_of_model(model: Fields) -> Mapping[str, int]:
     """Return the keys and ids of a model as far as they are valid; the readers of models refuse others."""
     vocab = model.peek("vocab")
+    if isinstance(vocab, Keys):
+        return vocab
     if isinstance(vocab, dict):
         return {key: token_id for key, token_id in vocab.items() if type(token_id) is int}
     rows = enumerate(vocab if isinstance(vocab, list) else ())
@@ -213,8 +236,8 @@ def _read_model(model: Fields, added: AddedTokens, split: PreTokenization, rules
     specials = {**added.added, **added.special}
     match model.peek("type"):
         case "WordPiece":
-            vocab, wordpiece = read_wordpiece(model)
-            return _Model(vocab, other=wordpiece)
+            wordpieces, wordpiece = read_wordpiece(model)
+            return _Model(wordpieces, other=wordpiece)
         case "WordLevel":
             if split.byte_level:
                 model.refuse("WordLevel is not supported with the pre_tokenizer ByteLevel; expected words", "type")
@@ -240,8 +263,8 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     fuse = model.take_type("fuse_unk", bool, False)
     whole = model.take_type("ignore_merges", bool, False)
     place = model.at("vocab")
-    keys = check_ids(model.take_type("vocab", dict), path=model.path, place=place)
-    merges = _merges(model, prefix)
+    keys = _keys(model, place)
+    merges = _merges(model, keys, prefix)
     own = read_own_fields(model)
     model.done()
     if byte_fallback:
@@ -256,18 +279,17 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     if marks and SPACE_MARK in prefix + end:
         _refuse_marks(model, "U+2581 for blanks is", prefix, end)
     unknown_id = None if unknown is None else keys.get(unknown)
-    if unknown is not None and not byte_fallback and any(unknown in pair for pair in merges.pairs):
+    if unknown is not None and not byte_fallback and merges.using_as_part(unknown):
         model.refuse(f"found the unknown token {shown(unknown)} in a merge; expected merges without it", "merges")
     characters = Characters((), unknown_id, fuse, marks, end, prefix=prefix, unknown_text=own.unknown_text)
     alone = {text for text in both if len(text.removeprefix(prefix).removesuffix(end)) == 1 or len(text) == 1}
     if marks:  # all blanks are U+2581, so a token with a blank is never found
         alone = {text for text in alone if " " not in text}
     left_out = both - merges.using(both) - alone
-    tokens, characters = read_keys(
+    vocab, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
     )
-    pairs = merged_bytes(merges, tokens)
-    return _Model({keys[key]: token for key, token in tokens.items()}, pairs, whole, characters)
+    return _Model(vocab, merges.merges(keys, vocab), whole, characters)
 
 
 class _Unknown(NamedTuple):
@@ -277,8 +299,8 @@ class _Unknown(NamedTuple):
 
 def _of_bytes(
     model: Fields,
-    keys: Mapping[str, int],
-    merges: MergeKeys,
+    keys: Keys,
+    merges: MergeKeys | MergeIds,
     whole: bool,
     both: set[str],
     unknown: _Unknown,
@@ -287,13 +309,11 @@ def _of_bytes(
 ) -> _Model:
     """Return a byte-level vocabulary, whose bytes need not all be tokens."""
     kept = merges.using(both) | {text for text in both if len(text) == 1 and in_alphabet(text)}
-    place = model.at("vocab")
-    tokens = tokens_of((key for key in keys if key not in both - kept), path=model.path, place=place)
+    vocab = vocab_of_bytes(keys, both - kept, path=model.path, place=model.at("vocab"))
     # `tokenizers` never writes an unknown token that is not in its vocabulary
     unknown_id = None if unknown.token is None else keys.get(unknown.token)
     symbols = Characters((), unknown_id, unknown.is_fused, prefix=prefix, end_of_word=end, are_bytes=True)
-    characters = byte_symbols(set(tokens.values()), symbols)
-    return _Model({keys[key]: token for key, token in tokens.items()}, merged_bytes(merges, tokens), whole, characters)
+    return _Model(vocab, merges.merges(keys, vocab), whole, byte_symbols(vocab, symbols))
 
 
 def _refuse_marks(model: Fields, what: str, prefix: str, end: str) -> None:
@@ -315,13 +335,12 @@ def _marks_blanks(
 
 
 def _simplified(
-    split: PreTokenization, rules: TextRules, characters: Characters, tokens: Any, whole: bool
+    split: PreTokenization, rules: TextRules, characters: Characters, vocab: Mapping[int, bytes], whole: bool
 ) -> tuple[PreTokenization, TextRules]:
     """Remove splits that do not affect ids: before blanks that no token joins, and at blanks after all are marked."""
     if characters.marks_words:
         return split, rules
-    joined = any(b" " in token[1:] for token in tokens)
-    if split.pattern == AT_BLANKS and not joined and not whole:
+    if split.pattern == AT_BLANKS and not whole and not any(b" " in token[1:] for token in vocab.values()):
         split = replace(split, pattern=PATTERNS["none"])
     if characters.marks_blanks and rules.normalizers and rules.pre_tokenizers:
         kept = tuple(rule for rule in rules.pre_tokenizers if getattr(rule, "regex", None) != " ")
@@ -337,9 +356,21 @@ def _mark(model: Fields, name: str) -> str:
     return mark or ""
 
 
-def _merges(model: Fields, prefix: str) -> MergeKeys:
+def _keys(model: Fields, place: str) -> Keys:
+    """Take the keys of a model."""
+    if isinstance(model.peek("vocab"), Keys):
+        keys: Keys = model.take("vocab")
+        return keys
+    return Keys.of(check_ids(model.take_type("vocab", dict), path=model.path, place=place))
+
+
+def _merges(model: Fields, keys: Keys, prefix: str) -> MergeKeys | MergeIds:
+    """Take the merges of a model."""
+    unread = model.take("merges")
+    if isinstance(unread, Unread):
+        return unread.merges(keys, prefix)
     pairs: list[tuple[str, str]] = []
-    for number, merge in enumerate(model.take_type("merges", list)):
+    for number, merge in enumerate(model.checked(unread, list, "merges")):
         if type(merge) is str:
             left, _, right = merge.partition(" ")
             is_pair = left and right and " " not in right

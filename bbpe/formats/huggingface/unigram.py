@@ -10,14 +10,16 @@ from ...spec.models import UnigramModel
 from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
+from ...spec.vocab import Vocab
 from ..character_keys import keys_of_characters, read_keys
+from ..key_tables import Keys
 from ..reading import Fields, shown
 from .own_fields import read_own_fields, write_own_fields
 
 
 def read_unigram(
     model: Fields, specials: Mapping[str, int], *, marks_blanks: bool
-) -> tuple[dict[int, bytes], UnigramModel, Characters]:
+) -> tuple[Vocab, UnigramModel, Characters]:
     """Return the ordinary tokens, the model with their scores, and the options of characters.
 
     Byte tokens and `specials`, the tokens of `added_tokens`, are not ordinary tokens.  Raises `VocabularyError` on a
@@ -43,20 +45,20 @@ def read_unigram(
     if marks_blanks and blank is not None:
         model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     left_out = {key for key, token_id in keys.items() if key in specials or token_id == unknown}
-    tokens, characters = read_keys(
-        keys,
+    vocab, characters = read_keys(
+        Keys.of(keys),
         Characters((), unknown, True, marks_blanks, unknown_text=own.unknown_text),
         byte_fallback=byte_fallback,
         left_out=left_out,
         path=model.path,
         place=model.at("vocab"),
     )
-    if byte_fallback and marks_blanks and b" " not in tokens.values():
+    if byte_fallback and marks_blanks and not vocab.has_token(b" "):
         model.refuse("byte_fallback is true, but U+2581 alone is not a token, which is not supported", "vocab")
     if any(token_id >= len(scores) for token_id in own.user_defined):
         model.refuse("user_defined has an id without a token; expected ids of tokens", "bbpe")
     unigram = UnigramModel(tuple(scores), own.is_float, own.user_defined)
-    return {keys[key]: token for key, token in tokens.items()}, unigram, characters
+    return vocab, unigram, characters
 
 
 def write_unigram(spec: TokenizerSpec, model: UnigramModel) -> dict[str, Any]:

@@ -58,6 +58,18 @@ bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, ui
     return BBPE_OK;
 }
 
+bbpe_status bbpe_bpe_add_merges(bbpe_bpe *self, const uint32_t (*rows)[3], size_t count) {
+    if (count > UINT32_MAX) return BBPE_TOO_LARGE;
+    const bbpe_status status = bbpe_pair_table_reserve(&self->merges, count);
+    for (size_t rank = 0; rank < count && status == BBPE_OK; rank++) {
+        const uint32_t *row = rows[rank];
+        BBPE_ASSERT(row[0] < self->id_count && row[1] < self->id_count && row[2] < self->id_count);
+        if (rank + 8 < count) bbpe_pair_table_prefetch(&self->merges, bbpe_pair_key(rows[rank + 8][0], rows[rank + 8][1]));
+        bbpe_pair_table_set(&self->merges, bbpe_pair_key(row[0], row[1]), (uint64_t)rank << 32 | row[2]);
+    }
+    return status;
+}
+
 bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count) {
     self->levels = bbpe_memory_new(count, sizeof *levels);
     if (self->levels == NULL) return BBPE_NO_MEMORY;

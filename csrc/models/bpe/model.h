@@ -75,6 +75,8 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self);
 bbpe_status bbpe_bpe_add_token(bbpe_bpe *self, uint32_t id, const uint8_t *bytes, size_t n);
 /* Add a merge of a list; of one that is listed twice the last rank counts. */
 bbpe_status bbpe_bpe_add_merge(bbpe_bpe *self, uint32_t left, uint32_t right, uint32_t rank, uint32_t id);
+/* Add the merges of a list in order, as rows of the two ids and the id that they make. */
+bbpe_status bbpe_bpe_add_merges(bbpe_bpe *self, const uint32_t (*rows)[3], size_t count);
 /* Have several ranks merge as if they were one, the leftmost pair first; before the model is finalized.  `levels` has one
  * for each of `count` ranks, none lower than the one before it, and no rank is higher. */
 bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count);

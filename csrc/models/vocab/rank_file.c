@@ -1,4 +1,4 @@
-#include "models/vocab/vocab.h"
+#include "models/vocab/rank_file.h"
 
 #include "text/text.h"
 

@@ -1,4 +1,4 @@
-#include "models/vocab/vocab.h"
+#include "models/vocab/token_table.h"
 
 #include "memory/memory.h"
 

@@ -1,0 +1,172 @@
+"""Merges as ids in one array (csrc/models/vocab/merge_list.h): what a list of merges keeps, and models are made of."""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_models cimport (
+    BBPE_VOCAB_MAX_ID, bbpe_merge, bbpe_merge_keys, bbpe_merge_list_add, bbpe_merge_list_free,
+    bbpe_merge_list_mark_used, bbpe_merge_list_reserve, bbpe_merge_list_trim, bbpe_merges_read_json,
+    bbpe_merges_read_lines, bbpe_vocab_get,
+)
+from bbpe.core.c_split cimport c_bool
+from bbpe.core.status cimport check
+from bbpe.core.token_table cimport Marks, TokenTable
+
+from operator import index
+
+from bbpe.errors import VocabularyError
+
+
+cdef inline tuple triple_of(const bbpe_merge *merge):
+    return merge.left, merge.right, merge.made
+
+
+cdef class MergeList:
+    """Merges as (left id, right id, id) in order of priority; immutable, shared by any number of threads.
+
+    `VocabularyError` on a number that is no id.
+    """
+
+    def __cinit__(self, merges: Iterable[tuple[int, int, int]] = ()):
+        for merge in merges:
+            self._add(merge)
+        self._close()
+
+    def __dealloc__(self):
+        bbpe_merge_list_free(&self.c)
+
+    cdef int _add(self, merge) except -1:
+        cdef bbpe_merge row
+        left, right, made = merge
+        if not all(type(number) is int and 0 <= number <= BBPE_VOCAB_MAX_ID for number in (left, right, made)):
+            raise VocabularyError(f"found the merge {merge!r}; expected ids from 0 to {BBPE_VOCAB_MAX_ID}")
+        row.left, row.right, row.made = left, right, made
+        check(bbpe_merge_list_reserve(&self.c, 1))
+        bbpe_merge_list_add(&self.c, row)
+        return 0
+
+    cdef int _close(self) except -1:
+        cdef const bbpe_merge *merge
+        cdef size_t i
+        for i in range(self.c.count):
+            merge = self.c.merges + i
+            self.id_count = max(self.id_count, max(merge.made, max(merge.left, merge.right)) + <size_t>1)
+        bbpe_merge_list_trim(&self.c)
+        return 0
+
+    @classmethod
+    def of_json(cls, bytes text not None, size_t start, size_t end, TokenTable keys not None, bytes prefix=b"") -> Self | None:
+        """The merges of the JSON array text[start:end] of pairs of `keys`; None when it is out of the ordinary or wrong."""
+        cdef MergeList found = cls()
+        cdef bbpe_merge_keys names
+        cdef const uint8_t *data = text
+        cdef c_bool is_usual = False
+        cdef bbpe_status status
+        if not start <= end <= <size_t>len(text):
+            raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
+        names.keys, names.prefix, names.prefix_length = &keys.c, prefix, <size_t>len(prefix)
+        with nogil:
+            status = bbpe_merges_read_json(data + start, end - start, names, &found.c, &is_usual)
+        check(status)
+        found._close()
+        return found if is_usual else None
+
+    @classmethod
+    def of_lines(cls, bytes text not None, size_t start, size_t end, TokenTable keys not None) -> Self | None:
+        """The merges of the lines text[start:end] of two `keys` each; None when they are out of the ordinary or wrong."""
+        cdef MergeList found = cls()
+        cdef bbpe_merge_keys names
+        cdef const uint8_t *data = text
+        cdef c_bool is_usual = False
+        cdef bbpe_status status
+        if not start <= end <= <size_t>len(text):
+            raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
+        names.keys, names.prefix, names.prefix_length = &keys.c, data, 0
+        with nogil:
+            status = bbpe_merges_read_lines(data + start, end - start, names, &found.c, &is_usual)
+        check(status)
+        found._close()
+        return found if is_usual else None
+
+    @classmethod
+    def of_data(cls, bytes data not None) -> Self:
+        """The merges of `data()`; `ValueError` on anything else."""
+        cdef MergeList made = cls()
+        cdef size_t i, count = <size_t>len(data) // sizeof(bbpe_merge)
+        cdef const bbpe_merge *merge
+        if count * sizeof(bbpe_merge) != <size_t>len(data):
+            raise ValueError(f"found {len(data)} bytes; expected {sizeof(bbpe_merge)} for each merge")
+        check(bbpe_merge_list_reserve(&made.c, count))
+        if count:
+            memcpy(made.c.merges, PyBytes_AS_STRING(data), count * sizeof(bbpe_merge))
+        made.c.count = count
+        for i in range(count):
+            merge = made.c.merges + i
+            if max(merge.made, max(merge.left, merge.right)) > BBPE_VOCAB_MAX_ID:
+                raise ValueError(f"merge {i} is {triple_of(merge)}; expected ids")
+        made._close()
+        return made
+
+    def data(self) -> bytes:
+        """All ids, uint32[n, 3]."""
+        return PyBytes_FromStringAndSize(<const char *>self.c.merges, <Py_ssize_t>(self.c.count * sizeof(bbpe_merge)))
+
+    def __len__(self) -> int:
+        return self.c.count
+
+    def __getitem__(self, key: int) -> tuple[int, int, int]:
+        cdef Py_ssize_t i, count = <Py_ssize_t>self.c.count
+        i = index(key)
+        i += count if i < 0 else 0
+        if not 0 <= i < count:
+            raise IndexError(f"there are {count} merges, and none of the number {key}")
+        return triple_of(self.c.merges + i)
+
+    def rows(self) -> list[tuple[int, int, int]]:
+        """All merges."""
+        cdef size_t i
+        return [triple_of(self.c.merges + i) for i in range(self.c.count)]
+
+    def is_same(self, MergeList other not None) -> bool:
+        """Whether these are the merges of another list, in the same order."""
+        return self.c.count == other.c.count and self.data() == other.data()
+
+    def uses(self, ids: Iterable[int]) -> set[int]:
+        """Those of some ids that are part or result of a merge."""
+        cdef Marks used = Marks(self.id_count)
+        bbpe_merge_list_mark_used(&self.c, used.marks, self.id_count)
+        return {
+            token_id for token_id in ids if 0 <= token_id < <object>self.id_count and used.marks[<size_t>token_id]
+        }
+
+    def joins(self, uint32_t token_id) -> bool:
+        """Whether an id is part of a merge."""
+        cdef size_t i
+        for i in range(self.c.count):
+            if self.c.merges[i].left == token_id or self.c.merges[i].right == token_id:
+                return True
+        return False
+
+    def unused(self, TokenTable tokens not None) -> list[int]:
+        """The ids of tokens that are neither part nor result of a merge, in order."""
+        cdef size_t i, token_id, size = max(self.id_count, tokens.c.id_count)
+        cdef Marks used = Marks(size)
+        bbpe_merge_list_mark_used(&self.c, used.marks, size)
+        found = []
+        for i in range(tokens.c.tokens.count):
+            token_id = tokens.c.tokens.entries[i].value
+            if not used.marks[token_id]:
+                found.append(token_id)
+        return found
+
+    def fits(self, TokenTable tokens not None) -> bool:
+        """Whether all parts and results are tokens."""
+        cdef const bbpe_merge *merge
+        cdef size_t i
+        for i in range(self.c.count):
+            merge = self.c.merges + i
+            if (bbpe_vocab_get(&tokens.c, merge.left) == NULL or bbpe_vocab_get(&tokens.c, merge.right) == NULL
+                    or bbpe_vocab_get(&tokens.c, merge.made) == NULL):
+                return False
+        return True

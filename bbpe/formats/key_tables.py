@@ -1,0 +1,146 @@
+"""The keys of vocabularies and their merges in compact tables, so that no object is made for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from ..core.token_table import TokenTable
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..spec.merges import Merges
+from ..spec.vocab import Vocab
+from ..text import alphabet_to_bytes
+
+
+class Keys(Mapping[str, int]):
+    """The keys of a vocabulary and their ids, in the order of a file; immutable.
+
+    `table` has the keys as UTF-8.  A `str` is made on access.
+
+    >>> keys = Keys.of({"the": 7, "a": 2})
+    >>> keys["a"], list(keys), "b" in keys
+    (2, ['the', 'a'], False)
+    """
+
+    def __init__(self, table: TokenTable) -> None:
+        self.table = table
+
+    @classmethod
+    def of(cls, keys: Mapping[str, int]) -> Keys:
+        """Return a mapping as keys; `VocabularyError` on an id out of range."""
+        return cls(TokenTable({token_id: key.encode("utf-8", "surrogatepass") for key, token_id in keys.items()}))
+
+    def __getitem__(self, key: str) -> int:
+        return self.table.id_of(key.encode("utf-8", "surrogatepass"))
+
+    def __iter__(self) -> Iterator[str]:
+        return (key.decode("utf-8", "surrogatepass") for _, key in self.table.pairs())
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def ids(self, texts: Collection[str]) -> list[int]:
+        """Return the ids of some keys."""
+        return [self[text] for text in texts]
+
+
+@dataclass(frozen=True)
+class MergeKeys:
+    """Merges in order, as pairs of keys.
+
+    `path` is the file of the merges, and `place` returns the position of the nth merge in it.  The second key of a pair
+    loses `prefix` when the two merge.
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    path: StrPath
+    place: Callable[[int], str]
+    prefix: str = ""
+
+    def using(self, texts: set[str]) -> set[str]:
+        """Return the keys that are parts or results of merges."""
+        if not texts:
+            return set()
+        made = (left + right.removeprefix(self.prefix) for left, right in self.pairs)
+        return texts.intersection(made).union(texts.intersection(chain.from_iterable(self.pairs)))
+
+    def using_as_part(self, text: str) -> bool:
+        """Return whether a key is part of a merge."""
+        return any(text in pair for pair in self.pairs)
+
+    def unused(self, keys: Keys) -> list[str]:
+        """Return the keys that are neither part nor result of a merge."""
+        texts = list(keys)
+        used = self.using(set(texts))
+        return [text for text in texts if text not in used]
+
+    def merges(self, keys: Mapping[str, int], tokens: Vocab) -> Merges:
+        """Return the merges as ids; of a merge that is listed twice the last position counts, as in HF.
+
+        Raises `VocabularyError` with the position of a merge whose parts or result are not tokens.
+        """
+        ids = {key: token_id for key, token_id in keys.items() if token_id in tokens}
+        found: dict[tuple[int, int], int] = {}
+        for number, (left, right) in enumerate(self.pairs):
+            made = left + right.removeprefix(self.prefix)
+            missing = next((key for key in (left, right, made) if key not in ids), None)
+            if missing is not None:
+                raise VocabularyError(
+                    f"merge of {left!r} and {right!r}: {missing!r} has no id; "
+                    "expected both parts and the result in the vocabulary",
+                    path=self.path,
+                    place=self.place(number),
+                )
+            pair = ids[left], ids[right]
+            found.pop(pair, None)
+            found[pair] = ids[made]
+        return Merges((*pair, made) for pair, made in found.items())
+
+
+@dataclass(frozen=True)
+class MergeIds:
+    """Merges that were read straight to ids: an alternative to `MergeKeys`, without the positions."""
+
+    listed: Merges
+    keys: Keys
+
+    def using(self, texts: set[str]) -> set[str]:
+        """Return the keys that are parts or results of merges."""
+        ids = {self.keys[text]: text for text in texts}
+        return {ids[token_id] for token_id in self.listed.uses(ids)}
+
+    def using_as_part(self, text: str) -> bool:
+        """Return whether a key is part of a merge."""
+        token_id = self.keys.get(text)
+        return token_id is not None and self.listed.joins(token_id)
+
+    def unused(self, keys: Keys) -> list[str]:
+        """Return the keys that are neither part nor result of a merge."""
+        return [keys.table[token_id].decode() for token_id in self.listed.unused(keys.table)]
+
+    def merges(self, keys: Mapping[str, int], tokens: Vocab) -> Merges:
+        """Return the merges; `VocabularyError` without a position when their parts or results are not tokens."""
+        del keys
+        if not self.listed.fits(tokens):
+            raise VocabularyError("a merge has a part or a result without an id; expected both in the vocabulary")
+        return self.listed
+
+
+def vocab_of_bytes(keys: Keys, left_out: Collection[str] = (), *, path: StrPath, place: str | None = None) -> Vocab:
+    """Return the tokens of keys in the byte alphabet, in order; `VocabularyError` on a key outside of it."""
+    vocab = Vocab.of_keys(keys.table, keys.ids(left_out))
+    if vocab is not None:
+        return vocab
+    for key in keys:
+        try:
+            if key not in left_out:
+                alphabet_to_bytes(key)
+        except ValueError as error:
+            raise VocabularyError(
+                f"token {key!r}: {error}, and it is not a special token; expected GPT-2's byte alphabet",
+                path=path,
+                place=place,
+            ) from None
+    raise AssertionError("there is a key outside the alphabet")
