@@ -65,27 +65,29 @@ static bbpe_status begin_numbers(bbpe_bpe *self, size_t made, size_t merges) {
     return bbpe_merge_table_init(&self->table, merges);
 }
 
-/* Number the tokens that merges make in the order of ranks; false in *is_clear when one is made at two ranks. */
+/* Number the tokens that merges make in the order of ranks; false in *is_clear when merges of one token have others between
+ * them.  Where they follow each other one number is enough: when its turn comes all lower merges are done, so wherever the
+ * bytes of the token are whole symbols, these are the same two. */
 static bbpe_status number_listed(bbpe_bpe *self, const bbpe_pair_table *merges, bool *is_clear) {
     const bbpe_pair_slot *slot = merges->slots, *end = slot + merges->mask + 1;
     uint64_t last = 0;
     for (; slot < end; slot++)
         if (slot->key != BBPE_PAIR_NONE && slot->value >> 32 > last) last = slot->value >> 32;
-    uint32_t *by_rank = bbpe_memory_new((size_t)last + 1, sizeof *by_rank);
+    uint32_t *by_rank = bbpe_memory_new((size_t)last + 1, sizeof *by_rank), before = UINT32_MAX;
     if (by_rank == NULL) return BBPE_NO_MEMORY;
     memset(by_rank, 0xFF, ((size_t)last + 1) * sizeof *by_rank);
     for (slot = merges->slots; slot < end; slot++)
         if (slot->key != BBPE_PAIR_NONE) by_rank[slot->value >> 32] = (uint32_t)slot->value;
-    bbpe_status status = begin_numbers(self, merges->count, merges->count);
+    const size_t most = merges->count < self->tokens.count ? merges->count : self->tokens.count;
+    const bbpe_status status = begin_numbers(self, merges->count, most);
     *is_clear = true;
     for (size_t rank = 0; rank <= last && status == BBPE_OK; rank++) {
-        if (by_rank[rank] == UINT32_MAX) continue;
-        if (self->numbers[by_rank[rank]] != UINT32_MAX) *is_clear = false;
-        number_token(self, by_rank[rank]);
+        const uint32_t made = by_rank[rank];
+        if (made == UINT32_MAX || made == before) continue;
+        if (self->numbers[made] != UINT32_MAX) *is_clear = false;
+        number_token(self, made);
+        before = made;
     }
-    for (slot = merges->slots; slot < end && status == BBPE_OK; slot++)
-        if (slot->key != BBPE_PAIR_NONE)
-            add_numbered(self, (uint32_t)(slot->key >> 32), (uint32_t)slot->key, (uint32_t)slot->value);
     bbpe_memory_free(by_rank);
     return status;
 }
@@ -111,12 +113,16 @@ static bbpe_status number_live(bbpe_bpe *self) {
     }
     bbpe_bpe_forget_numbers(self);
     status = number_listed(self, &live, &is_clear);
+    for (size_t i = 0; i <= live.mask && status == BBPE_OK; i++)
+        if (live.slots[i].key != BBPE_PAIR_NONE)
+            add_numbered(self, (uint32_t)(live.slots[i].key >> 32), (uint32_t)live.slots[i].key, (uint32_t)live.slots[i].value);
     bbpe_pair_table_free(&live);
     return status;
 }
 
 /* Note the two symbols that a token is made of, or that no merge makes it. */
-static bbpe_status finalize_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, const uint32_t *ids, size_t count) {
+static bbpe_status finalize_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, bool is_numbered, const uint32_t *ids,
+                                  size_t count) {
     const uint32_t id = (uint32_t)entry->value;
     if (count != 2 || (!self->by_rank && (uint32_t)bbpe_bpe_value(self, ids[0], ids[1]) != id)) {
         self->unmade_count++;
@@ -124,13 +130,12 @@ static bbpe_status finalize_token(bbpe_bpe *self, bbpe_pretoken_entry *entry, co
     }
     entry->value |= BBPE_BPE_MADE;
     self->parts[id] = (bbpe_bpe_parts){ids[0], ids[1]};
-    if (!self->by_rank) return BBPE_OK;
-    add_numbered(self, ids[0], ids[1], id);
-    return bbpe_bpe_add_merge(self, ids[0], ids[1], id, id);
+    if (is_numbered) add_numbered(self, ids[0], ids[1], id);
+    return self->by_rank ? bbpe_bpe_add_merge(self, ids[0], ids[1], id, id) : BBPE_OK;
 }
 
 /* Look for the live merge of a token when all shorter ones have theirs; `ids` has room for one a byte.  It stops at two
- * symbols: a listed merge of these would hide which they were. */
+ * symbols: a listed merge of these would hide which they were.  Numbered merges are the live ones of shorter tokens. */
 static bbpe_status finalize_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pretoken_entry *entry, bool is_numbered,
                                 uint32_t *ids) {
     const uint8_t *bytes = self->tokens.arena + entry->start;
@@ -141,10 +146,10 @@ static bbpe_status finalize_entry(bbpe_bpe *self, bbpe_bpe_work *work, bbpe_pret
         const bbpe_status status = bbpe_bpe_merge_long(self, work, bytes, entry->length, 2, ids, &count);
         if (status != BBPE_OK) return status;
     }
-    return finalize_token(self, entry, ids, count);
+    return finalize_token(self, entry, is_numbered, ids, count);
 }
 
-/* Tokens of one length at once: none is part of another, and by rank no pair makes one before it is finalized.
+/* Tokens of one length at once: none is part of another, and no numbered pair makes one before it is finalized.
  * 100,000 tokens take 12 ms less. */
 static bbpe_status finalize_batch(bbpe_bpe *self, bbpe_merge_batch merge, const uint32_t *order, size_t count) {
     bbpe_merge_batch_piece pieces[BBPE_MERGE_BATCH];
@@ -164,7 +169,7 @@ static bbpe_status finalize_batch(bbpe_bpe *self, bbpe_merge_batch merge, const 
     }
     bbpe_status status = BBPE_OK;
     for (size_t i = 0; i < count && status == BBPE_OK; i++)
-        status = finalize_token(self, self->tokens.entries + order[i], ids[i], counts[i]);
+        status = finalize_token(self, self->tokens.entries + order[i], true, ids[i], counts[i]);
     return status;
 }
 
@@ -179,7 +184,7 @@ static size_t group_length(const bbpe_bpe *self, const uint32_t *order, size_t n
 
 /* Finalize all tokens, in order of length. */
 static bbpe_status finalize_all(bbpe_bpe *self, const uint32_t *order, bool is_numbered, uint32_t *ids) {
-    const bbpe_merge_batch merge = self->by_rank ? bbpe_merge_batch_select(self) : NULL;
+    const bbpe_merge_batch merge = is_numbered ? bbpe_merge_batch_select(self) : NULL;
     bbpe_bpe_work work = {0};
     bbpe_status status = BBPE_OK;
     for (size_t i = 0, count; i < self->tokens.count && status == BBPE_OK; i += count > 0 ? count : 1) {
