@@ -198,7 +198,8 @@ class SpecialTokens:
 
     @lazy_property
     def _ids(self) -> list[int]:
-        return [{**self._added, **self._special}[token] for token in self._matcher.tokens]
+        ids = {**self._added, **self._special}
+        return [ids[token] for token in self._matcher.tokens]
 
     @lazy_property
     def _plain(self) -> Matcher | None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import VocabularyError
+from ...files import StrPath
 from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
 from ..folder_config import FolderToken
 from ..keys import assigned_ids
-from ..reading import Fields
+from ..reading import Fields, well_formed
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ def _reach(texts: Sequence[str], others: Sequence[str]) -> bool:
         other.startswith(text[start:])
         for text in texts
         for start, char in enumerate(text)
+        if start  # one that begins with all of a text has it within
         for other in beginning.get(char, ())
     )
 
@@ -101,22 +103,42 @@ def read_added_tokens(document: Fields) -> AddedTokens:
     options: dict[str, TokenOptions] = {}
     order: list[str] = []
     for number, value in enumerate(document.take_type("added_tokens", list, [])):
-        token = Fields(value, path=document.path, place=f"added_tokens[{number}]")
-        text, token_id = token.take_type("content", str), token.take_int("id", 0, MAX_ID)
-        lstrip, rstrip = token.take_type("lstrip", bool), token.take_type("rstrip", bool)
-        single_word, normalized = token.take_type("single_word", bool), token.take_type("normalized", bool, False)
-        is_special = token.take_type("special", bool)
-        token.done()
+        text, token_id, chosen, is_special = _token(value, f"added_tokens[{number}]", document.path)
         if not text:
             continue
         for found in (special, added, options):
             found.pop(text, None)
         (special if is_special else added)[text] = token_id
-        chosen = TokenOptions(lstrip, rstrip, single_word, normalized)
         if chosen != TokenOptions():
             options[text] = chosen
         order.append(text)
     return AddedTokens(special, added, options, tuple(dict.fromkeys(order)))
+
+
+_KINDS = {
+    "id": int, "content": str, "single_word": bool, "lstrip": bool, "rstrip": bool, "normalized": bool, "special": bool
+}  # fmt: skip
+
+
+def _token(value: Any, place: str, path: StrPath) -> tuple[str, int, TokenOptions, bool]:
+    """Return the text, the id and the options of a token, and whether it is special."""
+    if not isinstance(value, dict) or {name: type(field) for name, field in value.items()} != _KINDS:
+        return _checked_token(Fields(value, path=path, place=place))
+    text, token_id = value["content"], value["id"]
+    if not 0 <= token_id <= MAX_ID or not well_formed(text):
+        return _checked_token(Fields(value, path=path, place=place))
+    options = TokenOptions(value["lstrip"], value["rstrip"], value["single_word"], value["normalized"])
+    return text, token_id, options, value["special"]
+
+
+def _checked_token(token: Fields) -> tuple[str, int, TokenOptions, bool]:
+    """Return the same of a token that lacks a field, or has a wrong one."""
+    text, token_id = token.take_type("content", str), token.take_int("id", 0, MAX_ID)
+    lstrip, rstrip = token.take_type("lstrip", bool), token.take_type("rstrip", bool)
+    single_word, normalized = token.take_type("single_word", bool), token.take_type("normalized", bool, False)
+    is_special = token.take_type("special", bool)
+    token.done()
+    return text, token_id, TokenOptions(lstrip, rstrip, single_word, normalized), is_special
 
 
 def write_added_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:
