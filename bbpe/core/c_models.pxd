@@ -53,6 +53,7 @@ cdef extern from "models/vocab/vocab.h" nogil:
     ctypedef struct bbpe_vocab:
         bbpe_pretoken_table tokens
         size_t id_count
+        bint is_unique
 
     const uint32_t BBPE_VOCAB_MAX_ID
 

@@ -11,6 +11,7 @@ cdef extern from "tables/pretoken_table.h" nogil:
         bbpe_pretoken_entry *entries
         size_t count
         uint8_t *arena
+        size_t arena_used
 
     bbpe_status bbpe_pretoken_table_init(bbpe_pretoken_table *self, uint64_t salt)
     void bbpe_pretoken_table_free(bbpe_pretoken_table *self)

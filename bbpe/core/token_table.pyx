@@ -2,7 +2,8 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyIndex_Check
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
@@ -153,6 +154,55 @@ cdef class TokenTable:
             status = bbpe_keys_to_texts(&keys.c, left.marks, marks_blanks, &table.c, &is_usual)
         check(status)
         return table if is_usual else None
+
+    @classmethod
+    def of_data(cls, bytes data not None) -> Self:
+        """The tokens of `data()`; `ValueError` on anything else."""
+        cdef TokenTable table = cls({})
+        cdef const uint8_t *start = data
+        cdef const uint8_t *token
+        cdef uint64_t count = 0, total = 0
+        cdef uint32_t row[2]
+        cdef uint32_t found = 0
+        cdef size_t i, size = len(data)
+        if size >= sizeof(count):
+            memcpy(&count, start, sizeof(count))
+        if size < sizeof(count) or count > (size - sizeof(count)) // sizeof(row):
+            raise ValueError(f"found {size} bytes; expected those of a vocabulary")
+        token = start + sizeof(count) + count * sizeof(row)
+        total = size - sizeof(count) - count * sizeof(row)
+        check(bbpe_vocab_reserve(&table.c, count, total))
+        for i in range(count):
+            memcpy(row, start + sizeof(count) + i * sizeof(row), sizeof(row))
+            if row[0] > BBPE_VOCAB_MAX_ID or row[1] > total:
+                raise ValueError(f"token {i} has id {row[0]} and {row[1]} bytes; expected an id, and bytes that are there")
+            check(bbpe_vocab_add(&table.c, row[0], token, row[1], &found))
+            token += row[1]
+            total -= row[1]
+        check(bbpe_vocab_index(&table.c))
+        if total or table.c.tokens.count < count or not table.c.is_unique:
+            raise ValueError("bytes are left, or a token or an id is there twice; expected those of a vocabulary")
+        return table
+
+    def data(self) -> bytes:
+        """All tokens: their number, uint64; their ids and lengths, uint32[n, 2]; their bytes."""
+        cdef const bbpe_pretoken_entry *entry
+        cdef uint64_t count = self.c.tokens.count
+        cdef uint32_t row[2]
+        cdef size_t i
+        cdef bytes made = PyBytes_FromStringAndSize(
+            NULL, <Py_ssize_t>(sizeof(count) + count * sizeof(row) + self.c.tokens.arena_used))
+        cdef char *out = PyBytes_AS_STRING(made)
+        memcpy(out, &count, sizeof(count))
+        out += sizeof(count)
+        for i in range(count):
+            entry = self.c.tokens.entries + i
+            row[0], row[1] = <uint32_t>entry.value, entry.length
+            memcpy(out, row, sizeof(row))
+            out += sizeof(row)
+        if self.c.tokens.arena_used:
+            memcpy(out, self.c.tokens.arena, self.c.tokens.arena_used)
+        return made
 
     cdef const bbpe_pretoken_entry *_entry(self, key) except? NULL:
         """The entry of an id, or NULL."""

@@ -45,7 +45,12 @@ class Merges(MergeList, Sequence[Merge]):
         return hash(tuple(self.rows()))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self).of_data, (self.data(),)
+        return _of_data, (self.data(),)
 
     def __repr__(self) -> str:
         return f"Merges({self.rows()!r})"
+
+
+def _of_data(data: bytes) -> Merges:
+    """Return the merges of a pickle, which has them as one block of bytes."""
+    return Merges.of_data(data)

@@ -32,17 +32,24 @@ class Vocab(TokenTable, Mapping[int, bytes]):
         return _Values(self)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, Vocab) and self.data() == other.data():
+            return True
         if not isinstance(other, Mapping):
             return NotImplemented
         return len(self) == len(other) and dict(self.pairs()) == dict(other.items())
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[type[Vocab], tuple[dict[int, bytes]]]:
-        return type(self), (dict(self.pairs()),)
+    def __reduce__(self) -> tuple[object, ...]:
+        return _of_data, (self.data(),)
 
     def __repr__(self) -> str:
         return f"Vocab({dict(self.pairs())!r})"
+
+
+def _of_data(data: bytes) -> Vocab:
+    """Return the vocabulary of a pickle, which has it as one block of bytes."""
+    return Vocab.of_data(data)
 
 
 class _Items(ItemsView[int, bytes]):

@@ -1,7 +1,9 @@
 """The vocabulary as a mapping, and rank files read straight into it."""
 
 import pickle
+import pickletools
 import random
+import time
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +17,7 @@ from bbpe.core.ids import TokenBytes
 from bbpe.errors import VocabularyError
 from bbpe.formats import tiktoken
 from bbpe.formats.known import rank_text
+from bbpe.spec.merges import Merges
 from bbpe.spec.spec import MAX_ID
 from bbpe.spec.vocab import Vocab
 
@@ -215,3 +218,28 @@ def test_rows() -> None:
     for wrong in ([], [0, 5], [-1, 1], [0, 2, 1], [0, 9, 4], [0, 0]):
         with pytest.raises(ValueError, match="offset"):
             Vocab.of_rows(data, np.array(wrong, np.int64))
+
+
+def test_a_block_of_bytes() -> None:
+    data = Vocab(ITEMS).data()
+    assert list(Vocab.of_data(data).items()) == list(ITEMS.items())
+    assert len(Vocab.of_data(Vocab({}).data())) == 0
+    rng = random.Random(0)
+    for _ in range(2_000):
+        broken = bytearray(data)
+        broken[rng.randrange(len(data))] = rng.choice([0, 1, 2, 127, 255])
+        try:
+            found = Vocab.of_data(bytes(broken[: rng.choice([len(data), rng.randrange(len(data))])]))
+        except ValueError:
+            continue
+        assert len(found) == len({token_id for token_id, _ in found.items()}) == len(set(found.values()))
+
+
+def test_a_pickle_has_no_object_for_each_token() -> None:
+    many = Vocab({number: b"%d" % number for number in range(50_000)})
+    merges = Merges((number, number, number) for number in range(50_000))
+    started = time.process_time()
+    made = pickle.dumps((many, merges))
+    assert pickle.loads(made) == (many, merges)
+    assert time.process_time() - started < 0.5
+    assert sum(1 for _ in pickletools.genops(made)) < 100
