@@ -32,11 +32,10 @@ from bbpe.core.states cimport States
 from bbpe.core.status cimport check
 from bbpe.core.tasks cimport Tasks, heed_signals
 from bbpe.core.text_group cimport TextGroup, check_rows
-from bbpe.core.text_view cimport check_cuts, text_close, text_open, text_view
+from bbpe.core.text_view cimport HOLD_GIL, check_cuts, text_close, text_open, text_view
 
 cdef enum:
     ON_STACK = 512    # ids of a short text need no memory of their own
-    HOLD_GIL = 2048   # units of text that are encoded before releasing the GIL pays
     SHORT = 1 << 20   # units of a text that is encoded in one go, without threads
     FIRST = 1 << 13   # units of text that are looked at anyway when only so many ids are wanted
     STRETCH = 1 << 24 # units of a long text that are encoded at once

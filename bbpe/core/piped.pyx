@@ -21,13 +21,10 @@ from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
 from bbpe.core.status cimport check
 from bbpe.core.text_group cimport TextGroup
-from bbpe.core.text_view cimport text_close, text_open, text_view
+from bbpe.core.text_view cimport HOLD_GIL, text_close, text_open, text_view
 
 from bbpe.errors import SpecialTokenError
 from bbpe.text import text_bytes
-
-cdef enum:
-    HOLD_GIL = 2048  # code units of text that are encoded before releasing the GIL pays
 
 
 cdef class Pipeline:

@@ -23,7 +23,7 @@ from bbpe.core.text_view cimport text_at
 
 cdef enum:
     FEW_IDS = 1 << 17  # an upper bound of the ids of texts that are not worth threads
-    HOLD_GIL = 2048    # ids that are written before releasing the GIL pays
+    HOLD_GIL = 1 << 15 # ids that are written before releasing the GIL pays
     MOST_TYPE = 255
 
 # stub: _Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]

@@ -8,7 +8,7 @@ from bbpe.core.c_encode cimport (
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
+from bbpe.core.text_view cimport HOLD_GIL, text_at, text_close, text_open, text_view
 
 cdef enum:
     GROUP_IDS = 1 << 19
@@ -49,10 +49,13 @@ cdef class TextGroup:
         cdef text_group *c = self.c
         cdef bbpe_status status
         cdef size_t i
-        with nogil:
-            for i in range(c.count):
-                c.texts[i], c.lengths[i] = c.views[i].text, c.views[i].length
+        for i in range(c.count):
+            c.texts[i], c.lengths[i] = c.views[i].text, c.views[i].length
+        if c.bound <= HOLD_GIL:
             status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
+        else:
+            with nogil:
+                status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
         check(status)
         PyErr_CheckSignals()
         return 0

@@ -14,10 +14,9 @@ from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.ids cimport TokenBytes
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport text_close, text_open, text_view
+from bbpe.core.text_view cimport HOLD_GIL, text_close, text_open, text_view
 
 cdef enum:
-    HOLD_GIL = 2048  # code units of text that are encoded before releasing the GIL pays
     FIRST = 1 << 13  # code units that are looked at anyway
     LOOK_BACK = 16   # code units before the end of the part in which to look for a cut first
 
