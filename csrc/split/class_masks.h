@@ -20,8 +20,9 @@ typedef struct {
 } bbpe_masks_block;
 
 typedef struct {
-    uint64_t by[BBPE_UCLASS_COUNT]; /* the bytes of each class; ASCII controls count as punctuation */
+    uint64_t by[BBPE_UCLASS_COUNT]; /* the bytes of each class; controls of ASCII are punctuation, unless these differ */
     uint64_t quote, slash, line_end;
+    uint64_t ascii_letters, ascii_punct; /* only if controls differ from punctuation */
     uint64_t tails;                 /* the bytes after the first of their character */
     uint64_t has_3byte;                  /* what begins characters of three bytes or more, or is malformed */
     unsigned limit;
@@ -29,6 +30,11 @@ typedef struct {
 
 BBPE_INLINE uint64_t masks_below(unsigned n) {
     return n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
+}
+
+/* What some clause of a scheme begins with, besides prefixes. */
+BBPE_INLINE uint32_t masks_taken(const bbpe_scheme scheme) {
+    return scheme.word | scheme.rest | BBPE_SET_S | BBPE_SET_N | (scheme.han_run ? BBPE_SET_HAN : 0);
 }
 
 BBPE_INLINE uint64_t masks_of(const bbpe_masks *m, uint32_t set) {
@@ -74,7 +80,7 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *hi
     (void)cased;
     const bbpe_vector v = vector_load(text), kinds = vector_lookup(masks_kinds, v);
     const uint64_t letters = mask_bits(vector_has(kinds, BBPE_KIND_LETTER)), lower = mask_bits(vector_has(v, 'a' ^ 'A'));
-    bbpe_masks m = {{0}, 0, 0, mask_bits(vector_eq(v, '\n')), 0, 0, 64};
+    bbpe_masks m = {{0}, 0, 0, mask_bits(vector_eq(v, '\n')), 0, 0, 0, 0, 64};
     m.quote = mask_bits(vector_has(kinds, BBPE_KIND_QUOTE));
     m.slash = mask_bits(vector_has(kinds, BBPE_KIND_SLASH));
     m.by[BBPE_CLASS_UPPER] = letters & ~lower;
@@ -98,7 +104,7 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *hi
 BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *high) {
     const bbpe_vector v = vector_load(text);
     const bbpe_byte_mask line_end = vector_eq(v, '\n'), newline = mask_or(line_end, vector_eq(v, '\r'));
-    bbpe_masks m = {{0}, 0, 0, mask_bits(line_end), 0, 0, 64};
+    bbpe_masks m = {{0}, 0, 0, mask_bits(line_end), 0, 0, 0, 0, 64};
     m.quote = mask_bits(vector_eq(v, '\''));
     m.slash = mask_bits(vector_eq(v, '/'));
     if (cased) m.by[BBPE_CLASS_UPPER] = mask_bits(vector_in(v, 'A', 'Z'));
@@ -112,6 +118,19 @@ BBPE_INLINE bbpe_masks masks_ascii(const uint8_t *text, bool cased, uint64_t *hi
     return m;
 }
 #endif
+
+/* As masks_ascii, with controls as a class of their own where a scheme tells them from punctuation. */
+BBPE_INLINE bbpe_masks masks_ascii_of(const uint8_t *text, uint64_t *high, const bbpe_scheme scheme) {
+    bbpe_masks m = masks_ascii(text, scheme.cased, high);
+    if (masks_taken(scheme) == BBPE_SET_ALL) return m;
+    const bbpe_vector v = vector_load(text);
+    const bbpe_byte_mask low = mask_or(vector_in(v, 0, 8), vector_in(v, 0x0E, 0x1F));
+    m.by[BBPE_CLASS_OTHER] = mask_bits(mask_or(low, vector_eq(v, 0x7F)));
+    m.by[BBPE_CLASS_PUNCT] &= ~m.by[BBPE_CLASS_OTHER];
+    m.ascii_letters = m.by[BBPE_CLASS_UPPER] | m.by[BBPE_CLASS_LOWER];
+    m.ascii_punct = m.by[BBPE_CLASS_PUNCT];
+    return m;
+}
 
 /* Whether a block has characters of three bytes or more. */
 BBPE_INLINE bool masks_has_3byte(const uint8_t *text) {
@@ -133,12 +152,17 @@ BBPE_INLINE uint64_t masks_add(bbpe_masks *m, int class_index, uint64_t first, u
 }
 
 /* Three-byte letters and punctuation of Chinese, Japanese and Korean text.  `three`: what begins three
- * bytes of which the last two are tails. */
-BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, bbpe_vector v2, uint64_t three) {
+ * bytes of which the last two are tails.  If CJK is `apart`, not all of them are of a class that is. */
+BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, bbpe_vector v2, uint64_t three,
+                                   bool apart) {
     const bbpe_byte_mask e3 = vector_eq(v, 0xE3);
-    /* U+4DC0-4DFF are symbols */
-    const bbpe_byte_mask han =
-        mask_or(vector_in(v, 0xE5, 0xE9), mask_but(vector_eq(v, 0xE4), vector_eq(v1, 0xB7)));
+    /* U+4DC0-4DFF are symbols; U+3400-4DBF and 9FA6-9FFF are rare letters */
+    const bbpe_byte_mask e4 = vector_eq(v, 0xE4), no_han = apart ? vector_in(v1, 0x80, 0xB7) : vector_eq(v1, 0xB7);
+    bbpe_byte_mask han = mask_or(vector_in(v, 0xE5, 0xE9), mask_but(e4, no_han));
+    if (apart) {
+        const bbpe_byte_mask be = mask_and(vector_eq(v1, 0xBE), vector_in(v2, 0xA6, 0xBF));
+        han = mask_but(han, mask_and(vector_eq(v, 0xE9), mask_or(be, vector_eq(v1, 0xBF))));
+    }
     const bbpe_byte_mask hiragana = mask_but(vector_eq(v1, 0x81), vector_eq(v2, 0x80));
     const bbpe_byte_mask middle = mask_but(vector_eq(v1, 0x82), mask_or(vector_in(v2, 0x97, 0x9C), vector_eq(v2, 0xA0)));
     const bbpe_byte_mask katakana = mask_but(vector_eq(v1, 0x83), vector_eq(v2, 0xBB));
@@ -154,9 +178,15 @@ BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1,
     const bbpe_byte_mask has_3byte = mask_and(
         mask_and(vector_eq(v, 0xEF), vector_eq(v1, 0xBC)),
         mask_or(vector_in(v2, 0x81, 0x8F), vector_in(v2, 0x9A, 0xA0)));
-    return masks_add(m, BBPE_CLASS_HAN_LETTER, mask_bits(han) & three, 3)
-           | masks_add(m, BBPE_CLASS_KANA_LETTER, mask_bits(mask_or(kana, hangul)) & three, 3)
-           | masks_add(m, BBPE_CLASS_PUNCT, mask_bits(mask_or(has_3byte, mask_and(e3, mask_or(marks, dot)))) & three, 3);
+    const bbpe_byte_mask kana_dot = mask_and(e3, dot), punct = mask_or(has_3byte, mask_and(e3, marks));
+    const uint64_t known = masks_add(m, BBPE_CLASS_HAN_LETTER, mask_bits(han) & three, 3);
+    if (apart)
+        return known | masks_add(m, BBPE_CLASS_KANA_LETTER, mask_bits(kana) & three, 3)
+               | masks_add(m, BBPE_CLASS_CASELESS, mask_bits(hangul) & three, 3)
+               | masks_add(m, BBPE_CLASS_KANA_SYMBOL, mask_bits(kana_dot) & three, 3)
+               | masks_add(m, BBPE_CLASS_PUNCT, mask_bits(punct) & three, 3);
+    return known | masks_add(m, BBPE_CLASS_KANA_LETTER, mask_bits(mask_or(kana, hangul)) & three, 3)
+           | masks_add(m, BBPE_CLASS_PUNCT, mask_bits(mask_or(punct, kana_dot)) & three, 3);
 }
 
 /* Two-byte letters whose neighbourhood is regular: U+00C0-00FF and U+0400-045F. */
@@ -207,9 +237,10 @@ BBPE_INLINE bool masks_alike(int a, int b, const bbpe_scheme scheme) {
     const uint32_t sets[] = {
         scheme.word, scheme.rest, scheme.prefix, BBPE_SET_N, BBPE_SET(SPACE), BBPE_SET(NEWLINE), BBPE_SET(BLANK),
         scheme.cased ? BBPE_SET(UPPER) : 0, scheme.cased ? BBPE_SET(LOWER) : 0, scheme.han_run ? BBPE_SET_HAN : 0,
+        scheme.apart,
     };
     uint32_t differ = 0;
-#pragma GCC unroll 10
+#pragma GCC unroll 11
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) differ |= sets[k] >> a ^ sets[k] >> b;
     return (differ & 1) == 0;
 }
@@ -269,7 +300,8 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
     const uint64_t three = from_three & ~four & ~mask_bits(odd) & tail >> 1 & tail >> 2;
     uint64_t known = 0;
     /* asking first gains 10 % where scripts of other leads are many, and telling what is likely 3 % of Chinese */
-    if (BBPE_LIKELY((three & mask_bits(vector_in(v, 0xE3, 0xFF))) != 0)) known |= masks_add_cjk(m, v, v1, v2, three);
+    if (BBPE_LIKELY((three & mask_bits(vector_in(v, 0xE3, 0xFF))) != 0))
+        known |= masks_add_cjk(m, v, v1, v2, three, scheme.apart & BBPE_SET(HAN_LETTER));
     if (two) known |= masks_add_european(m, v, v1, two);
     m->tails = (two | three) << 1 | three << 2;
     /* where a character begins that goes on after the block */
@@ -287,8 +319,6 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
         masks_add_by_page(m, easy, three, block, scheme);
         easy = 0;
     }
-#else
-    (void)scheme;
 #endif
     if (easy | hard) masks_add_by_table(m, easy, hard, three, block);
 }

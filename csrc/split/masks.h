@@ -111,37 +111,50 @@ BBPE_INLINE uint64_t masks_contract(bbpe_masks *m, uint64_t starts, uint64_t wor
     return starts;
 }
 
+/* Lower `limit` to where a mask begins. */
+BBPE_INLINE void masks_trust_before(bbpe_masks *m, uint64_t mask) {
+    if (mask && bbpe_bits_lowest(mask) < m->limit) m->limit = bbpe_bits_lowest(mask);
+}
+
+/* Starts of words where ASCII punctuation takes the ASCII letters after it. */
+BBPE_INLINE uint64_t masks_after_ascii_word(const bbpe_masks *m, uint64_t rest_starts, uint64_t word_starts,
+                                            uint64_t words) {
+    const uint64_t first = (rest_starts & m->ascii_punct) << 1 & m->ascii_letters, others = words & ~m->ascii_letters;
+    word_starts &= ~first;
+    return others ? word_starts | (masks_flood(first, m->ascii_letters) << 1 & others) : word_starts;
+}
+
 /* The starts in a block, below m->limit; bit 0 is one, set or not. */
 BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t start, size_t n, const bbpe_scheme scheme) {
     const uint64_t in = masks_below(m->limit), space = m->by[BBPE_CLASS_SPACE] & in;
     const uint64_t words = masks_of(m, scheme.word) & in, numbers = masks_of(m, BBPE_SET_N) & in;
     const uint64_t lines = scheme.by_line ? m->line_end & in : 0;
     uint64_t rest = masks_of(m, scheme.rest & ~scheme.word) & in, white = masks_of(m, BBPE_SET_S) & in;
-    if (scheme.han_run) {
-        const uint64_t han = masks_of(m, BBPE_SET_HAN) & in;
-        if (han) m->limit = bbpe_bits_lowest(han);
-    }
-    if (scheme.rest & scheme.word) { /* a mark belongs to a word, but not after a run of rest */
-        const uint64_t unclear = masks_of(m, scheme.rest & scheme.word) & rest << 1 & in;
-        if (unclear && bbpe_bits_lowest(unclear) < m->limit) m->limit = bbpe_bits_lowest(unclear);
-    }
+    /* an earlier step cuts where these begin and end */
+    const uint64_t cjk = scheme.apart & BBPE_SET_CJK ? masks_of(m, BBPE_SET_CJK) & in : 0, borders = cjk ^ cjk << 1;
+    if (scheme.han_run) masks_trust_before(m, masks_of(m, BBPE_SET_HAN) & in);
+    if (masks_taken(scheme) != BBPE_SET_ALL) masks_trust_before(m, masks_of(m, BBPE_SET_ALL & ~masks_taken(scheme)) & in);
+    /* a mark belongs to a word, but not after a run of rest */
+    if (scheme.rest & scheme.word) masks_trust_before(m, masks_of(m, scheme.rest & scheme.word) & rest << 1 & in);
     if (scheme.tail != BBPE_TAIL_NONE) {
         const uint64_t newline = m->by[BBPE_CLASS_NEWLINE] & in;
         const uint64_t tail = newline | (scheme.tail == BBPE_TAIL_NEWLINES_SLASH ? m->slash & in : 0);
-        const uint64_t swallowed = masks_flood(newline & rest << 1, tail & ~(lines << 1));
+        const uint64_t swallowed = masks_flood(newline & (rest & ~cjk) << 1, tail & ~(lines << 1));
         rest &= ~swallowed;
         white &= ~swallowed;
     }
-    const uint64_t rest_starts = rest & ~(rest << 1) & ~(space << 1);
+    const uint64_t rest_starts = rest & ((~(rest << 1) & ~(space << 1)) | borders);
     uint64_t word_starts = words & ~(words << 1) & ~(space << 1);
     if (scheme.prefix != BBPE_SET(SPACE)) {
-        uint64_t prefix = rest_starts | (m->by[BBPE_CLASS_BLANK] & in);
+        uint64_t prefix = (scheme.prefix & BBPE_SET(PUNCT) ? rest_starts : 0) | (m->by[BBPE_CLASS_BLANK] & in);
         const uint64_t tails = m->tails & rest;
         prefix |= masks_flood(prefix << 1 & tails, tails);
         word_starts &= ~(prefix << 1);
     }
     if (scheme.cased) word_starts |= masks_case_starts(m, words, scheme);
-    const uint64_t solid = in & ~white & ~(scheme.apart & BBPE_SET_N ? numbers : 0);
+    if (scheme.ascii_word) word_starts = masks_after_ascii_word(m, rest_starts, word_starts, words);
+    word_starts |= words & borders;
+    const uint64_t solid = in & ~white & ~cjk & ~(scheme.apart & BBPE_SET_N ? numbers : 0);
     uint64_t starts = rest_starts | word_starts | masks_number_starts(m, numbers, space, scheme)
                       | masks_blank_starts(m, white, solid, lines, scheme);
     if (scheme.contraction != BBPE_CONTRACTION_NONE) starts = masks_contract(m, starts, words, text, start, n, scheme);
@@ -154,10 +167,14 @@ BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t sta
 }
 
 /* Whether the algebra knows the scheme: each character begins some clause, what an earlier step cuts off is at
- * most numbers, and a word may begin with any character of rest, or with a blank alone. */
+ * most numbers, and a word may begin with any character of rest, or with a blank alone; or it is of DeepSeek's kind. */
 BBPE_INLINE bool masks_know(const bbpe_scheme scheme) {
-    const uint32_t taken = scheme.word | scheme.rest | BBPE_SET_S | BBPE_SET_N | (scheme.han_run ? BBPE_SET_HAN : 0);
-    return taken == BBPE_SET_ALL && !scheme.ascii_word && scheme.number_max < 64
+    if (scheme.number_max >= 64) return false;
+    if (scheme.prefix == BBPE_SET_PREFIX_NO_PUNCT) /* numbers are apart, other characters without a clause are rare */
+        return scheme.rest == BBPE_SET_PS && scheme.apart & BBPE_SET_N && !scheme.cased && !scheme.end_first
+               && !scheme.han_run && scheme.contraction == BBPE_CONTRACTION_NONE
+               && scheme.tail != BBPE_TAIL_NEWLINES_SLASH;
+    return masks_taken(scheme) == BBPE_SET_ALL && !scheme.ascii_word
            && (scheme.prefix == BBPE_SET_SPACE || scheme.prefix == BBPE_SET_PREFIX)
            && (scheme.apart == 0 || (scheme.apart == BBPE_SET_N && !scheme.end_first && !scheme.han_run));
 }
@@ -170,6 +187,7 @@ BBPE_INLINE unsigned masks_reach(const bbpe_masks *m, uint64_t starts, bool with
     uint64_t letters = masks_below(m->limit) & after;
     if (m->limit < 64 && (m->tails >> m->limit & 1)) return 0; /* trusted no further than into a character */
     if (scheme.cased && (m->by[BBPE_CLASS_UPPER] & letters)) return 0;
+    if (scheme.ascii_word && (m->ascii_letters & letters)) return 0; /* the pretoken may have begun with punctuation */
     if (starts || !within) { /* the first character may be what a word begins with */
         if (!(masks_of(m, begins) & letters & (0 - letters))) return 0;
         letters &= letters - 1;
@@ -209,7 +227,14 @@ BBPE_INLINE uint64_t masks_starts_from(bbpe_masks *m, bbpe_masks_block block, bo
     const uint64_t words = masks_of(m, scheme.word);
     if (m->limit == 0 || (scheme.cased && (m->by[BBPE_CLASS_UPPER] & 1))) return 0;
     if (scheme.contraction == BBPE_CONTRACTION_SUFFIX_FOLD && (m->quote & 1)) return 0;
-    return starts | (~words & 1);
+    uint64_t border = ~words & 1;
+    if (scheme.apart & BBPE_SET_CJK) {
+        size_t next = 0;
+        const size_t before = block.start - 3; /* it has at least a character of three bytes, if it is of CJK */
+        const uint32_t set = block.start < 3 ? 0 : bbpe_uclass_at(block.text, before, block.start, &next);
+        border |= (masks_of(m, BBPE_SET_CJK) & 1) ^ (set & BBPE_SET_CJK && next == block.start);
+    }
+    return starts | border;
 }
 
 /* The starts of a block, as above; in `*reach` where the next block begins if that is within a word, or 0; `*has_3byte` as in split.h.
@@ -221,7 +246,7 @@ BBPE_INLINE uint64_t masks_block_starts(bbpe_masks_block block, bool within, uns
     const size_t left = block.n - block.start;
     const bool is_whole = left >= BBPE_MASKS_READ;
     uint64_t starts, high;
-    bbpe_masks m = masks_ascii(block.bytes, scheme.cased, &high);
+    bbpe_masks m = masks_ascii_of(block.bytes, &high, scheme);
     if (!is_whole && left < 64) m.limit = (unsigned)left;
     if (high) { /* a branch, so that without it whole classes are known to be empty */
         masks_add_high(&m, high, block, scheme);
@@ -249,7 +274,7 @@ BBPE_INLINE unsigned masks_blank_before_word(const uint8_t *text) {
 /* The starts in a whole block after its first byte, or 0 if it is not ASCII. */
 BBPE_INLINE uint64_t masks_starts_of_ascii(const uint8_t *text, size_t start, size_t n, const bbpe_scheme scheme) {
     uint64_t high;
-    bbpe_masks m = masks_ascii(text + start, scheme.cased, &high);
+    bbpe_masks m = masks_ascii_of(text + start, &high, scheme);
     return high ? 0 : masks_starts(&m, text, start, n, scheme) & ~(uint64_t)1;
 }
 

@@ -65,6 +65,15 @@ def test_a_sample_of_schemes() -> None:
     check(random.Random(5).sample(list(schemes()), 1_500), 4)
 
 
+def test_schemes_of_deepseek() -> None:
+    """Those that the masks know: CJK apart, punctuation with the ASCII letters after it, characters without a clause."""
+    fixed = {"prefix": "no_punct", "rest": "PS", "contraction": "none", "numbers_apart": True, "cjk_apart": True}
+    off = {"cased": False, "end_first": False, "han_run": False, "number_space": False}
+    known = [each for each in schemes() if all(getattr(each, name) == value for name, value in (fixed | off).items())]
+    assert len(known) == 120
+    check(known, 4)
+
+
 def test_vocabularies_that_part_bytes() -> None:
     """In place of a pattern: cut where no token joins two bytes, by a loop and by each instruction set."""
     rng, numbers = random.Random(6), np.random.default_rng(6)
