@@ -95,6 +95,9 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const bbpe_span *spans
         size_t count
 
+    bbpe_status bbpe_pre_tokenizer_init(
+        bbpe_pre_tokenizer *self, const bbpe_pre_tokenizer_step *steps, size_t count, uint64_t number
+    )
     bbpe_status bbpe_pre_tokenizer_next(
         const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, bbpe_split_cursor *cursor,
         const uint8_t *text, size_t n, size_t limit, bbpe_pre_tokenized *result

@@ -3,6 +3,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from itertools import count
+
 from bbpe.lazy import np
 
 from bbpe.core.automaton cimport Automaton
@@ -11,13 +13,14 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
     BBPE_SPLIT_CONTIGUOUS, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_NEXT, BBPE_SPLIT_MERGED_WITH_PREVIOUS,
     BBPE_SPLIT_REMOVED, BBPE_STEP_LENGTH, BBPE_STEP_REWRITE, BBPE_STEP_SPLIT, _Bool, bbpe_pre_tokenized,
-    bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
+    bbpe_pre_tokenizer_init, bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
     bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step, bbpe_split_cursor,
 )
 from bbpe.core.status cimport check
 
 # stub: _Step: TypeAlias = tuple[Any, ...]
 
+cdef object _NUMBERS = count(1)  # of pre-tokenizers
 cdef dict _BEHAVIORS = {
     "Removed": BBPE_SPLIT_REMOVED,
     "Isolated": BBPE_SPLIT_ISOLATED,
@@ -41,11 +44,11 @@ cdef class PreTokenizer:
         self.own = <bbpe_pre_tokenizer_step *>bbpe_memory_zeroed(len(self.steps), sizeof(bbpe_pre_tokenizer_step))
         if self.own == NULL:
             raise MemoryError("bbpe could not allocate memory")
-        self.c.steps, self.c.count = self.own, len(self.steps)
         cdef size_t number = 0
         for step in self.steps:
             _fill(self.own + number, step)
             number += 1
+        check(bbpe_pre_tokenizer_init(&self.c, self.own, number, next(_NUMBERS)))
 
     def __dealloc__(self):
         bbpe_memory_free(self.own)

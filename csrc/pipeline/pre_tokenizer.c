@@ -2,6 +2,21 @@
 
 #include "memory/memory.h"
 
+enum { MOST_PARTED = 32 };
+
+bbpe_status bbpe_pre_tokenizer_init(bbpe_pre_tokenizer *self, const bbpe_pre_tokenizer_step *steps, size_t count,
+                                    uint64_t number) {
+    const bbpe_split_rule *rules[MOST_PARTED];
+    size_t first = count, found = 0;
+    *self = (bbpe_pre_tokenizer){.steps = steps, .count = count, .first_parted = count, .number = number};
+    while (first > 0 && steps[first - 1].kind == BBPE_STEP_SPLIT) first--;
+    if (count - first > MOST_PARTED) return BBPE_OK;
+    for (size_t i = first; i < count; i++) rules[found++] = &steps[i].split;
+    const bbpe_status status = bbpe_safe_pairs_init(&self->pairs, rules, found);
+    if (self->pairs.has_any) self->first_parted = first;
+    return status;
+}
+
 void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self) {
     for (size_t i = 0; i < 2; i++) {
         bbpe_spans_free(self->spans + i);
@@ -10,6 +25,9 @@ void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self) {
     }
     bbpe_automaton_scratch_free(&self->automaton);
     bbpe_automaton_scratch_free(&self->first);
+    bbpe_spans_free(&self->whole);
+    bbpe_spans_free(&self->parted);
+    bbpe_memory_free(self->remembered.parts);
     memset(self, 0, sizeof *self);
 }
 
@@ -94,13 +112,97 @@ static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *t
     return BBPE_OK;
 }
 
+/* Apply the last steps to a part, and add its spans. */
+static bbpe_status split_part(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text,
+                              bbpe_span part, bbpe_spans *out) {
+    unsigned own = 0;
+    scratch->spans[0].count = 0;
+    bbpe_status status = bbpe_spans_add(scratch->spans, part.start, part.end);
+    for (size_t i = self->first_parted; i < self->count && status == BBPE_OK; i++) {
+        const bbpe_spans *in = scratch->spans + own;
+        own ^= 1;
+        scratch->spans[own].count = 0;
+        status = bbpe_split_rule_apply(&self->steps[i].split, &scratch->automaton, text, in, scratch->spans + own);
+    }
+    const bbpe_spans *found = scratch->spans + own;
+    if (status == BBPE_OK) status = bbpe_spans_reserve(out, found->count);
+    if (status != BBPE_OK) return status;
+    memcpy(out->items + out->count, found->items, found->count * sizeof *found->items);
+    out->count += found->count;
+    return BBPE_OK;
+}
+
+/* Remember the spans of a part, unless they are too many. */
+static void remember(const bbpe_remembered_spans *self, const bbpe_part_key *key, size_t start, const bbpe_span *spans,
+                     size_t count) {
+    bbpe_remembered_part part = {key->low, key->high, (uint8_t)key->length, (uint8_t)count, {0}};
+    if (count > BBPE_REMEMBERED_MOST) return;
+    for (size_t i = 0; i < count; i++) {
+        part.edges[2 * i] = (uint8_t)(spans[i].start - start);
+        part.edges[2 * i + 1] = (uint8_t)(spans[i].end - start);
+    }
+    *bbpe_remembered_slot(self, key) = part;
+}
+
+/* Add the spans of the parts of a span. */
+static bbpe_status split_parts(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text,
+                               bbpe_span whole, bbpe_spans *out) {
+    bbpe_part_key key;
+    for (size_t start = whole.start, end; start < whole.end; start = end) {
+        end = bbpe_safe_pairs_next(&self->pairs, text, start, whole.end, &key);
+        bbpe_status status = BBPE_OK;
+        if (out->capacity - out->count < BBPE_REMEMBERED_MOST) status = bbpe_spans_reserve(out, BBPE_REMEMBERED_MOST);
+        if (status != BBPE_OK) return status;
+        if (BBPE_LIKELY(key.length > 0)) {
+            const bbpe_remembered_part *slot = bbpe_remembered_slot(&scratch->remembered, &key);
+            if (BBPE_LIKELY(bbpe_remembered_is(slot, &key))) {
+                bbpe_span *to = out->items + out->count;
+                for (size_t i = 0; i < slot->count; i++)
+                    to[i] = (bbpe_span){start + slot->edges[2 * i], start + slot->edges[2 * i + 1]};
+                out->count += slot->count;
+                continue;
+            }
+        }
+        const size_t before = out->count;
+        status = split_part(self, scratch, text, (bbpe_span){start, end}, out);
+        if (status != BBPE_OK) return status;
+        if (key.length > 0) remember(&scratch->remembered, &key, start, out->items + before, out->count - before);
+    }
+    return BBPE_OK;
+}
+
+static void swap(bbpe_spans *a, bbpe_spans *b) {
+    const bbpe_spans other = *a;
+    *a = *b;
+    *b = other;
+}
+
+/* Apply the last steps to spans, part by part. */
+static bbpe_status split_by_parts(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text,
+                                  bbpe_spans *spans) {
+    bbpe_remembered_spans *remembered = &scratch->remembered;
+    const size_t bytes = BBPE_REMEMBERED_SLOTS * sizeof *remembered->parts;
+    if (remembered->parts == NULL) remembered->parts = bbpe_memory_zeroed(bytes, 1);
+    else if (remembered->owner != self->number) memset(remembered->parts, 0, bytes);
+    if (remembered->parts == NULL) return BBPE_NO_MEMORY;
+    remembered->owner = self->number;
+    swap(spans, &scratch->whole); /* the steps use it meanwhile */
+    scratch->parted.count = 0;
+    bbpe_status status = BBPE_OK;
+    for (size_t i = 0; i < scratch->whole.count && status == BBPE_OK; i++)
+        status = split_parts(self, scratch, text, scratch->whole.items[i], &scratch->parted);
+    swap(spans, &scratch->parted);
+    return status;
+}
+
 /* Run the steps from `number` on over the spans of scratch->spans[0]. */
 static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe_pre_tokenizer_scratch *scratch,
                              const uint8_t *text, size_t n, bool at_start, bool is_aligned, bbpe_pre_tokenized *result) {
     unsigned own = 0, text_number = 0;
     const size_t *sources = NULL;
+    const bool by_parts = number <= self->first_parted && self->first_parted < self->count;
     bbpe_status status = BBPE_OK;
-    for (size_t i = number; i < self->count && status == BBPE_OK; i++) {
+    for (size_t i = number; i < (by_parts ? self->first_parted : self->count) && status == BBPE_OK; i++) {
         const bbpe_pre_tokenizer_step *step = self->steps + i;
         const bbpe_spans *in = scratch->spans + own;
         bbpe_spans *out = scratch->spans + (own ^= 1);
@@ -119,6 +221,7 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
         }
         at_start = at_start && out->count && out->items[0].start == 0;
     }
+    if (by_parts && status == BBPE_OK) status = split_by_parts(self, scratch, text, scratch->spans + own);
     const bbpe_spans *last = scratch->spans + own;
     *result = (bbpe_pre_tokenized){text, n, last->items, status == BBPE_OK ? last->count : 0, sources};
     return status;

@@ -2,11 +2,14 @@
  *
  * The first step gets the text as one span, and each later step the spans of the one before.  A step that writes another text
  * puts it into a buffer of the scratch, and the spans are in that.  GPT-2's byte alphabet is not written: steps after it read
- * bytes, and their automatons know the character of each.  The struct is immutable and borrows its steps. */
+ * bytes, and their automatons know the character of each.  The struct is immutable and borrows its steps.
+ *
+ * If the last steps split alone, parts of a text that end where that is safe are split one by one, and the spans of those that
+ * are short are remembered: most of them come again. */
 #ifndef BBPE_PIPELINE_PRE_TOKENIZER_H
 #define BBPE_PIPELINE_PRE_TOKENIZER_H
 
-#include "pipeline/split_rule.h"
+#include "pipeline/remembered_spans.h"
 
 typedef enum {
     BBPE_STEP_SPLIT,   /* at the matches of a regex */
@@ -29,6 +32,9 @@ typedef struct {
 typedef struct {
     const bbpe_pre_tokenizer_step *steps;
     size_t count;
+    size_t first_parted;   /* of the steps that are applied to parts; `count`: there are none */
+    bbpe_safe_pairs pairs; /* where these end */
+    uint64_t number;       /* no other one has it */
 } bbpe_pre_tokenizer;
 
 typedef struct {
@@ -40,7 +46,8 @@ typedef struct {
 
 /* One for each thread, zeroed before the first use. */
 typedef struct {
-    bbpe_spans spans[2];
+    bbpe_spans spans[2], whole, parted; /* before and after splitting by parts */
+    bbpe_remembered_spans remembered;
     bbpe_rewritten texts[2];
     bbpe_automaton_scratch automaton, first; /* `first` for bbpe_pre_tokenizer_next */
 } bbpe_pre_tokenizer_scratch;
@@ -54,6 +61,9 @@ typedef struct {
     const size_t *sources; /* as in bbpe_rewritten; NULL: it is the given text */
 } bbpe_pre_tokenized;
 
+/* `number`, not 0, tells it from all others that the same scratch is used with. */
+bbpe_status bbpe_pre_tokenizer_init(bbpe_pre_tokenizer *self, const bbpe_pre_tokenizer_step *steps, size_t count,
+                                    uint64_t number);
 void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self);
 /* `is_first`: the text is at the beginning of the whole text.  `is_aligned`: the sources are wanted; an inserted prefix comes
  * from the byte after it. */

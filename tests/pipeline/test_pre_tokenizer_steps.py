@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import itertools
 import random
 from pathlib import Path
 
@@ -85,6 +86,30 @@ def test_each_rule(rule: Rule) -> None:
 @pytest.mark.parametrize("chain", [FALCON, DEEPSEEK_CODER, (Whitespace(), ByteLevel(False, True))], ids=str)
 def test_chains_of_models(chain: tuple[Rule, ...]) -> None:
     assert compare(chain, random.Random(2), 100, 60)
+
+
+WORDS = ["it", "'s", "'t", "'ve", "don't", "word", "Zz", " ", "  ", "\n", "\t", "(", ");", "==", "_", "1", "234", "5678", "-", "é"]
+PARTED = [
+    FALCON,
+    DEEPSEEK_CODER,
+    (Whitespace(), ByteLevel(False, True)),
+    (Digits(True), ByteLevel(False, True)),
+    (Punctuation("MergedWithPrevious"), Split(r"\s+$|[a-m]+(?=z)|\w", "MergedWithNext", invert=True), Digits(False)),
+]
+
+
+@pytest.mark.parametrize("chain", PARTED, ids=str)
+def test_parts_that_come_again(chain: tuple[Rule, ...]) -> None:
+    """Parts whose spans are remembered are split as they are alone, next to any others, and in short texts of all kinds."""
+    rng = random.Random(8)
+    steps = compiled_rules(chain).steps
+    assert steps is not None
+    texts = ["".join(rng.choices(rng.sample(WORDS, 9), k=rng.choice((40, 200)))) for _ in range(25)]
+    texts += ["".join(found) for found in itertools.product("a '\n1(s", repeat=3)]
+    for text in texts:
+        _, starts, ends = steps.split(text.encode())
+        found = [text.encode()[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        assert found == pretokens(chain, text), text
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,0 +1,60 @@
+/* Where a chain of splits may be applied to parts of a text: between two characters of ASCII where it ends a span in any text,
+ * and where what it finds on one side depends on nothing on the other.  And which characters it does not tell apart after
+ * another one, as most letters in a word, so that few parts are different. */
+#ifndef BBPE_PIPELINE_SAFE_PAIRS_H
+#define BBPE_PIPELINE_SAFE_PAIRS_H
+
+#include "pipeline/split_rule.h"
+
+enum { BBPE_PAIR_IS_SAFE = 0x80, BBPE_PAIR_NO_FIRST = 128, BBPE_PART_LONGEST = 16 };
+
+typedef struct {
+    /* by two characters, or by BBPE_PAIR_NO_FIRST and the first one of a part: the least character that stands for the
+     * second one there, and BBPE_PAIR_IS_SAFE if the place between them is */
+    uint8_t pairs[129][128];
+    bool has_any; /* safe places */
+} bbpe_safe_pairs;
+
+/* Look at the rules of a chain; `has_any` is false if some rule has too many states for that. */
+bbpe_status bbpe_safe_pairs_init(bbpe_safe_pairs *self, const bbpe_split_rule *const *rules, size_t count);
+
+/* What stands for the bytes of a part of a text: equal parts are split alike. */
+typedef struct {
+    uint64_t low, high;
+    size_t length; /* 0: the part is too long, or not ASCII */
+} bbpe_part_key;
+
+/* The first safe place in text[start + 1, n), or n; `*key` is that of the part before it. */
+BBPE_INLINE size_t bbpe_safe_pairs_next(const bbpe_safe_pairs *self, const uint8_t *text, size_t start, size_t n,
+                                        bbpe_part_key *key) {
+    unsigned before = text[start];
+    size_t i = start + 1;
+    *key = (bbpe_part_key){0, 0, 0};
+    if (BBPE_LIKELY(before < 0x80)) {
+        uint64_t word = self->pairs[BBPE_PAIR_NO_FIRST][before], first = 0;
+        const size_t most = n - start < BBPE_PART_LONGEST ? n : start + BBPE_PART_LONGEST;
+        bool is_over = i == n;
+        for (; i < most; i++) {
+            const unsigned byte = text[i];
+            if (byte >= 0x80) break;
+            const unsigned pair = self->pairs[before][byte];
+            is_over = pair & BBPE_PAIR_IS_SAFE;
+            if (is_over) break;
+            if (i - start == 8) {
+                first = word;
+                word = 0;
+            }
+            word = word << 8 | pair;
+            before = byte;
+        }
+        if (is_over || i == n) {
+            *key = (bbpe_part_key){word, first, i - start};
+            return i;
+        }
+    }
+    for (; i < n; i++)
+        if ((text[i - 1] | text[i]) < 0x80 && self->pairs[text[i - 1]][text[i]] & BBPE_PAIR_IS_SAFE) return i;
+    return n;
+}
+
+#endif
