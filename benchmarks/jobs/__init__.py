@@ -1,6 +1,6 @@
 """What is timed: a room for each concept; importing them fills `JOBS`."""
 
-from . import decoding, encoding, latency, loading, memory, models, splitting, training
+from . import decoding, encoding, latency, loading, memory, models, pipeline, splitting, training
 from .registry import CLOCKS, JOBS, Measured, Unit, digest
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "loading",
     "memory",
     "models",
+    "pipeline",
     "splitting",
     "training",
 ]

@@ -66,7 +66,7 @@ def test_a_sample_of_schemes() -> None:
 
 
 def test_schemes_of_deepseek() -> None:
-    """Those that the masks know: CJK apart, punctuation with the ASCII letters after it, characters without a clause."""
+    """Those that the masks know: CJK apart, punctuation with ASCII letters after it, characters without a clause."""
     fixed = {"prefix": "no_punct", "rest": "PS", "contraction": "none", "numbers_apart": True, "cjk_apart": True}
     off = {"cased": False, "end_first": False, "han_run": False, "number_space": False}
     known = [each for each in schemes() if all(getattr(each, name) == value for name, value in (fixed | off).items())]
