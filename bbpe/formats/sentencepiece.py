@@ -1,27 +1,36 @@
-"""SentencePiece's `.model` files for BPE and Unigram, read with its protobuf (`sentencepiece_model.proto`).
+"""SentencePiece's `.model` files, by the numbers of the fields in `sentencepiece_model.proto`.
 
-The file does not define BOS and EOS around a text.
+The file does not define BOS and EOS around a text.  Fields that only training uses are ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from struct import Struct, error, pack
 
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .known import check_special_tokens
-from .pieces import UNKNOWN, Piece, PieceModel, Unit, pieces_of, spec_of
+from .pieces import NORMAL, UNKNOWN, UNKNOWN_TEXT, Piece, PieceModel, Unit, pieces_of, spec_of
+from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 from .reading import about
 
 _UNIGRAM, _BPE = 1, 2
 _UNITS: dict[int, Unit] = {3: "word", 4: "character"}
 #: The name of a normalizer by which bbpe leaves U+2581 as it is, where SentencePiece takes it for a blank.
 _ESCAPES = "bbpe_escaped_marks"
+_FLOAT = Struct("<f").unpack_from
 _MOST_BYTES = 1 << 26  # the largest models have 5 MB
+
+# numbers of fields: of a model, of a piece, of the spec of its trainer, and of the spec of its normalizer
+_PIECES, _TRAINER, _NORMALIZER, _DENORMALIZER = 1, 2, 3, 5
+_TEXT, _SCORE, _KIND = 1, 2, 3
+_MODEL_TYPE, _VOCAB_SIZE, _SUFFIX, _FALLBACK, _UNK_ID, _UNK_SURFACE, _UNK_PIECE = 3, 4, 24, 35, 40, 44, 45
+_ENDS = {41: "<s>", 42: "</s>", 43: "<pad>"}
+_NAME, _TABLE, _PREPENDS, _SQUEEZES, _ESCAPES_BLANKS = 1, 2, 3, 4, 5
 
 
 def load(
@@ -31,80 +40,100 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a SentencePiece model of the type BPE or Unigram.
+    """Read a SentencePiece model of any type.
 
     `pattern` splits the text before it is encoded, which such models do not do themselves.  `special_tokens` replaces
     the control symbols.
 
-    Raises `VocabularyError` naming the file and the piece or field that is broken or not supported; `ImportError`
-    without the packages `sentencepiece` and `protobuf`.
+    Raises `VocabularyError` naming the file and the piece or field that is broken or not supported.
     """
     specials = check_special_tokens(special_tokens)
-    model = _parsed(path)
+    data = read_bytes(path, most=_MOST_BYTES)
     with about(path):
-        _check(model)
-        normalizer = model.normalizer_spec
-        pieces = PieceModel(
-            [_piece(token_id, row) for token_id, row in enumerate(model.pieces)],
-            is_bpe=model.trainer_spec.model_type != _UNIGRAM,
-            byte_fallback=model.trainer_spec.byte_fallback,
-            add_dummy_prefix=normalizer.add_dummy_prefix,
-            remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
-            charsmap=normalizer.precompiled_charsmap,
-            is_suffix=model.trainer_spec.treat_whitespace_as_suffix,
-            escapes_marks=normalizer.name == _ESCAPES,
-            unit=_UNITS.get(model.trainer_spec.model_type, "piece"),
-            unknown_text=_text(model.trainer_spec.unk_surface, "trainer_spec.unk_surface"),
-        )
+        try:
+            pieces = _model_of(data)
+        except WireError as problem:
+            raise VocabularyError(f"{problem}; expected a SentencePiece model") from None
         return spec_of(pieces, place=_place, pattern=pattern, special_tokens=specials, name=name)
+
+
+def _model_of(data: bytes) -> PieceModel:
+    rows, at = _usual_rows(data)
+    joined: dict[int, bytes] = {_TRAINER: b"", _NORMALIZER: b"", _DENORMALIZER: b""}
+    for number, kind, value in fields_of(data[at:]):
+        if number == _PIECES and kind == BYTES and isinstance(value, bytes):
+            rows.append(_piece(len(rows), value))
+        elif number in joined and isinstance(value, bytes):
+            joined[number] += value
+    if not rows:
+        raise VocabularyError("found no piece; expected a SentencePiece model")
+    trainer, normalizer = Message.of(joined[_TRAINER]), Message.of(joined[_NORMALIZER])
+    _check(trainer, normalizer, Message.of(joined[_DENORMALIZER]))
+    model_type = trainer.number(_MODEL_TYPE, _UNIGRAM)
+    return PieceModel(
+        rows,
+        is_bpe=model_type != _UNIGRAM,
+        byte_fallback=bool(trainer.number(_FALLBACK, 0)),
+        add_dummy_prefix=bool(normalizer.number(_PREPENDS, 1)),
+        remove_extra_whitespaces=bool(normalizer.number(_SQUEEZES, 1)),
+        charsmap=normalizer.data(_TABLE),
+        is_suffix=bool(trainer.number(_SUFFIX, 0)),
+        escapes_marks=normalizer.data(_NAME) == _ESCAPES.encode(),
+        unit=_UNITS.get(model_type, "piece"),
+        unknown_text=_text(trainer.data(_UNK_SURFACE, UNKNOWN_TEXT.encode()), "trainer_spec.unk_surface"),
+    )
 
 
 def _place(token_id: int) -> str:
     return f"piece {token_id}"
 
 
-def _piece(token_id: int, row: Any) -> Piece:
-    # protobuf returns bytes for a string that is not UTF-8
-    return Piece(_text(row.piece, _place(token_id)), row.score, row.type)
+def _usual_rows(data: bytes) -> tuple[list[Piece], int]:
+    """Return the first pieces, as far as they are spelled as usual, and where these end.
 
-
-def _text(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise VocabularyError(f"{value!r} is not valid UTF-8; expected text", place=place)
-    return value
-
-
-def _parsed(path: StrPath) -> Any:
-    model = _proto().ModelProto()
-    data = read_bytes(path, most=_MOST_BYTES)
+    That is a text and a score, and a type if it is not NORMAL, in less than 128 bytes: 1 us instead of 7 for each.
+    """
+    rows: list[Piece] = []
+    at = 0
     try:
-        model.ParseFromString(data)
-    except Exception as error:  # the class of the error depends on the version of protobuf
-        raise VocabularyError(f"{error}; expected a SentencePiece model", path=path) from None
-    if not model.pieces:
-        raise VocabularyError("found no piece; expected a SentencePiece model", path=path)
-    return model
+        while data[at] == 0x0A and data[at + 2] == 0x0A and data[at + 1] < 0x80:
+            size, end = data[at + 3], at + 2 + data[at + 1]
+            text, kind = at + 4, NORMAL
+            if end == text + size + 7 and data[end - 2] == _KIND << 3 and data[end - 1] < 0x80:
+                kind = data[end - 1]
+            elif end != text + size + 5:
+                break
+            if data[text + size] != 0x15:
+                break
+            rows.append(Piece(data[text : text + size].decode(), _FLOAT(data, text + size + 1)[0], kind))
+            at = end
+    except (IndexError, ValueError, error):
+        pass  # the general way names the problem
+    return rows, at
 
 
-def _proto() -> Any:
+def _piece(token_id: int, row: bytes) -> Piece:
+    message = Message.of(row)
+    score = float_of(message.data(_SCORE, bytes(4)))
+    return Piece(_text(message.data(_TEXT), _place(token_id)), score, message.number(_KIND, NORMAL))
+
+
+def _text(value: bytes, place: str) -> str:
     try:
-        from sentencepiece import sentencepiece_model_pb2
-    except ImportError:
-        raise ImportError(
-            "SentencePiece models need the packages sentencepiece and protobuf: pip install 'bbpe[sentencepiece]'"
-        ) from None
-    return sentencepiece_model_pb2
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise VocabularyError(f"{value!r} is not valid UTF-8; expected text", place=place) from None
 
 
-def _check(model: Any) -> None:
+def _check(trainer: Message, normalizer: Message, denormalizer: Message) -> None:
     """Refuse models with options that are not supported."""
-    kind = model.trainer_spec.model_type
+    kind = trainer.number(_MODEL_TYPE, _UNIGRAM)
     if kind not in (_UNIGRAM, _BPE, *_UNITS):
         problem = f"the model is of the type {kind}; expected {_UNIGRAM} to {max(_UNITS)}"
         raise VocabularyError(problem, place="trainer_spec")
-    if not model.normalizer_spec.escape_whitespaces:
+    if not normalizer.number(_ESCAPES_BLANKS, 1):
         raise VocabularyError("escape_whitespaces is false; expected true", place="normalizer_spec")
-    if model.denormalizer_spec.precompiled_charsmap:
+    if denormalizer.data(_TABLE):
         raise VocabularyError("found a normalization table, which is not supported", place="denormalizer_spec")
 
 
@@ -114,20 +143,20 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     Raises `VocabularyError` on a spec that such a model cannot express; `pieces_of` lists the reasons.
     """
     pieces = pieces_of(spec, path)
-    model = _proto().ModelProto()
-    model.trainer_spec.model_type = _BPE if pieces.is_bpe else _UNIGRAM
-    model.trainer_spec.byte_fallback = pieces.byte_fallback
-    model.trainer_spec.vocab_size = len(pieces.pieces)
-    model.trainer_spec.unk_surface = pieces.unknown_text
+    rows = b"".join(bytes_field(_PIECES, _row(*piece)) for piece in pieces.pieces)
+    unknown_id, unknown = next((i, piece.text) for i, piece in enumerate(pieces.pieces) if piece.kind == UNKNOWN)
+    trainer = number_field(_MODEL_TYPE, _BPE if pieces.is_bpe else _UNIGRAM)
+    trainer += number_field(_VOCAB_SIZE, len(pieces.pieces))
+    trainer += number_field(_FALLBACK, int(pieces.byte_fallback)) + number_field(_UNK_ID, unknown_id)
+    trainer += b"".join(number_field(number, spec.special_tokens.get(text, -1)) for number, text in _ENDS.items())
+    trainer += bytes_field(_UNK_SURFACE, pieces.unknown_text.encode()) + bytes_field(_UNK_PIECE, unknown.encode())
     plain = "user_defined" if pieces.charsmap else "identity"
-    model.normalizer_spec.name = _ESCAPES if pieces.escapes_marks else plain
-    model.normalizer_spec.precompiled_charsmap = pieces.charsmap
-    model.normalizer_spec.add_dummy_prefix = pieces.add_dummy_prefix
-    model.normalizer_spec.remove_extra_whitespaces = pieces.remove_extra_whitespaces
-    for token_id, (text, score, kind) in enumerate(pieces.pieces):
-        model.pieces.add(piece=text, score=score, type=kind)
-        if kind == UNKNOWN:
-            model.trainer_spec.unk_id, model.trainer_spec.unk_piece = token_id, text
-    for field, text in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):
-        setattr(model.trainer_spec, f"{field}_id", spec.special_tokens.get(text, -1))
-    return {path: model.SerializeToString()}
+    normalizer = bytes_field(_NAME, (_ESCAPES if pieces.escapes_marks else plain).encode())
+    normalizer += bytes_field(_TABLE, pieces.charsmap) + number_field(_PREPENDS, int(pieces.add_dummy_prefix))
+    normalizer += number_field(_SQUEEZES, int(pieces.remove_extra_whitespaces))
+    return {path: rows + bytes_field(_TRAINER, trainer) + bytes_field(_NORMALIZER, normalizer)}
+
+
+def _row(text: str, score: float, kind: int) -> bytes:
+    number = bytes((_SCORE << 3 | 5,)) + pack("<f", score)
+    return bytes_field(_TEXT, text.encode()) + number + number_field(_KIND, kind)
