@@ -14,6 +14,7 @@ from ..counting.options import Counting, Report, counting_of
 from ..errors import VocabularyError
 from ..lazy import np, npt
 from ..spec.spec import TextRules, TokenizerSpec
+from ..splitting.patterns import Pattern, get_pattern
 from ..tokenizer import Tokenizer
 from .bpe import BPE, BytePlan, TieBreak
 
@@ -26,22 +27,25 @@ def extend(
     min_frequency: int = 1,
     max_token_length: int | None = None,
     tie_break: TieBreak = "ids",
+    pattern: str | Sequence[str] | None = None,
     counting: Counting | None = None,
 ) -> Tokenizer:
     """Return a tokenizer with more tokens, learned on files, or on counts with its pattern.
 
     The corpus is encoded with the tokenizer, and training goes on from there.  All old tokens keep their ids, and old
     merges come first; new ids follow the highest one, that of a special token too.  So the ids of a text change only
-    where new tokens stand for several old ones.
+    where new tokens stand for several old ones, and where another pattern splits a text elsewhere.
 
     Args:
         tokenizer: A tokenizer of plain bytes, which stays as it is.
-        files: A path, glob or folder, or a list of them; or counts with the pattern of the tokenizer.
+        files: A path, glob or folder, or a list of them; or counts with the pattern of the result.
         add: How many tokens to add.  Fewer are added when no pair occurs `min_frequency` times, or where a merge makes
             an old token that only whole pretokens were.
         min_frequency: The least count of a pair that is merged.
         max_token_length: The longest new token, in bytes; no limit by default.
         tie_break: Which of several pairs of equal count is merged, as in `BPE`: "ids", "bytes" or "first".
+        pattern: Another pattern for the result, by name or as regexes: one that does not split at blanks learns tokens
+            of several words (Liu et al., 2025, "SuperBPE").  The pattern of the tokenizer by default.
         counting: How to read and count the files, a `Counting`.
 
     Returns:
@@ -70,17 +74,18 @@ def extend(
     if isinstance(add, bool) or not isinstance(add, int) or add < 1:
         raise ValueError(f"add is {add!r}; expected a number of tokens, at least 1")
     options = BPE(min_frequency=min_frequency, max_token_length=max_token_length, tie_break=tie_break)
-    plan = BytePlan(add, (), spec.pattern, options)
+    chosen = spec.pattern if pattern is None else get_pattern(pattern)
+    plan = BytePlan(add, (), chosen, options)
     with how.reporting() as report:
         if isinstance(files, PretokenCounts):
             counts = files
-            if counts.spec.pattern.steps != spec.pattern.steps:
-                raise ValueError(f"the counts are of pattern {counts.pattern!r}; expected {str(spec.pattern)!r}")
+            if counts.spec.pattern.steps != chosen.steps:
+                raise ValueError(f"the counts are of pattern {counts.pattern!r}; expected {str(chosen)!r}")
         else:
             separators = (*spec.special_tokens, *spec.added_tokens)
-            task = how.task(spec.pattern, separators)
+            task = how.task(chosen, separators)
             counts = count_files(files, task, report, partial(plan.check_memory, how))
-        return _learn(tokenizer, plan, counts, how, report)
+        return _learn(tokenizer, plan, counts, how, report, chosen)
 
 
 def _check(spec: TokenizerSpec) -> None:
@@ -90,7 +95,7 @@ def _check(spec: TokenizerSpec) -> None:
 
 
 def _learn(
-    tokenizer: Tokenizer, plan: BytePlan, counts: PretokenCounts, counting: Counting, report: Report
+    tokenizer: Tokenizer, plan: BytePlan, counts: PretokenCounts, counting: Counting, report: Report, pattern: Pattern
 ) -> Tokenizer:
     spec = tokenizer.spec
     ids = sorted(spec.vocab)
@@ -107,7 +112,7 @@ def _learn(
         ids.append(token_id)
     listed = None if spec.merges is None else (*spec.merges, *merges)
     vocab = {token_id: token for token, token_id in known.items()}
-    return Tokenizer(replace(spec, vocab=vocab, merges=listed, name=None))
+    return Tokenizer(replace(spec, vocab=vocab, merges=listed, pattern=pattern, name=None))
 
 
 def _begun(tokenizer: Tokenizer, ids: Sequence[int]) -> dict[str, Any]:

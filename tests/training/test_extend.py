@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import bbpe
 from bbpe.cli import main
 from bbpe.spec.rules import Lowercase, Template
 from bbpe.spec.spec import TextRules, make_spec
+from bbpe.splitting.patterns import get_pattern
 from bbpe.tokenizer import Tokenizer
 
 TIES = ["ids", "bytes", "first"]
@@ -89,6 +91,28 @@ def test_the_corpus_of_the_first_training_gives_what_one_training_gives(pattern,
         )
         assert extended == whole
         assert extended.merges == whole.merges
+
+
+@pytest.mark.parametrize("tie_break", TIES)
+def test_another_pattern_learns_tokens_of_several_words(tie_break, tmp_path):
+    """As SuperBPE has it: words first, then lines; the result splits a text into lines alone."""
+    texts = [f"it is what it is, said {name}; and it is so\n" for name in ("he", "she", "they")] * 4
+    tok = bbpe.train_from_iterator(texts, 290, special_tokens=["<s>"])
+    lines = r"[^\n]+|\n"
+    counts = counts_of(texts, lines)
+    more = bbpe.extend(tok, counts, 12, tie_break=tie_break, pattern=lines)
+    by_lines = Tokenizer(replace(tok.spec, pattern=get_pattern(lines)))
+    old = len(tok.merges)
+    assert more.merges[:old] == tok.merges
+    assert more.merges[old:] == learned(by_lines, texts, 12, tie_break)
+    assert any(b" " in token.strip() for token in map(more.id_to_token, range(tok.vocab_size, more.vocab_size)))
+    (tmp_path / "a.txt").write_text("".join(texts))
+    assert bbpe.extend(tok, tmp_path / "a.txt", 12, tie_break=tie_break, pattern=lines) == more
+    for text in texts[:3]:
+        assert more.decode(more.encode(text)) == text
+        assert len(more.encode(text)) < len(tok.encode(text))
+    with pytest.raises(ValueError, match="the counts are of pattern"):
+        bbpe.extend(tok, counts, 1)
 
 
 def test_ranks_stay_ranks():
