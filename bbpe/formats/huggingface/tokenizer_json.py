@@ -236,6 +236,8 @@ def _read_model(model: Fields, added: AddedTokens, split: PreTokenization, rules
     specials = {**added.added, **added.special}
     match model.peek("type"):
         case "WordPiece":
+            if split.byte_level:
+                model.refuse("WordPiece is not supported with the pre_tokenizer ByteLevel; expected words", "type")
             wordpieces, wordpiece = read_wordpiece(model)
             return _Model(wordpieces, other=wordpiece)
         case "WordLevel":
