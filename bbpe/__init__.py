@@ -47,13 +47,14 @@ if TYPE_CHECKING:
     from .training.train import train, train_from_counts, train_from_iterator
     from .training.unigram import Unigram
     from .training.wordpiece import WordPiece
-    from .types import Padded, Ragged
+    from .types import Chunk, Padded, Ragged
 
 __all__ = [
     "BPE",
     "BBPEError",
     "BBPETokenizer",
     "CacheInfo",
+    "Chunk",
     "Comparison",
     "CorpusError",
     "Counting",
@@ -121,7 +122,7 @@ _MODULES = {
     ".training.bpe": "BPE",
     ".training.extend": "extend",
     ".training.prune": "prune",
-    ".types": "Padded Ragged",
+    ".types": "Chunk Padded Ragged",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

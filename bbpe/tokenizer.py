@@ -27,10 +27,11 @@ from .threads import check_threads
 if TYPE_CHECKING:
     from .core.ids import TokenBytes
     from .corpus.files import CorpusPaths, Format
+    from .encoding.chunks import Boundary
     from .encoding.decode import Decoder, Ids, Rows
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
-    from .types import Padded, Ragged
+    from .types import Chunk, Padded, Ragged
 
 #: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
@@ -655,6 +656,43 @@ class Tokenizer:
         check_side(side)
         limit, matcher = checked_limit(n), self._specials.matcher(allowed_special, disallowed_special)
         return truncated(self._encoder, self._vocabulary.tokens, text, limit, side, matcher)
+
+    def chunk(
+        self, text: Text, max_tokens: int, *, overlap: int = 0, boundary: Boundary = "token",
+        allowed_special: Selection = (), disallowed_special: Selection = (),
+    ) -> list[Chunk]:  # fmt: skip
+        """Return parts of a text that have at most `max_tokens` tokens each when they are encoded alone.
+
+        Without an overlap the parts join to the text. A part ends between grapheme clusters, which readers see as one
+        character; only a cluster that alone has more tokens is cut between its characters.
+
+        Args:
+            text: A `str` or bytes.
+            max_tokens: The limit, at least 1.
+            overlap: A part begins with the last tokens of the part before it, at most this many.
+            boundary: Where parts end: after any "token", or where a "word", a "sentence" or a "line" ends if there is
+                such a place in the part; or a function that takes the text and returns the indices of such places.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+
+        Returns:
+            The start, end and number of tokens of each part, in order.
+
+        Raises:
+            ValueError: `max_tokens` or `overlap` is out of range, or one character alone has more tokens.
+            SpecialTokenError: The text has a disallowed special token.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=259)
+            >>> text = "low lower lowest"
+            >>> [text[start:end] for start, end, _ in tok.chunk(text, 4, boundary="word")]
+            ['low lower', ' lowest']
+
+        """
+        from .encoding.chunks import chunked
+
+        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        return chunked(self._encoder, self._vocabulary.tokens, text, max_tokens, overlap, boundary, matcher)
 
     # -- decoding ------------------------------------------------------------------------------------
 

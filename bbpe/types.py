@@ -5,9 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
-from typing import Any, Self, SupportsIndex, overload
+from typing import Any, NamedTuple, Self, SupportsIndex, overload
 
 from .lazy import np, npt
+
+
+class Chunk(NamedTuple):
+    """A part of a text, `text[start:end]`, and the number of its tokens.
+
+    Attributes:
+        start: The index of its beginning, of characters in a `str` and of bytes in bytes.
+        end: The index of its end.
+        tokens: The number of its tokens when it is encoded alone.
+    """
+
+    start: int
+    end: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 cdef extern from "text/text.h" nogil:
     ctypedef enum bbpe_offsets_unit:
@@ -19,3 +19,7 @@ cdef extern from "text/text.h" nogil:
         size_t start, end
 
     bint bbpe_json_find(const uint8_t *text, size_t n, bbpe_json_member *members, size_t count)
+
+    uint32_t bbpe_utf8_decode(const uint8_t *text, size_t at, size_t n, size_t *next)
+    size_t bbpe_grapheme_end(const uint8_t *text, size_t n, size_t start)
+    size_t bbpe_grapheme_boundary(const uint8_t *text, size_t n, size_t least, size_t at)

@@ -1,5 +1,5 @@
-"""Text -> its first part that has so many ids at most, encoded once but for some characters before its end."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+"""Text -> its first part that has so many ids at most, or all such parts, encoded once but for some characters before ends."""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
@@ -11,6 +11,7 @@ from bbpe.core.c_encode cimport (
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
+from bbpe.core.c_text cimport bbpe_grapheme_boundary, bbpe_grapheme_end, bbpe_utf8_decode
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.ids cimport TokenBytes
 from bbpe.core.status cimport check
@@ -19,6 +20,7 @@ from bbpe.core.text_view cimport HOLD_GIL, text_close, text_open, text_view
 cdef enum:
     FIRST = 1 << 13  # code units that are looked at anyway
     LOOK_BACK = 16   # code units before the end of the part in which to look for a cut first
+    SPARE = 64       # bytes after a guessed end
 
 cdef size_t NO_END = <size_t>-1
 
@@ -30,6 +32,7 @@ ctypedef struct whole_text:
     bbpe_encode_text text
     size_t length
     bint is_str
+    bint keeps_clusters  # parts end where grapheme clusters do
     size_t limit  # of ids
 
 
@@ -43,20 +46,20 @@ def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text,
     cdef text_view view
     cdef whole_text whole
     cdef bbpe_status status
-    cdef size_t end = 0, count = 0
+    cdef size_t end = 0, count = 0, kept = 0
     if encoder.splitter is None:
         raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
-    whole.state = NULL
+    whole.state, whole.keeps_clusters = NULL, False
     text_open(&view, text)
     try:
         whole.encoder, whole.tokens, whole.text, whole.length = encoder.c, &tokens.table, view.text, view.length
         whole.is_str, whole.limit = isinstance(text, str), limit
         whole.state = encoder.states.borrow(min(view.length, FIRST + limit))
         if view.length <= HOLD_GIL:
-            status = find_part(&whole, &count, &end)
+            status = find_part(&whole, &count, &end, &kept)
         else:
             with nogil:
-                status = find_part(&whole, &count, &end)
+                status = find_part(&whole, &count, &end, &kept)
         check(status)
         return None if count <= limit else -1 if end == NO_END else end
     finally:
@@ -65,8 +68,90 @@ def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text,
         text_close(&view)
 
 
-cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end) noexcept nogil:
-    """Count the ids of a text, and find the part if they are too many."""
+def next_parts(
+    Encoder encoder not None, TokenBytes tokens not None, data: Buffer, size_t start, size_t limit,
+    int64_t[:, ::1] parts not None
+) -> int:
+    """Cut UTF-8 from byte `start` on into parts of at most `limit` ids each, when encoded alone; returns how many.
+
+    Their ends and numbers of ids go to `parts`, int64[n, 2], until it is full or the text ends.  A part ends between grapheme
+    clusters, or between characters if one cluster has more ids.  A last part without a byte is a character that alone has
+    more ids.  The tokens spell the text, and the encoder splits it.
+    """
+    cdef const uint8_t[::1] view = data
+    cdef whole_text whole
+    cdef bbpe_status status = BBPE_OK
+    cdef size_t n = view.shape[0], most = parts.shape[0], found = 0, guess = limit
+    if encoder.splitter is None:
+        raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
+    if parts.shape[1] != 2:
+        raise ValueError(f"parts have an end and a number, not {parts.shape[1]} columns")
+    if start >= n or most == 0:
+        return 0
+    whole.encoder, whole.tokens, whole.is_str, whole.limit = encoder.c, &tokens.table, False, limit
+    whole.text.unit_size = 0
+    whole.state = encoder.states.borrow(n - start)
+    try:
+        with nogil:
+            while status == BBPE_OK and found < most and start < n:
+                whole.text.units = &view[start]
+                status = find_whole_part(&whole, n - start, &guess, &parts[found, 0])
+                found += 1
+                if parts[found - 1, 0] == 0:
+                    break
+                start += <size_t>parts[found - 1, 0]
+                parts[found - 1, 0] = <int64_t>start
+        check(status)
+        return found
+    finally:
+        encoder.states.give_back(whole.state)
+
+
+cdef bbpe_status find_whole_part(whole_text *self, size_t n, size_t *guess, int64_t *part) noexcept nogil:
+    """Write the length of the first part of n bytes, 0 if no character fits, and its number of ids.
+
+    No more is encoded than a guess at its length, which the next part has about, up to a cut where the ids are the same.
+    """
+    cdef bbpe_status status = BBPE_OK
+    cdef size_t count = 0, end = 0, kept = 0, cut
+    self.keeps_clusters = True
+    while status == BBPE_OK:
+        self.length, cut = n, BBPE_SPLIT_NO_CUT
+        if guess[0] + SPARE < n:
+            cut = bbpe_encode_cut(self.encoder, self.state, self.text, guess[0] + SPARE, n, SPARE)
+        if cut != BBPE_SPLIT_NO_CUT:
+            self.length = cut
+        status = find_part(self, &count, &end, &kept)
+        if count <= self.limit and self.length < n:
+            guess[0] *= 2
+            continue
+        if count <= self.limit:
+            end, kept = self.length, count
+        if status == BBPE_OK and end == 0:
+            status = find_first(self, n, &end, &kept)
+        if end > 0 or not self.keeps_clusters:
+            break
+        self.keeps_clusters = False
+    part[0], part[1] = <int64_t>end, <int64_t>kept
+    guess[0] = end + end // 16
+    return status
+
+
+cdef bbpe_status find_first(const whole_text *self, size_t n, size_t *end, size_t *kept) noexcept nogil:
+    """Take the first cluster, or character, if it fits alone: its ids may be others, and fewer, than those of the text."""
+    cdef const uint8_t *text = <const uint8_t *>self.text.units
+    cdef size_t first = bbpe_grapheme_end(text, n, 0), count = 0
+    cdef bbpe_status status
+    if not self.keeps_clusters:
+        bbpe_utf8_decode(text, 0, n, &first)
+    status = bbpe_encode_count(self.encoder, self.state, self.text, 0, first, self.limit, False, &count)
+    if status == BBPE_OK and count <= self.limit:
+        end[0], kept[0] = first, count
+    return status
+
+
+cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end, size_t *kept) noexcept nogil:
+    """Count the ids of a text, and find the part if they are too many, and how many ids are kept in it."""
     cdef bbpe_status status = bbpe_encode_count(
         self.encoder, self.state, self.text, 0, self.length, self.limit, True, count)
     cdef size_t cut, at
@@ -78,7 +163,7 @@ cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end) n
         return BBPE_OK
     cut = cut_before(self, at)
     while status == BBPE_OK and end[0] == NO_END:
-        status = find_after_cut(self, at, cut, end)
+        status = find_after_cut(self, at, cut, end, kept)
         if status == BBPE_OK and cut > 0 and end[0] == NO_END:  # then all ends are tried, of the ids as they were
             cut = 0
             status = bbpe_encode_count(
@@ -99,7 +184,9 @@ cdef bint has_surrogates(const whole_text *self, size_t n) noexcept nogil:
     return found
 
 
-cdef bbpe_status find_after_cut(const whole_text *self, size_t at, size_t cut, size_t *end) noexcept nogil:
+cdef bbpe_status find_after_cut(
+    const whole_text *self, size_t at, size_t cut, size_t *end, size_t *kept
+) noexcept nogil:
     """Find the end of the part, whose first `limit` ids end at `at`, after a cut or at it; none if no token begins there."""
     cdef bbpe_status status = BBPE_OK
     cdef size_t most = min(self.limit, 4 * (at - cut) + 4), i = self.limit, count = 0  # a token has a byte or more
@@ -108,13 +195,15 @@ cdef bbpe_status find_after_cut(const whole_text *self, size_t at, size_t cut, s
         return BBPE_NO_MEMORY
     while True:
         ends[count] = whole_characters(self, at, i)
+        if self.keeps_clusters:
+            ends[count] = whole_clusters(<const uint8_t *>self.text.units, self.length, ends[count])
         count += 1
         if count > most or (cut > 0 and at <= cut):
             break
         i -= 1
         at -= units_of_one(self, i)
     if cut == 0 or at == cut:
-        status = choose_end(self, cut, i, ends, count, end)
+        status = choose_end(self, cut, i, ends, count, end, kept)
     bbpe_memory_free(ends)
     return status
 
@@ -168,11 +257,23 @@ cdef size_t whole_characters(const whole_text *self, size_t at, size_t i) noexce
     return at
 
 
+cdef size_t whole_clusters(const uint8_t *text, size_t n, size_t at) noexcept nogil:
+    """The end of the last whole grapheme cluster in the first `at` bytes of n."""
+    cdef size_t end, next
+    if at == 0 or at >= n or (text[at - 1] < 0x80 and text[at] < 0x80 and text[at] != 10):
+        return at
+    end = next = bbpe_grapheme_boundary(text, n, 0, at)
+    while next <= at and end < at:
+        end = next
+        next = bbpe_grapheme_end(text, n, end)
+    return end
+
+
 cdef bbpe_status choose_end(
-    const whole_text *self, size_t cut, size_t before, const size_t *ends, size_t n, size_t *end
+    const whole_text *self, size_t cut, size_t before, const size_t *ends, size_t n, size_t *end, size_t *kept
 ) noexcept nogil:
-    """Choose the first of n ends up to which the text has at most `limit` ids, if there is one; up to the cut it has
-    `before`."""
+    """Choose the first of n ends up to which the text has at most `limit` ids, if there is one, and how many it has; up to
+    the cut it has `before`."""
     cdef bbpe_status status = BBPE_OK
     cdef size_t i, start, known, count
     for i in range(n):
@@ -182,6 +283,23 @@ cdef bbpe_status choose_end(
         if status != BBPE_OK:
             break
         if known + count <= self.limit:
-            end[0] = ends[i]
+            end[0], kept[0] = ends[i], known + count
             break
     return status
+
+
+def cluster_before(data: Buffer, size_t start, size_t at) -> int:
+    """The end of the last whole grapheme cluster in bytes start to `at` of UTF-8, where a cluster begins at `start`."""
+    cdef const uint8_t[::1] view = data
+    cdef size_t n = view.shape[0]
+    if not start <= at <= n:
+        raise ValueError(f"byte {at} is not within {start} to {n}")
+    return at if at == start or at == n else start + whole_clusters(&view[start], n - start, at - start)
+
+
+def cluster_after(data: Buffer, size_t start) -> int:
+    """The end of the grapheme cluster that begins at byte `start` of UTF-8."""
+    cdef const uint8_t[::1] view = data
+    if start >= <size_t>view.shape[0]:
+        raise ValueError(f"byte {start} is not within {view.shape[0]} bytes")
+    return bbpe_grapheme_end(&view[0], view.shape[0], start)

@@ -1,0 +1,130 @@
+"""Chunks: at most so many tokens each when encoded alone, whole grapheme clusters, and ends where asked for."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import pytest
+import regex
+from strings import adversarial_strings, byte_soups
+
+import bbpe
+from bbpe.types import Chunk
+
+CLUSTERS = ["👨\u200d👩\u200d👧", "🇩🇪", "e\u0301", "한", "क्षि", "\r\n", "각", "👍🏽"]
+CLUSTERS += ["a", " the", "東京", "\n", ". ", "12", "é", "。"]
+_rng = random.Random(9)
+TEXTS = [
+    *adversarial_strings(25, seed=81),
+    *("".join(_rng.choices(CLUSTERS, k=_rng.randint(1, 60))) for _ in range(25)),
+    *("", "a", "word " * 400, "東京は。" * 90, "🇩🇪" * 150, "x" * 900),
+]
+
+
+@pytest.fixture(scope="module", params=["gpt2", "o200k", "deepseek_v3", "unigram", "wordpiece"])
+def tok(request: pytest.FixtureRequest) -> bbpe.Tokenizer:
+    text = ["the word, the words. " * 9, "".join(CLUSTERS) * 3]
+    if request.param == "unigram":
+        return bbpe.train_from_iterator(text, 400, model=bbpe.Unigram(byte_fallback=True))
+    if request.param == "wordpiece":
+        return bbpe.train_from_iterator(text, 90, model="wordpiece")
+    return bbpe.train_from_iterator(text, 330, pattern=request.param, special_tokens=["<s>"])
+
+
+def checked(tok: bbpe.Tokenizer, text: str, limit: int, **options: object) -> list[Chunk]:
+    """The chunks, which keep what every chunk must."""
+    chunks: list[Chunk] = tok.chunk(text, limit, **options)  # type: ignore[arg-type]
+    clusters = {0, *(match.end() for match in regex.finditer(r"\X", text))}
+    for start, end, tokens in chunks:
+        assert tok.count_tokens(text[start:end]) == tokens <= limit
+        whole = regex.match(r"\X", text[start:])
+        if {start, end} - clusters:  # then a cluster alone is too long
+            around = max(place for place in clusters if place <= start), min(p for p in clusters if p >= end)
+            inside = regex.findall(r"\X", text[around[0] : around[1]])
+            assert any(tok.count_tokens(cluster) > limit for cluster in inside), whole
+    assert text == "" or (chunks[0].start, chunks[-1].end) == (0, len(text))
+    for before, after in pairwise(chunks):
+        assert before.start < after.start <= before.end < after.end
+    return chunks
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 40, 500])
+def test_chunks_fit_and_join(tok: bbpe.Tokenizer, limit: int) -> None:
+    for text in TEXTS:
+        message = ""
+        try:
+            chunks = checked(tok, text, limit)
+        except ValueError as error:
+            message = str(error)
+        if found := re.match(rf"max_tokens is {limit}, but the character at byte (\d+) alone has more", message):
+            assert tok.count_tokens(text.encode()[int(found[1]) :].decode()[0]) > limit
+            continue
+        assert message == ""
+        assert "".join(text[start:end] for start, end, _ in chunks) == text
+
+
+@pytest.mark.parametrize("overlap", [1, 3, 9])
+@pytest.mark.parametrize("boundary", ["token", "word", "sentence", "line"])
+def test_overlaps_and_boundaries(tok: bbpe.Tokenizer, overlap: int, boundary: str) -> None:
+    for text in TEXTS[::3]:
+        for chunk in checked(tok, text, 12, boundary=boundary):
+            assert chunk.tokens > 0
+        for before, after in pairwise(checked(tok, text, 12, overlap=overlap, boundary=boundary)):
+            assert tok.count_tokens(text[after.start : before.end]) <= overlap
+
+
+def test_chunks_are_as_long_as_can_be(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = tok_of("o200k")
+    text = "".join(adversarial_strings(200, seed=82))
+    for limit in (16, 100, 3_000):
+        chunks = checked(tok, text, limit)
+        assert len(chunks) <= 1.1 * tok.count_tokens(text) / (limit - 3) + 1
+
+
+def test_bytes(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = tok_of("gpt2")
+    for data in [*byte_soups(40, seed=83), b"\xff" * 90, "é".encode() * 40]:
+        chunks = tok.chunk(data, 7)
+        assert b"".join(data[start:end] for start, end, _ in chunks) == data
+        assert all(tok.count_tokens(data[start:end]) == tokens <= 7 for start, end, tokens in chunks)
+
+
+def parts(tok: bbpe.Tokenizer, text: str, limit: int, boundary: object) -> list[str]:
+    return [text[start:end] for start, end, _ in tok.chunk(text, limit, boundary=boundary)]  # type: ignore[arg-type]
+
+
+def test_where_chunks_end() -> None:
+    tok = bbpe.train_from_iterator(["x"], 256)  # a byte is a token
+    assert parts(tok, "one two  three", 6, "word") == ["one", " two", "  thre", "e"]
+    assert parts(tok, "One. Two! (3?) four", 9, "sentence") == ["One. Two!", " (3?)", " four"]
+    assert parts(tok, "あ。い」。うえ", 12, "sentence") == ["あ。", "い」。", "うえ"]
+    assert parts(tok, "a\nbb\n\nccc\nd", 6, "line") == ["a\nbb\n\n", "ccc\nd"]
+    assert parts(tok, "é|bb|cc", 5, lambda text: [i + 1 for i, c in enumerate(text) if c == "|"]) == ["é|", "bb|cc"]
+    assert parts(tok, "abcdef", 4, lambda text: []) == ["abcd", "ef"]
+
+
+def test_special_tokens_stay_whole(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    tok = tok_of("gpt2")
+    text = "word <s>" * 9
+    for start, end, tokens in tok.chunk(text, 5, allowed_special="all"):
+        assert tok.count_tokens(text[start:end], allowed_special="all") == tokens <= 5
+    with pytest.raises(bbpe.SpecialTokenError):
+        tok.chunk(text, 5, disallowed_special="all")
+
+
+def wrong() -> Iterator[tuple[dict[str, object], type[Exception], str]]:
+    yield {"max_tokens": 0}, ValueError, "max_tokens is 0"
+    yield {"max_tokens": "3"}, TypeError, "max_tokens must be an int"
+    yield {"max_tokens": 3, "overlap": 3}, ValueError, "overlap is 3; expected less than max_tokens"
+    yield {"max_tokens": 3, "overlap": -1}, ValueError, "overlap is -1"
+    yield {"max_tokens": 3, "boundary": "page"}, ValueError, "boundary is 'page'"
+    yield {"max_tokens": 3, "boundary": lambda text: [99]}, ValueError, "boundary returned 99"
+
+
+@pytest.mark.parametrize(("given", "kind", "message"), list(wrong()))
+def test_wrong_arguments(given: dict[str, object], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        bbpe.train_from_iterator(["x"], 256).chunk("abc", **given)  # type: ignore[arg-type]
