@@ -141,6 +141,8 @@ def _view(module: str, name: str) -> Callable[..., Any]:
 
 
 VIEWS["tiktoken"] = _view(".tiktoken.core", "Encoding._of")
+VIEWS["chat"] = _view(".compat.chat", "apply_chat_template")
+VIEWS["messages"] = _view(".compat.chat", "count_messages")
 VIEWS["sentencepiece"] = _view(".compat.sentencepiece", "SentencePieceProcessor._of")
 VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 

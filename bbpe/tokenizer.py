@@ -18,6 +18,7 @@ from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .formats.saving import Part, proven
 from .lazy import VIEWS, lazy_property, np, npt
 from .pipeline.special_tokens import Selection, SpecialTokens
+from .spec.added import with_added_tokens
 from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
@@ -966,6 +967,30 @@ class Tokenizer:
     unk_token_id = NamedId("unk")
     """The id of `unk_token`; None when there is none."""
 
+    def with_added_tokens(self, tokens: Iterable[str], *, special: bool = False) -> Tokenizer:
+        """Return a tokenizer with more tokens, as `add_tokens` and `add_special_tokens` of HF's `tokenizers` define it.
+
+        Args:
+            tokens: The texts of the tokens. A key of `get_vocab` keeps its id; any other token gets the next id.
+            special: Whether the tokens are special: they match in the texts of calls that allow them. Otherwise they
+                always match.
+
+        Returns:
+            The new tokenizer; this one does not change.
+
+        Raises:
+            TypeError: A token is not a `str`.
+            ValueError: A token is empty.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258).with_added_tokens(["<tool>", "low"])
+            >>> tok.added_tokens, tok.encode("low<tool>")
+            ({'<tool>': 258, 'low': 257}, [257, 258])
+
+        """
+        keys = self._vocabulary.keys()
+        return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=keys))
+
     # -- files, caches, views ------------------------------------------------------------------------
 
     def save(
@@ -1021,6 +1046,64 @@ class Tokenizer:
 
         """
         self._encoder.encoder.states.clear()
+
+    def apply_chat_template(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None = None, **options: Any
+    ) -> str:
+        """Return the text that the chat template of the loaded files makes of messages.
+
+        `encode(text, allowed_special="all")` returns its ids. The template runs in a sandbox.
+
+        Args:
+            messages: The messages, dicts with "role" and "content".
+            tools: The functions that the model may call, as JSON schemas.
+            **options: `add_generation_prompt`, False by default, adds the beginning of the model's answer;
+                `chat_template` replaces that of the files; others are variables of the template.
+
+        Returns:
+            The text.
+
+        Raises:
+            VocabularyError: There is no chat template, or it refuses the messages.
+            ImportError: The package `jinja2` is not installed.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
+            >>> template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}"
+            >>> tok.apply_chat_template([{"role": "user", "content": "Hi"}], chat_template=template)
+            '<user>Hi'
+
+        """
+        return str(VIEWS["chat"](self, messages, tools, **options))
+
+    def count_messages(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None = None,
+        model: str | None = None,
+    ) -> int:  # fmt: skip
+        """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
+
+        The chat template of the loaded files gives the exact number. The vocabularies of OpenAI's models have none; for
+        them, the tokens around texts are those that OpenAI has published, which are an estimate for newer models.
+
+        Args:
+            messages: The messages, dicts with "role" and "content".
+            tools: The functions that the model may call, as JSON schemas.
+            model: The name of a model of OpenAI; None uses the chat template, or the name of the tokenizer.
+
+        Returns:
+            The number of tokens.
+
+        Raises:
+            VocabularyError: There is no chat template, and the model is not one of OpenAI's.
+            ValueError: A message has a part that is not text.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
+            >>> tok.count_messages([{"role": "user", "content": "Hi"}], model="gpt-4o")
+            12
+
+        """
+        return int(VIEWS["messages"](self, messages, tools, model))
 
     def as_tiktoken(self) -> Any:
         """Return a view of this tokenizer with the interface, defaults and errors of `tiktoken.Encoding`.

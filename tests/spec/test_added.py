@@ -1,0 +1,51 @@
+"""Tokens that are added at run time, with the ids of HF's `tokenizers`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bbpe
+from bbpe.spec.rules import Lowercase
+from bbpe.spec.spec import TextRules
+
+TOKENS = ["<tool>", "low", "Ġlow", " low", "é", "<s>", "lowe", "<tool>"]
+TEXTS = ["low lower<tool>lowest é", "<s>low", " lowlow <TOOL>", "slow"]
+
+
+@pytest.fixture(scope="module")
+def tok() -> bbpe.Tokenizer:
+    return bbpe.train_from_iterator(["low lower lowest low low"], 262, special_tokens=["<s>"])
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_as_tokenizers(tok: bbpe.Tokenizer, special: bool, tmp_path: Path) -> None:
+    hf = pytest.importorskip("tokenizers")
+    tok.save(tmp_path / "tokenizer.json")
+    peer = hf.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    (peer.add_special_tokens if special else peer.add_tokens)(TOKENS)
+    more = tok.with_added_tokens(TOKENS, special=special)
+    for text in TEXTS:
+        assert more.encode(text, allowed_special="all") == peer.encode(text).ids, text
+    assert more.vocab_size == peer.get_vocab_size()
+    assert {token: more.token_to_id(token) for token in TOKENS} == {token: peer.token_to_id(token) for token in TOKENS}
+    more.save(tmp_path / "more.json")
+    assert bbpe.load(tmp_path / "more.json") == more
+    assert tok.vocab_size == 262
+
+
+def test_tokens_are_found_in_normalized_text() -> None:
+    spec = bbpe.train_from_iterator(["low lower"], 260).spec
+    tok = bbpe.Tokenizer(type(spec)(**{**vars(spec), "rules": TextRules((Lowercase(),))}))
+    assert tok.with_added_tokens(["<T>"]).encode("<t><T>") == [tok.vocab_size] * 2
+    assert tok.with_added_tokens(["<T>"], special=True).encode("<t>", allowed_special="all") != [tok.vocab_size]
+
+
+def test_wrong_tokens(tok: bbpe.Tokenizer) -> None:
+    for wrong in ("<s>", [b"<s>"], [3]):
+        with pytest.raises(TypeError):
+            tok.with_added_tokens(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="empty"):
+        tok.with_added_tokens([""])
+    assert tok.with_added_tokens([]) == tok
