@@ -25,6 +25,7 @@ COMMANDS = {
     "counts": "Add up saved counts, or show what they hold.",
     "extend": "Learn more tokens on top of a tokenizer.",
     "prune": "Take tokens away from a tokenizer.",
+    "tokens": "Count the tokens of texts, or cut texts to a number of tokens.",
     "encode": "Encode text to ids.",
     "decode": "Decode ids to text.",
     "convert": "Convert a tokenizer to another format.",
@@ -48,6 +49,19 @@ class _CommandParser(argparse.ArgumentParser):
 
     def add_subparsers(self, **options: Any) -> Any:
         return super().add_subparsers(parser_class=argparse.ArgumentParser, **options)
+
+
+class _Parser(argparse.ArgumentParser):
+    """The parser of the program, which suggests the commands that are like an unknown one."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(value), COMMANDS, n=2)
+            hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+            expected = ", ".join(COMMANDS)
+            raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}; expected one of {expected}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,7 +93,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
+    parser = _Parser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
     parser.add_argument("--version", action="version", version=f"bbpe {bbpe.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
     for name, summary in COMMANDS.items():

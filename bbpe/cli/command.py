@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -33,8 +35,8 @@ def positive(text: str) -> int:
 
 def add_tokenizer(parser: ArgumentParser) -> None:
     """Add the arguments that say which tokenizer to use."""
-    what = "the tokenizer: a file, a folder, or a published name"
-    parser.add_argument("-t", "--tokenizer", required=True, metavar="PATH", help=what)
+    what = "the tokenizer: a file, a folder, a published name, a model such as gpt-4o, or org/name in the hub's cache"
+    parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what)
     add_pattern(parser)
 
 
@@ -59,9 +61,22 @@ def load_tokenizer(args: Namespace) -> Tokenizer:
 
 
 def load_named(name: str, pattern: str | None = None) -> Tokenizer:
-    """Load a tokenizer from a path, or by its published name when there is no such file."""
+    """Load a tokenizer from a path, or else by its published name, its model, or its repository in the hub's cache."""
+    from bbpe.published.hub import hub_folder
+    from bbpe.published.models import MODELS, name_for_model
     from bbpe.published.table import ALIASES, PUBLISHED
 
-    if pattern is None and name in (*PUBLISHED, *ALIASES) and not Path(name).exists():
-        return bbpe.get_encoding(name)
+    if Path(name).exists():
+        return bbpe.load(name, pattern=pattern)
+    folder = hub_folder(name)
+    if folder is not None:
+        return bbpe.load(folder, pattern=pattern)
+    known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)
+    if known is not None and pattern is None:
+        return bbpe.get_encoding(known)
+    near = get_close_matches(name, [*PUBLISHED, *ALIASES, *MODELS], n=2)
+    if near and "/" not in name:
+        hint = " or ".join(map(repr, near))
+        problem = f"there is no such file, vocabulary or model (did you mean {hint}?)"
+        raise FileNotFoundError(errno.ENOENT, problem, name)
     return bbpe.load(name, pattern=pattern)

@@ -9,6 +9,7 @@ from bbpe.errors import TokenIdError
 
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
+from .lines import add_lines, convert_lines
 from .streams import chunks_of, label_of, names_of, write
 
 # 2**32 has ten digits
@@ -21,10 +22,13 @@ def _add_arguments(parser: ArgumentParser) -> None:
     what = "ids between blanks or commas, or an .npy array (default, and -: standard input)"
     parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser)
+    add_lines(parser)
 
 
 def _run(args: Namespace) -> int:
     tokenizer = load_tokenizer(args)
+    if args.lines:
+        return convert_lines(args, lambda lines: tokenizer.decode_batch([_ids(_words_of(line)) for line in lines]))
     for name in names_of(args.files):
         for ids in npy.blocks(name) if name.endswith(".npy") else _text_blocks(name):
             write(tokenizer.decode_bytes(ids))
@@ -33,11 +37,19 @@ def _run(args: Namespace) -> int:
 
 def _text_blocks(name: str) -> Iterator[list[int]]:
     for words in _words(chunks_of(name)):
-        for word in words:
-            if not word.isdigit() or len(word) > _LONGEST_ID:
-                shown = word[:40].decode("utf-8", "backslashreplace")
-                raise TokenIdError(f"{label_of(name)}: expected ids between blanks or commas, found {shown!r}")
-        yield list(map(int, words))
+        yield _ids(words, f"{label_of(name)}: ")
+
+
+def _ids(words: list[bytes], label: str = "") -> list[int]:
+    for word in words:
+        if not word.isdigit() or len(word) > _LONGEST_ID:
+            shown = word[:40].decode("utf-8", "backslashreplace")
+            raise TokenIdError(f"{label}expected ids between blanks or commas, found {shown!r}")
+    return list(map(int, words))
+
+
+def _words_of(written: bytes) -> list[bytes]:
+    return written.translate(_BLANKS).split()
 
 
 def _words(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -13,11 +13,11 @@ from bbpe.corpus.sources import Texts
 from bbpe.encoding.engine import Ids
 from bbpe.encoding.file_ids import Document, FileEncoder
 from bbpe.pipeline.special_tokens import Selection
-from bbpe.text import bytes_to_alphabet
 from bbpe.tokenizer import Tokenizer
 
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
+from .lines import add_lines, convert_lines, encoded, speller
 from .outputs import check_output, inputs_of
 from .streams import STDIN, STDIN_FILE, add_reading, label_of, names_of, stdin, stdin_chunks, write
 
@@ -31,19 +31,31 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_tokenizer(parser)
     add_reading(parser)
     parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
-    parser.add_argument("--tokens", action="store_true", help="write tokens, in the byte alphabet, instead of ids")
+    spelled = parser.add_mutually_exclusive_group()
+    spelled.add_argument("--tokens", action="store_true", help="write tokens, in the byte alphabet, instead of ids")
+    pieces = "write tokens as the vocabulary has them, such as those of SentencePiece"
+    spelled.add_argument("--pieces", action="store_true", help=pieces)
+    add_lines(parser)
+    sample = "with --lines: a random segmentation, with this dropout (BPE) or smoothing (Unigram)"
+    parser.add_argument("--sample", type=float, metavar="ALPHA", help=sample)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write a JSON object a text: file, row, and ids or tokens")
     form.add_argument("--numpy", metavar="OUT.npy", help="write the ids of all texts to a uint32 array in a file")
 
 
 def _run(args: Namespace) -> int:
-    if args.numpy is not None and args.tokens:
-        raise ValueError("--numpy holds ids; it does not go with --tokens")
+    if args.numpy is not None and (args.tokens or args.pieces):
+        raise ValueError("--numpy holds ids; it does not go with --tokens or --pieces")
+    if args.lines and (args.numpy is not None or args.json or args.input_format not in (None, "text")):
+        raise ValueError("--lines reads and writes lines of text; it goes with neither --numpy nor --json nor formats")
+    if args.sample is not None and not args.lines:
+        raise ValueError("--sample needs --lines")
     inputs = inputs_of(tokenizer=args.tokenizer, named=[name for name in names_of(args.files) if name != STDIN])
     check_output(args.numpy, "the ids", inputs)
     tokenizer = load_tokenizer(args)
-    documents = _documents(args, tokenizer)
+    if args.lines:
+        return convert_lines(args, encoded(args, tokenizer))
+    documents = documents_of(args, tokenizer)
     if args.numpy is not None:
         with npy.writer(args.numpy) as write_ids:
             for ids in chain.from_iterable(document.parts for document in documents):
@@ -53,14 +65,14 @@ def _run(args: Namespace) -> int:
         blocks = _spelled(tokenizer, document.parts, args)
         if args.json:
             row = "" if document.row is None else f'"row": {document.row}, '
-            key = "tokens" if args.tokens else "ids"
+            key = "tokens" if args.tokens else "pieces" if args.pieces else "ids"
             _write_joined(blocks, f'{{"file": {json.dumps(str(document.path))}, {row}"{key}": [', ", ", "]}\n")
         else:
             _write_joined(blocks, "", " ", "\n")
     return 0
 
 
-def _documents(args: Namespace, tokenizer: Tokenizer) -> Iterator[Document]:
+def documents_of(args: Namespace, tokenizer: Tokenizer) -> Iterator[Document]:
     """Yield the documents of all files, whose names are looked at before the first is read."""
     allowed: Selection = "all" if args.special else ()
     found = []
@@ -98,14 +110,12 @@ def _stdin_texts() -> Iterator[Texts]:
 
 def _spelled(tokenizer: Tokenizer, parts: Iterable[Ids], args: Namespace) -> Iterator[list[str]]:
     """Yield ids, or their tokens, as they are written, some at a time."""
+    spelled = speller(args, tokenizer)
     for part in parts:
         for start in range(0, len(part), _WORDS):
             ids = part[start : start + _WORDS].tolist()
-            if not args.tokens:
-                yield list(map(str, ids))
-                continue
-            tokens = [bytes_to_alphabet(tokenizer.id_to_token(token_id)) for token_id in ids]
-            yield list(map(json.dumps, tokens)) if args.json else tokens
+            words = list(map(spelled, ids))
+            yield list(map(json.dumps, words)) if args.json and (args.tokens or args.pieces) else words
 
 
 def _write_joined(blocks: Iterable[list[str]], start: str, separator: str, end: str) -> None:

@@ -53,6 +53,8 @@ def stdin() -> BinaryIO:
     """Return standard input for bytes; `OSError` when it is closed."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed", _INPUT)
+    if sys.stdin.isatty() and sys.stderr is not None:
+        sys.stderr.write("bbpe: reading standard input; end it with Ctrl-D\n")
     return sys.stdin.buffer
 
 

@@ -121,15 +121,20 @@ def _hub_candidates(file: PublishedFile) -> Iterator[Path]:
 
     The cache names files by their content: large files by SHA-256, other files by their git blob id.
     """
-    named = [os.environ[name] for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE") if os.environ.get(name)]
-    home = os.environ.get("HF_HOME") or _user_cache() / "huggingface"
-    cache = Path(named[0]) if named else Path(home, "hub")
+    cache = hub_cache()
     if not cache.is_dir():
         return
     for repository in sorted(cache.glob("models--*")):
         yield repository / "blobs" / file.sha256
         if file.git is not None:
             yield repository / "blobs" / file.git
+
+
+def hub_cache() -> Path:
+    """Return the folder of the cache of `huggingface_hub`, which need not exist."""
+    named = [os.environ[name] for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE") if os.environ.get(name)]
+    home = os.environ.get("HF_HOME") or _user_cache() / "huggingface"
+    return Path(named[0]) if named else Path(home, "hub")
 
 
 def _user_cache() -> Path:

@@ -1,0 +1,72 @@
+"""Texts and ids line by line: each line of an input becomes a line of the output, as soon as it is there."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from .streams import chunks_of, flush, names_of, write
+
+if TYPE_CHECKING:
+    from bbpe.pipeline.special_tokens import Selection
+    from bbpe.tokenizer import Tokenizer
+
+
+def add_lines(parser: ArgumentParser) -> None:
+    """Add the arguments of commands that convert line by line."""
+    parser.add_argument("--lines", action="store_true", help="each line is a text of its own, and a line of the output")
+    buffered = "with --lines: write the lines of each input as soon as they are there"
+    parser.add_argument("--line-buffered", action="store_true", help=buffered)
+
+
+def selection_of(args: Namespace) -> Selection:
+    """Return the special tokens that the arguments allow in texts."""
+    return "all" if args.special else ()
+
+
+def lines_of(name: str) -> Iterator[list[bytes]]:
+    """Yield the lines of a file without their ends, as many at a time as are read; "-" is standard input."""
+    torn: list[bytes] = []
+    for chunk in chunks_of(name):
+        first, *lines = chunk.split(b"\n")
+        torn.append(first)
+        if lines:
+            yield [b"".join(torn), *lines[:-1]]
+            torn = [lines[-1]]
+    if any(torn):
+        yield [b"".join(torn)]
+
+
+def convert_lines(args: Namespace, convert: Callable[[list[bytes]], Sequence[str]]) -> int:
+    """Write what `convert` returns for the lines of all inputs, and return the exit status."""
+    for name in names_of(args.files):
+        for lines in lines_of(name):
+            write("".join(f"{line}\n" for line in convert(lines)).encode())
+            if args.line_buffered:
+                flush()
+    return 0
+
+
+def encoded(args: Namespace, tokenizer: Tokenizer) -> Callable[[list[bytes]], Sequence[str]]:
+    """Return what encodes lines to ids, tokens or pieces, as the arguments say."""
+    spelled = speller(args, tokenizer)
+    allowed = selection_of(args)
+
+    def rows_of(lines: list[bytes]) -> list[list[int]]:
+        if args.sample is None:
+            return tokenizer.encode_batch(lines, allowed_special=allowed)
+        if tokenizer.spec.model is None:
+            return [tokenizer.encode(line, dropout=args.sample) for line in lines]
+        return [tokenizer.encode_sampled(line, alpha=args.sample) for line in lines]
+
+    return lambda lines: [" ".join(map(spelled, row)) for row in rows_of(lines)]
+
+
+def speller(args: Namespace, tokenizer: Tokenizer) -> Callable[[int], str]:
+    """Return what writes an id: the id, the token in the byte alphabet, or the key of the vocabulary."""
+    from bbpe.text import bytes_to_alphabet
+
+    if args.pieces:
+        return {token_id: key for key, token_id in tokenizer.get_vocab().items()}.__getitem__
+    return (lambda token_id: bytes_to_alphabet(tokenizer.id_to_token(token_id))) if args.tokens else str

@@ -1,0 +1,22 @@
+"""Tokenizers in the local cache of `huggingface_hub`, by the name of their repository; nothing is downloaded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .find import hub_cache
+
+_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def hub_folder(name: str) -> Path | None:
+    """Return the folder of the repository `org/name`, in its main revision; `None` when it is not in the cache."""
+    if not _NAME.fullmatch(name):
+        return None
+    repository = hub_cache() / ("models--" + name.replace("/", "--"))
+    main = repository / "refs/main"
+    if not main.is_file():
+        return None
+    folder = repository / "snapshots" / main.read_text("utf-8").strip()
+    return folder if folder.is_dir() else None

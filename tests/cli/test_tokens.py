@@ -1,0 +1,114 @@
+"""`bbpe tokens`, conversions line by line, and the names that `-t` takes."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe.cli import main
+
+TEXT = "see my eyes\nsee my dogs\n\nnaïve 深度 <s>\n"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokens")
+    bbpe.train_from_iterator([TEXT] * 3, 300, special_tokens=["<s>"]).save(folder / "tokenizer.json")
+    (folder / "text.txt").write_text(TEXT, "utf-8")
+    return folder / "tokenizer.json"
+
+
+@pytest.fixture
+def call(path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def run(command: str, *arguments: str, stdin: bytes | None = None) -> str:
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))  # type: ignore[arg-type]
+        assert main([command, "-t", str(path), *arguments]) == 0
+        return str(capfdbinary.readouterr().out, "utf-8")
+
+    return run
+
+
+def test_counts(call: Any, path: Path) -> None:
+    tok, text = bbpe.load(path), str(path.with_name("text.txt"))
+    plain, special = tok.count_tokens(TEXT), tok.count_tokens(TEXT, allowed_special="all")
+    assert call("tokens", text) == f"{plain} {text}\n"
+    assert call("tokens", text, text, "--special").splitlines() == [f"{special * 2} {text}"]
+    assert json.loads(call("tokens", text, "--json")) == {"files": {text: plain}, "tokens": plain}
+    assert call("tokens", stdin=TEXT.encode()) == f"{plain}\n"
+    lines = [tok.count_tokens(line) for line in TEXT.splitlines()]
+    assert call("tokens", "--per-line", text).split() == list(map(str, lines))
+    found = [json.loads(line)["tokens"] for line in call("tokens", "--per-line", "--json", text).splitlines()]
+    assert found == lines
+
+
+def test_parts(call: Any, path: Path) -> None:
+    tok, text = bbpe.load(path), str(path.with_name("text.txt"))
+    assert call("tokens", "--truncate", "5", text) == tok.truncate(TEXT, 5)
+    chunks = tok.chunk(TEXT, 6)
+    assert call("tokens", "--chunk", "6", text) == "".join(f"{a}\t{b}\t{n}\n" for a, b, n in chunks)
+    rows = [json.loads(line) for line in call("tokens", "--chunk", "6", "--json", text).splitlines()]
+    assert [(row["text"], row["tokens"]) for row in rows] == [(TEXT[a:b], n) for a, b, n in chunks]
+
+
+def test_lines(call: Any, path: Path) -> None:
+    tok, lines = bbpe.load(path), TEXT.splitlines()
+    ids = call("encode", "--lines", stdin=TEXT.encode())
+    assert ids.splitlines() == [" ".join(map(str, tok.encode(line))) for line in lines]
+    assert call("decode", "--lines", "--line-buffered", stdin=ids.encode()) == TEXT
+    assert call("decode", "--lines", stdin=str(tok.encode("see")).encode()) == "see\n"
+    pieces = call("encode", "--lines", "--pieces", stdin=TEXT.encode())
+    assert pieces.splitlines() == [" ".join(tok.tokenize(line)) for line in lines]
+    assert call("encode", "--pieces", stdin=b"see my") == call("encode", "--tokens", stdin=b"see my")
+    assert call("encode", "--lines", "--sample", "0", stdin=TEXT.encode()) == ids
+    sampled = call("encode", "--lines", "--sample", "0.9", stdin=TEXT.encode())
+    assert sampled != ids
+    assert call("decode", "--lines", stdin=sampled.encode()) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["encode", "--sample", "0.1"], "--sample needs --lines"),
+        (["encode", "--lines", "--json"], "--lines reads and writes lines"),
+        (["encode", "--pieces", "--numpy", "x.npy"], "does not go with --tokens or --pieces"),
+    ],
+)
+def test_what_does_not_go_together(arguments: list[str], message: str, path: Path, capsys: Any) -> None:
+    assert main([*arguments, "-t", str(path)]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_names_that_are_nearly_right(capsys: Any) -> None:
+    assert main(["tokens", "-t", "o200k_bse", "x"]) == 1
+    assert "did you mean 'o200k_base'" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as caught:
+        main(["toknes"])
+    assert caught.value.code == 2
+    assert "unknown command 'toknes' (did you mean 'tokens'?)" in capsys.readouterr().err
+
+
+def test_a_repository_in_the_cache_of_the_hub(path: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    repository = tmp_path / "models--some-org--a.model"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs/main").write_text("abc")
+    (repository / "snapshots/abc").mkdir(parents=True)
+    (repository / "snapshots/abc/tokenizer.json").write_bytes(path.read_bytes())
+    text = str(path.with_name("text.txt"))
+    assert main(["tokens", "-t", "some-org/a.model", text]) == 0
+    assert capsys.readouterr().out == f"{bbpe.load(path).count_tokens(TEXT)} {text}\n"
+    assert main(["tokens", "-t", "some-org/other", text]) == 1
+
+
+def test_it_reports_that_it_waits_for_a_terminal(path: Path, monkeypatch: Any, capsys: Any) -> None:
+    source = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"see")))  # type: ignore[arg-type]
+    monkeypatch.setattr(source, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", source)
+    assert main(["tokens", "-t", str(path)]) == 0
+    assert "reading standard input; end it with Ctrl-D" in capsys.readouterr().err
