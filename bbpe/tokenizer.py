@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from . import formats
+from .core.aligned import SpanTrims
 from .core.encoder import Encoder, short_first
 from .core.offsets import map_spans
+from .encoding.aligned import span_trims
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
@@ -43,7 +45,8 @@ class Tokenizer:
     """An immutable tokenizer that turns texts into ids and ids into texts.
 
     `bbpe.train`, `bbpe.load`, `bbpe.get_encoding`, `Tokenizer.from_merges` and `Tokenizer.from_ranks` make one.
-    Tokenizers are compared, hashed and pickled by content, that is by everything that can change an id or a text.
+    Tokenizers are compared, hashed and pickled by content, that is by everything that can change an id, a text or an
+    offset.
     Threads and forked child processes can share them.
 
     All methods that encode have two arguments in common. `allowed_special` has the special tokens to search for in a
@@ -87,6 +90,10 @@ class Tokenizer:
     def _decoder(self) -> Decoder:
         from .encoding.decode import Decoder
         return Decoder(self.spec, self._vocabulary.tokens)
+
+    @lazy_property
+    def _trims(self) -> SpanTrims | None:
+        return span_trims(self.spec, self._vocabulary.keys()) if self.spec.trims else None
 
     @property
     def _token_bytes(self) -> TokenBytes:
@@ -380,8 +387,9 @@ class Tokenizer:
         """Return the ids of a text, and the span of the text that each id comes from.
 
         A token with a part of a character spans the whole character, so neighbours overlap there; spans in bytes join
-        exactly. White space belongs to its token, as in HF's `tokenizers` with `trim_offsets` off. If normalizers or
-        prefixes change the text, a span has the original characters that the token comes from, in bytes too; an
+        exactly. White space belongs to its token, unless a tokenizer.json has a post-processor with `trim_offsets`:
+        then a span has none of the blanks that its token begins and ends with, as in HF's `tokenizers`. If normalizers
+        or prefixes change the text, a span has the original characters that the token comes from, in bytes too; an
         inserted character has the span of the character next to it.
 
         Args:
@@ -410,7 +418,7 @@ class Tokenizer:
         from .encoding.offsets import encode_with_spans
 
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        ids, spans = encode_with_spans(self._encoder, self._vocabulary.tokens, text, matcher)
+        ids, spans = encode_with_spans(self._encoder, self._vocabulary.tokens, text, matcher, self._trims)
         if unit != "byte":
             map_spans(text, spans, unit)
         return ids.tolist(), spans
@@ -1000,8 +1008,8 @@ class Tokenizer:
     ) -> None:  # fmt: skip
         """Write the complete tokenizer to a file or folder, or nothing.
 
-        The result is read back and compared before it replaces a file, so `bbpe.load(path)` gives an equal tokenizer.
-        Only a rank file needs `pattern=` for reading.
+        The result is read back and compared before it replaces a file, so `bbpe.load(path)` gives the same ids and
+        texts. Only a tokenizer.json keeps how offsets are trimmed. Only a rank file needs `pattern=` for reading.
 
         Args:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
@@ -1178,8 +1186,9 @@ class Tokenizer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
             return NotImplemented
-        same_specials = self.spec.special_tokens == other.spec.special_tokens
-        return self is other or (same_specials and self.fingerprint == other.fingerprint)
+        ours, theirs = self.spec, other.spec
+        is_alike = ours.special_tokens == theirs.special_tokens and ours.trims == theirs.trims
+        return self is other or (is_alike and self.fingerprint == other.fingerprint)
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

@@ -1,9 +1,10 @@
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ..text import Text
+from ..text import Buffer, Text
 from .piped import Call, Piped
 
 VARIES: int
@@ -21,9 +22,19 @@ class TokenLengths:
         known: bytes | None = None,
     ) -> Self: ...
 
+class SpanTrims:
+    def __new__(
+        cls,
+        blanks: npt.NDArray[np.uint32],
+        keeps_first: Sequence[bool],
+        is_added: npt.NDArray[np.uint8],
+    ) -> Self: ...
+    def trim(self, data: Buffer, ids: npt.NDArray[np.uint32], spans: npt.NDArray[np.int64]) -> None: ...
+
 def encode_aligned(
     piped: Piped,
     lengths: TokenLengths,
     text: Text,
     call: Call,
+    trims: SpanTrims | None = None,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...

@@ -1,6 +1,6 @@
 """Texts -> ids with the places in the text that they come from (csrc/pipeline/token_spans.h)."""
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from bbpe.lazy import np
@@ -12,7 +12,8 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
-    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_stretch, bbpe_text_span, bbpe_token_lengths,
+    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_trim, bbpe_span_trims, bbpe_stretch,
+    bbpe_stretch_source, bbpe_text_span, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_lengths,
     bbpe_token_spans,
 )
 from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
@@ -50,6 +51,49 @@ cdef class TokenLengths:
             self.c.known = <const uint64_t *>PyBytes_AS_STRING(known)
 
 
+cdef class SpanTrims:
+    """How spans lose the blanks of their tokens.
+
+    `blanks`: how many blanks each token begins and ends with, in characters, uint32[n, 2] by id.  `keeps_first`: for each of
+    several passes, whether the first token of a text keeps the blanks that it begins with.  `is_added`: 1 for tokens that are
+    found in the text and may take blanks of it, uint8[n] by id.
+    """
+    cdef bbpe_span_trims c
+    cdef const uint8_t[::1] is_added
+    cdef object kept
+
+    def __cinit__(
+        self, const uint32_t[:, ::1] blanks not None, keeps_first: Sequence[bool], const uint8_t[::1] is_added not None
+    ):
+        cdef bytes passes = bytes(keeps_first)
+        if blanks.shape[1] != 2 or blanks.shape[0] == 0 or is_added.shape[0] != blanks.shape[0]:
+            raise ValueError(f"blanks have {blanks.shape[0]} rows of {blanks.shape[1]}; expected at least one of 2")
+        self.kept, self.is_added = (blanks, passes), is_added
+        self.c.blanks, self.c.id_count = <const bbpe_token_blanks *>&blanks[0, 0], blanks.shape[0]
+        self.c.keeps_first, self.c.pass_count = <const uint8_t *>PyBytes_AS_STRING(passes), len(passes)
+
+    def trim(
+        self, const uint8_t[::1] data: Buffer, const uint32_t[::1] ids: npt.NDArray[np.uint32],
+        int64_t[:, ::1] spans: npt.NDArray[np.int64]
+    ) -> None:
+        """Trim the spans of a text's ids, bytes of its UTF-8, int64[n, 2], in place."""
+        cdef size_t i, n = data.shape[0], count = ids.shape[0]
+        cdef const uint8_t *text = &data[0] if n else NULL
+        cdef bbpe_text_span span
+        cdef bbpe_token_blanks blanks
+        if <size_t>spans.shape[0] != count or spans.shape[1] != 2:
+            raise ValueError(f"{count} ids have spans of shape {spans.shape[0]}, {spans.shape[1]}; expected one span each")
+        for i in range(count):
+            span.start, span.end = spans[i, 0], spans[i, 1]
+            if ids[i] >= self.c.id_count or not 0 <= span.start <= span.end <= <int64_t>n:
+                raise ValueError(f"id {ids[i]} has the span {span.start}, {span.end}; expected one of the text")
+            blanks = self.c.blanks[ids[i]]
+            if self.is_added[ids[i]]:
+                blanks = bbpe_token_blanks_of(text + span.start, <size_t>(span.end - span.start))
+            span = bbpe_span_trim(&self.c, text, n, blanks, i == 0, span)
+            spans[i, 0], spans[i, 1] = span.start, span.end
+
+
 ctypedef struct found_ids:
     uint32_t *ids
     bbpe_text_span *spans
@@ -58,7 +102,8 @@ ctypedef struct found_ids:
     size_t count_capacity
 
 
-def encode_aligned(Piped piped not None, TokenLengths lengths not None, text: Text, Call call not None
+def encode_aligned(
+    Piped piped not None, TokenLengths lengths not None, text: Text, Call call not None, SpanTrims trims=None
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
     """The ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
 
@@ -71,6 +116,7 @@ def encode_aligned(Piped piped not None, TokenLengths lengths not None, text: Te
     cdef found_ids found
     cdef call_view seen
     cdef bint fits = True
+    cdef const bbpe_span_trims *trimmed = NULL if trims is None else &trims.c
     cdef uint32_t[::1] ids_out
     cdef int64_t[:, ::1] spans_out
     memset(&found, 0, sizeof(found))
@@ -85,7 +131,7 @@ def encode_aligned(Piped piped not None, TokenLengths lengths not None, text: Te
             view_call(&seen, call)
             seen.c.is_aligned = True
             with nogil:
-                status = _next_round(piped, state, &seen.c, &lengths.c, &found, &fits)
+                status = _next_round(piped, state, &seen.c, &lengths.c, trimmed, &found, &fits)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
                 solve(run, call, &seen, text)
@@ -108,7 +154,7 @@ def encode_aligned(Piped piped not None, TokenLengths lengths not None, text: Te
 
 cdef bbpe_status _next_round(
     Piped piped, bbpe_encode_state *state, const bbpe_pipeline_call *call, const bbpe_token_lengths *lengths,
-    found_ids *found, bint *fits
+    const bbpe_span_trims *trims, found_ids *found, bint *fits
 ) noexcept nogil:
     """Encode the next stretches of the text that the state's run has."""
     cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
@@ -133,7 +179,7 @@ cdef bbpe_status _next_round(
         total += found.counts[i]
     status = _reserve(found, total)
     if status == BBPE_OK:
-        fits[0] = _put_round(run, lengths, bbpe_encode_state_loan(state).ids, found)
+        fits[0] = _put_round(run, lengths, trims, bbpe_encode_state_loan(state).ids, found)
         bbpe_pipeline_empty(run)
     return status
 
@@ -152,7 +198,8 @@ cdef bbpe_status _reserve(found_ids *found, size_t more) noexcept nogil:
 
 
 cdef bint _put_round(
-    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const uint32_t *ids, found_ids *found
+    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, const uint32_t *ids,
+    found_ids *found
 ) noexcept nogil:
     """Add the ids of the run's stretches and their spans; False when they do not stand for a stretch."""
     cdef size_t i, count, own
@@ -170,6 +217,22 @@ cdef bint _put_round(
         if own < count:
             found.spans[found.count + own].start = <int64_t>run.sources[i].token_start
             found.spans[found.count + own].end = <int64_t>run.sources[i].token_end
+        if trims != NULL:
+            _trim(run, trims, run.sources + i, own, count, found)
         ids += count
         found.count += count
     return True
+
+
+cdef void _trim(
+    const bbpe_pipeline_run *run, const bbpe_span_trims *trims, const bbpe_stretch_source *source, size_t own, size_t count,
+    found_ids *found
+) noexcept nogil:
+    """Trim the spans of the last `count` ids, of which the last is that of an added token if there are more than `own`."""
+    cdef size_t i, at
+    cdef bbpe_token_blanks blanks
+    for i in range(count):
+        at = found.count + i
+        blanks = (trims.blanks[found.ids[at]] if i < own else
+                  bbpe_token_blanks_of(source.token, source.token_length))
+        found.spans[at] = bbpe_span_trim(trims, run.tokens.text, run.tokens.n, blanks, at == 0, found.spans[at])

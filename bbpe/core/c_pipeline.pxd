@@ -223,6 +223,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const size_t *sources
         bint is_exact
         size_t token_start, token_end
+        const uint8_t *token
+        size_t token_length
 
     const uint32_t BBPE_STRETCH_NO_ID
 
@@ -260,6 +262,21 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bint bbpe_token_spans(
         const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
         const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans
+    )
+
+    ctypedef struct bbpe_token_blanks:
+        uint32_t leading, trailing
+
+    ctypedef struct bbpe_span_trims:
+        const bbpe_token_blanks *blanks
+        size_t id_count
+        const uint8_t *keeps_first
+        size_t pass_count
+
+    bbpe_token_blanks bbpe_token_blanks_of(const uint8_t *token, size_t n)
+    bbpe_text_span bbpe_span_trim(
+        const bbpe_span_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks, bint is_first,
+        bbpe_text_span span
     )
 
     ctypedef enum bbpe_template_kind:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from ..core.aligned import VARIES, TokenLengths, encode_aligned
+from ..core.aligned import VARIES, SpanTrims, TokenLengths, encode_aligned
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..spec.vocab import Vocab
-from ..text import Text
-from .piped import NOTHING_AROUND, Around, PipedTexts
+from ..text import WHITE_SPACE, Text, bytes_to_alphabet
+from .piped import NOTHING_AROUND, PipedTexts
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Spans: TypeAlias = "npt.NDArray[np.int64]"
+#: What begins and ends tokens and is trimmed: white space, and GPT-2's alphabet for a blank.
+_BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
 
 class AlignedTexts:
@@ -24,12 +27,25 @@ class AlignedTexts:
     def __init__(self, piped: PipedTexts, spec: TokenizerSpec) -> None:
         self._piped, self._lengths = piped, _token_lengths(spec)
 
-    def encode(self, text: Text, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> tuple[Ids, Spans]:
+    def encode(self, text: Text, matcher: Matcher | None, trims: SpanTrims | None) -> tuple[Ids, Spans]:
         """Return the ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
 
         Raises `VocabularyError` when the tokens do not stand for the text.
         """
-        return encode_aligned(self._piped.piped, self._lengths, text, self._piped.call(matcher, around))
+        return encode_aligned(self._piped.piped, self._lengths, text, self._piped.call(matcher, NOTHING_AROUND), trims)
+
+
+def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
+    """Return how the offsets of a spec are trimmed, `None` if they are not; `keys` are the tokens in files."""
+    if not spec.trims:
+        return None
+    blanks = np.zeros((spec.vocab_size, 2), np.uint32)
+    for key, token_id in keys.items():
+        if key and (key[0] in _BLANKS or key[-1] in _BLANKS):
+            blanks[token_id] = len(key) - len(key.lstrip(_BLANKS)), len(key) - len(key.rstrip(_BLANKS))
+    is_added = np.zeros(spec.vocab_size, np.uint8)
+    is_added[[*spec.special_tokens.values(), *spec.added_tokens.values()]] = 1
+    return SpanTrims(blanks, [trim.keeps_first for trim in spec.trims], is_added)
 
 
 def _token_lengths(spec: TokenizerSpec) -> TokenLengths:

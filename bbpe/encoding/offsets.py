@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from ..core.aligned import SpanTrims
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..core.word_bpe import WordBPE
@@ -26,14 +27,26 @@ _NOT_SPELLED = "the tokens do not spell the text, so they have no offsets; encod
 
 
 def encode_with_spans(
-    encoder: TextEncoder, token_bytes: TokenBytes, text: Text, matcher: Matcher | None
+    encoder: TextEncoder, token_bytes: TokenBytes, text: Text, matcher: Matcher | None, trims: SpanTrims | None = None
 ) -> IdsAndSpans:
     """Return the ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
+
+    `trims` remove the blanks of tokens from the spans.
 
     Raises `VocabularyError` when a rule changed the text in a way that has no offsets.
     """
     if encoder.aligned_texts is not None:
-        return encoder.aligned_texts.encode(text, matcher)
+        return encoder.aligned_texts.encode(text, matcher, trims)
+    ids, spans = _slow_spans(encoder, token_bytes, text, matcher)
+    if trims is not None:
+        trims.trim(text_bytes(text), ids, spans)
+    return ids, spans
+
+
+def _slow_spans(
+    encoder: TextEncoder, token_bytes: TokenBytes, text: Text, matcher: Matcher | None
+) -> IdsAndSpans:
+    """Return the ids of a text and their spans, by rules that need Python."""
     check_has_offsets(encoder)
     if isinstance(encoder, RuleEncoder):
         return _by_rules(encoder, token_bytes, text, matcher)

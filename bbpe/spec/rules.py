@@ -290,6 +290,16 @@ class Template:
         return tuple(map(int, before)), tuple(map(int, after))
 
 
+@dataclass(frozen=True)
+class TrimOffsets:
+    """The span of a token loses the blanks that the token begins and ends with.
+
+    `keeps_first`: the first token, and others at the beginning of the text, keep the blanks that they begin with.
+    """
+
+    keeps_first: bool
+
+
 def bert_template(specials: Mapping[str, int]) -> Template | None:
     """Return BERT's template for one text and for pairs; `None` without the tokens "[CLS]" and "[SEP]"."""
     if "[CLS]" not in specials or "[SEP]" not in specials:

@@ -16,7 +16,17 @@ from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, Decod
 from .merges import Merge, Merges
 from .models import LongestMatchModel, OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from .rows import RowPadding, RowTruncation
-from .rules import SPACE_MARK, Characters, Normalizer, Prefix, PreTokenizer, Replace, Template, TokenOptions
+from .rules import (
+    SPACE_MARK,
+    Characters,
+    Normalizer,
+    Prefix,
+    PreTokenizer,
+    Replace,
+    Template,
+    TokenOptions,
+    TrimOffsets,
+)
 from .vocab import Vocab
 
 # the highest id may be at most _IDS_PER_TOKEN for each token, plus _FREE_IDS
@@ -54,6 +64,7 @@ class TokenizerSpec:
     `decoder` has the steps that turn tokens back into text; without any, it gets those that reverse the model.
     `padding` and `truncation` are defaults for rows of equal length.  `merge_levels`: for each merge a number no lower
     than the one before; merges of one level apply from left to right (SentencePiece).  Empty: all levels differ.
+    `trims` change the offsets of ids, in order.
     """
 
     vocab: Mapping[int, bytes]
@@ -73,6 +84,7 @@ class TokenizerSpec:
     padding: RowPadding | None = None
     truncation: RowTruncation | None = None
     merge_levels: tuple[int, ...] = ()
+    trims: tuple[TrimOffsets, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, choose the decoder, and refuse ids that are too high."""

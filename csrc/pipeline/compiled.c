@@ -14,8 +14,10 @@ static const uint8_t MARK[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
 typedef struct {
     uint32_t id;
     size_t start, end; /* in the text as given */
+    const uint8_t *text; /* as it was found */
+    size_t n;
 } next_token;
-static const next_token NO_TOKEN = {BBPE_STRETCH_NO_ID, 0, 0};
+static const next_token NO_TOKEN = {BBPE_STRETCH_NO_ID, 0, 0, NULL, 0};
 
 /* The pretokens of a part by their ends; none: the encoder splits it. */
 typedef struct {
@@ -37,7 +39,7 @@ static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call
         if (grown == NULL) return BBPE_NO_MEMORY;
         self->sources = grown;
         grown[self->count] =
-            (bbpe_stretch_source){part->at, part->sources, part->is_exact, token.start, token.end};
+            (bbpe_stretch_source){part->at, part->sources, part->is_exact, token.start, token.end, token.text, token.n};
     }
     self->stretches[self->count++] =
         (bbpe_stretch){part->text, part->n, pretokens.ends, pretokens.count, token.id, ends_text};
@@ -280,8 +282,9 @@ static size_t character_end(const bbpe_pipeline_run *self, size_t at) {
 static next_token token_of_piece(const bbpe_pipeline_run *self, const bbpe_token_span *span) {
     const bbpe_part *piece = &self->piece;
     const size_t start = span->token_start, end = span->token_end;
-    if (piece->sources == NULL) return (next_token){span->id, piece->at + start, piece->at + end};
-    return (next_token){span->id, piece->sources[start], character_end(self, piece->sources[end - 1])};
+    const uint8_t *text = piece->text + start;
+    if (piece->sources == NULL) return (next_token){span->id, piece->at + start, piece->at + end, text, end - start};
+    return (next_token){span->id, piece->sources[start], character_end(self, piece->sources[end - 1]), text, end - start};
 }
 
 static const bbpe_token_search NOTHING = {0};
@@ -307,7 +310,9 @@ static bbpe_status next_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     const bool is_first = self->is_first && span.start == 0;
     self->in_piece = span.id != BBPE_STRETCH_NO_ID;
     if (self->in_piece) return add_part(self, call, part, is_first, token_of_piece(self, &span));
-    return add_part(self, call, part, is_first, (next_token){self->next_id, self->next_start, self->next_end});
+    const next_token next = {self->next_id, self->next_start, self->next_end, self->tokens.text + self->next_start,
+                             self->next_end - self->next_start};
+    return add_part(self, call, part, is_first, next);
 }
 
 /* Begin the next piece of the text. */
@@ -328,7 +333,7 @@ static const bbpe_part NO_PART = {NULL, 0, 0, NULL, false};
 static bbpe_status add_ids(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const uint32_t *ids, size_t count) {
     bbpe_status status = BBPE_OK;
     for (size_t i = 0; i < count && status == BBPE_OK; i++)
-        status = add_stretch(self, call, &NO_PART, NO_PRETOKENS, (next_token){ids[i], 0, 0}, false);
+        status = add_stretch(self, call, &NO_PART, NO_PRETOKENS, (next_token){ids[i], 0, 0, NULL, 0}, false);
     return status;
 }
 

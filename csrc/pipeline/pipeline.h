@@ -8,6 +8,7 @@
 #include "pipeline/matcher.h"
 #include "pipeline/normalizer.h"
 #include "pipeline/pre_tokenizer.h"
+#include "pipeline/span_trims.h"
 #include "pipeline/split_rule.h"
 #include "pipeline/stretch.h"
 #include "pipeline/template.h"

@@ -24,6 +24,8 @@ typedef struct {
     const size_t *sources; /* of a changed one, for each byte: where the character begins that it comes from; or NULL */
     bool is_exact;         /* and these are bytes, not characters */
     size_t token_start, token_end; /* the token after it */
+    const uint8_t *token;          /* as it was found, perhaps in normalized text */
+    size_t token_length;
 } bbpe_stretch_source;
 
 #endif

@@ -44,7 +44,9 @@ BBPE_INLINE void map(const void *text, unsigned unit_size, size_t n, bbpe_offset
     character at = {0, 0, 0, 0, 0};
     for (size_t i = 0; i < count; i++) {
         const int64_t start = spans[2 * i], end = spans[2 * i + 1];
-        while (at.byte + at.bytes <= start && at.next < n) {
+        /* the next span may begin in the character before an empty one */
+        const int64_t least = start + (end > start);
+        while (at.byte + at.bytes < least && at.next < n) {
             at.byte += at.bytes;
             at.unit += at.units;
             measure(&at, text, unit_size, n, unit);

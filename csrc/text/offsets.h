@@ -13,8 +13,8 @@
 
 typedef enum { BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16 } bbpe_offsets_unit;
 
-/* Replace `count` spans of bytes, (start, end) each, whose starts and ends never fall and are within the text, by spans
- * of units.  The text has n units of `unit_size` bytes, or of UTF-8 if that is 0. */
+/* Replace `count` spans of bytes, (start, end) each, by spans of units.  Starts and ends are within the text and never fall,
+ * except that the character before an empty span may begin the next one.  The text has n units of `unit_size` bytes, or of UTF-8 if that is 0. */
 void bbpe_offsets_map(const void *text, unsigned unit_size, size_t n, bbpe_offsets_unit unit, int64_t *spans,
                       size_t count);
 

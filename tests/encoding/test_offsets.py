@@ -175,7 +175,7 @@ DOCUMENTS = {
     "prefix": ruled(None, byte_level(add_prefix_space=True)),
     "splits": ruled(None, sequence(split(r"\d"), {"type": "Digits", "individual_digits": True}, byte_level())),
     "characters": of_characters(False),
-    "characters behind a blank": of_characters(True),
+    "characters after a blank": of_characters(True),
     "added": ruled(
         {"type": "Lowercase"}, added_tokens=[added("<A>", 267, normalized=True), added("<b>", 268, lstrip=True)]
     ),
@@ -228,3 +228,59 @@ def test_a_sentencepiece_model_has_the_places_of_its_tokenizer_json(vocab_path, 
     peer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for text in [*adversarial_strings(60, seed=46), corpus("multi", 20_000)]:
         same_as_hf(tok, peer, text)
+
+
+def trimming(kind="ByteLevel", *, keeps=True, **changes):
+    ends = {} if kind == "ByteLevel" else {"cls": ["<s>", 267], "sep": ["<s>", 267]}
+    return {"type": kind, "add_prefix_space": keeps, "trim_offsets": True, **ends, **changes}
+
+
+BLANKS = [" a", "  the   the ", "\n\n the", "\u3000\xa0the\u2028", " ", "   ", "the <b> in", "a\t<b>", " <s> the"]
+TRIMS = {
+    "blanks": trimming(keeps=False),
+    "the first keeps its own": trimming(),
+    "Roberta": trimming("RobertaProcessing", keeps=False),
+    "twice": {"type": "Sequence", "processors": [trimming(), trimming("RobertaProcessing")]},
+    "not at all": trimming(trim_offsets=False),
+}
+
+
+TRIMMED = ["NFKC", "prefix", "splits", "characters after a blank", "added", "replace by blanks", "look-behind"]
+
+
+@pytest.mark.parametrize("rules", TRIMMED)
+@pytest.mark.parametrize("trims", TRIMS)
+def test_trimmed_offsets_as_hf(tmp_path, rules, trims):
+    tokenizers = pytest.importorskip("tokenizers")
+    blanks = {
+        "replace by blanks": ruled({"type": "Replace", "pattern": {"Regex": "[ac]|中"}, "content": "  x "}),
+        "look-behind": ruled({"type": "Replace", "pattern": {"Regex": r"(?<=a)c|(?<=th)e"}, "content": "b "}),
+    }
+    value = {**{**DOCUMENTS, **blanks}[rules], "post_processor": TRIMS[trims]}
+    marked = [added("<s>", 267), added("<b>", 268, lstrip=True, rstrip=True)]
+    value["added_tokens"] = value["added_tokens"] or (marked if len(value["model"]["vocab"]) == 267 else [])
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in ["", "the", *BLANKS, "中a 中", *adversarial_strings(60, seed=48)]:
+        same_as_hf(tok, peer, text)
+        starts = [len(text[:at].encode()) for at in range(len(text) + 1)]
+        chars, places, units = (
+            tok.encode_with_offsets(text, unit, allowed_special="all")[1].tolist() for unit in ("char", "byte", "utf16")
+        )
+        pairs = zip(chars, places, strict=True)
+        assert all(starts[a] <= c <= d <= starts[b] for (a, b), (c, d) in pairs)
+        assert units == mapped(text, places, "utf16")
+    tok.save(tmp_path / "again.json")
+    again = bbpe.load(tmp_path / "again.json")
+    assert again == tok
+    assert again.spec.trims == tok.spec.trims
+    same_as_hf(again, tokenizers.Tokenizer.from_file(str(tmp_path / "again.json")), " the \xa0in ")
+
+
+def test_trims_are_compared_and_do_not_truncate(tmp_path):
+    path = write_json(tmp_path / "tokenizer.json", ruled(post_processor=trimming(keeps=False)))
+    tok, plain = bbpe.load(path), bbpe.load(write_json(tmp_path / "plain.json", ruled()))
+    assert tok != plain
+    assert tok.fingerprint == plain.fingerprint
+    assert tok.encode_with_offsets(" the the")[1].tolist() == [[1, 4], [5, 8]]
+    assert tok.truncate(" the the", 1) == plain.truncate(" the the", 1) == " the"

@@ -1,4 +1,4 @@
-"""The `post_processor` of a `tokenizer.json`: the template for the ids around a text."""
+"""The `post_processor` of a `tokenizer.json`: the template for the ids around a text, and the blanks of offsets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ...files import StrPath
-from ...spec.rules import Template
+from ...spec.rules import Template, TrimOffsets
 from ...spec.spec import MAX_ID, TokenizerSpec
 from ..reading import Fields, parts_of, shown
 
@@ -17,8 +17,8 @@ _Items: TypeAlias = tuple[tuple[int | str, int], ...]
 _Step: TypeAlias = Callable[[list[_Items]], list[_Items] | None]
 
 
-def read_post_processor(value: object, *, path: StrPath) -> Template | None:
-    """Return the template of a `post_processor`, `None` when it adds nothing.
+def read_post_processor(value: object, *, path: StrPath) -> tuple[Template | None, tuple[TrimOffsets, ...]]:
+    """Return the template of a `post_processor`, `None` when it adds nothing, and how it trims offsets.
 
     As in `tokenizers`, each token that one component of a Sequence adds is a part of its own for the next one, which
     takes two parts for a pair of texts.
@@ -26,13 +26,14 @@ def read_post_processor(value: object, *, path: StrPath) -> Template | None:
     Raises `VocabularyError` naming an unknown component, and one that gets more parts than it has a form for.
     """
     if value is None:
-        return None
+        return None, ()
+    trims: list[TrimOffsets] = []
     single: list[_Items] | None = [(("A", 0),)]
     pair: list[_Items] | None = [(("A", 0),), (("B", 1),)]
     found = False
     for part, place in parts_of(value, "processors", path, "post_processor"):
         fields = Fields(part, path=path, place=place)
-        step = _step(fields)
+        step = _step(fields, trims)
         fields.done()
         if step is None:
             continue
@@ -40,25 +41,27 @@ def read_post_processor(value: object, *, path: StrPath) -> Template | None:
         if single is None:
             fields.refuse("the components before it make three parts or more; expected one or two")
     if not found:
-        return None
+        return None, tuple(trims)
     items = tuple(item for part in single or () for item in part)
     if [item for item, _ in items if isinstance(item, str)] != ["A"]:
         Fields({}, path=path, place="post_processor").refuse("expected one Sequence A for one text")
-    return Template(items, tuple(item for part in pair or () for item in part))
+    return Template(items, tuple(item for part in pair or () for item in part)), tuple(trims)
 
 
-def _step(fields: Fields) -> _Step | None:
+def _step(fields: Fields, trims: list[TrimOffsets]) -> _Step | None:
+    """Read a component; `None` if it adds no ids."""
     kind = fields.take_type("type", str)
     match kind:
         case "ByteLevel":
-            for name in ("add_prefix_space", "trim_offsets", "use_regex"):  # these change offsets, not ids
-                fields.take(name, True)
+            _take_trim(fields, trims)
+            fields.take("use_regex", True)  # has no effect
             return None
         case "TemplateProcessing":
             return _template(fields)
         case "BertProcessing":
             return _bert(fields)
         case "RobertaProcessing":
+            _take_trim(fields, trims)
             return _roberta(fields)
     return fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
 
@@ -120,11 +123,15 @@ def _bert(fields: Fields) -> _Step:
 
 def _roberta(fields: Fields) -> _Step:
     sep, cls = _named(fields, "sep"), _named(fields, "cls")
-    for name in ("trim_offsets", "add_prefix_space"):  # these change offsets, not ids
-        fields.take(name, True)
     return lambda parts: [
         ((sep if number else cls, 0), *((item, 0) for item, _ in part), (sep, 0)) for number, part in enumerate(parts)
     ]
+
+
+def _take_trim(fields: Fields, trims: list[TrimOffsets]) -> None:
+    keeps_first = fields.take_type("add_prefix_space", bool, True)
+    if fields.take_type("trim_offsets", bool, True):
+        trims.append(TrimOffsets(keeps_first))
 
 
 def _named(fields: Fields, name: str) -> int:
@@ -135,12 +142,23 @@ def _named(fields: Fields, name: str) -> int:
 
 
 def write_post_processor(spec: TokenizerSpec) -> dict[str, Any] | None:
-    """Return the `post_processor` for the template of a spec."""
-    if spec.template is None:
-        return None
+    """Return the `post_processor` for the template of a spec and its trims of offsets."""
+    parts = [_written_trim(trim) for trim in spec.trims]
+    if spec.template is not None:
+        parts.append(_written_template(spec, spec.template))
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return {"type": "Sequence", "processors": parts}
+
+
+def _written_trim(trim: TrimOffsets) -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": trim.keeps_first, "trim_offsets": True, "use_regex": True}
+
+
+def _written_template(spec: TokenizerSpec, template: Template) -> dict[str, Any]:
     named = {**spec.added_tokens, **spec.special_tokens}
     texts = {token_id: text for text, token_id in named.items()}
-    used = {item for items in (spec.template.single, spec.template.pair) for item, _ in items if isinstance(item, int)}
+    used = {item for items in (template.single, template.pair) for item, _ in items if isinstance(item, int)}
     names = {token_id: texts.get(token_id, f"id {token_id}") for token_id in sorted(used)}
 
     def written(items: _Items) -> list[dict[str, Any]]:
@@ -153,8 +171,8 @@ def write_post_processor(spec: TokenizerSpec) -> dict[str, Any] | None:
 
     return {
         "type": "TemplateProcessing",
-        "single": written(spec.template.single),
-        "pair": written(spec.template.pair),
+        "single": written(template.single),
+        "pair": written(template.pair),
         "special_tokens": {
             text: {"id": text, "ids": [token_id], "tokens": [text]} for token_id, text in names.items()
         },

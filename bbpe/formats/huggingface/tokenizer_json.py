@@ -82,7 +82,7 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     document.only("version", "1.0", default="1.0")
     truncation = read_truncation(document.take("truncation", None), path=path)
     normalizers = read_normalizers(document.take("normalizer", None), path=path)
-    template = read_post_processor(document.take("post_processor", None), path=path)
+    template, trims = read_post_processor(document.take("post_processor", None), path=path)
     split_value = with_prefix(document.take("pre_tokenizer"), folder.add_prefix_space)
     split = read_pre_tokenizer(split_value, path=path, replaced=pattern is not None)
     decoder = read_decoder(document.take("decoder"), path=path)
@@ -115,7 +115,7 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
             model=read.other,
             decoder=_with_end_of_word(decoder, read.characters),
         )
-    return replace(with_flags(spec, folder), padding=padding, truncation=truncation)
+    return replace(with_flags(spec, folder), padding=padding, truncation=truncation, trims=trims)
 
 
 def _with_end_of_word(decoder: tuple[DecoderStep, ...], characters: Characters | None) -> tuple[DecoderStep, ...]:
