@@ -9,7 +9,8 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_pipeline cimport (
     BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS, BBPE_CHARACTERS_LOWERED, BBPE_CHARACTERS_MARKS,
     BBPE_CHARACTERS_NFC, BBPE_CHARACTERS_NFD, BBPE_CHARACTERS_NFKC, BBPE_CHARACTERS_NFKD, BBPE_CHARACTERS_NMT,
-    BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_FORM,
+    BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_APPEND, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP,
+    BBPE_NORMALIZER_FORM,
     BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_PRECOMPILED, BBPE_NORMALIZER_PREPEND, BBPE_NORMALIZER_REPLACE,
     BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_STRIP, bbpe_characters, bbpe_normalizer_add, bbpe_normalizer_apply,
     bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free,
@@ -70,6 +71,12 @@ cdef class Normalizer:
     def add_prepend(self, bytes content not None) -> None:
         """Put `content` in front of a text that is not empty."""
         cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_PREPEND)
+        step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
+        self._add(step)
+
+    def add_append(self, bytes content not None) -> None:
+        """Put `content` at the end of a text that is not empty."""
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_APPEND)
         step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
         self._add(step)
 

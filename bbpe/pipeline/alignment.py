@@ -14,6 +14,7 @@ from typing import TypeAlias
 from ..errors import VocabularyError
 from ..lazy import np, npt, regex
 from ..spec.rules import (
+    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Form,
@@ -87,6 +88,8 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
     match rule:
         case Prepend(prefix):
             return [0] * len(prefix) + list(range(len(text)))
+        case Append(end):
+            return [*range(len(text)), *[len(text) - 1] * len(end)]
         case Lowercase() | StripAccents() if len(after) == len(text):
             return range(len(text))
         case Lowercase() | StripAccents() | BertNormalizer() | Nmt() | ByteLevelNormalizer():

@@ -9,6 +9,7 @@ from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
 from ..spec.rules import (
     SPACE_MARK,
+    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -68,6 +69,8 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             compiled.add_strip(left=left, right=right)
         case Prepend(text):
             compiled.add_prepend(text.encode())
+        case Append(text):
+            compiled.add_append(text.encode())
         case Replace(pattern, False, content):
             if pattern:
                 compiled.add_replace(pattern.encode(), content.encode())
@@ -88,8 +91,6 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             compiled.add_charsmap(SentencePieceNormalizer(data, None, kept, unmarks=False), prefix.encode())
         case Precompiled(data):
             compiled.add_precompiled(SentencePieceNormalizer(data, None, (), unmarks=False))
-        case _:
-            return False
     return True
 
 

@@ -76,6 +76,13 @@ static bbpe_status prepend(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     return status;
 }
 
+static bbpe_status append(const bbpe_normalizer_step *step, bbpe_pass *pass) {
+    if (pass->n == 0 || step->content_length == 0) return BBPE_OK;
+    const bbpe_status status = bbpe_pass_cut(pass, pass->n, pass->n, step->content_length);
+    if (status == BBPE_OK) bbpe_pass_put(pass, step->content, step->content_length, pass->n - 1);
+    return status;
+}
+
 static bbpe_status squeeze(bbpe_pass *pass) {
     const uint8_t *text = pass->text;
     size_t start = 0, end = pass->n;
@@ -143,6 +150,7 @@ static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     case BBPE_NORMALIZER_MAP: return bbpe_pass_map(step, pass);
     case BBPE_NORMALIZER_STRIP: strip(step, pass); return BBPE_OK;
     case BBPE_NORMALIZER_PREPEND: return prepend(step, pass);
+    case BBPE_NORMALIZER_APPEND: return append(step, pass);
     case BBPE_NORMALIZER_REPLACE: return bbpe_pass_replace(step, pass);
     case BBPE_NORMALIZER_SQUEEZE: return squeeze(pass);
     case BBPE_NORMALIZER_CHARSMAP: return charsmap(step, pass);

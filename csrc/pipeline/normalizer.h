@@ -19,6 +19,7 @@ typedef enum {
     BBPE_NORMALIZER_MAP,      /* each character of `set` becomes none or others */
     BBPE_NORMALIZER_STRIP,    /* white space at the ends is dropped: on the `left`, on the `right` */
     BBPE_NORMALIZER_PREPEND,  /* a text that is not empty gets `content` in front */
+    BBPE_NORMALIZER_APPEND,   /* and at its end */
     BBPE_NORMALIZER_REPLACE,  /* each occurrence of `pattern`, or each match of `automaton`, becomes `content` */
     BBPE_NORMALIZER_SQUEEZE,  /* each run of blanks becomes one; none is left at the ends, nor U+2581 at the right end */
     BBPE_NORMALIZER_CHARSMAP, /* `charsmap`, and then `content` in front of what was not empty before */

@@ -1,6 +1,6 @@
 #include "pipeline/span_trims.h"
 
-#include "text/characters.h"
+#include "text/text.h"
 
 enum { LONGEST = 4, BYTE_MARK = 0x120 }; /* GPT-2's alphabet writes a blank so */
 

@@ -18,6 +18,7 @@ from bbpe.pipeline.alignment import align
 from bbpe.pipeline.compiled_normalizers import compiled_normalizer
 from bbpe.pipeline.normalizers import normalizer
 from bbpe.spec.rules import (
+    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -43,6 +44,8 @@ STRINGS: list[Normalizer] = [
     Strip(True, False),
     Prepend("é\u2581"),
     Prepend(""),
+    Append("\u2581é"),
+    Append(""),
     Replace(" ", False, "\u2581"),
     Replace("aab", False, "é"),
     Replace("\u0301", False, ""),
