@@ -139,10 +139,12 @@ class OptionMatcher(Matcher):
             options = self._options.get(whole[start:end], TokenOptions())
             if options.single_word and _touches_word(whole, start, end):
                 continue
-            if options.lstrip:
-                start -= _white_space_at_end(whole[done:start]) if start > done else 0
             if options.rstrip:
                 end = _WHITE_SPACE_RUN.match(whole, end).end()  # type: ignore[union-attr]
+            if options.lstrip:  # what the token before has taken is not taken again, and may be the whole token
+                start = start - _white_space_at_end(whole[done:start]) if start > done else done
+                if start >= end:
+                    continue
             if start > done:
                 yield done, start, None
             yield start, end, token_id

@@ -90,17 +90,24 @@ bbpe_status bbpe_token_cursor_next(bbpe_token_cursor *self, const bbpe_token_sea
                                    bool *needs_linear) {
     bbpe_status status = BBPE_OK;
     *needs_linear = false;
-    const bbpe_match *match = next_match(self, search, &status, needs_linear);
-    if (status != BBPE_OK || *needs_linear) return status;
-    if (match == NULL) {
-        *span = (bbpe_token_span){self->done, self->n, self->n, self->n, BBPE_STRETCH_NO_ID};
-        self->done = self->n;
-        return BBPE_OK;
-    }
-    const bbpe_added_token token = search->tokens[match->token];
-    size_t start = match->start, end = match->end;
-    if (token.options & BBPE_TOKEN_LSTRIP && start > self->done) start = before_white_space(self->text, self->done, start);
-    if (token.options & BBPE_TOKEN_RSTRIP) end = after_white_space(self->text, end, self->n);
+    bbpe_added_token token;
+    size_t start, end;
+    do {
+        const bbpe_match *match = next_match(self, search, &status, needs_linear);
+        if (status != BBPE_OK || *needs_linear) return status;
+        if (match == NULL) {
+            *span = (bbpe_token_span){self->done, self->n, self->n, self->n, BBPE_STRETCH_NO_ID};
+            self->done = self->n;
+            return BBPE_OK;
+        }
+        token = search->tokens[match->token];
+        start = match->start;
+        end = match->end;
+        if (token.options & BBPE_TOKEN_RSTRIP) end = after_white_space(self->text, end, self->n);
+        /* what the token before has taken is not taken again, and may be the whole token */
+        if (token.options & BBPE_TOKEN_LSTRIP)
+            start = start > self->done ? before_white_space(self->text, self->done, start) : self->done;
+    } while (start >= end);
     *span = (bbpe_token_span){self->done, start > self->done ? start : self->done, start, end, token.id};
     self->done = end;
     return BBPE_OK;

@@ -10,6 +10,7 @@ from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
+from ...text import WHITE_SPACE
 from ..folder_config import FolderToken
 from ..keys import assigned_ids
 from ..reading import Fields, well_formed
@@ -57,15 +58,24 @@ class AddedTokens:
         """Return the options that have an effect.
 
         Without normalizers the normalized text equals the original text.  Then `normalized` only means that a token is
-        searched after the other tokens, which has an effect only if two tokens can overlap.
+        searched after the other tokens, which has an effect only if two tokens can overlap or take the same blanks, or
+        if another token can be next to a single word.
         """
         second = [text for text, options in self.options.items() if options.normalized]
         first = [text for text in (*self.special, *self.added) if not self._of(text).normalized]
         has_effect = bool(normalizers) or _overlap(first, second)
+        if first and second and not has_effect:
+            has_effect = self._share_blanks(first, second) or any(self._of(text).single_word for text in second)
         chosen = dict(self.options)
         if not has_effect:
             chosen = {text: replace(options, normalized=False) for text, options in chosen.items()}
         return {text: options for text, options in chosen.items() if options != TokenOptions()}
+
+    def _share_blanks(self, one: Iterable[str], other: Iterable[str]) -> bool:
+        """Return whether tokens of two groups may take the same white space."""
+        stripping = [any(self._of(text).lstrip or self._of(text).rstrip for text in group) for group in (one, other)]
+        blank = [any(set(WHITE_SPACE) & set(text) for text in group) for group in (one, other)]
+        return (stripping[0] and (stripping[1] or blank[1])) or (stripping[1] and blank[0])
 
     def _of(self, text: str) -> TokenOptions:
         return self.options.get(text, TokenOptions())
