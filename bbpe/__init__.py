@@ -47,10 +47,11 @@ if TYPE_CHECKING:
     from .training.train import train, train_from_counts, train_from_iterator
     from .training.unigram import Unigram
     from .training.wordpiece import WordPiece
-    from .types import Chunk, Padded, Ragged
+    from .types import AlignedIds, Chunk, Padded, Ragged
 
 __all__ = [
     "BPE",
+    "AlignedIds",
     "BBPEError",
     "BBPETokenizer",
     "CacheInfo",
@@ -122,7 +123,7 @@ _MODULES = {
     ".training.bpe": "BPE",
     ".training.extend": "extend",
     ".training.prune": "prune",
-    ".types": "Chunk Padded Ragged",
+    ".types": "AlignedIds Chunk Padded Ragged",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from . import formats
-from .core.aligned import SpanTrims
 from .core.encoder import Encoder, short_first
-from .core.offsets import map_spans
-from .encoding.aligned import span_trims
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
@@ -32,12 +29,11 @@ if TYPE_CHECKING:
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
     from .encoding.decode import Decoder, Ids, Rows
+    from .encoding.placed import PlacedTexts, Unit
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
-    from .types import Chunk, Padded, Ragged
+    from .types import AlignedIds, Chunk, Padded, Ragged
 
-#: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
-Unit: TypeAlias = Literal["char", "byte", "utf16"]
 _T = TypeVar("_T", bound=Text)
 
 
@@ -92,8 +88,9 @@ class Tokenizer:
         return Decoder(self.spec, self._vocabulary.tokens)
 
     @lazy_property
-    def _trims(self) -> SpanTrims | None:
-        return span_trims(self.spec, self._vocabulary.keys()) if self.spec.trims else None
+    def _placed(self) -> PlacedTexts:
+        from .encoding.placed import PlacedTexts
+        return PlacedTexts(self._encoder, self.spec, self._vocabulary)
 
     @property
     def _token_bytes(self) -> TokenBytes:
@@ -134,8 +131,7 @@ class Tokenizer:
             [256, 119]
 
         """
-        chosen = get_pattern(pattern)
-        return cls(make_spec(vocab, merges, pattern=chosen, special_tokens=special_tokens, name=name))
+        return cls(make_spec(vocab, merges, pattern=get_pattern(pattern), special_tokens=special_tokens, name=name))
 
     @classmethod
     def from_ranks(
@@ -262,8 +258,7 @@ class Tokenizer:
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         around = self._around if add_special_tokens else NOTHING_AROUND
-        ids = self._encoder.to_array(text, matcher, threads, around)
-        return ids.astype(chosen, copy=False)
+        return self._encoder.to_array(text, matcher, threads, around).astype(chosen, copy=False)
 
     def encode_batch(
         self, texts: Iterable[Item], *, threads: int | None = None, allowed_special: Selection = (),
@@ -371,10 +366,9 @@ class Tokenizer:
 
         """
         pad = self._vocabulary.padding() if pad_id is None else pad_id
-        spec = self.spec
         rules = self._rows.rules(
             max_length, pad, side, pad_to_multiple_of, truncation, truncation_side, stride, padding, dtype,
-            self.vocab_size, spec.truncation, spec.padding,
+            self.vocab_size, self.spec.truncation, self.spec.padding,
         )  # fmt: skip
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
@@ -413,15 +407,41 @@ class Tokenizer:
             [[0, 3], [3, 4], [4, 5], [5, 6], [6, 7], [6, 7]]
 
         """
-        if unit not in ("char", "byte", "utf16"):
-            raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
-        from .encoding.offsets import encode_with_spans
+        return self._placed.with_offsets(text, unit, self._specials.matcher(allowed_special, disallowed_special))
 
+    def encode_aligned(
+        self, text: Text, pair: Text | None = None, unit: Unit = "char", *, allowed_special: Selection = (),
+        disallowed_special: Selection = (), add_special_tokens: bool = False,
+    ) -> AlignedIds:  # fmt: skip
+        """Return the ids of a text, or of a text and its pair in one row, and where each of them comes from.
+
+        The result has what token classification and question answering need: spans, the number of the word that each id
+        is in, and the text that it is in.
+
+        Args:
+            text: A `str` or bytes.
+            pair: A second text, as in `encode`.
+            unit: The unit of offsets, as in `encode_with_offsets`.
+            allowed_special: As in `encode`.
+            disallowed_special: As in `encode`.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            An `AlignedIds`: `ids`, `offsets` as in `encode_with_offsets`, `word_ids`, `sequence_ids` and `type_ids`.
+
+        Raises:
+            VocabularyError: A rule needs Python, or changes the text in a way that has no offsets.
+            SpecialTokenError: The text has a disallowed special token.
+            ValueError: `unit` is unknown, or the template has no form for pairs.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> tok.encode_aligned("low low", "lower").word_ids
+            [0, 1, 1, 0, 0, 0]
+
+        """
         matcher = self._specials.matcher(allowed_special, disallowed_special)
-        ids, spans = encode_with_spans(self._encoder, self._vocabulary.tokens, text, matcher, self._trims)
-        if unit != "byte":
-            map_spans(text, spans, unit)
-        return ids.tolist(), spans
+        return self._placed.aligned(text, pair, unit, matcher, add_special_tokens)
 
     def encode_iterable(
         self, chunks: Iterable[Text], *, allowed_special: Selection = (), disallowed_special: Selection = ()

@@ -1,4 +1,4 @@
-"""What batches are encoded to: rows of different lengths in two flat arrays, and rows of one length."""
+"""What texts are encoded to: rows of different lengths, rows of one length, and ids with their places."""
 
 from __future__ import annotations
 
@@ -147,3 +147,29 @@ class Padded(tuple["npt.NDArray[np.integer[Any]]", "npt.NDArray[np.bool_]"]):
 
     def __getnewargs__(self) -> tuple[npt.NDArray[Any], ...]:
         return (*self, self.type_ids, self.special_mask, self.text_of, self.lengths)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignedIds:
+    """The ids of a text, or of a text and its pair, and where each id comes from.
+
+    Attributes:
+        ids: The ids, with those of the template.
+        offsets: The span of the text that each id comes from: int64[n, 2]; (0, 0) for an id of the template.
+        word_ids: For each id the number of its pretoken in its text, as in HF's `tokenizers`; None for an id of the
+            template. An added token is a pretoken of its own.
+        sequence_ids: For each id the number of its text, 0 or 1; None for an id of the template.
+        type_ids: The type of each id by the template.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+        >>> found = tok.encode_aligned("lower low")
+        >>> found.ids, found.word_ids
+        ([257, 68, 81, 221, 257], [0, 0, 0, 1, 1])
+    """
+
+    ids: list[int]
+    offsets: npt.NDArray[np.int64]
+    word_ids: list[int | None]
+    sequence_ids: list[int | None]
+    type_ids: list[int]

@@ -6,6 +6,7 @@ import numpy.typing as npt
 
 from ..text import Buffer, Text
 from .piped import Call, Piped
+from .split import Splitter
 
 VARIES: int
 
@@ -19,7 +20,7 @@ class TokenLengths:
         fuses: bool = False,
         drops: bool = False,
         of_bytes: bool = False,
-        known: bytes | None = None,
+        known: Sequence[bytes] = (),
     ) -> Self: ...
 
 class SpanTrims:
@@ -37,4 +38,7 @@ def encode_aligned(
     text: Text,
     call: Call,
     trims: SpanTrims | None = None,
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
+    *,
+    has_words: bool = False,
+    splitter: Splitter | None = None,
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...

@@ -13,10 +13,12 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
     bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_trim, bbpe_span_trims, bbpe_stretch,
-    bbpe_stretch_source, bbpe_text_span, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_lengths,
+    bbpe_stretch_source, bbpe_stretch_word_count, bbpe_text_span, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_lengths,
     bbpe_token_spans,
 )
+from bbpe.core.c_split cimport c_bool
 from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
+from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
@@ -29,26 +31,27 @@ cdef class TokenLengths:
     """For how many bytes of normalized text each id stands.
 
     `first`: at the beginning of a pretoken, uint32[n] by id; `inside`: elsewhere; VARIES for an unknown token.  `whole`: that
-    stands for its pretoken; else for a character, with `fuses` for a run of those that are not `known`, one bit for each
-    code point.  `drops`: those that are not known have no id.  `of_bytes`: each byte is a character.
+    stands for its pretoken; else for a character, with `fuses` for a run of those that are not `known`: one bit for each
+    code point, for characters within a pretoken, at its beginning, at its end, and alone.  `drops`: those that are not known
+    have no id.  `of_bytes`: each byte is a character.
     """
     cdef bbpe_token_lengths c
     cdef object kept
 
     def __cinit__(
         self, const uint32_t[::1] first not None, const uint32_t[::1] inside not None, *, bint whole=False,
-        bint fuses=False, bint drops=False, bint of_bytes=False, bytes known=None
+        bint fuses=False, bint drops=False, bint of_bytes=False, known: Sequence[bytes] = ()
     ):
         if first.shape[0] != inside.shape[0] or first.shape[0] == 0:
             raise ValueError(f"{first.shape[0]} and {inside.shape[0]} lengths; expected equally many, and at least one")
-        if (fuses or drops) and known is None:
-            raise ValueError("known is None; expected the characters that are known")
-        self.kept = first, inside, known
+        if len(known) != (4 if fuses or drops else len(known) and 4):
+            raise ValueError(f"known has {len(known)} sets; expected 4")
+        self.kept = first, inside, tuple(known)
         self.c.first, self.c.inside, self.c.id_count = &first[0], &inside[0], first.shape[0]
         self.c.whole, self.c.fuses, self.c.drops, self.c.of_bytes = whole, fuses, drops, of_bytes
-        self.c.known = NULL
-        if known is not None:
-            self.c.known = <const uint64_t *>PyBytes_AS_STRING(known)
+        cdef size_t i
+        for i in range(len(known)):
+            self.c.known[i] = <const uint64_t *>PyBytes_AS_STRING(known[i])
 
 
 cdef class SpanTrims:
@@ -100,14 +103,21 @@ ctypedef struct found_ids:
     size_t count, capacity, span_capacity
     size_t *counts  # of the stretches of a round
     size_t count_capacity
+    bint has_words
+    int64_t *words  # for each id the number of its pretoken, if it is wanted
+    size_t word_capacity, word_count
+    size_t *ends  # of the pretokens of a stretch
+    size_t end_capacity
 
 
 def encode_aligned(
-    Piped piped not None, TokenLengths lengths not None, text: Text, Call call not None, SpanTrims trims=None
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    Piped piped not None, TokenLengths lengths not None, text: Text, Call call not None, SpanTrims trims=None,
+    *, bint has_words=False, Splitter splitter=None
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
 
-    `VocabularyError` when the tokens do not stand for the text.
+    With `has_words` also the number of the pretoken of each id, int64[n], otherwise int64[0]; `splitter` finds the pretokens
+    that the pipeline does not.  `VocabularyError` when the tokens do not stand for the text.
     """
     cdef text_view view
     cdef bbpe_encode_state *state = NULL
@@ -119,7 +129,9 @@ def encode_aligned(
     cdef const bbpe_span_trims *trimmed = NULL if trims is None else &trims.c
     cdef uint32_t[::1] ids_out
     cdef int64_t[:, ::1] spans_out
+    cdef int64_t[::1] words_out
     memset(&found, 0, sizeof(found))
+    found.has_words = has_words
     text_open(&view, text)
     try:
         state = piped.encoder.states.borrow(view.length)
@@ -131,7 +143,7 @@ def encode_aligned(
             view_call(&seen, call)
             seen.c.is_aligned = True
             with nogil:
-                status = _next_round(piped, state, &seen.c, &lengths.c, trimmed, &found, &fits)
+                status = _next_round(piped, splitter, state, &seen.c, &lengths.c, trimmed, &found, &fits)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
                 solve(run, call, &seen, text)
@@ -142,7 +154,11 @@ def encode_aligned(
             ids_out, spans_out = ids, spans
             memcpy(&ids_out[0], found.ids, found.count * sizeof(uint32_t))
             memcpy(&spans_out[0, 0], found.spans, found.count * sizeof(bbpe_text_span))
-        return ids, spans
+        words = np.empty(found.count if has_words else 0, np.int64)
+        if has_words and found.count:
+            words_out = words
+            memcpy(&words_out[0], found.words, found.count * sizeof(int64_t))
+        return ids, spans, words
     finally:
         if state != NULL:
             piped.encoder.states.give_back(state)
@@ -150,11 +166,13 @@ def encode_aligned(
         bbpe_memory_free(found.ids)
         bbpe_memory_free(found.spans)
         bbpe_memory_free(found.counts)
+        bbpe_memory_free(found.words)
+        bbpe_memory_free(found.ends)
 
 
 cdef bbpe_status _next_round(
-    Piped piped, bbpe_encode_state *state, const bbpe_pipeline_call *call, const bbpe_token_lengths *lengths,
-    const bbpe_span_trims *trims, found_ids *found, bint *fits
+    Piped piped, Splitter splitter, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+    const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, found_ids *found, bint *fits
 ) noexcept nogil:
     """Encode the next stretches of the text that the state's run has."""
     cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
@@ -179,7 +197,7 @@ cdef bbpe_status _next_round(
         total += found.counts[i]
     status = _reserve(found, total)
     if status == BBPE_OK:
-        fits[0] = _put_round(run, lengths, trims, bbpe_encode_state_loan(state).ids, found)
+        status = _put_round(run, lengths, trims, splitter, bbpe_encode_state_loan(state).ids, found, fits)
         bbpe_pipeline_empty(run)
     return status
 
@@ -194,34 +212,77 @@ cdef bbpe_status _reserve(found_ids *found, size_t more) noexcept nogil:
     if spans == NULL:
         return BBPE_NO_MEMORY
     found.spans = <bbpe_text_span *>spans
+    cdef void *words
+    if found.has_words:
+        words = bbpe_memory_reserve(found.words, &found.word_capacity, found.count + more + 1, sizeof(int64_t))
+        if words == NULL:
+            return BBPE_NO_MEMORY
+        found.words = <int64_t *>words
     return BBPE_OK
 
 
-cdef bint _put_round(
-    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, const uint32_t *ids,
-    found_ids *found
+cdef bbpe_status _split(Splitter splitter, found_ids *found, bbpe_stretch *stretch) noexcept nogil:
+    """Let a stretch that the encoder splits have its pretokens."""
+    cdef size_t count = 0, start = 0
+    cdef c_bool wide = False
+    cdef void *grown
+    while start < stretch.n:
+        grown = bbpe_memory_reserve(found.ends, &found.end_capacity, count + 4096, sizeof(size_t))
+        if grown == NULL:
+            return BBPE_NO_MEMORY
+        found.ends = <size_t *>grown
+        count += splitter.fill(
+            &splitter.row, stretch.text, start, stretch.n, found.ends + count, found.end_capacity - count, &wide)
+        start = found.ends[count - 1]
+    if count:
+        stretch.pretokens, stretch.pretoken_count = found.ends, count
+    return BBPE_OK
+
+
+cdef bbpe_status _put_round(
+    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, Splitter splitter,
+    const uint32_t *ids, found_ids *found, bint *fits
 ) noexcept nogil:
-    """Add the ids of the run's stretches and their spans; False when they do not stand for a stretch."""
+    """Add the ids of the run's stretches and their spans; `fits` is False when they do not stand for a stretch."""
     cdef size_t i, count, own
-    cdef const bbpe_stretch *stretch
+    cdef bbpe_stretch stretch
+    cdef bbpe_status status
     for i in range(run.count):
-        stretch = run.stretches + i
+        stretch = run.stretches[i]
         count = found.counts[i]
         own = count - (stretch.id != BBPE_STRETCH_NO_ID)
+        if found.has_words and stretch.pretokens == NULL and splitter is not None:
+            status = _split(splitter, found, &stretch)
+            if status != BBPE_OK:
+                return status
         if count:
             memcpy(found.ids + found.count, ids, count * sizeof(uint32_t))
-        if not bbpe_token_spans(
-            lengths, stretch, run.sources + i, run.tokens.text, run.tokens.n, ids, own, found.spans + found.count
-        ):
-            return False
+        fits[0] = bbpe_token_spans(
+            lengths, &stretch, run.sources + i, run.tokens.text, run.tokens.n, ids, own, found.spans + found.count,
+            found.words + found.count if found.has_words else NULL)
+        if not fits[0]:
+            return BBPE_OK
         if own < count:
             found.spans[found.count + own].start = <int64_t>run.sources[i].token_start
             found.spans[found.count + own].end = <int64_t>run.sources[i].token_end
+        if found.has_words:
+            _number(&stretch, own, count, found)
         if trims != NULL:
             _trim(run, trims, run.sources + i, own, count, found)
         ids += count
         found.count += count
-    return True
+    return BBPE_OK
+
+
+cdef void _number(const bbpe_stretch *stretch, size_t own, size_t count, found_ids *found) noexcept nogil:
+    """Count the numbers of pretokens of the last `count` ids from the beginning of the text."""
+    cdef size_t i
+    for i in range(own):
+        found.words[found.count + i] += <int64_t>found.word_count
+    found.word_count += bbpe_stretch_word_count(stretch)
+    if own < count:
+        found.words[found.count + own] = <int64_t>found.word_count
+        found.word_count += 1
 
 
 cdef void _trim(

@@ -255,15 +255,16 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint32_t *inside
         size_t id_count
         bint whole, fuses, drops, of_bytes
-        const uint64_t *known
+        const uint64_t *known[4]
 
     ctypedef struct bbpe_text_span:
         int64_t start, end
 
     bint bbpe_token_spans(
         const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans
+        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words
     )
+    size_t bbpe_stretch_word_count(const bbpe_stretch *stretch)
 
     ctypedef struct bbpe_token_blanks:
         uint32_t leading, trailing

@@ -14,7 +14,7 @@ cdef class Pipeline:
     cdef bbpe_pipeline c
     cdef bytes prefix
     cdef Normalizer normalizer
-    cdef PreTokenizer pre_tokenizer
+    cdef readonly PreTokenizer pre_tokenizer  # stub: PreTokenizer | None
 
 
 cdef class Call:

@@ -11,6 +11,7 @@ from .normalizer import Normalizer
 from .pre_tokenizer import PreTokenizer
 
 class Pipeline:
+    pre_tokenizer: PreTokenizer | None
     def __new__(
         cls,
         *,
@@ -22,6 +23,7 @@ class Pipeline:
         normalizer: Normalizer | None = None,
         pre_tokenizer: PreTokenizer | None = None,
     ) -> Self: ...
+    def splitting(self, pre_tokenizer: PreTokenizer) -> Pipeline: ...
 
 class Call:
     tokens: Policy | None

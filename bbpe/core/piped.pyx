@@ -50,6 +50,14 @@ cdef class Pipeline:
             self.c.pre_tokenizer = &pre_tokenizer.c
 
 
+    def splitting(self, PreTokenizer pre_tokenizer not None) -> Pipeline:
+        """The same steps with a pre-tokenizer."""
+        return Pipeline(
+            prefix=self.prefix, prefix_first=self.c.prefix_first, unmarks=self.c.unmarks,
+            unmarks_pretokens=self.c.unmarks_pretokens, replaces_invalid=self.c.replaces_invalid,
+            normalizer=self.normalizer, pre_tokenizer=pre_tokenizer)
+
+
 cdef class Call:
     """A pipeline, the tokens that a call looks for in the text and in the text as normalized, those that it refuses, and the
     ids around those of each text; immutable, shared by any number of threads."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from ..core.aligned import VARIES, SpanTrims, TokenLengths, encode_aligned
-from ..lazy import np, npt
+from ..core.split import Splitter
+from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import Matcher
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
@@ -17,6 +18,7 @@ from .piped import NOTHING_AROUND, PipedTexts
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Spans: TypeAlias = "npt.NDArray[np.int64]"
+Words: TypeAlias = "npt.NDArray[np.int64]"
 #: What begins and ends tokens and is trimmed: white space, and GPT-2's alphabet for a blank.
 _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
@@ -25,14 +27,25 @@ class AlignedTexts:
     """Encodes texts with the place in the text that each id comes from."""
 
     def __init__(self, piped: PipedTexts, spec: TokenizerSpec) -> None:
-        self._piped, self._lengths = piped, _token_lengths(spec)
+        self._piped, self._lengths, self._pattern = piped, _token_lengths(spec), spec.pattern
+
+    @lazy_property
+    def _splitter(self) -> Splitter | None:
+        """What finds the pretokens that the pipeline leaves to the encoder."""
+        return None if self._pattern.scheme is None else Splitter(self._pattern.scheme)
 
     def encode(self, text: Text, matcher: Matcher | None, trims: SpanTrims | None) -> tuple[Ids, Spans]:
         """Return the ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
 
         Raises `VocabularyError` when the tokens do not stand for the text.
         """
-        return encode_aligned(self._piped.piped, self._lengths, text, self._piped.call(matcher, NOTHING_AROUND), trims)
+        call = self._piped.call(matcher, NOTHING_AROUND)
+        return encode_aligned(self._piped.piped, self._lengths, text, call, trims)[:2]
+
+    def encode_words(self, text: Text, matcher: Matcher | None, trims: SpanTrims | None) -> tuple[Ids, Spans, Words]:
+        """Return what `encode` returns, and the number of the pretoken of each id, int64[n]."""
+        call, splitter = self._piped.call(matcher, NOTHING_AROUND), self._splitter
+        return encode_aligned(self._piped.piped, self._lengths, text, call, trims, has_words=True, splitter=splitter)
 
 
 def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
@@ -99,16 +112,21 @@ def _shorten(lengths: npt.NDArray[np.uint32], spec: TokenizerSpec, prefix: str, 
         lengths[token_id] = len(token) - begins * len(front) - ends * len(back)
 
 
-def _known(spec: TokenizerSpec, characters: Characters) -> bytes:
-    """Return the characters, or bytes, that have a token, one bit for each code point."""
-    front, back = characters.prefix.encode(), characters.end_of_word.encode()
+def _known(spec: TokenizerSpec, characters: Characters) -> list[bytes]:
+    """Return the characters, or bytes, that have a token, one bit each, by the position in a pretoken."""
+    marks = [(front, back) for back in ("", characters.end_of_word) for front in (characters.prefix, "")]
+    by_marks = {pair: _known_between(spec, characters, *map(str.encode, pair)) for pair in dict.fromkeys(marks)}
+    return [by_marks[pair] for pair in marks]
+
+
+def _known_between(spec: TokenizerSpec, characters: Characters, front: bytes, back: bytes) -> bytes:
     known = np.zeros(0x110000, np.uint8)
     for token in spec.vocab.values():
-        bare = token.removeprefix(front).removesuffix(back) if front or back else token
-        for symbol in (token, bare):
-            if characters.are_bytes:
-                if len(symbol) == 1:
-                    known[symbol[0]] = 1
-            elif symbol and len(symbol) <= 4 and len(text := symbol.decode("utf-8", "replace")) == 1:
-                known[ord(text)] = 1
+        symbol = token[len(front) : len(token) - len(back)]
+        if not symbol or len(symbol) > 4 or not (token.startswith(front) and token.endswith(back)):
+            continue
+        if characters.are_bytes:
+            known[symbol[0]] |= len(symbol) == 1
+        elif len(text := symbol.decode("utf-8", "replace")) == 1:
+            known[ord(text)] = 1
     return np.packbits(known, bitorder="little").tobytes()

@@ -91,6 +91,8 @@ class TextEncoder:
         self.piped: PipedTexts | None = None
         #: Makes the encoder of texts with the offsets of ids, or `None` when a rule needs Python.
         self.aligned: Callable[[], AlignedTexts | None] = lambda: None
+        #: Makes the same with the numbers of pretokens.
+        self.with_words: Callable[[], AlignedTexts | None] = lambda: None
         #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
 
@@ -98,6 +100,11 @@ class TextEncoder:
     def aligned_texts(self) -> AlignedTexts | None:
         """The encoder of texts with the offsets of ids; `None` when a rule needs Python."""
         return self.aligned()
+
+    @lazy_property
+    def word_texts(self) -> AlignedTexts | None:
+        """The encoder of texts with offsets and the numbers of pretokens; `None` when a rule needs Python."""
+        return self.with_words()
 
     def _pipe(self, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> PipedTexts | None:
         """Return what encodes the texts of a call through the compiled pipeline; `None` if the engine alone does."""

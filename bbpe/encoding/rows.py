@@ -30,7 +30,8 @@ Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 Sizes: TypeAlias = "npt.NDArray[np.uint8]"
 
-_NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
+#: The template of tokenizers without one.
+NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
 _TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
 _STRATEGIES: dict[str, Truncation] = {
     "LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"
@@ -109,13 +110,21 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} is {value!r}; expected {', '.join(choices[:-1])} or {choices[-1]}")
 
 
+def check_has_pair(template: Template) -> None:
+    """Raise `ValueError` when a template has no form for pairs."""
+    if not template.pair:
+        problem = "the template of this tokenizer has no form for pairs"
+        raise ValueError(f"{problem}; expected add_special_tokens=False")
+
+
 class RowEncoder:
     """Encodes batches of texts and pairs of texts by an encoder, and writes rows by the template of a spec."""
 
     def __init__(self, encoder: TextEncoder, spec: TokenizerSpec) -> None:
-        self._encoder, template = encoder, spec.template or _NO_TEMPLATE
-        self._has_added, self._has_pair = len(template.single) > 1, bool(template.pair)
-        self._pair = template.pair or _NO_TEMPLATE.pair
+        self._encoder, self._template = encoder, spec.template or NO_TEMPLATE
+        template = self._template
+        self._has_added = len(template.single) > 1
+        self._pair = template.pair or NO_TEMPLATE.pair
         self._writer = RowWriter(template.single, self._pair, spec.vocab_size)
         self._is_plain = not isinstance(encoder, RuleEncoder) and encoder.splitter.compiled is not None
 
@@ -123,9 +132,8 @@ class RowEncoder:
     rules = staticmethod(row_rules)
 
     def _check_pairs(self, adds: bool) -> None:
-        if adds and not self._has_pair:
-            problem = "the template of this tokenizer has no form for pairs"
-            raise ValueError(f"{problem}; expected add_special_tokens=False")
+        if adds:
+            check_has_pair(self._template)
 
     def joined(self, first: list[int], second: list[int], adds: bool) -> list[int]:
         """Return the ids of two texts in one row, with those of the template if `adds` is true."""

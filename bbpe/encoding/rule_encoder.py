@@ -26,7 +26,7 @@ from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import ESCAPED_MARK, SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
-from ..spec.unigram import unigram_model, unigram_scheme
+from ..spec.unigram import AT_BLANKS, unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
 from ..splitting.splitter import compiled_steps
@@ -53,6 +53,7 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
     """
     encoder = _text_encoder(spec, is_fused=is_fused)
     encoder.aligned = partial(_aligned_texts, encoder, spec)
+    encoder.with_words = partial(_word_texts, encoder, spec)
     pipeline = compiled_pipeline(encoder)
     if pipeline is not None:
         encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
@@ -66,6 +67,18 @@ def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | 
     if isinstance(encoder.encoder.model, WordPiece | WordBPE):
         encoder = text_encoder(spec, is_fused=False)
     return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
+
+
+def _word_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
+    """Return what encodes texts with the numbers of pretokens too; `None` when a rule needs Python."""
+    if isinstance(encoder.encoder.model, WordPiece | WordBPE) or _simplified(spec) != spec:
+        encoder = _text_encoder(spec, is_fused=False)
+    pipeline = compiled_pipeline(encoder)
+    if pipeline is not None and pipeline.pre_tokenizer is None and spec.pattern.scheme is None:
+        # the encoder may split otherwise than the pattern
+        split = compiled_steps(spec.pattern)
+        pipeline = None if split is None else pipeline.splitting(split)
+    return None if pipeline is None else AlignedTexts(PipedTexts(encoder.encoder, pipeline, spec.vocab_size), spec)
 
 
 def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
@@ -92,7 +105,22 @@ def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
         return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
     if _has_symbols(spec, spec.characters):
         return _of_words(spec, spec.characters, is_fused=is_fused)
-    return RuleEncoder(_of_characters(spec, spec.characters), spec)
+    chosen = _simplified(spec) if is_fused else spec
+    return RuleEncoder(_of_characters(chosen, spec.characters), chosen)
+
+
+def _simplified(spec: TokenizerSpec) -> TokenizerSpec:
+    """Remove splits that do not affect ids: before blanks that no token joins, and at blanks after all are marked."""
+    characters, rules = spec.characters, spec.rules
+    if spec.model is not None or characters is None or characters.marks_words:
+        return spec
+    is_at_blanks = spec.pattern.steps == AT_BLANKS and not spec.whole_pretokens
+    if is_at_blanks and not any(b" " in token[1:] for token in spec.vocab.values()):
+        spec = replace(spec, pattern=PATTERNS["none"])
+    if characters.marks_blanks and rules.normalizers and rules.pre_tokenizers:
+        kept = tuple(rule for rule in rules.pre_tokenizers if getattr(rule, "regex", None) != " ")
+        spec = replace(spec, rules=replace(rules, pre_tokenizers=kept))
+    return spec
 
 
 def _with_escaped_marks(spec: TokenizerSpec, model: UnigramModel) -> TokenizerSpec:

@@ -7,6 +7,7 @@ typedef struct {
     const bbpe_token_lengths *lengths;
     const bbpe_stretch *stretch;
     size_t at, pretoken, pretoken_start, pretoken_end;
+    int64_t word; /* the number of the pretoken among those that are not empty */
 } walk;
 
 static void enter_pretoken(walk *self) {
@@ -14,6 +15,7 @@ static void enter_pretoken(walk *self) {
     while (self->at == self->pretoken_end && self->pretoken < stretch->pretoken_count) {
         self->pretoken_start = self->at;
         self->pretoken_end = stretch->pretokens[self->pretoken++];
+        self->word += self->pretoken_end > self->pretoken_start;
     }
 }
 
@@ -28,7 +30,8 @@ static size_t after_unknown(const walk *self, size_t at) {
     while (at < self->pretoken_end) {
         size_t next;
         const uint32_t c = character_at(self, at, &next);
-        if (c != BBPE_UTF8_INVALID && (self->lengths->known[c / 64] >> (c % 64) & 1)) break;
+        const unsigned position = (unsigned)(at == self->pretoken_start) | (unsigned)(next == self->pretoken_end) << 1;
+        if (c != BBPE_UTF8_INVALID && (self->lengths->known[position][c / 64] >> (c % 64) & 1)) break;
         at = next;
     }
     return at;
@@ -77,14 +80,23 @@ static bbpe_text_span span_of(const bbpe_stretch_source *source, const uint8_t *
 }
 
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
-    walk self = {lengths, stretch, 0, 0, 0, stretch->pretokens == NULL ? stretch->n : 0};
+                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
+    const bool is_whole = stretch->pretokens == NULL;
+    walk self = {lengths, stretch, 0, 0, 0, is_whole ? stretch->n : 0, is_whole ? 0 : -1};
     for (size_t i = 0; i < count; i++) {
         skip_dropped(&self);
         const size_t start = self.at;
         if (!take(&self, ids[i])) return false;
         spans[i] = span_of(source, text, n, start, self.at);
+        if (words != NULL) words[i] = self.word;
     }
     skip_dropped(&self);
     return self.at == stretch->n;
+}
+
+size_t bbpe_stretch_word_count(const bbpe_stretch *stretch) {
+    size_t count = 0, end = 0;
+    if (stretch->pretokens == NULL) return stretch->n > 0;
+    for (size_t i = 0; i < stretch->pretoken_count; end = stretch->pretokens[i++]) count += stretch->pretokens[i] > end;
+    return count;
 }

@@ -16,7 +16,9 @@ typedef struct {
     bool fuses; /* or for a run of those that are not known */
     bool drops; /* characters that are not known have no id */
     bool of_bytes; /* each byte is a character */
-    const uint64_t *known; /* one bit for each code point, or byte; needed for `fuses` and `drops` */
+    /* Characters with a token, one bit for each code point or byte; needed for `fuses` and `drops`.  By the position in a pretoken:
+     * 1 at the beginning + 2 at the end. */
+    const uint64_t *known[4];
 } bbpe_token_lengths;
 
 /* A place in a text, bytes of its UTF-8. */
@@ -24,8 +26,11 @@ typedef struct {
     int64_t start, end;
 } bbpe_text_span;
 
-/* Write the spans of the ids of a stretch of text[0..n).  False when the ids do not stand for the stretch. */
+/* Write the spans of the ids of a stretch of text[0..n), and unless `words` is NULL, the number within the stretch of the pretoken
+ * that each is in; empty pretokens have none.  False when the ids do not stand for the stretch. */
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans);
+                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words);
+/* How many pretokens of a stretch are not empty. */
+size_t bbpe_stretch_word_count(const bbpe_stretch *stretch);
 
 #endif

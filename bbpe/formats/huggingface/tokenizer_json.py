@@ -20,7 +20,7 @@ from ...spec.merges import Merges
 from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, Characters, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
-from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
 from ..folder_config import FolderConfig, other_files, read_folder, with_flags
 from ..key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
@@ -36,7 +36,7 @@ from .documents import Unread, quick_document
 from .normalizers import read_normalizers, write_normalizers
 from .own_fields import OWN, read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
-from .pre_tokenizers import AT_BLANKS, PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
+from .pre_tokenizers import PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
 from .row_lengths import read_truncation, take_padding, write_padding, write_truncation
 from .unigram import read_unigram, write_unigram
 from .word_level import read_word_level, write_word_level
@@ -96,8 +96,6 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") else split
     rules = TextRules(normalizers, split.prefix, split.rules)
     read = _read_model(model, added, split, rules)
-    if read.characters is not None and read.other is None:
-        split, rules = _simplified(split, rules, read.characters, read.vocab, read.whole)
     with about(path):
         spec = make_spec(
             read.vocab,
@@ -334,20 +332,6 @@ def _marks_blanks(
     if marks and blank is not None:
         model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     return marks
-
-
-def _simplified(
-    split: PreTokenization, rules: TextRules, characters: Characters, vocab: Mapping[int, bytes], whole: bool
-) -> tuple[PreTokenization, TextRules]:
-    """Remove splits that do not affect ids: before blanks that no token joins, and at blanks after all are marked."""
-    if characters.marks_words:
-        return split, rules
-    if split.pattern == AT_BLANKS and not whole and not any(b" " in token[1:] for token in vocab.values()):
-        split = replace(split, pattern=PATTERNS["none"])
-    if characters.marks_blanks and rules.normalizers and rules.pre_tokenizers:
-        kept = tuple(rule for rule in rules.pre_tokenizers if getattr(rule, "regex", None) != " ")
-        rules = replace(rules, pre_tokenizers=kept)
-    return split, rules
 
 
 def _mark(model: Fields, name: str) -> str:

@@ -1,0 +1,99 @@
+"""Ids with the numbers of their pretokens and texts: those of HF's `tokenizers`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rule_files import METASPACES, named, of_characters
+from strings import adversarial_strings
+from vocabularies import added, byte_level, document, sequence, split, write_json
+
+import bbpe
+from bbpe.errors import VocabularyError
+
+tokenizers = pytest.importorskip("tokenizers")
+
+
+def wordpiece(**changes: Any) -> dict[str, Any]:
+    words = ["[UNK]", "[CLS]", "[SEP]", "the", "in", "##g", "##s", "a", ".", "##a", "12", "t", "##h", "##e"]
+    model = named(
+        "WordPiece", unk_token="[UNK]", continuing_subword_prefix="##", max_input_chars_per_word=100,
+        vocab={word: number for number, word in enumerate(words)},
+    )  # fmt: skip
+    bert = named("BertNormalizer", clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True)
+    ends = {"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]}
+    return document(
+        **{
+            "normalizer": bert, "pre_tokenizer": named("BertPreTokenizer"), "model": model,
+            "decoder": named("WordPiece", prefix="##", cleanup=True),
+            "post_processor": named("BertProcessing", **ends),
+            "added_tokens": [added(word, number) for number, word in enumerate(words[:3])], **changes,
+        }
+    )  # fmt: skip
+
+
+ROBERTA = named("RobertaProcessing", cls=["<s>", 267], sep=["</s>", 268], trim_offsets=True, add_prefix_space=False)
+MARKED = [added("<s>", 267), added("</s>", 268), added("<b>", 269, lstrip=True, normalized=True)]
+BYTES = {
+    "gpt2": {},
+    "prefix": {"pre_tokenizer": byte_level(add_prefix_space=True), "post_processor": ROBERTA, "added_tokens": MARKED},
+    "one word": {"pre_tokenizer": byte_level(use_regex=False), "added_tokens": MARKED},
+    "steps": {"pre_tokenizer": sequence(named("Digits", individual_digits=True), named("Whitespace"), byte_level())},
+    "regex": {"pre_tokenizer": sequence(split(r"[aeiou]+|\s"), byte_level(use_regex=False)), "added_tokens": MARKED},
+    "removed": {"pre_tokenizer": sequence(named("CharDelimiterSplit", delimiter="-"), byte_level())},
+    "normalized": {"normalizer": named("NFKC"), "added_tokens": MARKED},
+}
+DOCUMENTS = {
+    **{name: document(**changes) for name, changes in BYTES.items()},
+    **{
+        f"metaspace {number}": of_characters(normalizer=None, pre_tokenizer=rule, fallback=bool(number % 3))
+        for number, rule in enumerate(METASPACES)
+    },
+    "characters": of_characters(),
+    "WordPiece": wordpiece(),
+    "no pre-tokenizer": wordpiece(pre_tokenizer=None, normalizer=None),
+}
+TEXTS = ["", " ", "the  <b> thing", "<s>the</s>  in 12.", "é the-in--a", "\u2581the\u2581 in", "[SEP] a[CLS]s"]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_words_as_hf(tmp_path: Path, name: str) -> None:
+    path = write_json(tmp_path / "tokenizer.json", DOCUMENTS[name])
+    tok, hf = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    texts = [*TEXTS, *adversarial_strings(40, seed=71)]
+    for number, text in enumerate(texts):
+        for adds in (False, True):
+            for pair in (None, texts[number - 1]):
+                theirs = hf.encode(text, pair, add_special_tokens=adds)
+                ours = tok.encode_aligned(text, pair, allowed_special="all", add_special_tokens=adds)
+                assert ours.ids == theirs.ids, (text, pair, adds)
+                assert ours.word_ids == theirs.word_ids, (text, pair, adds)
+                assert ours.sequence_ids == theirs.sequence_ids, (text, pair, adds)
+                assert ours.type_ids == theirs.type_ids, (text, pair, adds)
+                assert ours.offsets.tolist() == [list(span) for span in theirs.offsets], (text, pair, adds)
+
+
+@pytest.mark.parametrize("pattern", ["cl100k", "kimi", "none"])
+def test_words_of_named_patterns_are_their_pretokens(pattern: str) -> None:
+    tok = bbpe.train_from_iterator(["the thing in 12"], 260, pattern=pattern)
+    for text in adversarial_strings(60, seed=72):
+        ends = bbpe.split_spans(text, pattern)[1:]
+        spans = tok.encode_with_offsets(text, "byte")[1]
+        found = tok.encode_aligned(text, unit="byte")
+        assert found.offsets.tolist() == spans.tolist()
+        assert found.word_ids == [int((ends <= start).sum()) for start in spans[:, 0]]
+
+
+def test_what_has_no_words(tmp_path: Path) -> None:
+    value = document(pre_tokenizer=sequence(split(r"(?<=th)e"), byte_level(use_regex=False)))
+    tok = bbpe.load(write_json(tmp_path / "tokenizer.json", value))
+    with pytest.raises(VocabularyError, match="no numbers of pretokens"):
+        tok.encode_aligned("the")
+    with pytest.raises(ValueError, match="unit is 'word'"):
+        tok.encode_aligned("the", unit="word")  # type: ignore[arg-type]
+    template = named("TemplateProcessing", single=[{"Sequence": {"id": "A", "type_id": 0}}], pair=[], special_tokens={})
+    tok = bbpe.load(write_json(tmp_path / "tokenizer.json", document(post_processor=template)))
+    with pytest.raises(ValueError, match="no form for pairs"):
+        tok.encode_aligned("a", "b", add_special_tokens=True)
