@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from bbpe import formats
+from bbpe.encoding.uncompiled import uncompiled
 from bbpe.formats.ranks import live_merges
 from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.spec import TokenizerSpec
@@ -65,6 +66,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         **_unmade(spec),
         **_without_tokens(spec),
         **_pattern(spec, kind, given=pattern is not None),
+        "runs_in_python": uncompiled(spec),
         "unicode": tokenizer.unicode_version,
         "special_tokens": dict(tokenizer.special_tokens),
         "added_tokens": dict(tokenizer.added_tokens),
