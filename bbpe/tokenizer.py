@@ -159,9 +159,8 @@ class Tokenizer:
             [256, 119]
 
         """
-        vocab, chosen = vocab_of_ranks(ranks), get_pattern(pattern)
-        spec = make_spec(vocab, None, pattern=chosen, special_tokens=special_tokens, whole_pretokens=True, name=name)
-        return cls(spec)
+        options: Any = {"special_tokens": special_tokens, "whole_pretokens": True, "name": name}
+        return cls(make_spec(vocab_of_ranks(ranks), None, pattern=get_pattern(pattern), **options))
 
     # -- encoding ------------------------------------------------------------------------------------
 
@@ -1057,6 +1056,21 @@ class Tokenizer:
         files, _ = proven(self.spec, path, type(self), format=format, drop=drop)
         formats.put(files, path)
 
+    def warm_up(self) -> None:
+        """Make the tables, policies and automatons that the first calls would make.
+
+        A server calls this before it serves or forks: then its first request takes no longer than others, and forked
+        workers share the memory. Methods without rare arguments are covered; a set of special tokens as an argument,
+        and texts that are slow to search for tokens, make more when they first occur.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=257)
+            >>> tok.warm_up()
+
+        """
+        from .encoding.warm import warm_up
+        warm_up(self)
+
     def cache_info(self) -> CacheInfo:
         """Return the sizes of the caches of this tokenizer and of the process, and their limit."""
         return CacheInfo(*self._encoder.encoder.states.info())
@@ -1206,9 +1220,8 @@ class Tokenizer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
             return NotImplemented
-        ours, theirs = self.spec, other.spec
-        is_alike = ours.special_tokens == theirs.special_tokens and ours.trims == theirs.trims
-        return self is other or (is_alike and self.fingerprint == other.fingerprint)
+        pairs = [(spec.special_tokens, spec.trims) for spec in (self.spec, other.spec)]
+        return self is other or (pairs[0] == pairs[1] and self.fingerprint == other.fingerprint)
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

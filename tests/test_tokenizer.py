@@ -345,3 +345,19 @@ def test_the_encoder_is_made_once_at_first_use() -> None:
     assert "_encoder" not in vars(tok)
     with ThreadPoolExecutor(8) as pool:
         assert len({id(encoder) for encoder in pool.map(lambda _: tok._encoder, range(100))}) == 1
+
+
+def test_warm_up_makes_what_calls_keep():
+    tok = bbpe.train_from_iterator(["low lower"], 260, special_tokens=["<s>"])
+    assert tok.warm_up() is None
+    made, pipes = set(vars(tok)), tok._encoder.piped
+    calls = dict(pipes._calls)
+    for options in ({}, {"allowed_special": "all"}, {"disallowed_special": "all"}):
+        ids = tok.encode("lower", add_special_tokens=True, **options)
+        tok.encode_batch(["lower", "low"], **options)
+        tok.encode_padded(["lower"], pad_id=0, **options)
+        tok.encode_with_offsets("lower", **options)
+        tok.decode(ids, skip_special_tokens=True)
+    tok.encode("low")
+    assert set(vars(tok)) == made
+    assert pipes._calls == calls
