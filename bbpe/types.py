@@ -165,7 +165,7 @@ class AlignedIds:
         >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
         >>> found = tok.encode_aligned("lower low")
         >>> found.ids, found.word_ids
-        ([257, 68, 81, 221, 257], [0, 0, 0, 1, 1])
+        ([257, 68, 81, 220, 257], [0, 0, 0, 1, 1])
     """
 
     ids: list[int]

@@ -116,8 +116,8 @@ def encode_aligned(
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
 
-    With `has_words` also the number of the pretoken of each id, int64[n], otherwise int64[0]; `splitter` finds the pretokens
-    that the pipeline does not.  `VocabularyError` when the tokens do not stand for the text.
+    With `has_words` also the number of the pretoken of each id, int64[n], otherwise int64[0].  `splitter` finds the pretokens
+    that the pipeline does not, where they are needed.  `VocabularyError` when the tokens do not stand for the text.
     """
     cdef text_view view
     cdef bbpe_encode_state *state = NULL
@@ -247,11 +247,12 @@ cdef bbpe_status _put_round(
     cdef size_t i, count, own
     cdef bbpe_stretch stretch
     cdef bbpe_status status
+    cdef bint needs_pretokens = found.has_words or lengths.whole or lengths.fuses or lengths.drops
     for i in range(run.count):
         stretch = run.stretches[i]
         count = found.counts[i]
         own = count - (stretch.id != BBPE_STRETCH_NO_ID)
-        if found.has_words and stretch.pretokens == NULL and splitter is not None:
+        if needs_pretokens and stretch.pretokens == NULL and splitter is not None:
             status = _split(splitter, found, &stretch)
             if status != BBPE_OK:
                 return status

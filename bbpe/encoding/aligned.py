@@ -39,8 +39,8 @@ class AlignedTexts:
 
         Raises `VocabularyError` when the tokens do not stand for the text.
         """
-        call = self._piped.call(matcher, NOTHING_AROUND)
-        return encode_aligned(self._piped.piped, self._lengths, text, call, trims)[:2]
+        call, splitter = self._piped.call(matcher, NOTHING_AROUND), self._splitter
+        return encode_aligned(self._piped.piped, self._lengths, text, call, trims, splitter=splitter)[:2]
 
     def encode_words(self, text: Text, matcher: Matcher | None, trims: SpanTrims | None) -> tuple[Ids, Spans, Words]:
         """Return what `encode` returns, and the number of the pretoken of each id, int64[n]."""

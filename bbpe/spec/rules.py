@@ -294,7 +294,7 @@ class Template:
 class TrimOffsets:
     """The span of a token loses the blanks that the token begins and ends with.
 
-    `keeps_first`: the first token, and others at the beginning of the text, keep the blanks that they begin with.
+    `keeps_first`: the first token, and others at the beginning of the text, keep a single blank that they begin with.
     """
 
     keeps_first: bool

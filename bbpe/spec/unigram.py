@@ -22,13 +22,16 @@ def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
     """Return the compiled model of a spec with a Unigram model."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
-    pieces = spec.vocab if spec.model.is_float else {**spec.vocab, **_literals(spec, spec.model)}
+    unknown = spec.characters.unknown
+    pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id != unknown}
+    if not spec.model.is_float:
+        pieces |= _literals(spec, spec.model)
     scores, unknown_score = piece_scores(spec.model, pieces)
     return core.UnigramModel(
         pieces,
         scores,
         unknown_score=unknown_score,
-        unknown=spec.characters.unknown,
+        unknown=unknown,
         byte_ids=spec.characters.byte_ids,
         is_float=spec.model.is_float,
     )

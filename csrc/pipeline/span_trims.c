@@ -58,7 +58,7 @@ static bbpe_text_span trim_end(const uint8_t *text, size_t n, uint32_t count, bb
 bbpe_text_span bbpe_span_trim(const bbpe_span_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks,
                               bool is_first, bbpe_text_span span) {
     for (size_t pass = 0; pass < self->pass_count; pass++) {
-        const bool keeps = self->keeps_first[pass] && (is_first || span.start == 0);
+        const bool keeps = self->keeps_first[pass] && blanks.leading == 1 && (is_first || span.start == 0);
         if (blanks.leading > 0 && !keeps) span = trim_start(text, n, blanks.leading, span);
         if (blanks.trailing > 0) span = trim_end(text, n, blanks.trailing, span);
     }

@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
     const bbpe_token_blanks *blanks; /* by id, of tokens as the vocabulary has them */
     size_t id_count;
-    const uint8_t *keeps_first; /* of each pass: whether the first token keeps the blanks that it begins with, */
+    const uint8_t *keeps_first; /* of each pass: whether the first token keeps a single blank that it begins with, */
     size_t pass_count;          /* and so do others at the beginning of the text */
 } bbpe_span_trims;
 

@@ -57,6 +57,18 @@ static void skip_dropped(walk *self) {
     } while (self->at != before);
 }
 
+/* The end of `length` bytes of characters that are known: a token may join what was around characters that are left out. */
+static size_t after_known(const walk *self, size_t length) {
+    size_t at = self->at, next;
+    while (length > 0 && (at = after_unknown(self, at)) < self->pretoken_end) {
+        (void)character_at(self, at, &next);
+        if (next - at > length) break;
+        length -= next - at;
+        at = next;
+    }
+    return length > 0 ? SIZE_MAX : at;
+}
+
 /* Take the next id; false when there is not as much left as it stands for. */
 static bool take(walk *self, uint32_t id) {
     const bbpe_token_lengths *lengths = self->lengths;
@@ -64,7 +76,9 @@ static bool take(walk *self, uint32_t id) {
     enter_pretoken(self);
     if (self->at >= self->pretoken_end) return false;
     const uint32_t length = (self->at == self->pretoken_start ? lengths->first : lengths->inside)[id];
-    const size_t end = length == BBPE_LENGTH_VARIES ? unknown_end(self) : self->at + length;
+    const size_t end = length == BBPE_LENGTH_VARIES ? unknown_end(self)
+                       : lengths->drops             ? after_known(self, length)
+                                                    : self->at + length;
     if (end <= self->at || end > self->pretoken_end) return false;
     self->at = end;
     return true;

@@ -248,6 +248,16 @@ TRIMS = {
 TRIMMED = ["NFKC", "prefix", "splits", "characters after a blank", "added", "replace by blanks", "look-behind"]
 
 
+def test_several_blanks_are_trimmed_at_the_beginning_too(tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    vocabulary = document()["model"]["vocab"]
+    value = ruled(post_processor=trimming(), model__vocab={**vocabulary, "ĠĠ": 267}, model__merges=[["Ġ", "Ġ"]])
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in (" ", "  ", "   ", " a", "  a", "\n  a"):
+        same_as_hf(tok, peer, text)
+
+
 @pytest.mark.parametrize("rules", TRIMMED)
 @pytest.mark.parametrize("trims", TRIMS)
 def test_trimmed_offsets_as_hf(tmp_path, rules, trims):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import PatternError, VocabularyError
@@ -59,9 +59,9 @@ class PreTokenization:
     marks_blanks: bool = False
 
     def on_words(self) -> PreTokenization:
-        """Return the effect for models of words, whose tokens have U+2581 where Metaspace writes it."""
+        """Return the effect for models whose tokens have U+2581, not a blank, where Metaspace writes it."""
         if self.rules or not self.marks_blanks:
-            return self
+            return replace(self, marks_blanks=False)
         scheme: PrependScheme = "never" if self.prefix is None else "first" if self.prefix.first else "always"
         return PreTokenization(PATTERNS["none"], None, (Metaspace(scheme, self.pattern == AT_BLANKS),))
 

@@ -93,9 +93,10 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     added = added.numbered(_keys_of_model(model))
     added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
-    split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") else split
+    has_marks = model.peek("byte_fallback") is not True or SPACE_MARK in _keys_of_model(model)
+    split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") or not has_marks else split
     rules = TextRules(normalizers, split.prefix, split.rules)
-    read = _read_model(model, added, split, rules)
+    read = _read_model(model, added, split, rules, has_marks)
     with about(path):
         spec = make_spec(
             read.vocab,
@@ -230,7 +231,10 @@ def _keys_of_model(model: Fields) -> Mapping[str, int]:
     return {row[0]: number for number, row in rows if isinstance(row, list) and row and type(row[0]) is str}
 
 
-def _read_model(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules) -> _Model:
+def _read_model(
+    model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, has_marks: bool
+) -> _Model:
+    """Read a model; `has_marks`: U+2581 has a token, so that a blank may take its place."""
     specials = {**added.added, **added.special}
     match model.peek("type"):
         case "WordPiece":
@@ -244,15 +248,15 @@ def _read_model(model: Fields, added: AddedTokens, split: PreTokenization, rules
             words, word_level = read_word_level(model, added.special)
             return _Model(words, other=word_level)
         case "Unigram":
-            marks = _marks_blanks(model, split, rules, {}, {})
+            marks = has_marks and _marks_blanks(model, split, rules, {}, {})
             if split.byte_level:
                 model.refuse("the pre_tokenizer ByteLevel is not supported together with Unigram")
             vocab, unigram, characters = read_unigram(model, specials, marks_blanks=marks)
             return _Model(vocab, characters=characters, other=unigram)
-    return _bpe(model, added, split, rules)
+    return _bpe(model, added, split, rules, has_marks)
 
 
-def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules) -> _Model:
+def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, has_marks: bool) -> _Model:
     model.only("type", "BPE", default="BPE")
     model.only("dropout", None, 0.0, 0, default=None)
     unknown = model.take("unk_token", None)
@@ -273,9 +277,11 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
         _refuse_marks(model, "ignore_merges is", prefix, "")
     specials = {**added.added, **added.special}
     both = {text for text in specials if text in keys}
+    if split.byte_level and end:
+        _refuse_marks(model, "ByteLevel and end_of_word_suffix are", prefix, "")
     if split.byte_level:
         return _of_bytes(model, keys, merges, whole, both, _Unknown(unknown, fuse), prefix, end)
-    marks = _marks_blanks(model, split, rules, keys, specials)
+    marks = has_marks and _marks_blanks(model, split, rules, keys, specials)
     if marks and SPACE_MARK in prefix + end:
         _refuse_marks(model, "U+2581 for blanks is", prefix, end)
     unknown_id = None if unknown is None else keys.get(unknown)
@@ -310,10 +316,21 @@ def _of_bytes(
     """Return a byte-level vocabulary, whose bytes need not all be tokens."""
     kept = merges.using(both) | {text for text in both if len(text) == 1 and in_alphabet(text)}
     vocab = vocab_of_bytes(keys, both - kept, path=model.path, place=model.at("vocab"))
+    for name, mark, byte in (("continuing_subword_prefix", prefix, 0xFD), ("end_of_word_suffix", end, 0xFF)):
+        wrong = [i for i, token in vocab.items() if _has_byte(token, prefix, end, byte)] if mark else []
+        if wrong:
+            key = next(key for key, token_id in keys.items() if token_id == wrong[0])
+            problem = f"found {shown(mark)} and the token {shown(key)} with the byte 0x{byte:02X}"
+            model.refuse(f"{problem}, which are not supported together", name)
     # `tokenizers` never writes an unknown token that is not in its vocabulary
     unknown_id = None if unknown.token is None else keys.get(unknown.token)
     symbols = Characters((), unknown_id, unknown.is_fused, prefix=prefix, end_of_word=end, are_bytes=True)
     return _Model(vocab, merges.merges(keys, vocab), whole, byte_symbols(vocab, symbols))
+
+
+def _has_byte(token: bytes, prefix: str, end: str, byte: int) -> bool:
+    bare = token.removeprefix(prefix.encode()).removesuffix(end.encode())
+    return len(bare) > 1 and byte in bare
 
 
 def _refuse_marks(model: Fields, what: str, prefix: str, end: str) -> None:

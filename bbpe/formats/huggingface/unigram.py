@@ -44,7 +44,7 @@ def read_unigram(
     blank = next((key for key in keys if " " in key and key not in specials), None)
     if marks_blanks and blank is not None:
         model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
-    left_out = {key for key, token_id in keys.items() if key in specials or token_id == unknown}
+    left_out = {key for key in keys if key in specials}
     vocab, characters = read_keys(
         Keys.of(keys),
         Characters((), unknown, True, marks_blanks, unknown_text=own.unknown_text),
@@ -53,8 +53,6 @@ def read_unigram(
         path=model.path,
         place=model.at("vocab"),
     )
-    if byte_fallback and marks_blanks and not vocab.has_token(b" "):
-        model.refuse("byte_fallback is true, but U+2581 alone is not a token, which is not supported", "vocab")
     if any(token_id >= len(scores) for token_id in own.user_defined):
         model.refuse("user_defined has an id without a token; expected ids of tokens", "bbpe")
     unigram = UnigramModel(tuple(scores), own.is_float, own.user_defined)

@@ -1,0 +1,153 @@
+"""Random tokenizer.json files of all components: ids, offsets, words, texts and streams are those of `tokenizers`.
+
+docs/formats.md lists where bbpe differs on purpose; such ids, offsets and texts are not compared here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_files import RandomFile, hard_texts
+
+import bbpe
+from bbpe.errors import PatternError, VocabularyError
+
+tokenizers = pytest.importorskip("tokenizers")
+
+#: What a refusal names.
+COMPONENTS = ("normalizer", "pre_tokenizer", "model", "post_processor", "decoder", "added_tokens")
+
+
+def kinds_of(value: Any) -> set[str]:
+    """The types of components, also of those in sequences."""
+    if isinstance(value, list):
+        return set().union(*map(kinds_of, value))
+    if not isinstance(value, dict) or value.get("type") != "Sequence":
+        return {value["type"]} if isinstance(value, dict) else set()
+    return set().union(*(kinds_of(part) for part in value.values() if isinstance(part, list)))
+
+
+class Comparison:
+    """A file in bbpe and in `tokenizers`."""
+
+    def __init__(self, path: Path, value: dict[str, Any], tok: bbpe.Tokenizer) -> None:
+        self.path, self.tok, self.hf = path, tok, tokenizers.Tokenizer.from_file(str(path))
+        self.model = value["model"]
+        self.added = {token["id"] for token in value["added_tokens"]}
+        self.contents = [token["content"] for token in value["added_tokens"]]
+        self.decoders = kinds_of(value["decoder"])
+        vocab = self.model["vocab"]
+        keys = set(vocab) if isinstance(vocab, dict) else {row[0] for row in vocab}
+        # special tokens in such a vocabulary are not words or pieces
+        self.has_words = self.model["type"] in ("Unigram", "WordLevel") and bool(keys & set(self.contents))
+        is_bpe, fallback = self.model["type"] == "BPE", self.model.get("byte_fallback")
+        # spans after left-out characters, and of bytes of several characters
+        drops = is_bpe and self.model["unk_token"] is None
+        self.has_spans = not drops and not (not is_bpe and fallback)
+        # a whole pretoken of characters without tokens may be a token
+        self.is_ambiguous = is_bpe and self.model["ignore_merges"]
+        normalizer = self.hf.normalizer
+        written = [text if normalizer is None else normalizer.normalize_str(text) for text in self.contents]
+        # `tokenizers` finds these at random
+        self.is_random = not all(written) or len(set(written)) < len(written)
+
+    def judged(self, text: str, **options: bool) -> Any:
+        """What `tokenizers` encodes, `None` when it cannot."""
+        try:
+            return self.hf.encode(text, **options)
+        except BaseException as error:  # a panic is not an Exception
+            return None if "Panic" in type(error).__name__ or isinstance(error, Exception) else pytest.fail(str(error))
+
+    def differences(self, text: str) -> Iterator[str]:
+        theirs, framed = self.judged(text, add_special_tokens=False), self.judged(text)
+        if self.is_random or theirs is None or framed is None:
+            return
+        if self.has_words and self.tok.encode(text, allowed_special="all") != theirs.ids:
+            return
+        # pieces of `tokenizers`, which mean "unknown" and bytes, and texts that are tokens of bytes
+        if ("<unk>" in text and self.model["type"] == "Unigram") or ("<0x" in text and self.model.get("byte_fallback")):
+            return
+        ids = self.tok.encode(text, allowed_special="all")
+        if ids != theirs.ids:
+            # its cache can change ids
+            again = tokenizers.Tokenizer.from_file(str(self.path)).encode(text, add_special_tokens=False)
+            if ids != again.ids:
+                yield f"ids {ids} for {theirs.ids}"
+            return
+        if self.is_ambiguous:
+            yield from self.texts_differ(framed.ids)
+            return
+        found = self.tok.encode_aligned(text, allowed_special="all", add_special_tokens=True)
+        if not found.ids == framed.ids == self.tok.encode(text, allowed_special="all", add_special_tokens=True):
+            yield f"template {found.ids} for {framed.ids}"
+        if self.tok.encode_batch([text, text], allowed_special="all") != [ids, ids]:
+            yield "batch"
+        if found.word_ids != framed.word_ids and len(theirs.ids) == len(ids):
+            yield f"words {found.word_ids} for {framed.word_ids}"
+        again, spans = self.tok.encode_with_offsets(text, allowed_special="all")
+        if again != ids:
+            yield "ids with offsets"
+        has_spans = self.has_spans and not (self.model["type"] == "Unigram" and self.tok.spec.trims and 0 in ids)
+        if has_spans and spans.tolist() != [list(span) for span in theirs.offsets]:
+            yield f"offsets {spans.tolist()} for {theirs.offsets}"
+        yield from self.texts_differ(framed.ids)
+
+    def texts_differ(self, ids: list[int]) -> Iterator[str]:
+        for skips in (False, True):
+            text = self.tok.decode(ids, skip_special_tokens=skips)
+            stream = self.tok.stream_decoder(skip_special_tokens=skips)
+            if "".join(map(stream.push, ids)) + stream.finish() != text:
+                yield f"stream for {text!r}"
+            if self.tok.decode_batch([np.array(ids, np.uint32)], skip_special_tokens=skips) != [text]:
+                yield f"decoded batch for {text!r}"
+        plain = [token_id for token_id in ids if token_id not in self.added]
+        if self.decodes_otherwise(plain):
+            return
+        ours = self.tok.decode(plain)
+        try:
+            theirs = self.hf.decode(plain, skip_special_tokens=False)
+        except BaseException:  # panics of Strip
+            return
+        if ours != theirs and "\ufffd" not in ours + theirs:
+            yield f"text {ours!r} for {theirs!r}"
+
+    def decodes_otherwise(self, ids: list[int]) -> bool:
+        keys = [self.hf.id_to_token(token_id) for token_id in ids]
+        if "Metaspace" in self.decoders and any(set(key) & {"\u2581", "_"} for key in keys):
+            return True
+        return any("</w>" in key for key in keys) and bool(self.decoders & {"ByteLevel", "BPEDecoder"})
+
+
+def compare(folder: Path, seed: int, count: int) -> None:
+    value = RandomFile(seed).value
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(value), "utf-8")
+    try:
+        tok = bbpe.load(path)
+    except (PatternError, VocabularyError) as error:
+        assert any(f"{path}: {name}" in str(error) for name in COMPONENTS), str(error)  # noqa: PT017
+        return
+    comparison = Comparison(path, value, tok)
+    for text in hard_texts(seed, count):
+        for difference in comparison.differences(text):
+            shown = json.dumps({name: part for name, part in value.items() if name != "model"}, ensure_ascii=False)
+            options = {name: part for name, part in value["model"].items() if name not in ("vocab", "merges")}
+            pytest.fail(f"seed {seed}, {text!r}: {difference}\n{options}\n{shown[:3000]}")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "count"),
+    [
+        (0, 25, 45),
+        pytest.param(25, 85, 70, marks=pytest.mark.full),
+        *(pytest.param(at, at + 100, 150, marks=pytest.mark.long) for at in range(0, 2000, 100)),
+    ],
+)
+def test_random_files(tmp_path: Path, first: int, last: int, count: int) -> None:
+    for seed in range(first, last):
+        compare(tmp_path, seed, count)
