@@ -30,9 +30,8 @@ cdef extern from "encode/encode.h" nogil:
         unsigned unit_size
 
     ctypedef struct bbpe_encode_cut_text:
-        bbpe_encode_text text, head
-        size_t length, head_length
-        bint has_head
+        bbpe_encode_text text
+        size_t length
         const int64_t *cuts
 
     enum:

@@ -280,28 +280,22 @@ cdef class Encoder:
             text_close(&view)
 
     def encode_parts(
-        self, text: Text, const int64_t[::1] cuts not None, Parts parts not None, size_t worker,
-        first: Text | None = None
+        self, text: Text, const int64_t[::1] cuts not None, Parts parts not None, size_t worker
     ):
-        """Encode units cuts[k] to cuts[k + 1] of a text, or `first` as part 0 if it is there, for each k to be taken of
-        `parts`."""
-        cdef text_view view, head
+        """Encode units cuts[k] to cuts[k + 1] of a text, for each k to be taken of `parts`."""
+        cdef text_view view
         cdef bbpe_encode_cut_text cut
         cdef bbpe_status status = BBPE_OK
         cdef bbpe_encode_state *state = parts.join(self.states, worker)
-        head.has_buffer = False
         text_open(&view, text)
         try:
-            text_open(&head, text if first is None else first)
             check_cuts(cuts, &view, parts.tasks.c.count)
-            cut.text, cut.head, cut.head_length, cut.has_head = view.text, head.text, head.length, first is not None
-            cut.cuts, cut.length = &cuts[0], view.length
+            cut.text, cut.cuts, cut.length = view.text, &cuts[0], view.length
             with nogil:
                 while bbpe_encode_next_parts(self.c, state, &cut, &parts.c, worker, &status):
                     heed_signals(worker)
             check(status)
         finally:
-            text_close(&head)
             text_close(&view)
 
     def encode_row_parts(

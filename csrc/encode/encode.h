@@ -30,11 +30,10 @@ bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state
 size_t bbpe_encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start, size_t n,
                        size_t window);
 
-/* Code units cuts[k] to cuts[k + 1] are part k; with `has_head` the head is part 0.  Others may write to the cuts. */
+/* Code units cuts[k] to cuts[k + 1] are part k.  Others may write to the cuts. */
 typedef struct {
-    bbpe_encode_text text, head;
-    size_t length, head_length;
-    bool has_head;
+    bbpe_encode_text text;
+    size_t length;
     const int64_t *cuts;
 } bbpe_encode_cut_text;
 /* Write the bounds of parts of `chunk` or more, from 0 to n; returns how many parts.  Room for n / chunk + 2 bounds. */

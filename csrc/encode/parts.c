@@ -94,18 +94,12 @@ size_t bbpe_encode_cuts(const bbpe_encoder *self, bbpe_encode_state *state, bbpe
 
 static bbpe_status encode_job(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_cut_text *text,
                               const bbpe_output_job *job, uint32_t *ids, size_t *count) {
-    const bool has_head = text->has_head && job->parts.start == 0;
-    size_t start, end, of_head = 0, most = 0;
-    bbpe_status status = BBPE_OK;
+    size_t start, end;
     *count = 0;
-    if (!bbpe_ends_part(text->cuts + job->parts.start + has_head, text->cuts + job->parts.stop, text->length, &start, &end))
+    if (!bbpe_ends_part(text->cuts + job->parts.start, text->cuts + job->parts.stop, text->length, &start, &end))
         return BBPE_CHANGED;
-    if (has_head) most = bbpe_encode_bound(text->head.unit_size, text->head_length);
-    if (most + bbpe_encode_bound(text->text.unit_size, end - start) > job->most) return BBPE_CHANGED;
-    if (has_head) status = bbpe_encode_range(self, state, text->head, 0, text->head_length, ids, &of_head);
-    if (!status && start < end) status = bbpe_encode_range(self, state, text->text, start, end, ids + of_head, count);
-    *count += of_head;
-    return status;
+    if (bbpe_encode_bound(text->text.unit_size, end - start) > job->most) return BBPE_CHANGED;
+    return start < end ? bbpe_encode_range(self, state, text->text, start, end, ids, count) : BBPE_OK;
 }
 
 bool bbpe_encode_next_parts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_cut_text *text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -60,9 +61,9 @@ def frames(call: Callable[[], object]) -> int:
     """How many functions of Python a call enters."""
     entered = 0
 
-    def count(frame: object, event: str, argument: object) -> None:
+    def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal entered
-        entered += event == "call"
+        entered += event == "call" and "bbpe" in frame.f_code.co_filename
 
     call()
     sys.setprofile(count)
