@@ -30,8 +30,7 @@ def with_added_tokens(
             options[text] = TokenOptions(normalized=True)
     vocab: Mapping[int, bytes] = spec.vocab
     if spec.model is None and spec.characters is None:
-        pairs = None if spec.merges is None else [(vocab[left], vocab[right]) for left, right, _ in spec.merges]
-        vocab = without_specials(vocab, {**added, **specials}, pairs)
+        vocab = without_specials(vocab, {**added, **specials}, spec.merges)
     return replace(spec, vocab=vocab, special_tokens=specials, added_tokens=added, token_options=options)
 
 
