@@ -26,7 +26,7 @@ from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import ESCAPED_MARK, SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
-from ..spec.unigram import AT_BLANKS, unigram_model, unigram_scheme
+from ..spec.unigram import unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
 from ..splitting.splitter import compiled_steps
@@ -36,6 +36,7 @@ from ..types import Ragged
 from .batches import THREAD_WORTH
 from .engine import TextEncoder
 from .piped import NOTHING_AROUND, Around, PipedTexts
+from .simplified import simplified
 from .words import word_encoder, wordpiece_encoder
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | 
 
 def _word_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
     """Return what encodes texts with the numbers of pretokens too; `None` when a rule needs Python."""
-    if isinstance(encoder.encoder.model, WordPiece | WordBPE) or _simplified(spec) != spec:
+    if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
         encoder = _text_encoder(spec, is_fused=False)
     pipeline = compiled_pipeline(encoder)
     if pipeline is not None and pipeline.pre_tokenizer is None and spec.pattern.scheme is None:
@@ -105,22 +106,8 @@ def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
         return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
     if _has_symbols(spec, spec.characters):
         return _of_words(spec, spec.characters, is_fused=is_fused)
-    chosen = _simplified(spec) if is_fused else spec
+    chosen = simplified(spec) if is_fused else spec
     return RuleEncoder(_of_characters(chosen, spec.characters), chosen)
-
-
-def _simplified(spec: TokenizerSpec) -> TokenizerSpec:
-    """Remove splits that do not affect ids: before blanks that no token joins, and at blanks after all are marked."""
-    characters, rules = spec.characters, spec.rules
-    if spec.model is not None or characters is None or characters.marks_words:
-        return spec
-    is_at_blanks = spec.pattern.steps == AT_BLANKS and not spec.whole_pretokens
-    if is_at_blanks and not any(b" " in token[1:] for token in spec.vocab.values()):
-        spec = replace(spec, pattern=PATTERNS["none"])
-    if characters.marks_blanks and rules.normalizers and rules.pre_tokenizers:
-        kept = tuple(rule for rule in rules.pre_tokenizers if getattr(rule, "regex", None) != " ")
-        spec = replace(spec, rules=replace(rules, pre_tokenizers=kept))
-    return spec
 
 
 def _with_escaped_marks(spec: TokenizerSpec, model: UnigramModel) -> TokenizerSpec:
