@@ -16,21 +16,17 @@ from bbpe.pipeline.special_tokens import Selection
 from bbpe.tokenizer import Tokenizer
 
 from . import npy
-from .command import Command, add_tokenizer, load_tokenizer
-from .lines import add_lines, convert_lines, encoded, speller
+from .command import Command, load_tokenizer
+from .lines import add_lines, add_texts, convert_lines, encoded, speller
 from .outputs import check_output, inputs_of
-from .streams import STDIN, STDIN_FILE, add_reading, label_of, names_of, stdin, stdin_chunks, write
+from .streams import STDIN, STDIN_FILE, label_of, names_of, stdin, stdin_chunks, write
 
 #: How many ids are written at once.
 _WORDS = 1 << 16
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    what = "files, globs and folders of text (default, and -: standard input)"
-    parser.add_argument("files", nargs="*", metavar="FILE", help=what)
-    add_tokenizer(parser)
-    add_reading(parser)
-    parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
+    add_texts(parser)
     spelled = parser.add_mutually_exclusive_group()
     spelled.add_argument("--tokens", action="store_true", help="write tokens, in the byte alphabet, instead of ids")
     pieces = "write tokens as the vocabulary has them, such as those of SentencePiece"

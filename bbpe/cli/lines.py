@@ -6,11 +6,21 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from .streams import chunks_of, flush, names_of, write
+from .command import add_tokenizer
+from .streams import add_reading, chunks_of, flush, names_of, write
 
 if TYPE_CHECKING:
     from bbpe.pipeline.special_tokens import Selection
     from bbpe.tokenizer import Tokenizer
+
+
+def add_texts(parser: ArgumentParser) -> None:
+    """Add the texts of a command, its tokenizer, and how both are read."""
+    what = "files, globs and folders of text (default, and -: standard input)"
+    parser.add_argument("files", nargs="*", metavar="FILE", help=what)
+    add_tokenizer(parser)
+    add_reading(parser)
+    parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
 
 
 def add_lines(parser: ArgumentParser) -> None:

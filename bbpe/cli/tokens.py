@@ -5,20 +5,16 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from .command import Command, add_tokenizer, load_tokenizer, positive
-from .lines import lines_of, selection_of
-from .streams import add_reading, chunks_of, label_of, names_of, say, say_json, write
+from .command import Command, load_tokenizer, positive
+from .lines import add_texts, lines_of, selection_of
+from .streams import chunks_of, label_of, names_of, say, say_json, write
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    what = "files, globs and folders of text (default, and -: standard input)"
-    parser.add_argument("files", nargs="*", metavar="FILE", help=what)
-    add_tokenizer(parser)
-    add_reading(parser)
-    parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
+    add_texts(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--per-line", action="store_true", help="count each line of text files")
     form.add_argument("--truncate", type=positive, metavar="N", help="write the first N tokens of a text, as text")

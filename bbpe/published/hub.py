@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from ..lazy import lazy_re
 from .find import hub_cache
 
-_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+_NAME = lazy_re(r"[\w.-]+/[\w.-]+")
 
 
 def hub_folder(name: str) -> Path | None:
