@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .report.findings import Finding, LintReport
     from .report.lint import lint
     from .report.measures import Measures
+    from .report.trace import Trace
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE
@@ -77,6 +78,7 @@ __all__ = [
     "TokenIdError",
     "TokenNotFoundError",
     "Tokenizer",
+    "Trace",
     "Unigram",
     "VocabularyError",
     "WordPiece",
@@ -117,6 +119,7 @@ _MODULES = {
     ".report.compare": "Comparison SplitPair compare",
     ".report.curves": "Curve CurvePoint corpus_curve learning_curve",
     ".report.evaluate": "Evaluation evaluate",
+    ".report.trace": "Trace",
     ".report.measures": "Measures",
     ".report.findings": "Finding LintReport",
     ".report.lint": "lint",
@@ -141,6 +144,9 @@ def _view(module: str, name: str) -> Callable[..., Any]:
     return lambda *arguments, **options: make(import_module(module, __name__))(*arguments, **options)
 
 
+VIEWS["html"] = _view(".report.view", "to_html")
+VIEWS["summary"] = _view(".report.view", "summary")
+VIEWS["trace"] = _view(".report.trace", "trace")
 VIEWS["tiktoken"] = _view(".tiktoken.core", "Encoding._of")
 VIEWS["chat"] = _view(".compat.chat", "apply_chat_template")
 VIEWS["messages"] = _view(".compat.chat", "count_messages")

@@ -21,7 +21,7 @@ from .spec.added import with_added_tokens
 from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
-from .text import Text
+from .text import Text, readable
 from .threads import check_threads
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ class Tokenizer:
 
     @lazy_property
     def _specials(self) -> SpecialTokens:
-        spec, encoder = self.spec, self._encoder
-        normalize = encoder.normalize if isinstance(encoder, RuleEncoder) else None
+        spec, normalize = self.spec, getattr(self._encoder, "normalize", None)
         return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
 
     @lazy_property
@@ -565,7 +564,62 @@ class Tokenizer:
         """
         return [self._vocabulary.key(token_id) for token_id in self.encode(text)]
 
-    # -- counts and limits ---------------------------------------------------------------------------
+    def pieces(self, text: Text, *, allowed_special: Selection = ()) -> list[str]:
+        """Return the tokens of a text as people read them; each byte of a part of a character is written in hex.
+
+        Args:
+            text: A `str` or bytes.
+            allowed_special: As in `encode`.
+
+        Returns:
+            The texts of the tokens, one for each id.
+
+        Example:
+            >>> bbpe.train_from_iterator(["low low"], vocab_size=258).pieces("low é")
+            ['low', ' ', '<0xC3>', '<0xA9>']
+
+        """
+        token = self._vocabulary.tokens.token
+        return [readable(token(token_id)) for token_id in self.encode(text, allowed_special=allowed_special)]
+
+    def trace(self, text: Text, *, allowed_special: Selection = ()) -> Any:
+        """Return how the model makes the tokens of a text, step by step.
+
+        The steps are merges with their ranks (BPE), longest matches (WordPiece), or all tokens that fit with their
+        scores (Unigram).
+
+        Args:
+            text: A `str` or bytes, of at most 4,096 bytes.
+            allowed_special: As in `encode`.
+
+        Returns:
+            A `bbpe.Trace`, which prints as text and draws itself in a notebook; its `ids` are those of `encode`.
+
+        Raises:
+            ValueError: The text is too long.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=258)
+            >>> [step.made for step in tok.trace("lowest").pretokens[0].steps]
+            [b'lo', b'low']
+
+        """
+        return VIEWS["trace"](self, text, allowed_special=allowed_special)
+
+    def to_html(self, text: Text, *, allowed_special: Selection = ()) -> str:
+        """Return a page of HTML that shows the tokens of a text as boxes, with ids and bytes; it needs no other file.
+
+        Args:
+            text: A `str` or bytes.
+            allowed_special: As in `encode`.
+
+        Example:
+            >>> page = bbpe.train_from_iterator(["low lower"], vocab_size=258).to_html("<b>low")
+            >>> "<b>low" in page
+            False
+
+        """
+        return str(VIEWS["html"](text, {self.name or "tokenizer": self}, allowed_special=allowed_special))
 
     def count_tokens(
         self, text: Text, *, threads: int | None = None, allowed_special: Selection = (),
@@ -1210,8 +1264,6 @@ class Tokenizer:
         """
         return VIEWS["transformers"](self, **options)
 
-    # -- a value -------------------------------------------------------------------------------------
-
     @lazy_property
     def fingerprint(self) -> str:
         """A digest of everything that can change an id or a text, as 64 hex digits."""
@@ -1239,6 +1291,9 @@ class Tokenizer:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a Tokenizer is immutable; cannot delete {name!r}")
+
+    def _repr_html_(self) -> str:
+        return str(VIEWS["summary"](self))
 
     def __repr__(self) -> str:
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {self._vocabulary.learned_as()}>"

@@ -33,6 +33,8 @@ COMMANDS = {
     "lint": "Find what is wrong with a vocabulary.",
     "eval": "Measure tokenizers on text: tokens, fertility, cost.",
     "compare": "Show how two tokenizers differ.",
+    "view": "Write a page that shows the tokens of a file.",
+    "show": "Show the tokens of a text in colour.",
     "fetch": "Download a published vocabulary by its name.",
     "bench": "Time a tokenizer on a text of yours, beside other libraries.",
 }

@@ -6,8 +6,6 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import bbpe
-from bbpe.corpus.files import corpus_paths
-from bbpe.files import write_atomic
 
 from .command import Command, add_pattern, load_named, positive
 from .eval import short_names
@@ -30,6 +28,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
+    from bbpe.corpus.files import corpus_paths
+    from bbpe.files import write_atomic
+
     check_output(args.html, "the page", inputs_of(files=args.corpus or None, named=[args.left, args.right]))
     left, right = load_named(args.left, args.pattern), load_named(args.right, args.pattern)
     corpus = [Path(path) for path in corpus_paths(args.corpus)] if args.corpus else None

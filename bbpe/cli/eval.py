@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import bbpe
-from bbpe.files import write_atomic
 
 from .command import Command, add_pattern, load_named, positive
 from .outputs import check_output, inputs_of
@@ -47,6 +46,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
+    from bbpe.files import write_atomic
+
     inputs = inputs_of(files=args.corpora, named=args.tokenizer)
     check_output(args.plot, "the figure", inputs)
     check_output(args.html, "the page", inputs)

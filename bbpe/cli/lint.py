@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import bbpe
-from bbpe.corpus.files import corpus_paths
 
 from .command import Command, add_tokenizer, load_tokenizer, positive
 from .streams import add_reading, say, say_json
@@ -26,6 +25,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
+    from bbpe.corpus.files import corpus_paths
+
     corpus = [Path(path) for path in corpus_paths(args.corpus)] if args.corpus else None
     report = bbpe.lint(
         load_tokenizer(args), corpus, min_count=args.min_count, text_field=args.text_field, format=args.input_format

@@ -379,6 +379,28 @@ class RuleEncoder(TextEncoder):
         ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
         return self._engine.encode_pretokens(b"".join(found), ends)
 
+    @property
+    def engine(self) -> TextEncoder:
+        """The encoder of pretokens."""
+        return self._engine
+
+    def parts(self, piece: str, after: Matcher | None, is_first: bool) -> Iterator[tuple[list[bytes], int | None]]:
+        """Yield the pretokens of a piece between tokens of the original text, and the tokens found when normalized.
+
+        The steps are those of `_piece`; `is_first` is whether the piece begins the text.
+        """
+        is_marked = after is not None and self._normalizes_tokens
+        normalize = self.normalize if is_marked else self._normalize_all
+        text = piece if normalize is None else normalize(piece)
+        data = text.encode("utf-8", "surrogateescape")
+        for start, end, token_id in (after or NOTHING).spans(data):
+            part = self.decoded(data[start:end])
+            if token_id is not None:
+                yield [data[start:end]], token_id
+                continue
+            part = part.replace(SPACE_MARK, " ") if self._unmarks and is_marked else part
+            yield self._split(prefixed(self.rules.prefix, part, is_first and start == 0), is_first and start == 0), None
+
     def pretokens(self, text: Text) -> list[bytes]:
         """Return the pretokens of a text without special tokens, in the form that the model encodes."""
         original = self.decoded(bytes(text_bytes(text)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..lazy import np, npt
 from ..splitting.patterns import Pattern
@@ -15,7 +15,7 @@ from ..tokenizer import Tokenizer
 from ..types import Ragged
 from .subject import unknown_id
 
-_Array = npt.NDArray[np.int64]
+_Array: TypeAlias = "npt.NDArray[np.int64]"
 #: A word is a run of letters and marks.
 WORDS = Pattern(None, (r"[\p{L}\p{M}]+",), drops_gaps=True)
 #: The order of the Renyi entropy (Zouhar et al., 2023, "Tokenization and the Noiseless Channel").

@@ -1,0 +1,85 @@
+"""Tokens as boxes: what a text becomes, as data that terminals and pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from ..pipeline.special_tokens import Selection
+from ..text import Text, text_bytes
+from ..tokenizer import Tokenizer
+from .trace_view import visible
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The tokens of a text by one tokenizer: the id of each, its bytes, and its span in the bytes of the text.
+
+    `spans` is None if the tokens have no places in the text.
+    """
+
+    name: str
+    size: int
+    ids: list[int]
+    tokens: list[bytes]
+    spans: list[tuple[int, int]] | None
+    special: frozenset[int]
+
+    @property
+    def summary(self) -> str:
+        """The number of tokens, and bytes for each."""
+        ratio = f", {self.size / len(self.ids):.2f} bytes per token" if self.ids else ""
+        return f"{len(self.ids):,} token{'' if len(self.ids) == 1 else 's'}{ratio}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the boxes as data for JSON, with each different token once.
+
+        `kinds` has `[id, text, hex, flags]` of each token, and `order` the number of the kind of each box.  `spans` has
+        where each box begins and ends in the bytes of the text, or true if the bytes of the tokens are the text.
+        Flags: 1 special, 2 not whole characters, 4 has a line end.
+        """
+        kinds: dict[int, int] = {}
+        rows: list[list[Any]] = []
+        order: list[int] = []
+        for token_id, token in zip(self.ids, self.tokens, strict=True):
+            if token_id not in kinds:
+                kinds[token_id] = len(rows)
+                flags = (token_id in self.special) | 2 * (not _is_whole(token)) | 4 * (b"\n" in token)
+                rows.append([token_id, visible(token), token.hex(" "), flags])
+            order.append(kinds[token_id])
+        spans: list[int] | bool | None = None
+        if self.spans is not None:
+            ends = list(accumulate(map(len, self.tokens)))
+            joins = self.spans == list(zip([0, *ends], ends, strict=False))
+            spans = joins or [place for span in self.spans for place in span]
+        return {
+            "name": self.name, "summary": self.summary, "bytes": self.size, "kinds": rows, "order": order,
+            "spans": spans,
+        }  # fmt: skip
+
+
+def boxes(text: Text, tokenizers: Mapping[str, Tokenizer], *, allowed_special: Selection = ()) -> list[Boxes]:
+    """Return the tokens of a text by each tokenizer; allowed special tokens that one does not have are text for it."""
+    size = len(text_bytes(text))
+    found = []
+    for name, tok in tokenizers.items():
+        known = {*tok.special_tokens, *tok.added_tokens}
+        allowed = allowed_special if isinstance(allowed_special, str) else set(allowed_special) & known
+        try:
+            ids, places = tok.encode_with_offsets(text, "byte", allowed_special=allowed)
+            spans: list[tuple[int, int]] | None = [(start, end) for start, end in places.tolist()]
+        except ValueError:
+            ids, spans = tok.encode(text, allowed_special=allowed), None
+        special = frozenset({*tok.special_tokens.values(), *tok.added_tokens.values()})
+        found.append(Boxes(name, size, ids, list(map(tok.id_to_token, ids)), spans, special))
+    return found
+
+
+def _is_whole(token: bytes) -> bool:
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

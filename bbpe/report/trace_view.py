@@ -1,0 +1,127 @@
+"""Draw traces: as text, as SVG, and as a page of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from ..text import readable
+from .page import page
+from .trace_steps import PretokenTrace
+
+_VISIBLE = str.maketrans(" \n\r\t", "\u2423\u21b5\u240d\u21e5")
+_GAP, _ROW, _CHAR = 10, 34, 9
+
+
+def visible(token: bytes) -> str:
+    r"""Return a token with visible blanks and line ends.
+
+    >>> visible(b" a\n")
+    '␣a↵'
+    """
+    text = readable(token).translate(_VISIBLE)
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
+
+
+def lines(pretokens: Sequence[PretokenTrace]) -> Iterator[str]:
+    """Yield the steps of a trace as lines of text."""
+    for each in pretokens:
+        yield repr(readable(each.pretoken)) + {"whole": "  is looked up as a whole", "special": "  is special"}.get(
+            each.kind, ""
+        )
+        if each.kind in ("merges", "longest"):
+            yield from _steps(each)
+        elif each.kind == "lattice":
+            for edge in each.edges:
+                mark = "*" if edge.is_best else " "
+                token = visible(each.pretoken[edge.start : edge.end])
+                yield f"  {mark} {edge.start:>3}-{edge.end:<3} {edge.score:9.3f}  {token}"
+        ids = " ".join(map(str, each.ids)) or "none"
+        yield f"  ids {ids}"
+
+
+def _steps(each: PretokenTrace) -> Iterator[str]:
+    labels = [
+        visible(step.made) + (f" (rank {step.rank})" if step.rank is not None else "") for step in each.steps
+    ]
+    width = max(map(len, labels), default=0) + 2
+    yield f"  {'':>3}  {'':<{width}} {' '.join(map(visible, each.start))}"
+    for number, (step, label) in enumerate(zip(each.steps, labels, strict=True), 1):
+        yield f"  {number:>3}  {label:<{width}} {' '.join(map(visible, step.symbols))}"
+
+
+# -- pictures ----------------------------------------------------------------------------------------------
+
+_STYLE = (
+    "text{font:14px ui-monospace,monospace;fill:#1b1b1b}.s{font-size:11px;fill:#595959}"
+    ".b{fill:#cfe8f7;stroke:#00557f}.m{fill:#fbe3b5;stroke:#7a5200}.l{stroke:#595959;fill:none}"
+    ".e{stroke:#888;fill:none}.p{stroke:#b34700;stroke-width:2.5;fill:none}"
+    "@media(prefers-color-scheme:dark){text{fill:#ececec}.s{fill:#a8adb5}.b{fill:#14425f;stroke:#8ecdf5}"
+    ".m{fill:#5a4210;stroke:#fbe3b5}.l{stroke:#a8adb5}.p{stroke:#ffa35c}}"
+)
+
+
+def svg(pretokens: Sequence[PretokenTrace]) -> str:
+    """Return the picture of a trace: its pretokens one below another."""
+    parts, top, wide = [], 8, 80
+    for each in pretokens:
+        drawn, width, height = _lattice(each) if each.kind == "lattice" else _rows(each)
+        parts.append(f'<g transform="translate(8,{top})">{drawn}</g>')
+        top, wide = top + height + 18, max(wide, width + 16)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {top}" '
+        f'width="{wide}" height="{top}" role="img">'
+        f"<title>{escape(' '.join(visible(each.pretoken) for each in pretokens))}</title>"
+        f"<style>{_STYLE}</style>{''.join(parts)}</svg>"
+    )
+
+
+def _rows(each: PretokenTrace) -> tuple[str, int, int]:
+    """Draw the symbols before and after each step, a row each; what the step made is marked."""
+    out, right = [], 0
+    states = [(None, each.start, ""), *(
+        (step.place, step.symbols, "" if step.rank is None else f"rank {step.rank}") for step in each.steps
+    )]  # fmt: skip
+    for row, (place, symbols, note) in enumerate(states):
+        x, y = 0, row * _ROW
+        for number, symbol in enumerate(symbols):
+            label = visible(symbol)
+            width = _CHAR * len(label) + 12
+            kind = "m" if number == place else "b"
+            out.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="24" rx="4"/>')
+            out.append(f'<text x="{x + 6}" y="{y + 17}">{escape(label)}</text>')
+            x += width + _GAP
+        out.append(f'<text class="s" x="{x + 4}" y="{y + 16}">{escape(note)}</text>')
+        right = max(right, x + 4 + 7 * len(note))
+    bottom = len(states) * _ROW
+    out.append(f'<text class="s" x="0" y="{bottom + 4}">{escape(each.kind)}: {" ".join(map(str, each.ids))}</text>')
+    return "".join(out), max(right, 200), bottom + 8
+
+
+def _lattice(each: PretokenTrace) -> tuple[str, int, int]:
+    """Draw the bytes as nodes in a row, and each token as an arc with its score."""
+    step = 64
+    high = max((edge.end - edge.start for edge in each.edges), default=1)
+    base, out = min(high, 8) * 26 + 30, []
+    for edge in sorted(each.edges, key=lambda edge: edge.is_best):
+        x1, x2 = edge.start * step + 10, edge.end * step + 10
+        peak = base - min(edge.end - edge.start, 8) * 34
+        kind = "p" if edge.is_best else "e"
+        out.append(f'<path class="{kind}" d="M{x1},{base} Q{(x1 + x2) // 2},{peak} {x2},{base}"/>')
+        label = f"{visible(each.pretoken[edge.start : edge.end])} {edge.score:.2f}"
+        out.append(f'<text class="s" x="{(x1 + x2) // 2}" y="{(base + peak) // 2 - 3}" text-anchor="middle">'
+                   f"{escape(label)}</text>")  # fmt: skip
+    for at in range(len(each.pretoken) + 1):
+        out.append(f'<circle class="b" cx="{at * step + 10}" cy="{base}" r="4"/>')
+    for at in range(len(each.pretoken)):
+        label = visible(each.pretoken[at : at + 1])
+        x = at * step + 10 + step // 2
+        out.append(f'<text x="{x}" y="{base + 22}" text-anchor="middle">{escape(label)}</text>')
+    return "".join(out), len(each.pretoken) * step + 30, base + 30
+
+
+def html(pretokens: Sequence[PretokenTrace]) -> str:
+    """Return a page with the picture and the steps of a trace."""
+    text = escape("\n".join(lines(pretokens)))
+    body = f"<h1>Trace</h1>{svg(pretokens)}<h2>Steps</h2><pre>{text}</pre>"
+    return page("Trace", body, style="svg { max-width: 100% }")
