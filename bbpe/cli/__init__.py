@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": "Show how two tokenizers differ.",
     "view": "Write a page that shows the tokens of a file.",
     "show": "Show the tokens of a text in colour.",
+    "serve": "Open a playground for the browser, on this machine alone.",
     "fetch": "Download a published vocabulary by its name.",
     "bench": "Time a tokenizer on a text of yours, beside other libraries.",
 }

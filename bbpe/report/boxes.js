@@ -15,7 +15,7 @@ function boxOf(column, number) {
   const [, text, , flags] = column.kinds[column.order[number]];
   const box = document.createElement("span");
   box.className = `token t${number % 6}` + (flags & 1 ? " special" : "") + (flags & 2 ? " part" : "");
-  const short = flags & 2 ? text.replace(/<0x(..)>/g, " $1 ").trim() : text;
+  const short = flags & 2 ? text.replace(/<0x(..)>/g, " $1").trim() : text;
   for (const piece of short.split(/([␣↵␍⇥]+)/)) {
     if (!piece) continue;
     const part = document.createElement("span");

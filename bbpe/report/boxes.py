@@ -40,15 +40,12 @@ class Boxes:
         where each box begins and ends in the bytes of the text, or true if the bytes of the tokens are the text.
         Flags: 1 special, 2 not whole characters, 4 has a line end.
         """
-        kinds: dict[int, int] = {}
-        rows: list[list[Any]] = []
-        order: list[int] = []
-        for token_id, token in zip(self.ids, self.tokens, strict=True):
-            if token_id not in kinds:
-                kinds[token_id] = len(rows)
-                flags = (token_id in self.special) | 2 * (not _is_whole(token)) | 4 * (b"\n" in token)
-                rows.append([token_id, visible(token), token.hex(" "), flags])
-            order.append(kinds[token_id])
+        rows = []
+        for token_id, token in dict(zip(self.ids, self.tokens, strict=True)).items():
+            flags = (token_id in self.special) | 2 * (not _is_whole(token)) | 4 * (b"\n" in token)
+            rows.append([token_id, visible(token), token.hex(" "), flags])
+        place = {row[0]: number for number, row in enumerate(rows)}
+        order = list(map(place.__getitem__, self.ids))
         spans: list[int] | bool | None = None
         if self.spans is not None:
             ends = list(accumulate(map(len, self.tokens)))
@@ -69,12 +66,17 @@ def boxes(text: Text, tokenizers: Mapping[str, Tokenizer], *, allowed_special: S
         allowed = allowed_special if isinstance(allowed_special, str) else set(allowed_special) & known
         try:
             ids, places = tok.encode_with_offsets(text, "byte", allowed_special=allowed)
-            spans: list[tuple[int, int]] | None = [(start, end) for start, end in places.tolist()]
+            spans: list[tuple[int, int]] | None = list(map(tuple, places.tolist()))
         except ValueError:
             ids, spans = tok.encode(text, allowed_special=allowed), None
         special = frozenset({*tok.special_tokens.values(), *tok.added_tokens.values()})
-        found.append(Boxes(name, size, ids, list(map(tok.id_to_token, ids)), spans, special))
+        found.append(Boxes(name, size, ids, _tokens(tok, ids), spans, special))
     return found
+
+
+def _tokens(tok: Tokenizer, ids: list[int]) -> list[bytes]:
+    known = {token_id: tok.id_to_token(token_id) for token_id in set(ids)}
+    return list(map(known.__getitem__, ids))
 
 
 def _is_whole(token: bytes) -> bool:

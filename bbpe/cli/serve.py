@@ -1,0 +1,62 @@
+"""`bbpe serve`: a playground in the browser, on this machine alone."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from functools import partial
+
+import bbpe
+
+from .command import Command, add_pattern, load_named
+from .eval import short_names
+from .streams import flush, say
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    what = "a tokenizer: a file, a folder, or a published name; may be given repeatedly"
+    parser.add_argument("-t", "--tokenizer", action="append", default=[], metavar="PATH", help=what)
+    add_pattern(parser)
+    parser.add_argument("--port", type=int, default=8642, metavar="N", help="(default: 8642; 0: any free one)")
+
+
+def _run(args: Namespace) -> int:
+    from bbpe.report.serve import Playground
+
+    loaders = {
+        short: partial(load_named, name, args.pattern)
+        for short, name in zip(short_names(args.tokenizer), args.tokenizer, strict=True)
+    }
+    chosen = list(loaders)[:5]
+    for name in _published():
+        loaders.setdefault(name, partial(bbpe.get_encoding, name))
+    if not loaders:
+        raise ValueError("there is no tokenizer; expected -t, or a published one on this machine (`bbpe fetch NAME`)")
+    for name in chosen:
+        loaders[name] = partial(_same, loaders[name]())  # a file that cannot be read is an error now, not in the page
+    with Playground(loaders, chosen or list(loaders)[:1], args.port) as server:
+        say(f"open {server.url} in a browser; Ctrl-C ends the server")
+        flush()
+        server.serve_forever()
+    return 0
+
+
+def _same(tok: bbpe.Tokenizer) -> bbpe.Tokenizer:
+    return tok
+
+
+def _published() -> list[str]:
+    """Return the names of published tokenizers that are on this machine."""
+    from bbpe.published.find import MissingError, found
+    from bbpe.published.table import PUBLISHED
+
+    names = []
+    for name, row in PUBLISHED.items():
+        try:
+            found(row)
+        except (MissingError, OSError):
+            continue
+        names.append(name)
+    return names
+
+
+COMMAND = Command(_add_arguments, _run)
