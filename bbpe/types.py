@@ -95,6 +95,17 @@ class Ragged:
         first = self.offsets[start]
         return Ragged(self.ids[first : self.offsets[stop]], self.offsets[start : stop + 1] - first)
 
+    def __repr__(self) -> str:
+        return f"<bbpe.Ragged: {len(self):,} rows, {len(self.ids):,} ids>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{row}</th><td>{len(self[row]):,} ids</td><td>{' '.join(map(str, self[row][:16].tolist()))}"
+            f"{' ...' if len(self[row]) > 16 else ''}</td></tr>"
+            for row in range(min(len(self), 8))
+        )
+        return f"<p>{len(self):,} rows, {len(self.ids):,} ids</p><table>{rows}</table>"
+
     def __iter__(self) -> Iterator[npt.NDArray[np.uint32]]:
         return (self[row] for row in range(len(self)))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ..text import readable
+from .tables import Table
 
 #: "error": texts are lost or files contradict each other.  "warning": tokens are wasted, or results surprise.
 #: "info": a fact to know.
@@ -135,3 +136,10 @@ class LintReport:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        rows = tuple(
+            (each.severity, each.check, each.message, ", ".join(map(str, each.examples[:4])), each.advice)
+            for each in self.findings
+        )
+        return Table(("severity", "check", "found", "examples", "what to do"), rows, 5).html()

@@ -102,6 +102,7 @@ def test_special_tokens() -> None:
     tok = bbpe.train_from_iterator([SIMPLE], 300, special_tokens=["stop", "<|endoftext|>"])
     report = bbpe.lint(tok)
     assert texts_of(report, "special-is-text") == [b"stop"]
+    assert "special-is-text" in report._repr_html_()
     assert report["no-pad"].severity == "info"
     assert "no-end" not in report
     assert "no-end" in bbpe.lint(bbpe.train_from_iterator([SIMPLE], 300))

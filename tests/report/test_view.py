@@ -60,6 +60,9 @@ def test_notebooks() -> None:
     shown = TOK._repr_html_()
     assert "&lt;|end|&gt;" in shown
     assert "<|end|>" not in shown
+    rows = TOK.encode_batch_to_numpy(["see my dogs " * 40, ""] * 50)
+    assert repr(rows) == f"<bbpe.Ragged: 100 rows, {len(rows.ids):,} ids>"
+    assert len(rows._repr_html_()) < 2000
 
 
 def test_terminals(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
