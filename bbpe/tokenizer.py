@@ -12,7 +12,7 @@ from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
 from .encoding.piped import NOTHING_AROUND
-from .encoding.rule_encoder import RuleEncoder, text_encoder
+from .encoding.rule_encoder import text_encoder
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .formats.saving import Part, proven
 from .lazy import VIEWS, lazy_property, np, npt
