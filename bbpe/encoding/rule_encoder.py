@@ -24,7 +24,7 @@ from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.characters import CharacterModel, is_single, joined_pairs
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
-from ..spec.rules import ESCAPED_MARK, SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
+from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import unigram_model, unigram_scheme
 from ..splitting.patterns import PATTERNS
@@ -36,7 +36,7 @@ from ..types import Ragged
 from .batches import THREAD_WORTH
 from .engine import TextEncoder
 from .piped import NOTHING_AROUND, Around, PipedTexts
-from .simplified import simplified
+from .simplified import simplified, with_escaped_marks
 from .words import word_encoder, wordpiece_encoder
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _INVALID_BYTES = lazy_re("[\udc80-\udcff]")  # surrogates that stand for bytes t
 def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
     """Return the encoder for a spec.
 
-    `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no places in the text.
+    `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no offsets.
     """
     encoder = _text_encoder(spec, is_fused=is_fused)
     encoder.aligned = partial(_aligned_texts, encoder, spec)
@@ -72,6 +72,8 @@ def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | 
 
 def _word_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
     """Return what encodes texts with the numbers of pretokens too; `None` when a rule needs Python."""
+    from .aligned import AlignedTexts
+
     if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
         encoder = _text_encoder(spec, is_fused=False)
     pipeline = compiled_pipeline(encoder)
@@ -95,7 +97,7 @@ def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
 def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
     if isinstance(spec.model, UnigramModel):
         unigram = TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern))
-        return RuleEncoder(unigram, _with_escaped_marks(spec, spec.model))
+        return RuleEncoder(unigram, with_escaped_marks(spec, spec.model))
     if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
         encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
         if isinstance(spec.model, WordLevelModel) and spec.model.fuses and spec.model.unknown is not None:
@@ -108,19 +110,6 @@ def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
         return _of_words(spec, spec.characters, is_fused=is_fused)
     chosen = simplified(spec) if is_fused else spec
     return RuleEncoder(_of_characters(chosen, spec.characters), chosen)
-
-
-def _with_escaped_marks(spec: TokenizerSpec, model: UnigramModel) -> TokenizerSpec:
-    """Return a spec that leaves U+2581 in texts, which no token has, where a rule makes its bytes of it."""
-    first, *middle, last = spec.rules.normalizers if len(spec.rules.normalizers) > 1 else (None, None)
-    is_escaped = first == ESCAPED_MARK and last == Replace(" ", False, SPACE_MARK)
-    is_plain = not (spec.rules.prefix or spec.rules.pre_tokenizers or spec.token_options)
-    if not (is_escaped and is_plain and model.is_float and middle in ([], [Prepend(SPACE_MARK)])):
-        return spec
-    if spec.characters is None or not (spec.characters.byte_ids and spec.characters.marks_blanks):
-        return spec
-    rules = TextRules((Prepend(" "),) if middle else ())
-    return replace(spec, rules=rules, characters=replace(spec.characters, marks_blanks=False))
 
 
 def _has_symbols(spec: TokenizerSpec, characters: Characters) -> bool:

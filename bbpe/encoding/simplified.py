@@ -1,10 +1,12 @@
-"""Specs without splits that do not affect ids; the words of a text, which these splits define, are then not known."""
+"""Specs that give the same ids by less work; the words of a text, which removed splits define, are then not known."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ..spec.spec import TokenizerSpec
+from ..spec.models import UnigramModel
+from ..spec.rules import ESCAPED_MARK, SPACE_MARK, Prepend, Replace
+from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.unigram import AT_BLANKS
 from ..splitting.patterns import PATTERNS
 
@@ -21,3 +23,16 @@ def simplified(spec: TokenizerSpec) -> TokenizerSpec:
         kept = tuple(rule for rule in rules.pre_tokenizers if getattr(rule, "regex", None) != " ")
         spec = replace(spec, rules=replace(rules, pre_tokenizers=kept))
     return spec
+
+
+def with_escaped_marks(spec: TokenizerSpec, model: UnigramModel) -> TokenizerSpec:
+    """Return a spec that leaves U+2581 in texts, which no token has, where a rule makes its bytes of it."""
+    first, *middle, last = spec.rules.normalizers if len(spec.rules.normalizers) > 1 else (None, None)
+    is_escaped = first == ESCAPED_MARK and last == Replace(" ", False, SPACE_MARK)
+    is_plain = not (spec.rules.prefix or spec.rules.pre_tokenizers or spec.token_options)
+    if not (is_escaped and is_plain and model.is_float and middle in ([], [Prepend(SPACE_MARK)])):
+        return spec
+    if spec.characters is None or not (spec.characters.byte_ids and spec.characters.marks_blanks):
+        return spec
+    rules = TextRules((Prepend(" "),) if middle else ())
+    return replace(spec, rules=rules, characters=replace(spec.characters, marks_blanks=False))
