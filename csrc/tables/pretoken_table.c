@@ -79,6 +79,28 @@ const bbpe_pretoken_entry *bbpe_pretoken_table_find(const bbpe_pretoken_table *s
     return slot ? self->entries + (slot - 1) : NULL;
 }
 
+void bbpe_pretoken_table_find_many(const bbpe_pretoken_table *self, const bbpe_pretoken_string *strings, size_t count,
+                                   const bbpe_pretoken_entry **entries) {
+    uint64_t hashes[BBPE_PRETOKEN_FIND_MANY];
+    BBPE_ASSERT(count <= BBPE_PRETOKEN_FIND_MANY);
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = bbpe_hash_bytes(strings[i].bytes, strings[i].n, self->salt);
+        BBPE_PREFETCH(self->index + (hashes[i] & self->mask));
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t slot = self->index[hashes[i] & self->mask];
+        if (slot) BBPE_PREFETCH(self->entries + (slot - 1));
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t slot = self->index[hashes[i] & self->mask];
+        if (slot) BBPE_PREFETCH(self->arena + self->entries[slot - 1].start);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t slot = *slot_of(self, strings[i].bytes, strings[i].n, hashes[i]);
+        entries[i] = slot ? self->entries + (slot - 1) : NULL;
+    }
+}
+
 bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *bytes, size_t n,
                                     bbpe_pretoken_entry **entry) {
     const uint64_t hash = bbpe_hash_bytes(bytes, n, self->salt);

@@ -56,31 +56,34 @@ bbpe_status bbpe_keys_read(const uint8_t *text, size_t n, bbpe_vocab *keys, bool
 
 /* A merge as its file has it. */
 typedef struct {
-    const uint8_t *left, *right;
-    size_t left_length, right_length;
+    bbpe_pretoken_string left, right;
 } key_pair;
 
 static bool is_made_of(const bbpe_vocab *keys, size_t number, const key_pair *pair, size_t skipped) {
     if (number >= keys->tokens.count) return false;
     const bbpe_pretoken_entry *entry = keys->tokens.entries + number;
     const uint8_t *bytes = keys->tokens.arena + entry->start;
-    const size_t rest = pair->right_length - skipped;
-    return entry->length == pair->left_length + rest && memcmp(bytes, pair->left, pair->left_length) == 0
-           && memcmp(bytes + pair->left_length, pair->right + skipped, rest) == 0;
+    const size_t rest = pair->right.n - skipped;
+    return entry->length == pair->left.n + rest && memcmp(bytes, pair->left.bytes, pair->left.n) == 0
+           && memcmp(bytes + pair->left.n, pair->right.bytes + skipped, rest) == 0;
 }
+
+enum { PAIRS = BBPE_PRETOKEN_FIND_MANY / 2 }; /* merges that are looked up together */
 
 /* A reader of merges.  Most results are the one before or the next one, which saves looking up every third key. */
 typedef struct {
     bbpe_merge_keys names;
     bbpe_merge_list *list;
+    bbpe_pretoken_string waiting[2 * PAIRS]; /* keys in the source, two of each merge, that are looked up together */
+    size_t count;                            /* of these merges */
     size_t guess; /* the number of the last result */
     scratch memory, joined;
     bbpe_status status;
 } merge_reader;
 
-static const bbpe_pretoken_entry *find_made(merge_reader *self, const key_pair *pair, size_t skipped) {
+static const bbpe_pretoken_entry *find_made(merge_reader *self, const key_pair *pair) {
     const bbpe_pretoken_table *tokens = &self->names.keys->tokens;
-    const size_t rest = pair->right_length - skipped, length = pair->left_length + rest;
+    const size_t skipped = self->names.prefix_length, rest = pair->right.n - skipped, length = pair->left.n + rest;
     for (size_t i = 0; i < 2; i++)
         if (is_made_of(self->names.keys, self->guess + i, pair, skipped)) {
             self->guess += i;
@@ -90,29 +93,48 @@ static const bbpe_pretoken_entry *find_made(merge_reader *self, const key_pair *
         self->status = BBPE_NO_MEMORY;
         return NULL;
     }
-    memcpy(self->joined.bytes, pair->left, pair->left_length);
-    memcpy(self->joined.bytes + pair->left_length, pair->right + skipped, rest);
+    memcpy(self->joined.bytes, pair->left.bytes, pair->left.n);
+    memcpy(self->joined.bytes + pair->left.n, pair->right.bytes + skipped, rest);
     const bbpe_pretoken_entry *made = bbpe_pretoken_table_find(tokens, self->joined.bytes, length);
     if (made != NULL) self->guess = (size_t)(made - tokens->entries);
     return made;
 }
 
-/* Add a merge; false when it is unusual. */
-static bool add_merge(merge_reader *self, const key_pair *pair) {
-    const bbpe_merge_keys *names = &self->names;
-    const bbpe_pretoken_table *tokens = &names->keys->tokens;
-    const size_t skipped = names->prefix_length;
-    if (pair->left_length == 0 || pair->right_length == 0) return false;
-    if (skipped && (pair->right_length <= skipped || memcmp(pair->right, names->prefix, skipped) != 0)) return false;
-    const bbpe_pretoken_entry *made = find_made(self, pair, skipped);
-    if (made == NULL) return false;
-    const bbpe_pretoken_entry *left = bbpe_pretoken_table_find(tokens, pair->left, pair->left_length);
-    const bbpe_pretoken_entry *right = bbpe_pretoken_table_find(tokens, pair->right, pair->right_length);
-    if (left == NULL || right == NULL) return false;
-    self->status = bbpe_merge_list_reserve(self->list, 1);
-    if (self->status != BBPE_OK) return false;
-    bbpe_merge_list_add(self->list, (bbpe_merge){(uint32_t)left->value, (uint32_t)right->value, (uint32_t)made->value});
-    return true;
+/* Whether both keys are there, and the second one begins with the prefix and goes on. */
+static bool is_pair(const merge_reader *self, const key_pair *pair) {
+    const size_t skipped = self->names.prefix_length;
+    if (pair->left.n == 0 || pair->right.n == 0) return false;
+    return skipped == 0 || (pair->right.n > skipped && memcmp(pair->right.bytes, self->names.prefix, skipped) == 0);
+}
+
+/* Add merges of two keys each; false when one is unusual. */
+static bool add_merges(merge_reader *self, const bbpe_pretoken_string *keys, size_t count) {
+    const bbpe_pretoken_entry *entries[2 * PAIRS];
+    bbpe_pretoken_table_find_many(&self->names.keys->tokens, keys, 2 * count, entries);
+    self->status = bbpe_merge_list_reserve(self->list, count);
+    for (size_t i = 0; i < count && self->status == BBPE_OK; i++) {
+        const key_pair pair = {keys[2 * i], keys[2 * i + 1]};
+        const bbpe_pretoken_entry *left = entries[2 * i], *right = entries[2 * i + 1];
+        const bbpe_pretoken_entry *made = is_pair(self, &pair) ? find_made(self, &pair) : NULL;
+        if (left == NULL || right == NULL || made == NULL) return false;
+        const bbpe_merge merge = {(uint32_t)left->value, (uint32_t)right->value, (uint32_t)made->value};
+        bbpe_merge_list_add(self->list, merge);
+    }
+    return self->status == BBPE_OK;
+}
+
+/* Add the merges that wait. */
+static bool add_waiting(merge_reader *self) {
+    const size_t count = self->count;
+    self->count = 0;
+    return add_merges(self, self->waiting, count);
+}
+
+/* Add a merge that stays where it is, at once or later. */
+static bool add_later(merge_reader *self, key_pair pair) {
+    self->waiting[2 * self->count] = pair.left;
+    self->waiting[2 * self->count + 1] = pair.right;
+    return ++self->count < PAIRS || add_waiting(self);
 }
 
 /* The two keys of a text, which has one blank between them. */
@@ -120,35 +142,48 @@ static bool split_keys(const uint8_t *text, size_t n, key_pair *pair) {
     const uint8_t *blank = n ? memchr(text, ' ', n) : NULL;
     if (blank == NULL) return false;
     const size_t length = (size_t)(blank - text);
-    *pair = (key_pair){text, blank + 1, length, n - length - 1};
-    return memchr(blank + 1, ' ', pair->right_length) == NULL;
+    *pair = (key_pair){{text, length}, {blank + 1, n - length - 1}};
+    return memchr(blank + 1, ' ', pair->right.n) == NULL;
 }
 
-/* Take the merge at which the cursor is. */
-static bool take_merge(bbpe_json *json, merge_reader *self, key_pair *pair) {
+/* Take one text with both keys, or a list of two; `*moves` when they are in memory that the next one needs. */
+static bool take_pair(bbpe_json *json, merge_reader *self, key_pair *pair, bool *moves) {
     bbpe_json_text left, right;
     if (!bbpe_json_take(json, '[')) {
         size_t length;
         if (!bbpe_json_take_text(json, &left)) return false;
         const uint8_t *text = characters_of(&left, &self->memory, 0, &length);
         if (text == NULL) self->status = BBPE_NO_MEMORY;
+        *moves = left.has_escapes;
         return text != NULL && split_keys(text, length, pair);
     }
     if (!bbpe_json_take_text(json, &left) || !bbpe_json_take(json, ',') || !bbpe_json_take_text(json, &right)
         || !bbpe_json_take(json, ']'))
         return false;
+    *moves = left.has_escapes || right.has_escapes;
     /* room for both first, because the memory of the first one must not move */
-    if (!bbpe_memory_grow(&self->memory.bytes, &self->memory.capacity, left.length + right.length, 1)) {
+    if (*moves && !bbpe_memory_grow(&self->memory.bytes, &self->memory.capacity, left.length + right.length, 1)) {
         self->status = BBPE_NO_MEMORY;
         return false;
     }
-    pair->left = characters_of(&left, &self->memory, 0, &pair->left_length);
-    pair->right = characters_of(&right, &self->memory, left.length, &pair->right_length);
+    pair->left.bytes = characters_of(&left, &self->memory, 0, &pair->left.n);
+    pair->right.bytes = characters_of(&right, &self->memory, left.length, &pair->right.n);
     return true;
+}
+
+/* Take the merge at which the cursor is. */
+static bool take_merge(bbpe_json *json, merge_reader *self) {
+    key_pair pair;
+    bool moves;
+    if (!take_pair(json, self, &pair, &moves)) return false;
+    if (!moves) return add_later(self, pair);
+    const bbpe_pretoken_string keys[] = {pair.left, pair.right};
+    return add_waiting(self) && add_merges(self, keys, 1);
 }
 
 /* Close a list whose text was followed to its end. */
 static bbpe_status finish_merges(merge_reader *self, bool follows, bool *is_usual) {
+    follows = follows && add_waiting(self);
     bbpe_memory_free(self->memory.bytes);
     bbpe_memory_free(self->joined.bytes);
     if (self->status == BBPE_OK && follows)
@@ -164,10 +199,8 @@ bbpe_status bbpe_merges_read_json(const uint8_t *text, size_t n, bbpe_merge_keys
     merge_reader self = {.names = names, .list = list};
     bool follows = bbpe_json_take(&json, '[');
     if (follows && !bbpe_json_take(&json, ']')) {
-        do {
-            key_pair pair;
-            follows = take_merge(&json, &self, &pair) && add_merge(&self, &pair);
-        } while (follows && bbpe_json_take(&json, ','));
+        do follows = take_merge(&json, &self);
+        while (follows && bbpe_json_take(&json, ','));
         follows = follows && bbpe_json_take(&json, ']');
     }
     return finish_merges(&self, follows && bbpe_json_take_end(&json), is_usual);
@@ -182,7 +215,7 @@ bbpe_status bbpe_merges_read_lines(const uint8_t *text, size_t n, bbpe_merge_key
         key_pair pair;
         end = stop == NULL ? n : (size_t)(stop - text);
         const size_t length = end - start - (end > start && text[end - 1] == '\r');
-        follows = split_keys(line, length, &pair) && add_merge(&self, &pair);
+        follows = split_keys(line, length, &pair) && add_later(&self, pair);
     }
     return finish_merges(&self, follows, is_usual);
 }
