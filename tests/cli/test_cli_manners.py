@@ -120,7 +120,7 @@ def test_no_memory_is_one_line(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(encode, "_documents", fail)
+    monkeypatch.setattr(encode, "documents_of", fail)
     assert main(["encode", "-t", str(folder / "t.json")]) == 1
     assert capfd.readouterr() == ("", f"bbpe: error: {said}\n")
 

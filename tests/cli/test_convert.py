@@ -264,6 +264,7 @@ def test_inspect_everything(tmp_path: Path, call: Call) -> None:
         "pattern_example": None,
         "pattern_dialect": "Oniguruma",
         "compiled": True,
+        "runs_in_python": None,
         "unicode": "16.0.0",
         "special_tokens": {"<s>": 280},
         "added_tokens": {"<think>": 281},
