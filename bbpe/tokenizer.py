@@ -621,6 +621,8 @@ class Tokenizer:
         """
         return str(VIEWS["html"](text, {self.name or "tokenizer": self}, allowed_special=allowed_special))
 
+    # -- counts and limits ---------------------------------------------------------------------------
+
     def count_tokens(
         self, text: Text, *, threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,
@@ -1263,6 +1265,8 @@ class Tokenizer:
 
         """
         return VIEWS["transformers"](self, **options)
+
+    # -- a value -------------------------------------------------------------------------------------
 
     @lazy_property
     def fingerprint(self) -> str:

@@ -328,22 +328,28 @@ class RuleEncoder(TextEncoder):
 
     def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
         """Return the ids of a piece between tokens that were found in the original text."""
+        return [
+            self.encode_normalized(part, threads, first) if token_id is None else np.array([token_id], np.uint32)
+            for part, token_id, first in self.normalized_parts(text, after, is_first)
+        ]
+
+    def normalized_parts(
+        self, text: str, after: Matcher | None, is_first: bool
+    ) -> Iterator[tuple[str, int | None, bool]]:
+        """Yield the parts of a piece when normalized, the id if one is a token, and whether it begins the text."""
         is_marked = after is not None and self._normalizes_tokens
         normalize = self.normalize if is_marked else self._normalize_all
         if normalize is not None:
             text = normalize(text)
         if after is None:
-            return [self.encode_normalized(text, threads, is_first)]
-        parts: list[Ids] = []
+            yield text, None, is_first
+            return
         data = text.encode("utf-8", "surrogateescape")
         for start, end, token_id in after.spans(data):
-            if token_id is None:
-                part = self.decoded(data[start:end])
-                part = part.replace(SPACE_MARK, " ") if self._unmarks and is_marked else part
-                parts.append(self.encode_normalized(part, threads, is_first and start == 0))
-            else:
-                parts.append(np.array([token_id], np.uint32))
-        return parts
+            part = self.decoded(data[start:end])
+            if token_id is None and self._unmarks and is_marked:
+                part = part.replace(SPACE_MARK, " ")
+            yield part, token_id, is_first and start == 0
 
     def encode_normalized(self, text: str, threads: int | None, is_first: bool) -> Ids:
         """Return the ids of a piece of normalized text without special tokens."""
@@ -367,28 +373,6 @@ class RuleEncoder(TextEncoder):
         """Return the ids of pretokens."""
         ends = np.cumsum([len(pretoken) for pretoken in found], dtype=np.int64)
         return self._engine.encode_pretokens(b"".join(found), ends)
-
-    @property
-    def engine(self) -> TextEncoder:
-        """The encoder of pretokens."""
-        return self._engine
-
-    def parts(self, piece: str, after: Matcher | None, is_first: bool) -> Iterator[tuple[list[bytes], int | None]]:
-        """Yield the pretokens of a piece between tokens of the original text, and the tokens found when normalized.
-
-        The steps are those of `_piece`; `is_first` is whether the piece begins the text.
-        """
-        is_marked = after is not None and self._normalizes_tokens
-        normalize = self.normalize if is_marked else self._normalize_all
-        text = piece if normalize is None else normalize(piece)
-        data = text.encode("utf-8", "surrogateescape")
-        for start, end, token_id in (after or NOTHING).spans(data):
-            part = self.decoded(data[start:end])
-            if token_id is not None:
-                yield [data[start:end]], token_id
-                continue
-            part = part.replace(SPACE_MARK, " ") if self._unmarks and is_marked else part
-            yield self._split(prefixed(self.rules.prefix, part, is_first and start == 0), is_first and start == 0), None
 
     def pretokens(self, text: Text) -> list[bytes]:
         """Return the pretokens of a text without special tokens, in the form that the model encodes."""

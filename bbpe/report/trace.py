@@ -10,6 +10,7 @@ from typing import Any
 from ..encoding.engine import TextEncoder
 from ..encoding.rule_encoder import RuleEncoder, text_encoder
 from ..lazy import lazy_property, np
+from ..pipeline.pre_tokenizers import prefixed
 from ..pipeline.special_tokens import NOTHING, Selection
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
@@ -125,15 +126,15 @@ class _Tracer:
                 yield from self._of_pretokens([row[first:last] for first, last in pairwise([0, *ends.tolist()])])
 
     def _of_piece(self, encoder: RuleEncoder, piece: str, matcher: Any, is_first: bool) -> Iterator[PretokenTrace]:
-        for part, token_id in encoder.parts(piece, matcher.after, is_first):
+        for part, token_id, first in encoder.normalized_parts(piece, matcher.after, is_first):
             if token_id is None:
-                yield from self._of_pretokens(part)
+                yield from self._of_pretokens(encoder._split(prefixed(encoder.rules.prefix, part, first), first))
             else:
-                token = b"".join(part)
+                token = part.encode("utf-8", "surrogateescape")
                 yield PretokenTrace(token, "special", (token,), (), (), (token_id,))
 
     def _of_pretokens(self, pretokens: list[bytes]) -> Iterator[PretokenTrace]:
-        engine = self.encoder.engine if isinstance(self.encoder, RuleEncoder) else self.encoder
+        engine = self.encoder._engine if isinstance(self.encoder, RuleEncoder) else self.encoder
         is_unknown = False
         for pretoken in pretokens:
             ids = tuple(engine.encode_pretokens(pretoken, np.array([len(pretoken)], np.int64)).tolist())
