@@ -49,7 +49,7 @@ cdef class TokenLengths:
         self.kept = first, inside, tuple(known)
         self.c.first, self.c.inside, self.c.id_count = &first[0], &inside[0], first.shape[0]
         self.c.whole, self.c.fuses, self.c.drops, self.c.of_bytes = whole, fuses, drops, of_bytes
-        cdef size_t i
+        cdef Py_ssize_t i
         for i in range(len(known)):
             self.c.known[i] = <const uint64_t *>PyBytes_AS_STRING(known[i])
 
