@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..counting.counts import PretokenCounts
-from ..counting.options import Report, silent
+from ..counting.options import Report
 from ..lazy import np, npt
 from ..progress import Progress
 from ..text import readable
@@ -26,13 +26,11 @@ def uses_in(tokenizer: Tokenizer, counts: PretokenCounts) -> npt.NDArray[np.uint
     return used
 
 
-def report_facts(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> None:
+def noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> Tokenizer:
     """Report fewer tokens than wanted, the longest token, and tokens that no text of the training uses any more.
 
-    Nothing is computed if nobody listens.  Only counts of a byte-level vocabulary give the uses.
+    Returns the tokenizer.  Only counts of a byte-level vocabulary give the uses.
     """
-    if report is silent:
-        return
     spec = tokenizer.spec
     notes = []
     if len(tokenizer) < wanted:
@@ -48,3 +46,4 @@ def report_facts(tokenizer: Tokenizer, counts: object, wanted: int, report: Repo
             notes.append(f"{unused:,} tokens are only parts of longer ones: the training text itself does not use them")
     for note in notes:
         report(Progress("vocabulary", 0, None, "tokens", note))
+    return tokenizer

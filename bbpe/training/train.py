@@ -11,13 +11,13 @@ from ..core.count import PretokenTable
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
-from ..counting.options import Counting, Report, check_int, counting_of
+from ..counting.options import Counting, Report, check_int, counting_of, silent
 from ..splitting.patterns import get_pattern
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
-from .bpe import BPE, BytePlan
-from .facts import report_facts
-from .unigram import Unigram, UnigramPlan
+from .bpe import BPE
+from .facts import noted
+from .unigram import Unigram
 from .wordpiece import WordPiece
 from .words import WordPlan
 
@@ -78,7 +78,8 @@ def train(
     plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
-        return _learned(plan, counts, vocab_size, how, report)
+        tokenizer = Tokenizer(plan.learn(counts, how, report))
+        return tokenizer if report is silent else noted(tokenizer, counts, vocab_size, report)
 
 
 def train_from_iterator(
@@ -116,7 +117,8 @@ def train_from_iterator(
     plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_texts(texts, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
-        return _learned(plan, counts, vocab_size, how, report)
+        tokenizer = Tokenizer(plan.learn(counts, how, report))
+        return tokenizer if report is silent else noted(tokenizer, counts, vocab_size, report)
 
 
 def train_from_counts(
@@ -173,16 +175,8 @@ def train_from_counts(
         problem = "counts train BPE of bytes or Unigram; words are learned from texts: use train"
         raise ValueError(f"model is {model!r}; {problem}")
     with how.reporting() as report:
-        return _learned(plan, given, vocab_size, how, report)
-
-
-def _learned(
-    plan: BytePlan | WordPlan | UnigramPlan, counts: PretokenCounts, wanted: int, how: Counting, report: Report
-) -> Tokenizer:
-    """Return the tokenizer that a plan learns, and report what is worth knowing about its vocabulary."""
-    tokenizer = Tokenizer(plan.learn(counts, how, report))
-    report_facts(tokenizer, counts, wanted, report)
-    return tokenizer
+        tokenizer = Tokenizer(plan.learn(given, how, report))
+        return tokenizer if report is silent else noted(tokenizer, given, vocab_size, report)
 
 
 def _model_of(model: Model) -> BPE | WordPiece | Unigram:
