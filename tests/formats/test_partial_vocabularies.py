@@ -139,8 +139,8 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     assert list(tok.encode_iterable(["a\x00", "b"])) == [300]
     assert len(tok.encode("ab" * 50, dropout=1.0, seed=1)) == 100
     assert tok.encode_with_offsets("ab")[1].tolist() == [[0, 2]]
-    with pytest.raises(bbpe.errors.VocabularyError, match="do not spell the text"):
-        tok.encode_with_offsets("a\x00b")
+    assert tok.encode_with_offsets("a\x00b")[1].tolist() == [[0, 3]]
+    assert tok.encode_with_offsets("c\x00a\x00bd")[1].tolist() == [[0, 1], [2, 5], [5, 6]]
 
 
 @pytest.mark.parametrize("unknown", [None, "<unk>"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,8 +61,12 @@ def load(
     options = _Options(path, pattern, check_special_tokens(special_tokens), name)
     document = quick_document(data)
     if document is not None:
-        with suppress(VocabularyError):  # the slower reader raises it again, with the position
+        try:
             return _spec(document, options)
+        except VocabularyError as error:
+            # the slower reader finds the position of an error among tokens and merges
+            if error.place is not None and not error.place.startswith(("model", "added_tokens")):
+                raise
     return _spec(read_json(ReadFile(Path(path), data)), options)
 
 
@@ -277,8 +280,6 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
         _refuse_marks(model, "ignore_merges is", prefix, "")
     specials = {**added.added, **added.special}
     both = {text for text in specials if text in keys}
-    if split.byte_level and end:
-        _refuse_marks(model, "ByteLevel and end_of_word_suffix are", prefix, "")
     if split.byte_level:
         return _of_bytes(model, keys, merges, whole, both, _Unknown(unknown, fuse), prefix, end)
     marks = has_marks and _marks_blanks(model, split, rules, keys, specials)
@@ -322,6 +323,9 @@ def _of_bytes(
             key = next(key for key, token_id in keys.items() if token_id == wrong[0])
             problem = f"found {shown(mark)} and the token {shown(key)} with the byte 0x{byte:02X}"
             model.refuse(f"{problem}, which are not supported together", name)
+    # the marks are the bytes 0xFD, before a token, and 0xFF, after it
+    if prefix and end and f"ý{end}" in keys and f"{prefix}ÿ" in keys:
+        model.refuse(f"found the tokens {f'ý{end}'!r} and {f'{prefix}ÿ'!r}, which are not supported together", "vocab")
     # `tokenizers` never writes an unknown token that is not in its vocabulary
     unknown_id = None if unknown.token is None else keys.get(unknown.token)
     symbols = Characters((), unknown_id, unknown.is_fused, prefix=prefix, end_of_word=end, are_bytes=True)
