@@ -342,7 +342,7 @@ def hf_of(spec: TokenizerSpec, folder: Path) -> Any:
         pytest.param("gpt2.tiktoken", marks=pytest.mark.full),
         pytest.param("qwen.tiktoken", marks=pytest.mark.long),
         pytest.param("cl100k_base.tiktoken", marks=pytest.mark.long),
-        pytest.param("o200k_base.tiktoken", marks=pytest.mark.full),
+        pytest.param("o200k_base.tiktoken", marks=pytest.mark.long),
         pytest.param("tekken_240911.json", marks=pytest.mark.long),
     ],
 )
