@@ -118,7 +118,7 @@ class MergeIds:
 
     def unused(self, keys: Keys) -> list[str]:
         """Return the keys that are neither part nor result of a merge."""
-        return [keys.table[token_id].decode() for token_id in self.listed.unused(keys.table)]
+        return [keys.table[token_id].decode("utf-8", "surrogatepass") for token_id in self.listed.unused(keys.table)]
 
     def merges(self, keys: Mapping[str, int], tokens: Vocab) -> Merges:
         """Return the merges; `VocabularyError` without a position when their parts or results are not tokens."""

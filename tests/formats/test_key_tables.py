@@ -15,7 +15,7 @@ from bbpe.errors import VocabularyError
 from bbpe.formats import keys as key_files
 from bbpe.formats.huggingface import tokenizer_json
 from bbpe.formats.huggingface.documents import quick_document
-from bbpe.formats.key_tables import Keys, MergeKeys, vocab_of_bytes
+from bbpe.formats.key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
 from bbpe.formats.reading import loads
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.merges import Merges
@@ -251,3 +251,9 @@ def test_merges_are_a_sequence() -> None:
     for data in (b"abc", b"\xff" * 12):
         with pytest.raises(ValueError, match="expected"):
             Merges.of_data(data)
+
+
+def test_keys_that_are_half_a_surrogate_pair() -> None:
+    """JSON may have them, and they are keys as others."""
+    keys = Keys.of({"a": 0, "\ud800": 1, "b": 2, "ab": 3})
+    assert MergeIds(Merges([(0, 2, 3)]), keys).unused(keys) == ["\ud800"]
