@@ -339,7 +339,7 @@ def hf_of(spec: TokenizerSpec, folder: Path) -> Any:
         "llama3.tiktoken",
         "qwen3_6.tiktoken",
         "p50k_base.tiktoken",
-        pytest.param("gpt2.tiktoken", marks=pytest.mark.full),
+        pytest.param("gpt2.tiktoken", marks=pytest.mark.long),
         pytest.param("qwen.tiktoken", marks=pytest.mark.long),
         pytest.param("cl100k_base.tiktoken", marks=pytest.mark.long),
         pytest.param("o200k_base.tiktoken", marks=pytest.mark.long),

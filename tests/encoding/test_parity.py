@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from published import RANK_FILES, same_ids
+from seeds import full_then_long
 from strings import adversarial_strings, byte_soups
 
 import bbpe
@@ -73,8 +74,7 @@ def slices_at_line_ends(text: str, size: int = 1 << 20) -> Iterator[str]:
     yield text[start:]
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("source", CORPORA)
+@pytest.mark.parametrize("source", full_then_long(("code", "multi", "zh"), ("en", "ja")))
 def test_whole_corpora_as_tiktoken(
     source: str,
     real: Callable[[str], bbpe.Tokenizer],

@@ -185,7 +185,7 @@ def round_trip(model: Path, folder: Path, texts: list[str]) -> None:
         assert ours.decode(expected) == tok.decode(expected)
 
 
-@pytest.mark.parametrize("size", [10_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", [10_000, pytest.param(2_000_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", REAL)
 def test_real_models(
     name: str, size: int, vocab_path: Callable[[str], Path], tmp_path: Path, corpus: Callable[..., str]

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from seeds import full_then_long
 from split_cases import SCHEMES, ends_by_hf, ends_by_regex, join_ends, same, slices, splitter
 from strings import is_settled
 
@@ -26,8 +27,7 @@ def test_beginnings(name: str, corpus_name: str, corpus: Callable[..., str]) -> 
         same(splitter(name, isa), data, expected)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("corpus_name", CORPORA)
+@pytest.mark.parametrize("corpus_name", full_then_long(("code", "multi", "zh"), ("en", "ja")))
 def test_whole_corpora(corpus_name: str, corpus: Callable[..., str], processes: Executor) -> None:
     data = corpus(corpus_name).encode()
     parts = slices(data, 1 << 20)
