@@ -108,6 +108,7 @@ HOSTILE: dict[str, Callable[[], Files]] = {
     "a key twice": lambda: {"tokenizer.json": '{"version": "1.0", ' + '"a": 1, ' * 500_000 + '"a": 2}'},
     "a long key twice": lambda: {"tokenizer.json": '{"version": 1, ' + ", ".join([f'"{LONG}": 1'] * 2) + "}"},
     "a number of a million digits": lambda: {"tokenizer.json": '{"version": ' + "9" * 10**6 + "}"},
+    "a key of commas": lambda: {"tokenizer.json": document(model__vocab={"," * 8_000_000: 0})},
     # merges
     "cyclic merges": lambda: {"tokenizer.json": document(model__merges=["the t", "t h", "th e"])},
     "a merge of nothing": lambda: {"tokenizer.json": document(model__merges=[["", "a"], ["a", ""]])},

@@ -35,10 +35,11 @@ static bool add_key(bbpe_json *json, bbpe_vocab *keys, scratch *memory, bbpe_sta
 bbpe_status bbpe_keys_read(const uint8_t *text, size_t n, bbpe_vocab *keys, bool *is_usual) {
     bbpe_json json = {text, text + n};
     scratch memory = {0};
+    const size_t most = n / 5 + 1; /* a key takes five bytes or more: "":0, */
     size_t commas = 1;
     for (size_t i = 0; i < n; i++) commas += text[i] == ',';
     *is_usual = false;
-    bbpe_status status = bbpe_vocab_reserve(keys, commas, n);
+    bbpe_status status = bbpe_vocab_reserve(keys, commas < most ? commas : most, n);
     if (status != BBPE_OK) return status;
     bool follows = bbpe_json_take(&json, '{');
     if (follows && !bbpe_json_take(&json, '}')) {
