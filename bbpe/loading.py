@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from . import formats
 from .tokenizer import Tokenizer
@@ -16,13 +17,16 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> Tokenizer:
-    """Load a tokenizer from a file or folder; the format is recognised by name and content.
+    """Load a tokenizer from a file, a folder, or a repository in the hub's cache.
+
+    The format is recognised by name and content.
 
     Formats: tokenizer.json, tekken.json, .tiktoken, GGUF, SentencePiece's .model, vocab.json or vocab.txt with
     merges.txt, BERT's vocab.txt, subword-nmt's codes, and CLIP's vocabulary.  Nothing is downloaded.
 
     Args:
-        path: The file, or a folder with a tokenizer.json, or with vocab.json and merges.txt.
+        path: The file, or a folder with a tokenizer.json, or with vocab.json and merges.txt; or the name of a
+            repository, `org/name`, that `huggingface_hub` has downloaded, if there is no file of that name.
         pattern: The split pattern: a name, a regex, or several regexes that are applied in order.  It replaces the
             pattern of the file.  A file that names none needs it, unless it is a known vocabulary.
         special_tokens: Special tokens and their ids; they replace those of the file.
@@ -46,4 +50,8 @@ def load(
         ...     bbpe.load(folder + "/tokenizer.json") == tok
         True
     """
+    if isinstance(path, str) and not Path(path).exists():
+        from .published.hub import hub_folder
+
+        path = hub_folder(path) or path
     return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """What a subcommand does: `run` gets the parsed arguments and returns the exit status."""
+    """A subcommand: `add_arguments` declares arguments, and `run` takes them parsed and returns the exit status."""
 
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
@@ -61,16 +61,13 @@ def load_tokenizer(args: Namespace) -> Tokenizer:
 
 
 def load_named(name: str, pattern: str | None = None) -> Tokenizer:
-    """Load a tokenizer from a path, or else by its published name, its model, or its repository in the hub's cache."""
+    """Load a tokenizer as `bbpe.load`, or else by its published name or its model."""
     from bbpe.published.hub import hub_folder
     from bbpe.published.models import MODELS, name_for_model
     from bbpe.published.table import ALIASES, PUBLISHED
 
-    if Path(name).exists():
+    if Path(name).exists() or hub_folder(name) is not None:
         return bbpe.load(name, pattern=pattern)
-    folder = hub_folder(name)
-    if folder is not None:
-        return bbpe.load(folder, pattern=pattern)
     known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)
     if known is not None and pattern is None:
         return bbpe.get_encoding(known)

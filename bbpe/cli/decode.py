@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from bbpe.errors import TokenIdError
 
@@ -11,6 +13,9 @@ from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
 from .lines import add_lines, convert_lines
 from .streams import chunks_of, label_of, names_of, write
+
+if TYPE_CHECKING:
+    from bbpe.tokenizer import Tokenizer
 
 # 2**32 has ten digits
 _LONGEST_ID = 10
@@ -28,11 +33,16 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     tokenizer = load_tokenizer(args)
     if args.lines:
-        return convert_lines(args, lambda lines: tokenizer.decode_batch([_ids(_words_of(line)) for line in lines]))
+        return convert_lines(args, partial(_texts_of, tokenizer))
     for name in names_of(args.files):
         for ids in npy.blocks(name) if name.endswith(".npy") else _text_blocks(name):
             write(tokenizer.decode_bytes(ids))
     return 0
+
+
+def _texts_of(tokenizer: Tokenizer, lines: list[bytes], label: str, number: int) -> Sequence[str]:
+    rows = [_ids(_words_of(line), f"{label}: line {number + i}: ") for i, line in enumerate(lines)]
+    return tokenizer.decode_batch(rows)
 
 
 def _text_blocks(name: str) -> Iterator[list[int]]:
@@ -40,7 +50,7 @@ def _text_blocks(name: str) -> Iterator[list[int]]:
         yield _ids(words, f"{label_of(name)}: ")
 
 
-def _ids(words: list[bytes], label: str = "") -> list[int]:
+def _ids(words: list[bytes], label: str) -> list[int]:
     for word in words:
         if not word.isdigit() or len(word) > _LONGEST_ID:
             shown = word[:40].decode("utf-8", "backslashreplace")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .command import add_tokenizer
-from .streams import add_reading, chunks_of, flush, names_of, write
+from .streams import add_reading, chunks_of, flush, label_of, names_of, write
 
 if TYPE_CHECKING:
     from bbpe.pipeline.special_tokens import Selection
@@ -48,17 +48,22 @@ def lines_of(name: str) -> Iterator[list[bytes]]:
         yield [b"".join(torn)]
 
 
-def convert_lines(args: Namespace, convert: Callable[[list[bytes]], Sequence[str]]) -> int:
-    """Write what `convert` returns for the lines of all inputs, and return the exit status."""
+def convert_lines(args: Namespace, convert: Callable[[list[bytes], str, int], Sequence[str]]) -> int:
+    """Write the lines that `convert` returns for those of all inputs, and return the exit status.
+
+    `convert` takes lines, the name of their input for messages, and the number of the first line.
+    """
     for name in names_of(args.files):
+        number = 1
         for lines in lines_of(name):
-            write("".join(f"{line}\n" for line in convert(lines)).encode())
+            write("".join(f"{line}\n" for line in convert(lines, label_of(name), number)).encode())
+            number += len(lines)
             if args.line_buffered:
                 flush()
     return 0
 
 
-def encoded(args: Namespace, tokenizer: Tokenizer) -> Callable[[list[bytes]], Sequence[str]]:
+def encoded(args: Namespace, tokenizer: Tokenizer) -> Callable[[list[bytes], str, int], Sequence[str]]:
     """Return what encodes lines to ids, tokens or pieces, as the arguments say."""
     spelled = speller(args, tokenizer)
     allowed = selection_of(args)
@@ -70,7 +75,7 @@ def encoded(args: Namespace, tokenizer: Tokenizer) -> Callable[[list[bytes]], Se
             return [tokenizer.encode(line, dropout=args.sample) for line in lines]
         return [tokenizer.encode_sampled(line, alpha=args.sample) for line in lines]
 
-    return lambda lines: [" ".join(map(spelled, row)) for row in rows_of(lines)]
+    return lambda lines, _label, _number: [" ".join(map(spelled, row)) for row in rows_of(lines)]
 
 
 def speller(args: Namespace, tokenizer: Tokenizer) -> Callable[[int], str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from ..lazy import lazy_re
 from .find import hub_cache
 
-_NAME = lazy_re(r"[\w.-]+/[\w.-]+")
+_NAME, _REVISION = lazy_re(r"[\w.-]+/[\w.-]+"), lazy_re(rb"\s*([0-9a-f]+)\s*")
 
 
 def hub_folder(name: str) -> Path | None:
@@ -16,7 +16,8 @@ def hub_folder(name: str) -> Path | None:
         return None
     repository = hub_cache() / ("models--" + name.replace("/", "--"))
     main = repository / "refs/main"
-    if not main.is_file():
+    revision = _REVISION.fullmatch(main.read_bytes()) if main.is_file() else None
+    if revision is None:
         return None
-    folder = repository / "snapshots" / main.read_text("utf-8").strip()
+    folder = repository / "snapshots" / revision[1].decode()
     return folder if folder.is_dir() else None

@@ -71,6 +71,12 @@ def test_lines(call: Any, path: Path) -> None:
     assert call("decode", "--lines", stdin=sampled.encode()) == TEXT
 
 
+def test_errors_of_lines_name_the_line(path: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "ids.txt").write_text("1 2\n\n3 x 4\n")
+    assert main(["decode", "--lines", "-t", str(path), str(tmp_path / "ids.txt")]) == 1
+    assert "ids.txt: line 3: expected ids between blanks or commas, found 'x'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -104,6 +110,13 @@ def test_a_repository_in_the_cache_of_the_hub(path: Path, tmp_path: Path, monkey
     assert main(["tokens", "-t", "some-org/a.model", text]) == 0
     assert capsys.readouterr().out == f"{bbpe.load(path).count_tokens(TEXT)} {text}\n"
     assert main(["tokens", "-t", "some-org/other", text]) == 1
+    assert bbpe.load("some-org/a.model") == bbpe.load(path)
+    with pytest.raises(FileNotFoundError, match="some-org/other"):
+        bbpe.load("some-org/other")
+    for wrong in (b"", b"\xff", b"../abc", b"a\0b"):
+        (repository / "refs/main").write_bytes(wrong)
+        with pytest.raises(FileNotFoundError, match=r"some-org/a\.model"):
+            bbpe.load("some-org/a.model")
 
 
 def test_it_reports_that_it_waits_for_a_terminal(path: Path, monkeypatch: Any, capsys: Any) -> None:
