@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_models cimport (
-    BBPE_VOCAB_MAX_ID, bbpe_merge, bbpe_merge_keys, bbpe_merge_list_add, bbpe_merge_list_free,
+    BBPE_VOCAB_MAX_ID, bbpe_merge, bbpe_merge_keys, bbpe_merge_list, bbpe_merge_list_add, bbpe_merge_list_free,
     bbpe_merge_list_mark_used, bbpe_merge_list_reserve, bbpe_merge_list_trim, bbpe_merges_read_json,
     bbpe_merges_read_lines, bbpe_vocab_get,
 )
@@ -20,6 +20,28 @@ from bbpe.errors import VocabularyError
 
 cdef inline tuple triple_of(const bbpe_merge *merge):
     return merge.left, merge.right, merge.made
+
+
+ctypedef bbpe_status (*merges_reader)(
+    const uint8_t *text, size_t n, bbpe_merge_keys names, bbpe_merge_list *found, c_bool *is_usual) noexcept nogil
+
+
+cdef MergeList read_merges(
+    merges_reader read, MergeList found, bytes text, size_t start, size_t end, TokenTable keys, bytes prefix
+):
+    """Read text[start:end] into an empty list; None when the text is unusual or wrong."""
+    cdef bbpe_merge_keys names
+    cdef const uint8_t *data = text
+    cdef c_bool is_usual = False
+    cdef bbpe_status status
+    if not start <= end <= <size_t>len(text):
+        raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
+    names.keys, names.prefix, names.prefix_length = &keys.c, prefix, <size_t>len(prefix)
+    with nogil:
+        status = read(data + start, end - start, names, &found.c, &is_usual)
+    check(status)
+    found._close()
+    return found if is_usual else None
 
 
 cdef class MergeList:
@@ -57,37 +79,13 @@ cdef class MergeList:
 
     @classmethod
     def of_json(cls, bytes text not None, size_t start, size_t end, TokenTable keys not None, bytes prefix=b"") -> Self | None:
-        """The merges of the JSON array text[start:end] of pairs of `keys`; None when it is out of the ordinary or wrong."""
-        cdef MergeList found = cls()
-        cdef bbpe_merge_keys names
-        cdef const uint8_t *data = text
-        cdef c_bool is_usual = False
-        cdef bbpe_status status
-        if not start <= end <= <size_t>len(text):
-            raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
-        names.keys, names.prefix, names.prefix_length = &keys.c, prefix, <size_t>len(prefix)
-        with nogil:
-            status = bbpe_merges_read_json(data + start, end - start, names, &found.c, &is_usual)
-        check(status)
-        found._close()
-        return found if is_usual else None
+        """Return the merges of the JSON array text[start:end] of pairs of `keys`; None when it is unusual or wrong."""
+        return read_merges(bbpe_merges_read_json, cls(), text, start, end, keys, prefix)
 
     @classmethod
     def of_lines(cls, bytes text not None, size_t start, size_t end, TokenTable keys not None) -> Self | None:
-        """The merges of the lines text[start:end] of two `keys` each; None when they are out of the ordinary or wrong."""
-        cdef MergeList found = cls()
-        cdef bbpe_merge_keys names
-        cdef const uint8_t *data = text
-        cdef c_bool is_usual = False
-        cdef bbpe_status status
-        if not start <= end <= <size_t>len(text):
-            raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
-        names.keys, names.prefix, names.prefix_length = &keys.c, data, 0
-        with nogil:
-            status = bbpe_merges_read_lines(data + start, end - start, names, &found.c, &is_usual)
-        check(status)
-        found._close()
-        return found if is_usual else None
+        """Return the merges of the lines text[start:end] of two `keys` each; None when they are unusual or wrong."""
+        return read_merges(bbpe_merges_read_lines, cls(), text, start, end, keys, b"")
 
     @classmethod
     def of_data(cls, bytes data not None) -> Self:
@@ -133,7 +131,7 @@ cdef class MergeList:
         return self.c.count == other.c.count and self.data() == other.data()
 
     def uses(self, ids: Iterable[int]) -> set[int]:
-        """Those of some ids that are part or result of a merge."""
+        """Return which of some ids are part or result of a merge."""
         cdef Marks used = Marks(self.id_count)
         bbpe_merge_list_mark_used(&self.c, used.marks, self.id_count)
         return {
