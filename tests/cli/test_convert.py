@@ -274,7 +274,12 @@ def test_inspect_everything(tmp_path: Path, call: Call) -> None:
     text = call("inspect", path)[1]
     assert "unmade_examples  ' qqq'" in text
     assert "281 '<think>'" in text
-    folder = json.loads(call("inspect", tmp_path, "--json")[1])
+
+
+def test_inspect_a_folder(tmp_path: Path, call: Call) -> None:
+    path = tmp_path / "tokenizer.json"
+    formats.dump(make_spec(vocab_of(), MERGES, pattern=get_pattern("qwen2")), path)
+    facts, folder = (json.loads(call("inspect", name, "--json")[1]) for name in (path, tmp_path))
     assert (folder["bytes"], folder["fingerprint"]) == (facts["bytes"], facts["fingerprint"])
 
 

@@ -110,7 +110,14 @@ def adversarial(tok: bbpe.Tokenizer, n: int, seed: int) -> Iterator[bytes]:
     yield from (b"".join(pieces_of_tokens(rng, wide, 100)) for _ in range(n // 40))
 
 
-@pytest.mark.parametrize(("size", "count"), [(40_000, 400), pytest.param(1_000_000, 15_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [
+        (40_000, 400),
+        pytest.param(1_000_000, 15_000, marks=pytest.mark.full),
+        pytest.param(3_000_000, 40_000, marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_published_vocabularies(
     name: str, size: int, count: int, real: Callable[[str], bbpe.Tokenizer], corpus: Callable[..., str]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from ...errors import VocabularyError
 from ...files import StrPath
@@ -157,15 +158,7 @@ def read_byte_level(
     if pattern is None and row is not None:
         pattern = row.pattern
     if pattern is None:
-        near = difflib.get_close_matches(pre, _PRE, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        known = ", ".join(sorted(_PRE))
-        fields.refuse(
-            f"pre-tokenizer {pre!r} is not supported{hint}; give pattern=, or a file with one of: {known}"
-            if pre
-            else "the name is empty; give pattern=, a name or a regex",
-            "pre",
-        )
+        _refuse_pre(fields, pre)
     texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
     template = fields.template(len(texts))
     fields.done()
@@ -191,6 +184,15 @@ def read_byte_level(
     if row is None:
         _check_all_made(spec, pre, fields)
     return spec
+
+
+def _refuse_pre(fields: GGUFFields, pre: str) -> NoReturn:
+    if not pre:
+        fields.refuse("the name is empty; give pattern=, a name or a regex", "pre")
+    near = difflib.get_close_matches(pre, _PRE, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    known = ", ".join(sorted(_PRE))
+    fields.refuse(f"pre-tokenizer {pre!r} is not supported{hint}; give pattern=, or a file with one of: {known}", "pre")
 
 
 def byte_level_pieces(spec: TokenizerSpec, path: StrPath) -> tuple[list[Piece], list[str], str]:
