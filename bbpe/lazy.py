@@ -1,4 +1,4 @@
-"""What is made on its first use: properties, views that modules above this one make, and imports that take long."""
+"""Properties, views and modules that are made or imported when they are first used."""
 
 from __future__ import annotations
 

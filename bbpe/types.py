@@ -1,4 +1,4 @@
-"""What texts are encoded to: rows of different lengths, rows of one length, and ids with their places."""
+"""Results of encoding: rows of different lengths, rows of one length, and ids with their offsets."""
 
 from __future__ import annotations
 

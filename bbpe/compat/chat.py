@@ -93,7 +93,7 @@ def _rendered(source: str, variables: Mapping[str, Any]) -> str:
     class Generation(Extension):
         """Blocks that mark the text of the model; they are written as they are."""
 
-        tags = {"generation"}  # noqa: RUF012 - as jinja2 declares it
+        tags = {"generation"}  # noqa: RUF012 - jinja2 declares it so
 
         def parse(self, parser: Any) -> Any:
             next(parser.stream)

@@ -1,6 +1,6 @@
 """A view for `sentencepiece`: the interface of its `SentencePieceProcessor` over the engine of bbpe.
 
-The package `sentencepiece` is not needed, except to read and write models.
+The package `sentencepiece` is not needed.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class SentencePieceProcessor:
 
     # -- models ----------------------------------------------------------------------------------------------
 
-    def Load(self, model_file: StrPath | None = None, model_proto: bytes | None = None) -> bool:  # noqa: N802
+    def Load(self, model_file: StrPath | None = None, model_proto: bytes | None = None) -> bool:
         """Load a model from a file or from its bytes."""
         if (model_file is None) == (model_proto is None):
             raise ValueError("found both or neither of model_file and model_proto; expected one of them")
@@ -122,11 +122,11 @@ class SentencePieceProcessor:
             self._found = _Model(Tokenizer(formats.FORMATS["sentencepiece"].load(source)))
         return True
 
-    def LoadFromFile(self, filename: StrPath) -> bool:  # noqa: N802
+    def LoadFromFile(self, filename: StrPath) -> bool:
         """Load a model from a file."""
         return self.Load(filename)
 
-    def LoadFromSerializedProto(self, serialized: bytes) -> bool:  # noqa: N802
+    def LoadFromSerializedProto(self, serialized: bytes) -> bool:
         """Load a model from its bytes."""
         return self.Load(model_proto=serialized)
 
@@ -137,7 +137,7 @@ class SentencePieceProcessor:
 
     # -- encoding --------------------------------------------------------------------------------------------
 
-    def Encode(self, input: Any, out_type: _Kind | None = None, **options: Any) -> Any:  # noqa: N802, A002
+    def Encode(self, input: Any, out_type: _Kind | None = None, **options: Any) -> Any:
         """Return the ids or the pieces of a text, or of each text of a list; `options` are those of the class."""
         given = self._with(options, out_type)
         if not isinstance(input, list):
@@ -148,21 +148,21 @@ class SentencePieceProcessor:
             return [self._around(row, given) for row in rows]
         return [self._one(text, given) for text in input]
 
-    def EncodeAsIds(self, input: Any, **options: Any) -> Any:  # noqa: N802, A002
+    def EncodeAsIds(self, input: Any, **options: Any) -> Any:
         """Return the ids of a text, or of each text of a list."""
         return self.Encode(input, int, **options)
 
-    def EncodeAsPieces(self, input: Any, **options: Any) -> Any:  # noqa: N802, A002
+    def EncodeAsPieces(self, input: Any, **options: Any) -> Any:
         """Return the pieces of a text, or of each text of a list."""
         return self.Encode(input, str, **options)
 
-    def EncodeAsNumpy(self, input: Any, **options: Any) -> Any:  # noqa: N802, A002
+    def EncodeAsNumpy(self, input: Any, **options: Any) -> Any:
         """Return the ids of a text as int32[n], or those of each text of a list."""
         return self.Encode(input, "numpy", **options)
 
-    def SampleEncodeAsIds(  # noqa: N802
+    def SampleEncodeAsIds(
         self,
-        input: Any,  # noqa: A002
+        input: Any,
         nbest_size: int | None = None,
         alpha: float | None = None,
         **options: Any,
@@ -170,9 +170,9 @@ class SentencePieceProcessor:
         """Return the ids of a random segmentation."""
         return self.Encode(input, int, enable_sampling=True, nbest_size=nbest_size, alpha=alpha, **options)
 
-    def SampleEncodeAsPieces(  # noqa: N802
+    def SampleEncodeAsPieces(
         self,
-        input: Any,  # noqa: A002
+        input: Any,
         nbest_size: int | None = None,
         alpha: float | None = None,
         **options: Any,
@@ -180,9 +180,9 @@ class SentencePieceProcessor:
         """Return the pieces of a random segmentation."""
         return self.Encode(input, str, enable_sampling=True, nbest_size=nbest_size, alpha=alpha, **options)
 
-    def NBestEncode(  # noqa: N802
+    def NBestEncode(
         self,
-        input: Any,  # noqa: A002
+        input: Any,
         nbest_size: int | None = None,
         out_type: _Kind | None = None,
         **options: Any,
@@ -194,11 +194,11 @@ class SentencePieceProcessor:
         found = self._model.tokenizer.encode_nbest(_text(input), max(given["nbest_size"], 1))
         return [self._formed(input, ids, given) for ids, _ in found]
 
-    def NBestEncodeAsIds(self, input: Any, nbest_size: int | None = None, **options: Any) -> Any:  # noqa: N802, A002
+    def NBestEncodeAsIds(self, input: Any, nbest_size: int | None = None, **options: Any) -> Any:
         """Return the ids of the best segmentations."""
         return self.NBestEncode(input, nbest_size, int, **options)
 
-    def NBestEncodeAsPieces(self, input: Any, nbest_size: int | None = None, **options: Any) -> Any:  # noqa: N802, A002
+    def NBestEncodeAsPieces(self, input: Any, nbest_size: int | None = None, **options: Any) -> Any:
         """Return the pieces of the best segmentations."""
         return self.NBestEncode(input, nbest_size, str, **options)
 
@@ -243,7 +243,7 @@ class SentencePieceProcessor:
 
     # -- decoding --------------------------------------------------------------------------------------------
 
-    def Decode(self, input: Any, out_type: _Kind | None = None, num_threads: int | None = None) -> Any:  # noqa: N802, A002
+    def Decode(self, input: Any, out_type: _Kind | None = None, num_threads: int | None = None) -> Any:
         """Return the text of ids or pieces, or of each row of a list; control pieces have no text."""
         if out_type not in (None, str):
             raise ValueError(f"out_type is {out_type!r}; expected str")
@@ -256,11 +256,11 @@ class SentencePieceProcessor:
             return [self._model.decoded(list(row)) for row in rows]
         return self._model.decoded(rows)
 
-    def DecodeIds(self, input: Any, **options: Any) -> Any:  # noqa: N802, A002
+    def DecodeIds(self, input: Any, **options: Any) -> Any:
         """Return the text of ids."""
         return self.Decode(input, **options)
 
-    def DecodePieces(self, input: Any, **options: Any) -> Any:  # noqa: N802, A002
+    def DecodePieces(self, input: Any, **options: Any) -> Any:
         """Return the text of pieces."""
         return self.Decode(input, **options)
 
@@ -268,7 +268,7 @@ class SentencePieceProcessor:
 
     # -- text and pieces -------------------------------------------------------------------------------------
 
-    def Normalize(self, input: Any, with_offsets: bool | None = None) -> Any:  # noqa: N802, A002
+    def Normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
         """Return the normalized text, or of a list each one; with offsets, also the character that each comes from."""
         if isinstance(input, list):
             return [self.Normalize(text, with_offsets) for text in input]
@@ -277,13 +277,13 @@ class SentencePieceProcessor:
             return self._model.normalized(text)
         return self._model.normalized_with_sources(text)
 
-    def GetPieceSize(self) -> int:  # noqa: N802
+    def GetPieceSize(self) -> int:
         """Return the number of pieces."""
         return self._model.tokenizer.vocab_size
 
     piece_size = vocab_size = __len__ = GetPieceSize
 
-    def PieceToId(self, piece: str | bytes | list[str]) -> Any:  # noqa: N802
+    def PieceToId(self, piece: str | bytes | list[str]) -> Any:
         """Return the id of a piece, that of the unknown piece if there is none, or the ids of a list."""
         return [self.PieceToId(one) for one in piece] if isinstance(piece, list) else self._model.id_of(_str(piece))
 
@@ -291,27 +291,27 @@ class SentencePieceProcessor:
         found: int = self.PieceToId(piece)
         return found
 
-    def IdToPiece(self, id: int | list[int]) -> Any:  # noqa: N802, A002
+    def IdToPiece(self, id: int | list[int]) -> Any:
         """Return the piece of an id, or the pieces of a list."""
         return _each(id, self._model.piece)
 
-    def GetScore(self, id: int | list[int]) -> Any:  # noqa: N802, A002
+    def GetScore(self, id: int | list[int]) -> Any:
         """Return the score of an id, or the scores of a list."""
         return _each(id, lambda token_id: self._model.row(token_id).score)
 
-    def IsUnknown(self, id: int | list[int]) -> Any:  # noqa: N802, A002
+    def IsUnknown(self, id: int | list[int]) -> Any:
         """Return whether an id is the unknown one."""
         return _each(id, lambda token_id: self._model.row(token_id).kind == UNKNOWN)
 
-    def IsControl(self, id: int | list[int]) -> Any:  # noqa: N802, A002
+    def IsControl(self, id: int | list[int]) -> Any:
         """Return whether an id is that of a control piece, which no text has."""
         return _each(id, lambda token_id: self._model.row(token_id).kind == CONTROL)
 
-    def IsUnused(self, id: int | list[int]) -> Any:  # noqa: N802, A002
+    def IsUnused(self, id: int | list[int]) -> Any:
         """Return whether an id has no piece."""
         return _each(id, lambda token_id: self._model.row(token_id).kind == UNUSED)
 
-    def IsByte(self, id: int | list[int]) -> Any:  # noqa: N802, A002
+    def IsByte(self, id: int | list[int]) -> Any:
         """Return whether an id is that of a byte."""
         return _each(id, lambda token_id: self._model.row(token_id).kind == BYTE)
 

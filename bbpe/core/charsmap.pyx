@@ -83,7 +83,7 @@ cdef class SentencePieceNormalizer:
             normal_free(&buffer)
 
     def apply_all(self, texts: Sequence[Text]) -> list[bytes]:
-        """The same of each of some texts."""
+        """Apply the table to each of some texts."""
         return [self.apply(text) for text in texts]
 
     cdef bbpe_status normalize(self, text_view *views, size_t count, normal_buffers *buffer) noexcept nogil:

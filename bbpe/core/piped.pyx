@@ -49,9 +49,8 @@ cdef class Pipeline:
         if pre_tokenizer is not None:
             self.c.pre_tokenizer = &pre_tokenizer.c
 
-
     def splitting(self, PreTokenizer pre_tokenizer not None) -> Pipeline:
-        """The same steps with a pre-tokenizer."""
+        """Return a pipeline with these steps and another pre-tokenizer."""
         return Pipeline(
             prefix=self.prefix, prefix_first=self.c.prefix_first, unmarks=self.c.unmarks,
             unmarks_pretokens=self.c.unmarks_pretokens, replaces_invalid=self.c.replaces_invalid,

@@ -1,4 +1,4 @@
-"""What is to be counted: files, or an iterable of texts, from any place on."""
+"""The corpus of a count: files, or an iterable of texts, from any position on."""
 
 from __future__ import annotations
 

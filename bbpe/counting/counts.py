@@ -31,7 +31,7 @@ _WRITER = {"writer": "bbpe"}
 
 @dataclass(frozen=True)
 class Summary:
-    """What counting read, and what it left out: nothing is dropped without a number here.
+    """The texts that counting read, and those that it left out: nothing is dropped without a number here.
 
     `files` and `documents` read, their `bytes`; `pretokens` counted, `unique` ones of them.  `left_out`: documents that
     the sample left out; `skipped`: records without text (null); `special_tokens_found`, which separate and

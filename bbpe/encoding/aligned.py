@@ -1,4 +1,4 @@
-"""Encode texts together with the places that ids come from, through all rules of a tokenizer."""
+"""Encode texts together with the spans that ids come from, through all rules of a tokenizer."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
 
 class AlignedTexts:
-    """Encodes texts with the place in the text that each id comes from."""
+    """Encodes texts with the span of the text that each id comes from."""
 
     def __init__(self, piped: PipedTexts, spec: TokenizerSpec) -> None:
         self._piped, self._lengths, self._pattern = piped, _token_lengths(spec), spec.pattern
 
     @lazy_property
     def _splitter(self) -> Splitter | None:
-        """What finds the pretokens that the pipeline leaves to the encoder."""
+        """Return the splitter for pretokens that the pipeline leaves to the encoder."""
         return None if self._pattern.scheme is None else Splitter(self._pattern.scheme)
 
     def encode(self, text: Text, matcher: Matcher | None, trims: SpanTrims | None) -> tuple[Ids, Spans]:

@@ -1,4 +1,4 @@
-"""What lint found: findings as data, as text and as JSON."""
+"""The findings of lint, as data, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What evaluation measures of a tokenizer on a corpus: exact totals, from which all figures are derived."""
+"""Exact totals of a tokenizer on a corpus, from which evaluation derives all its figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True)
 class TextTotals:
-    """What a corpus has: documents, bytes of UTF-8, characters, and words, which are runs of letters and marks."""
+    """The size of a corpus: documents, bytes of UTF-8, characters, and words, which are runs of letters and marks."""
 
     documents: int
     bytes: int
@@ -37,7 +37,7 @@ class TextTotals:
 
 @dataclass(frozen=True)
 class Measures:
-    """What a tokenizer makes of a corpus.
+    """The totals of a tokenizer on a corpus, and the figures that follow from them.
 
     Attributes:
         tokenizer: The name of the tokenizer.
@@ -46,7 +46,7 @@ class Measures:
         tokens: The number of tokens.
         split_words: The number of words of several tokens, of `followed_words`.
         followed_words: The words that were followed into their tokens, those of the first megabyte of the corpus; 0
-            where tokens have no places.
+            where tokens have no offsets.
         single_bytes: The number of tokens that are one byte of a longer character.
         unknown: The number of unknown tokens; None for a model without one.
         vocabulary: The number of tokens of the vocabulary.
@@ -169,7 +169,7 @@ class Batch:
 
 
 class TokenizerCount:
-    """What one tokenizer makes of a corpus while it is read."""
+    """Adds up the totals of one tokenizer while a corpus is read."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer

@@ -1,4 +1,4 @@
-"""What the checks of lint look at: a tokenizer, with what several of them need computed once."""
+"""The subject of the checks of lint: a tokenizer, and values that several checks need, each computed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new vocabulary looks like on the counts that it was trained on: the facts that training reports."""
+"""Facts about a new vocabulary and the counts that it was trained on, which training reports."""
 
 from __future__ import annotations
 

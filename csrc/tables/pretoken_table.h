@@ -41,8 +41,8 @@ bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *by
 const bbpe_pretoken_entry *bbpe_pretoken_table_find(const bbpe_pretoken_table *self, const uint8_t *bytes,
                                                     size_t n);
 
-/* The same of several strings, up to BBPE_PRETOKEN_FIND_MANY: what one look-up waits for is fetched for all before any is
- * looked at. */
+/* The entries of several strings, up to BBPE_PRETOKEN_FIND_MANY, NULL for those that the table does not have.  The memory that
+ * look-ups wait for is fetched for all strings before the first is looked at. */
 enum { BBPE_PRETOKEN_FIND_MANY = 32 };
 typedef struct {
     const uint8_t *bytes;
