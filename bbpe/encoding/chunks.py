@@ -1,4 +1,4 @@
-"""Cut a text into chunks of at most so many tokens each, at tokens, words, sentences, lines or given places."""
+"""Cut a text into chunks of at most so many tokens each, at tokens, words, sentences, lines or given positions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .limits import checked_limit, truncated
 #: and returns the indices.
 Boundary: TypeAlias = Literal["token", "word", "sentence", "line"] | Callable[[Text], Iterable[int]]
 _Part: TypeAlias = tuple[int, int]
-#: Returns the last place at which a chunk may end within two others, 0 if there is none.
-_Place: TypeAlias = Callable[[int, int], int]
+#: Returns the last position between two others at which a chunk may end, 0 if there is none.
+_LastEnd: TypeAlias = Callable[[int, int], int]
 
 _KINDS = ("token", "word", "sentence", "line")
 _BLANKS = b" \t\n\r\v\f"
-# parts that one call of the engine finds, between which Ctrl-C is heard
+# parts that one call of the engine finds, between which Ctrl-C is noticed
 _PARTS = 1 << 12
 # bytes of text for each token that are looked at first
 _LOOK_AHEAD = 16
@@ -47,22 +47,22 @@ def chunked(
     if repeated >= limit:
         raise ValueError(f"overlap is {overlap}; expected less than max_tokens, which is {max_tokens}")
     data = bytes(text_bytes(text))
-    place = _place_of(boundary, text, data)
+    last_end = _last_end_of(boundary, text, data)
     cutter = _Cutter(encoder, tokens, data, limit, matcher)
-    if place is None and repeated == 0:
+    if last_end is None and repeated == 0:
         rows = cutter.all()
     else:
-        rows = np.array(list(_each(cutter, place, repeated)), np.int64).reshape(-1, 3)
+        rows = np.array(list(_each(cutter, last_end, repeated)), np.int64).reshape(-1, 3)
     spans = _indices(text, rows[:, :2]) if isinstance(text, str) and len(rows) else rows
     return list(map(Chunk, spans[:, 0].tolist(), spans[:, 1].tolist(), rows[:, 2].tolist()))
 
 
 def _indices(text: str, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return spans of the UTF-8 of a text, which may overlap, as indices of the text."""
-    places = np.unique(spans)
-    between = np.column_stack([places[:-1], places[1:]])
+    edges = np.unique(spans)
+    between = np.column_stack([edges[:-1], edges[1:]])
     map_spans(text, between, "char")
-    return np.append(between[:, 0], between[-1, 1])[np.searchsorted(places, spans)]
+    return np.append(between[:, 0], between[-1, 1])[np.searchsorted(edges, spans)]
 
 
 class _Cutter:
@@ -148,7 +148,7 @@ def _first_character(data: bytes) -> int:
     return len(data) if len(data.decode("utf-8", "ignore")) == 1 else 1
 
 
-def _each(cutter: _Cutter, place: _Place | None, overlap: int) -> Iterator[tuple[int, int, int]]:
+def _each(cutter: _Cutter, last_end: _LastEnd | None, overlap: int) -> Iterator[tuple[int, int, int]]:
     """Yield the chunks with an overlap or boundaries: start, end and number of tokens."""
     start = done = 0
     while done < len(cutter.data):
@@ -156,7 +156,7 @@ def _each(cutter: _Cutter, place: _Place | None, overlap: int) -> Iterator[tuple
         if end <= done:  # the overlap leaves no room for more
             start = done
             continue
-        chosen = place(done, end) if place is not None and end < len(cutter.data) else 0
+        chosen = last_end(done, end) if last_end is not None and end < len(cutter.data) else 0
         if chosen > done and (fewer := cutter.count(start, chosen)) <= cutter._limit:
             end, count = chosen, fewer
         yield start, end, count
@@ -164,7 +164,7 @@ def _each(cutter: _Cutter, place: _Place | None, overlap: int) -> Iterator[tuple
         start, done = begin if begin > start else end, end
 
 
-def _place_of(boundary: Boundary, text: Text, data: bytes) -> _Place | None:
+def _last_end_of(boundary: Boundary, text: Text, data: bytes) -> _LastEnd | None:
     """Return the function that finds where a chunk may end; `None` if that is after any token."""
     if callable(boundary):
         return _given(sorted(boundary(text)), text, data)
@@ -178,7 +178,7 @@ def _place_of(boundary: Boundary, text: Text, data: bytes) -> _Place | None:
 
 
 def _word(data: bytes, done: int, end: int) -> int:
-    """Return the last place before blanks after `done`, up to `end`."""
+    """Return the last position before blanks after `done`, up to `end`."""
     at = end if data[end] in _BLANKS else max(data.rfind(blank, done, end) for blank in (b" ", b"\n", b"\t", b"\r"))
     while at > done and data[at - 1] in _BLANKS:
         at -= 1
@@ -198,17 +198,17 @@ def _sentence(data: bytes, done: int, end: int) -> int:
     return last
 
 
-def _given(indices: list[int], text: Text, data: bytes) -> _Place:
-    """Return the function that finds the places that a caller has given as indices of the text."""
+def _given(indices: list[int], text: Text, data: bytes) -> _LastEnd:
+    """Return the function for ends that a caller has given as indices of the text."""
     if indices and not 0 <= indices[0] <= indices[-1] <= len(text):
         raise ValueError(f"boundary returned {indices[0]} to {indices[-1]}; expected indices of 0 to {len(text)}")
-    places = indices
+    ends = indices
     if isinstance(text, str) and not text.isascii():
         begins = np.flatnonzero((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)
-        places = np.append(begins, len(data))[indices].tolist()
+        ends = np.append(begins, len(data))[indices].tolist()
 
     def last(done: int, end: int) -> int:
-        number = bisect_right(places, end)
-        return places[number - 1] if number and places[number - 1] > done else 0
+        number = bisect_right(ends, end)
+        return ends[number - 1] if number and ends[number - 1] > done else 0
 
     return last

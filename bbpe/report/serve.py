@@ -122,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.NOT_FOUND, {"error": "expected JSON for /tokens"})
         elif not length.isdecimal():
             self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "expected a Content-Length"})
-        elif int(length) > _MOST_BYTES:
+        elif len(length) > 18 or int(length) > _MOST_BYTES:
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"expected at most {_MOST_BYTES:,} bytes"})
         else:
             try:

@@ -5,7 +5,6 @@ The package `tiktoken` is not needed.  `ENCODINGS` has the encodings that `get_e
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -34,7 +33,6 @@ _NONE: frozenset[str] = frozenset()
 ENCODINGS: dict[str, Encoding] = {}
 #: Functions that return the arguments of an `Encoding`, by its name, for names that bbpe does not know.
 ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {}
-_LOCK = threading.RLock()
 
 
 class Encoding:
@@ -505,11 +503,8 @@ def get_encoding(encoding_name: str) -> Encoding:
     if not isinstance(encoding_name, str):
         raise VocabularyError(f"an encoding name is a str, not {type(encoding_name).__name__}")
     found = ENCODINGS.get(encoding_name)
-    if found is None:
-        with _LOCK:
-            found = ENCODINGS.get(encoding_name) or _made(encoding_name)
-            ENCODINGS[encoding_name] = found
-    return found
+    # no lock, which a child process could inherit while it is held: two threads may both make one, and the first stays
+    return ENCODINGS.setdefault(encoding_name, _made(encoding_name)) if found is None else found
 
 
 def _made(name: str) -> Encoding:

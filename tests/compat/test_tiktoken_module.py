@@ -7,6 +7,8 @@ import hashlib
 import pickle
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from vocabularies import vocab_of
 
 import bbpe
 import bbpe.tiktoken
-from bbpe.tiktoken import load, model, plugins, registry
+from bbpe.tiktoken import core, load, model, plugins, registry
 from bbpe.tiktoken.core import ENCODINGS
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -40,6 +42,8 @@ assert tiktoken is bbpe.tiktoken and tiktoken.Encoding is Encoding is bbpe.tikto
 assert tiktoken.model.encoding_name_for_model("gpt-4o") == "o200k_base" and ENCODINGS == {}
 bbpe.tiktoken.uninstall()
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 assert not [name for name in sys.modules if name.partition(".")[0] == "tiktoken"]
 """
 PACKAGES = {
@@ -112,6 +116,20 @@ def test_encodings_by_name(small: bbpe.tiktoken.Encoding) -> None:
     for wrong in ("smal", 3):
         with pytest.raises(ValueError, match=r"smal|int"):
             bbpe.tiktoken.get_encoding(wrong)  # type: ignore[arg-type]
+
+
+def test_threads_get_the_same_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    meeting = threading.Barrier(4)
+
+    def define() -> dict[str, Any]:
+        meeting.wait(10)  # all of them make one
+        return {"name": "own", **GIVEN}
+
+    monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "own", define)
+    monkeypatch.setattr(core, "ENCODINGS", {})
+    with ThreadPoolExecutor(4) as threads:
+        made = list(threads.map(bbpe.tiktoken.get_encoding, ["own"] * 4))
+    assert all(enc is made[0] for enc in made)
 
 
 def test_encodings_are_pickled_by_name_and_others_by_content(small: bbpe.tiktoken.Encoding) -> None:
