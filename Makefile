@@ -10,6 +10,7 @@ PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
 extra = $$($(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
 	print(*project['optional-dependencies']['$(1)'])")
 C_SOURCES = $(shell find csrc -name '*.c')
+C_TESTS = $(wildcard tests/c/*.c tests/c/fuzz/*.c)
 C_HEADERS = $(shell find csrc -name '*.h')
 SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd) $(C_SOURCES) $(C_HEADERS)
 EDITABLE = $(PIP) install --no-build-isolation --editable .
@@ -60,7 +61,8 @@ docs: $(VENV)/tested $(VENV)/documented
 
 # everything is built anew, in a folder of pip's own, and the tests that follow run on this build
 strict: $(VENV)/made
-	printf '%s\n' $(C_SOURCES) | xargs -P $(CORES) -n 1 $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla -Icsrc
+	printf '%s\n' $(C_SOURCES) $(C_TESTS) | \
+		xargs -P $(CORES) -n 1 $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla -Icsrc -Itests/c
 	CFLAGS="$(STRICT)" $(EDITABLE)
 	touch $(VENV)/built
 

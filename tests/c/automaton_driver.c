@@ -170,17 +170,24 @@ static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, 
                                              .prefix = (const uint8_t *)" b",
                                              .prefix_size = next(3),
                                              .only_first = next(2),
-                                             .marks_blanks = next(2)};
+                                             .mark = (const uint8_t *)"_",
+                                             .mark_size = next(2)};
     const bbpe_pre_tokenizer_step steps[5] = {split, length, changed, split, changed};
-    const bbpe_pre_tokenizer chain = {steps + next(3), 1 + next(3)}, parted = {steps, 1 + next(2)};
+    static uint64_t number; /* the scratch is used with all chains */
+    const bool is_aligned = next(2);
+    bbpe_pre_tokenizer chain, parted;
     bbpe_pre_tokenized result;
-    check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2), &result) == BBPE_OK, "no memory");
+    check(bbpe_pre_tokenizer_init(&chain, steps + next(3), 1 + next(3), ++number) == BBPE_OK, "no memory");
+    check(bbpe_pre_tokenizer_init(&parted, steps, 1 + next(2), ++number) == BBPE_OK, "no memory");
+    check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2), is_aligned, &result) == BBPE_OK, "no memory");
+    for (size_t i = 0; is_aligned && result.sources != NULL && i < result.n; i++)
+        check(result.sources[i] < n, "a byte comes from after the text");
     for (size_t i = 0, done = 0; i < result.count; done = result.spans[i++].end)
         check(done <= result.spans[i].start && result.spans[i].start < result.spans[i].end && result.spans[i].end <= result.n,
               "spans are not in order");
     if (n == 0) return;
     bbpe_pre_tokenizer_scratch own = {0};
-    check(bbpe_pre_tokenizer_split(&parted, scratch, text, n, true, &result) == BBPE_OK, "no memory");
+    check(bbpe_pre_tokenizer_split(&parted, scratch, text, n, true, false, &result) == BBPE_OK, "no memory");
     bbpe_split_cursor cursor = {0};
     size_t same = 0;
     while (!cursor.is_over) {

@@ -50,7 +50,7 @@ static size_t make_text(uint8_t *text) {
 static int run(const uint8_t *made, size_t n, bool is_plain) {
     uint8_t *table = bbpe_memory_new(n, 1), text[TEXT];
     bbpe_charsmap map;
-    bbpe_charsmap_output output = {NULL, 0, 0};
+    bbpe_charsmap_output output = {.is_aligned = below(2)};
     int failures = 0;
     memcpy(table, made, n);
     const unsigned rules = is_plain ? 0 : below(2) ? BBPE_CHARSMAP_UNMARKS | below(8) : 0;
@@ -77,7 +77,7 @@ static int run(const uint8_t *made, size_t n, bool is_plain) {
             failures++;
         bbpe_memory_free(exact);
     }
-    bbpe_memory_free(output.bytes);
+    bbpe_charsmap_output_free(&output);
     bbpe_charsmap_free(&map);
     bbpe_memory_free(table);
     return failures;
