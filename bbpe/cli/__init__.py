@@ -75,11 +75,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = 141
     except KeyboardInterrupt:
         status = 130
-    except (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError) as error:
-        status = 1
-        if sys.stderr is not None:
-            with suppress(OSError):
-                sys.stderr.write(f"bbpe: error: {_in_one_line(error)}\n")
+    except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            # Python 3.11 wraps in a RuntimeError whatever is raised while a class names its fields
+            status = 130
+        elif isinstance(error, (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)):
+            status = 1
+            _report(error)
+        else:
+            raise
     _leave_output()
     return status
 
@@ -111,6 +115,12 @@ def _leave_output() -> None:
             sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report(error: Exception) -> None:
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"bbpe: error: {_in_one_line(error)}\n")
 
 
 def _in_one_line(error: Exception) -> str:
