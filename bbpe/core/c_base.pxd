@@ -2,7 +2,7 @@ from libc.stdint cimport uint64_t
 
 cdef extern from "base/common.h" nogil:
     ctypedef enum bbpe_status:
-        BBPE_OK, BBPE_NO_MEMORY, BBPE_TOO_LARGE, BBPE_CHANGED
+        BBPE_OK, BBPE_NO_MEMORY, BBPE_TOO_LARGE, BBPE_CHANGED, BBPE_INTERRUPTED
 
     void BBPE_PREFETCH(const void *word)
 

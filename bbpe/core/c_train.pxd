@@ -14,6 +14,7 @@ cdef extern from "train/train.h" nogil:
         int64_t min_frequency
         uint32_t max_length
         int64_t threshold
+        c_bool (*interrupted)() noexcept
 
     ctypedef struct bbpe_token_strings:
         const uint8_t *arena

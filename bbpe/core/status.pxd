@@ -1,5 +1,5 @@
 """The one place where a C status becomes a Python exception."""
-from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE, bbpe_status
+from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_INTERRUPTED, BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE, bbpe_status
 
 
 cdef inline int check(bbpe_status status) except -1:
@@ -11,4 +11,6 @@ cdef inline int check(bbpe_status status) except -1:
         raise OverflowError("the input is too large for the 32-bit offsets of this table")
     if status == BBPE_CHANGED:
         raise RuntimeError("another thread changed what was given while it was read")
+    if status == BBPE_INTERRUPTED:
+        return -1  # with the exception that the signal's handler raised
     raise AssertionError(f"unknown status {<int>status}")

@@ -1,11 +1,10 @@
 """Learning merges from counted pretokens (csrc/train/bpe.h)."""
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from bbpe.lazy import np
 
-from bbpe.core.c_base cimport BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport BBPE_INTERRUPTED, BBPE_OK, bbpe_status
 from bbpe.core.c_count cimport (
     bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes,
 )
@@ -16,18 +15,13 @@ from bbpe.core.c_train cimport (
 )
 from bbpe.core.count cimport PretokenTable
 from bbpe.core.ends cimport check_ends
+from bbpe.core.signals cimport is_interrupted
 from bbpe.core.status cimport check
 
 from bbpe.core.rows import take
 
 cdef enum:
     HEARD = 1 << 14  # pretokens that are added between two looks at whether Ctrl-C was pressed
-
-
-cdef int hear_signals() except -1 nogil:
-    with gil:
-        PyErr_CheckSignals()
-    return 0
 
 
 TIE_RULES: dict[str, int] = {"ids": BBPE_TRAIN_IDS, "bytes": BBPE_TRAIN_BYTES, "first": BBPE_TRAIN_FIRST}
@@ -63,6 +57,7 @@ cdef class Trainer:
             min_frequency=max(min_frequency, 1),
             max_length=max_token_length,
             threshold=threshold,
+            interrupted=is_interrupted,
         )
         if base is not None:
             self._begin_from(table, counts, base, encode, options)
@@ -144,8 +139,9 @@ cdef class Trainer:
         cdef const uint32_t[::1] symbols = ids
         with nogil:
             for i in range(count):
-                if i % HEARD == 0:
-                    hear_signals()
+                if i % HEARD == 0 and is_interrupted():
+                    status = BBPE_INTERRUPTED
+                    break
                 status = bbpe_train_add_tokens(
                     &self.learner, &symbols[0] + at, <size_t>(ends[i + 1] - ends[i]), <int64_t>weights[i], &used)
                 if status != BBPE_OK:
@@ -162,8 +158,9 @@ cdef class Trainer:
         cdef size_t i, n, count = len(table)
         with nogil:
             for i in range(count):
-                if i % HEARD == 0:
-                    hear_signals()
+                if i % HEARD == 0 and is_interrupted():
+                    status = BBPE_INTERRUPTED
+                    break
                 if i + 32 < count:
                     bbpe_count_sum_prefetch(&table.sum, codes[i + 32])
                     bbpe_count_sum_prefetch_bytes(&table.sum, codes[i + 16])

@@ -13,6 +13,7 @@ from bbpe.core.c_train cimport (
     bbpe_train_words_name, bbpe_train_words_pair,
 )
 from bbpe.core.ends cimport check_ends
+from bbpe.core.signals cimport is_interrupted
 from bbpe.core.status cimport check
 
 
@@ -116,7 +117,7 @@ cdef class FrequencyTrainer:
             &self.learner, n, <size_t>len(symbols), &tokens[0], &starts[0], base,
             bbpe_train_options(
                 BBPE_TRAIN_IDS if strings is None else BBPE_TRAIN_BYTES, merge_limit, max(min_frequency, 1), UINT32_MAX,
-                0)))
+                0, is_interrupted)))
         # the most frequent first, as equal counts in a row take less room
         cdef const int64_t[::1] order = np.argsort(counts, kind="stable")[::-1].astype(np.int64)
         cdef bbpe_status status = BBPE_OK

@@ -21,6 +21,7 @@ typedef enum {
     BBPE_NO_MEMORY = 1, /* an allocation failed; the object is as it was before the call */
     BBPE_TOO_LARGE = 2, /* a size does not fit the type that holds it */
     BBPE_CHANGED = 3,   /* another thread wrote to what the caller lent, so that it no longer fits together */
+    BBPE_INTERRUPTED = 4, /* the caller was asked whether to go on, and said no */
 } bbpe_status;
 
 /* A checked build, as those for sanitizers are, ends where a contract is broken: BBPE_ASSERT.  It also fills memory of which

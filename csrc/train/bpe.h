@@ -12,8 +12,8 @@
  * are searched for in all the symbols (find.c).  The merges do not depend on it; a good one makes Japanese, where
  * most pairs are rare, three times as fast, in half the memory.
  *
- * Call init, then add for every pretoken, then step until it is done.  After BBPE_NO_MEMORY the struct may only be
- * freed.  The struct owns all its arrays; zeroed, it may be freed. */
+ * Call init, then add for every pretoken, then step until it is done.  After BBPE_NO_MEMORY and BBPE_INTERRUPTED the
+ * struct may only be freed.  The struct owns all its arrays; zeroed, it may be freed. */
 #ifndef BBPE_TRAIN_BPE_H
 #define BBPE_TRAIN_BPE_H
 
@@ -37,6 +37,7 @@ typedef struct {
     int64_t min_frequency; /* at least 1 */
     uint32_t max_length;   /* of a token, in bytes */
     int64_t threshold;     /* the first one; 0: chosen from the counts */
+    bool (*interrupted)(void); /* asked now and then while pairs are searched for, which takes a second per 100 MB; or NULL */
 } bbpe_train_options;
 
 typedef struct {

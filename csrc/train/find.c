@@ -7,6 +7,7 @@
 enum {
     BYTE_PAIRS = 1 << 16,
     BATCH = 64,               /* windows whose table lines are fetched before they are looked at */
+    BETWEEN_QUESTIONS = 1 << 20, /* positions, or slots of a table, until the caller is asked again whether to go on */
     COUNT_MIN_BITS_LEAST = 12,
     COUNT_MIN_BITS_MOST = 24, /* 64 MiB of counts */
 };
@@ -18,10 +19,17 @@ typedef struct {
     uint32_t position;
 } window;
 
-/* How far the search is; `segment` is that of `position` or an earlier one. */
+/* How far the search is; `segment` is that of `position` or an earlier one, and at `asked` the caller was asked. */
 typedef struct {
-    size_t position, segment;
+    size_t position, segment, asked;
 } walk;
+
+/* Ask the caller whether to go on if it has been long since it was asked, at `*asked`. */
+static bool is_interrupted(const bbpe_train *self, size_t position, size_t *asked) {
+    if (position - *asked < BETWEEN_QUESTIONS || self->options.interrupted == NULL) return false;
+    *asked = position;
+    return self->options.interrupted();
+}
 
 /* The next neighbours that may become a token, fewer than `BATCH` at the end only. */
 static size_t next_windows(const bbpe_train *self, walk *at, window *windows) {
@@ -57,19 +65,26 @@ static bbpe_status queue_all(bbpe_train *self) {
     self->queue.count = 0;
     const bbpe_status status = bbpe_heap_reserve(&self->queue, self->pairs.count + 1);
     if (status != BBPE_OK) return status;
-    for (size_t slot = 0; slot <= self->pairs.mask; slot++)
+    size_t asked = 0;
+    for (size_t slot = 0; slot <= self->pairs.mask; slot++) {
         if (self->pairs.slots[slot].count >= self->threshold) bbpe_train_queue(self, slot);
+        if (is_interrupted(self, slot, &asked)) return BBPE_INTERRUPTED;
+    }
     return BBPE_OK;
 }
 
 /* Weights and numbers of all pairs of bytes; a pair is an index into `by_pair`. */
-static void count_bytes(const bbpe_train *self, bbpe_neighbour *by_pair) {
-    for (size_t s = 0; s < self->weights.count; s++) {
-        const bool is_last = s + 1 == self->weights.count;
-        const size_t stop = is_last ? self->slot_count : self->weights.starts[s + 1];
-        const int64_t weight = self->weights.counts[s];
-        uint32_t left = BBPE_SYMBOLS_BORDER;
-        for (size_t p = self->weights.starts[s]; p < stop; p++) {
+static bbpe_status count_bytes(const bbpe_train *self, bbpe_neighbour *by_pair) {
+    size_t asked = 0, segment = 0;
+    uint32_t left = BBPE_SYMBOLS_BORDER;
+    for (size_t p = 1, stop; p < self->slot_count;) {
+        segment = bbpe_segments_find(&self->weights, (uint32_t)p, segment);
+        const int64_t weight = self->weights.counts[segment];
+        const bool is_last = segment + 1 == self->weights.count;
+        stop = is_last ? self->slot_count : self->weights.starts[segment + 1];
+        if (stop - p > BETWEEN_QUESTIONS) stop = p + BETWEEN_QUESTIONS;
+        if (is_interrupted(self, p, &asked)) return BBPE_INTERRUPTED;
+        for (; p < stop; p++) {
             const uint32_t right = self->slots[p];
             if (left != BBPE_SYMBOLS_BORDER && right != BBPE_SYMBOLS_BORDER) {
                 by_pair[left << 8 | right].count += weight;
@@ -78,6 +93,7 @@ static void count_bytes(const bbpe_train *self, bbpe_neighbour *by_pair) {
             left = right;
         }
     }
+    return BBPE_OK;
 }
 
 static bbpe_status add_bytes(bbpe_train *self, bbpe_neighbour *by_pair) {
@@ -103,24 +119,30 @@ static bbpe_status add_bytes(bbpe_train *self, bbpe_neighbour *by_pair) {
     return status;
 }
 
-static void place_bytes(const bbpe_train *self, bbpe_neighbour *by_pair) {
+static bbpe_status place_bytes(const bbpe_train *self, bbpe_neighbour *by_pair) {
+    size_t asked = 0;
     uint32_t left = BBPE_SYMBOLS_BORDER;
-    for (size_t p = 1; p < self->slot_count; p++) {
-        const uint32_t right = self->slots[p];
-        if (left != BBPE_SYMBOLS_BORDER && right != BBPE_SYMBOLS_BORDER) {
-            bbpe_neighbour *pair = by_pair + (left << 8 | right);
-            if (pair->at.next != NULL) *pair->at.next++ = (uint32_t)(p - 1);
+    for (size_t p = 1; p < self->slot_count;) {
+        const size_t left_over = self->slot_count - p, stop = p + (left_over < BETWEEN_QUESTIONS ? left_over : BETWEEN_QUESTIONS);
+        if (is_interrupted(self, p, &asked)) return BBPE_INTERRUPTED;
+        for (; p < stop; p++) {
+            const uint32_t right = self->slots[p];
+            if (left != BBPE_SYMBOLS_BORDER && right != BBPE_SYMBOLS_BORDER) {
+                bbpe_neighbour *pair = by_pair + (left << 8 | right);
+                if (pair->at.next != NULL) *pair->at.next++ = (uint32_t)(p - 1);
+            }
+            left = right;
         }
-        left = right;
     }
+    return BBPE_OK;
 }
 
 static bbpe_status find_bytes(bbpe_train *self) {
     bbpe_neighbour *by_pair = bbpe_memory_table(BYTE_PAIRS, sizeof *by_pair);
     if (by_pair == NULL) return BBPE_NO_MEMORY;
-    count_bytes(self, by_pair);
-    const bbpe_status status = add_bytes(self, by_pair);
-    if (status == BBPE_OK) place_bytes(self, by_pair);
+    bbpe_status status = count_bytes(self, by_pair);
+    if (status == BBPE_OK) status = add_bytes(self, by_pair);
+    if (status == BBPE_OK) status = place_bytes(self, by_pair);
     bbpe_memory_table_free(by_pair);
     return status;
 }
@@ -130,24 +152,27 @@ static size_t count_min_slot(uint64_t key, unsigned bits) {
 }
 
 /* Add the weights of all pairs to a count-min sketch of one row, whose sums stop at the highest number: never too low. */
-static void fill_count_min(const bbpe_train *self, uint32_t *count_min, unsigned bits) {
+static bbpe_status fill_count_min(const bbpe_train *self, uint32_t *count_min, unsigned bits) {
     window windows[BATCH];
-    walk at = {1, 0};
+    walk at = {1, 0, 0};
     for (size_t n; (n = next_windows(self, &at, windows)) > 0;) {
+        if (is_interrupted(self, at.position, &at.asked)) return BBPE_INTERRUPTED;
         for (size_t i = 0; i < n; i++) BBPE_PREFETCH(count_min + count_min_slot(windows[i].key, bits));
         for (size_t i = 0; i < n; i++) {
             uint32_t *sum = count_min + count_min_slot(windows[i].key, bits);
             *sum = windows[i].weight < UINT32_MAX - (int64_t)*sum ? *sum + (uint32_t)windows[i].weight : UINT32_MAX;
         }
     }
+    return BBPE_OK;
 }
 
 /* Count exactly the pairs that by the sketch may reach the threshold. */
 static bbpe_status count_likely(bbpe_train *self, const uint32_t *count_min, unsigned bits) {
     const int64_t worth = self->threshold < UINT32_MAX ? self->threshold : UINT32_MAX;
     window windows[BATCH];
-    walk at = {1, 0};
+    walk at = {1, 0, 0};
     for (size_t n; (n = next_windows(self, &at, windows)) > 0;) {
+        if (is_interrupted(self, at.position, &at.asked)) return BBPE_INTERRUPTED;
         const bbpe_status status = bbpe_pair_counts_reserve(&self->pairs, n, 0);
         if (status != BBPE_OK) return status;
         for (size_t i = 0; i < n; i++) BBPE_PREFETCH(count_min + count_min_slot(windows[i].key, bits));
@@ -164,14 +189,17 @@ static bbpe_status count_likely(bbpe_train *self, const uint32_t *count_min, uns
 /* Lists for the pairs that reach the threshold; nothing of the others is kept. */
 static bbpe_status place_likely(bbpe_train *self) {
     bbpe_status status = bbpe_pair_counts_compact(&self->pairs, self->threshold);
+    size_t asked = 0;
     for (size_t slot = 0; slot <= self->pairs.mask && status == BBPE_OK; slot++) {
+        if (is_interrupted(self, slot, &asked)) return BBPE_INTERRUPTED;
         if (self->pairs.slots[slot].key == BBPE_PAIR_NONE) continue;
         status = give_list(self, slot, self->pairs.lists[slot].born);
     }
     if (status != BBPE_OK) return status;
     window windows[BATCH];
-    walk at = {1, 0};
+    walk at = {1, 0, 0};
     for (size_t n; (n = next_windows(self, &at, windows)) > 0;) {
+        if (is_interrupted(self, at.position, &at.asked)) return BBPE_INTERRUPTED;
         for (size_t i = 0; i < n; i++) bbpe_pair_counts_prefetch(&self->pairs, windows[i].key);
         for (size_t i = 0; i < n; i++) {
             const size_t slot = bbpe_pair_counts_find(&self->pairs, windows[i].key);
@@ -189,8 +217,8 @@ static bbpe_status find_later(bbpe_train *self) {
     while (bits < COUNT_MIN_BITS_MOST && (size_t)1 << bits < self->slot_count) bits++;
     uint32_t *count_min = bbpe_memory_table((size_t)1 << bits, sizeof *count_min);
     if (count_min == NULL) return BBPE_NO_MEMORY;
-    fill_count_min(self, count_min, bits);
-    bbpe_status status = count_likely(self, count_min, bits);
+    bbpe_status status = fill_count_min(self, count_min, bits);
+    if (status == BBPE_OK) status = count_likely(self, count_min, bits);
     bbpe_memory_table_free(count_min);
     if (status == BBPE_OK) status = place_likely(self);
     return status;

@@ -13,7 +13,7 @@ import bbpe
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 
-# tells when the phase has begun, is interrupted a moment later, and tells how long it took to hear of it
+# is interrupted a moment after the phase began, and prints how much processor time passed until it heard of it
 CHILD = """
 import itertools, os, random, signal, sys, threading, time
 import bbpe
@@ -26,7 +26,7 @@ begun = False
 
 def interrupt():
     global sent
-    sent = time.monotonic()
+    sent = time.process_time()
     os.kill(os.getpid(), signal.SIGINT)
 
 def tell(progress):
@@ -50,7 +50,7 @@ try:
         bbpe.count_from_iterator(texts, pattern="gpt2", progress=tell, **options)
     print("ended")
 except KeyboardInterrupt:
-    print(time.monotonic() - sent)
+    print(time.process_time() - sent)
 """
 
 
@@ -72,5 +72,5 @@ def test_ctrl_c_is_heard_soon(phase: str, options: dict[str, object]) -> None:
     command = [sys.executable, "-c", CHILD, phase, repr(options)]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    # 0.2 s is promised; a machine that is busy with other things takes longer
-    assert float(done.stdout) < 0.6, done.stdout
+    # 0.2 s are promised, and on a machine that is busy with other things all takes longer, on several threads above all
+    assert float(done.stdout) < 0.5, done.stdout
