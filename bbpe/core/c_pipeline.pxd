@@ -105,7 +105,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
     void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self)
     bbpe_status bbpe_pre_tokenizer_split(
         const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n,
-        _Bool is_first, _Bool is_aligned, bbpe_pre_tokenized *result
+        size_t head, _Bool is_aligned, bbpe_pre_tokenized *result
     )
 
     ctypedef enum bbpe_normalizer_kind:
@@ -194,7 +194,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef struct bbpe_pipeline:
         const uint8_t *prefix
         size_t prefix_length
-        bint prefix_first, unmarks, unmarks_pretokens, replaces_invalid
+        bint prefix_first, finds_head, unmarks, unmarks_pretokens, replaces_invalid
         const bbpe_normalizer *normalizer
         const bbpe_pre_tokenizer *pre_tokenizer
 

@@ -17,6 +17,7 @@ class Pipeline:
         *,
         prefix: bytes = b"",
         prefix_first: bool = False,
+        finds_head: bool = False,
         unmarks: bool = False,
         unmarks_pretokens: bool = False,
         replaces_invalid: bool = False,

@@ -31,18 +31,19 @@ cdef class Pipeline:
     """The steps that a tokenizer applies to each text before its model; immutable, shared by any number of threads.
 
     `prefix`: a piece of text between tokens that is not empty and does not begin with it gets it, with `prefix_first` only
-    the one at the beginning of the text.  `unmarks`: U+2581 becomes a blank before the prefix, with `unmarks_pretokens` in
-    pretokens.  `replaces_invalid`: bytes that are not UTF-8 become U+FFFD.  `normalizer` comes before all of these, and
-    `pre_tokenizer` after the prefix.
+    one that begins with the first character of the text, or what it became.  `finds_head`: a rule asks for that, and the
+    normalizer may drop the first character or make several of it.  `unmarks`: U+2581 becomes a blank before the prefix, with
+    `unmarks_pretokens` in pretokens.  `replaces_invalid`: bytes that are not UTF-8 become U+FFFD.  `normalizer` comes before
+    all of these, and `pre_tokenizer` after the prefix.
     """
     def __cinit__(
-        self, *, bytes prefix not None=b"", bint prefix_first=False, bint unmarks=False, bint unmarks_pretokens=False,
-        bint replaces_invalid=False, Normalizer normalizer=None, PreTokenizer pre_tokenizer=None
+        self, *, bytes prefix not None=b"", bint prefix_first=False, bint finds_head=False, bint unmarks=False,
+        bint unmarks_pretokens=False, bint replaces_invalid=False, Normalizer normalizer=None, PreTokenizer pre_tokenizer=None
     ):
         self.prefix = prefix
         self.c.prefix, self.c.prefix_length = <const unsigned char *><const char *>self.prefix, len(prefix)
         self.c.prefix_first, self.c.unmarks, self.c.unmarks_pretokens = prefix_first, unmarks, unmarks_pretokens
-        self.c.replaces_invalid = replaces_invalid
+        self.c.finds_head, self.c.replaces_invalid = finds_head, replaces_invalid
         self.normalizer, self.pre_tokenizer = normalizer, pre_tokenizer
         if normalizer is not None:
             self.c.normalizer = &normalizer.c
@@ -52,8 +53,8 @@ cdef class Pipeline:
     def splitting(self, PreTokenizer pre_tokenizer not None) -> Pipeline:
         """Return a pipeline with these steps and another pre-tokenizer."""
         return Pipeline(
-            prefix=self.prefix, prefix_first=self.c.prefix_first, unmarks=self.c.unmarks,
-            unmarks_pretokens=self.c.unmarks_pretokens, replaces_invalid=self.c.replaces_invalid,
+            prefix=self.prefix, prefix_first=self.c.prefix_first, finds_head=self.c.finds_head,
+            unmarks=self.c.unmarks, unmarks_pretokens=self.c.unmarks_pretokens, replaces_invalid=self.c.replaces_invalid,
             normalizer=self.normalizer, pre_tokenizer=pre_tokenizer)
 
 

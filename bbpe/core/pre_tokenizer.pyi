@@ -12,7 +12,7 @@ class PreTokenizer:
     def split(
         self,
         data: bytes | bytearray | memoryview,
-        is_first: bool = True,
+        head: int = 1,
     ) -> tuple[bytes | bytearray | memoryview, npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 
 class Batches:

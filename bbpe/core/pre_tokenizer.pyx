@@ -36,7 +36,8 @@ cdef class PreTokenizer:
     A step is a tuple of its kind and its fields:
     `("split", automaton, behavior, inverts)`, as a rule `Split` of the automaton's regex;
     `("length", length, counts_bytes)`, after each `length` characters, or bytes;
-    `("rewrite", prefix, only_first, mark)`, with bytes in front of pieces, and others, unless empty, in place of blanks.
+    `("rewrite", prefix, only_first, mark)`, with bytes in front of pieces, or only of those that begin within the head of the
+    text, and others, unless empty, in place of blanks.
     """
 
     def __cinit__(self, steps: Sequence[_Step]):
@@ -57,11 +58,12 @@ cdef class PreTokenizer:
         return PreTokenizer, (self.steps,)
 
     def split(
-        self, data: bytes | bytearray | memoryview, bint is_first=True
+        self, data: bytes | bytearray | memoryview, size_t head=1
     ) -> tuple[bytes | bytearray | memoryview, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The text that the spans are in, and their starts and ends in it, int64[n] each.
 
-        The text is `data` itself unless a step writes another one.  `is_first`: it is at the beginning of the whole text.
+        The text is `data` itself unless a step writes another one.  `head`: how many bytes it begins with that
+        come from the first character of the whole text.
         """
         cdef const uint8_t[::1] view = data
         cdef size_t n = len(view)
@@ -72,7 +74,7 @@ cdef class PreTokenizer:
         memset(&scratch, 0, sizeof(scratch))
         try:
             with nogil:
-                status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, is_first, False, &result)
+                status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, head, False, &result)
             check(status)
             starts, ends = _arrays(&result)
             return (data if result.text == text else (<const char *>result.text)[:result.n]), starts, ends

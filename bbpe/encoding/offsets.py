@@ -12,7 +12,7 @@ from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
 from ..lazy import np, npt
-from ..pipeline.alignment import align
+from ..pipeline.alignment import align, head_of
 from ..pipeline.pre_tokenizers import prefixed, pretokens
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..spec.rules import SPACE_MARK
@@ -109,7 +109,7 @@ def _by_rules(encoder: RuleEncoder, token_bytes: TokenBytes, text: Text, matcher
     for start, end, token_id in matcher.spans(data):
         if token_id is None:
             piece = encoder.decoded(data[start:end])
-            ids, spans = _piece(encoder, token_bytes, piece, matcher.after, start == 0)
+            ids, spans = _piece(encoder, token_bytes, piece, matcher.after, int(start == 0))
             byte_offsets = np.concatenate([[0], np.cumsum(_sizes(piece))]) + start
             found.append((ids, byte_offsets[spans]))
         else:
@@ -118,10 +118,11 @@ def _by_rules(encoder: RuleEncoder, token_bytes: TokenBytes, text: Text, matcher
 
 
 def _piece(
-    encoder: RuleEncoder, token_bytes: TokenBytes, piece: str, after: Matcher | None, is_first: bool
+    encoder: RuleEncoder, token_bytes: TokenBytes, piece: str, after: Matcher | None, head: int
 ) -> IdsAndSpans:
     """Return the ids of a piece between special tokens, and their spans in its characters."""
     aligned = align(encoder.rules.normalizers, piece)
+    head = head_of(aligned) if head > 0 else 0
     is_marked = encoder.marks_blanks and not encoder.rules.pre_tokenizers
     text = aligned.text.replace(SPACE_MARK, " ") if is_marked else aligned.text
     data = text.encode("utf-8", "surrogateescape")
@@ -134,7 +135,7 @@ def _piece(
         part, first, done = encoder.decoded(data[start:end]), characters, end
         characters += len(part)
         if token_id is None:
-            ids, spans = _plain(encoder, token_bytes, part, is_first and start == 0)
+            ids, spans = _plain(encoder, token_bytes, part, max(head - first, 0))
         else:
             ids, spans = _token(token_id, 0, len(part))
         found.append((ids, spans + first))
@@ -144,14 +145,14 @@ def _piece(
     return ids, spans
 
 
-def _plain(encoder: RuleEncoder, token_bytes: TokenBytes, part: str, is_first: bool) -> IdsAndSpans:
+def _plain(encoder: RuleEncoder, token_bytes: TokenBytes, part: str, head: int) -> IdsAndSpans:
     """Return the ids of normalized text without special tokens, and their spans in its characters."""
-    text = prefixed(encoder.rules.prefix, part, is_first)
+    text = prefixed(encoder.rules.prefix, part, head)
     if encoder.marks_blanks:
         text = text.replace(SPACE_MARK, " ")
     data = text.encode("utf-8", "surrogateescape")
     if encoder.rules.pre_tokenizers:
-        found = pretokens(encoder.rules.pre_tokenizers, text, is_first=is_first)
+        found = pretokens(encoder.rules.pre_tokenizers, text, head=head)
         joined = b"".join(found).replace(SPACE_MARK.encode(), b" ") if encoder.marks_blanks else b"".join(found)
         if not joined.endswith(data):
             raise VocabularyError(
@@ -163,7 +164,7 @@ def _plain(encoder: RuleEncoder, token_bytes: TokenBytes, part: str, is_first: b
         raise VocabularyError(
             f"pattern {encoder.splitter.pattern} drops text, so its tokens have no offsets; encode without offsets"
         )
-    ids = encoder.encode_normalized(part, None, is_first)
+    ids = encoder.encode_normalized(part, None, head)
     lengths = token_bytes.lengths(ids)
     if lengths.sum() != len(data):
         raise VocabularyError(_NOT_SPELLED)

@@ -17,6 +17,7 @@ from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..lazy import lazy_re, np, npt
+from ..pipeline.alignment import align, head_of, needs_head
 from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.normalizers import normalizer
 from ..pipeline.pre_tokenizer_steps import compiled_rules
@@ -165,6 +166,7 @@ class RuleEncoder(TextEncoder):
         self._normalize_all = normalizer(spec.rules.normalizers, marks_blanks=self._unmarks)
         self._shrink_factor = _shrink_factor(spec)
         symbols = spec.characters
+        self._finds_head = needs_head(spec.rules)
         self._has_words = symbols is not None and symbols.marks_words
         is_of_bytes = symbols is not None and symbols.are_bytes and not symbols.marks_words
         has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes
@@ -188,6 +190,7 @@ class RuleEncoder(TextEncoder):
         return Pipeline(
             prefix=b"" if prefix is None else prefix.text.encode(),
             prefix_first=prefix is not None and prefix.first,
+            finds_head=self._finds_head,
             unmarks=self._unmarks and not unmarks_first,
             unmarks_pretokens=self._marks_pretokens,
             replaces_invalid=self._replaces_invalid or self._errors == "replace",
@@ -228,14 +231,14 @@ class RuleEncoder(TextEncoder):
             if normalized is not None:
                 return self._engine.to_array(normalized, threads=threads)
         if matcher is None and isinstance(text, str):
-            return _joined(self._piece(_without_surrogates(text), None, threads, True))
+            return _joined(self._piece(_without_surrogates(text), None, threads, 1))
         parts: list[Ids] = []
         data = text_bytes(text)
         matcher = matcher or NOTHING
         matcher.check(data)
         for start, end, token_id in matcher.spans(data):
             if token_id is None:
-                parts += self._piece(self.decoded(data[start:end]), matcher.after, threads, start == 0)
+                parts += self._piece(self.decoded(data[start:end]), matcher.after, threads, int(start == 0))
             else:
                 parts.append(np.array([token_id], np.uint32))
         return _joined(parts)
@@ -326,47 +329,49 @@ class RuleEncoder(TextEncoder):
         text = str(data, "utf-8", self._errors)
         return _INVALID_BYTES.sub("\ufffd", text) if self._replaces_invalid and not text.isascii() else text
 
-    def _piece(self, text: str, after: Matcher | None, threads: int | None, is_first: bool) -> list[Ids]:
+    def _piece(self, text: str, after: Matcher | None, threads: int | None, head: int) -> list[Ids]:
         """Return the ids of a piece between tokens that were found in the original text."""
         return [
-            self.encode_normalized(part, threads, first) if token_id is None else np.array([token_id], np.uint32)
-            for part, token_id, first in self.normalized_parts(text, after, is_first)
+            self.encode_normalized(part, threads, its_head) if token_id is None else np.array([token_id], np.uint32)
+            for part, token_id, its_head in self.normalized_parts(text, after, head)
         ]
 
     def normalized_parts(
-        self, text: str, after: Matcher | None, is_first: bool
-    ) -> Iterator[tuple[str, int | None, bool]]:
-        """Yield the parts of a piece when normalized, the id if one is a token, and whether it begins the text."""
+        self, text: str, after: Matcher | None, head: int
+    ) -> Iterator[tuple[str, int | None, int]]:
+        """Yield the parts of a piece when normalized, the id if one is a token, and its head (see `pretokens`)."""
         is_marked = after is not None and self._normalizes_tokens
         normalize = self.normalize if is_marked else self._normalize_all
+        if head > 0 and self._finds_head:
+            head = head_of(align(self.rules.normalizers, text))
         if normalize is not None:
             text = normalize(text)
         if after is None:
-            yield text, None, is_first
+            yield text, None, head
             return
         data = text.encode("utf-8", "surrogateescape")
         for start, end, token_id in after.spans(data):
             part = self.decoded(data[start:end])
             if token_id is None and self._unmarks and is_marked:
                 part = part.replace(SPACE_MARK, " ")
-            yield part, token_id, is_first and start == 0
+            yield part, token_id, max(head - len(self.decoded(data[:start])), 0) if head > 0 else 0
 
-    def encode_normalized(self, text: str, threads: int | None, is_first: bool) -> Ids:
+    def encode_normalized(self, text: str, threads: int | None, head: int) -> Ids:
         """Return the ids of a piece of normalized text without special tokens."""
-        text = prefixed(self.rules.prefix, text, is_first)
+        text = prefixed(self.rules.prefix, text, head)
         if self._has_words:
-            return self._encode_each(self._split(text, is_first))
+            return self._encode_each(self._split(text, head))
         if not self.rules.pre_tokenizers:
             return self._engine.to_array(_encodable(text), threads=threads)
-        return self._encode_each(self._split(text, is_first))
+        return self._encode_each(self._split(text, head))
 
-    def _split(self, text: str, is_first: bool) -> list[bytes]:
+    def _split(self, text: str, head: int) -> list[bytes]:
         """Return the pretokens of a piece of normalized text that has its prefix."""
         if not self.rules.pre_tokenizers:
             pattern = self.splitter.pattern
             found_in = split_at_blanks(text) if pattern == PATTERNS["whitespace"] else pattern.split(text)
             return [pretoken.encode("utf-8", "surrogateescape") for pretoken in found_in]
-        found = pretokens(self.rules.pre_tokenizers, text, is_first=is_first)
+        found = pretokens(self.rules.pre_tokenizers, text, head=head)
         return [pretoken.replace(_MARK_BYTES, b" ") for pretoken in found] if self._marks_pretokens else found
 
     def _encode_each(self, found: Sequence[bytes]) -> Ids:
@@ -378,7 +383,7 @@ class RuleEncoder(TextEncoder):
         """Return the pretokens of a text without special tokens, in the form that the model encodes."""
         original = self.decoded(bytes(text_bytes(text)))
         normalized = original if self._normalize_all is None else self._normalize_all(original)
-        return self._split(prefixed(self.rules.prefix, normalized, True), True)
+        return self._split(prefixed(self.rules.prefix, normalized, 1), 1)
 
 
 class FusingEncoder(RuleEncoder):
@@ -392,9 +397,9 @@ class FusingEncoder(RuleEncoder):
         """Return `None`: words are fused in Python."""
         return None
 
-    def encode_normalized(self, text: str, threads: int | None, is_first: bool) -> Ids:
+    def encode_normalized(self, text: str, threads: int | None, head: int) -> Ids:
         """Return the ids of a piece of normalized text without special tokens."""
-        ids = super().encode_normalized(text, threads, is_first)
+        ids = super().encode_normalized(text, threads, head)
         is_unknown = ids == self._unknown_id
         return ids[~(is_unknown & np.concatenate([[False], is_unknown[:-1]]))] if len(ids) else ids
 

@@ -6,6 +6,8 @@ This module is for chains of rules that cannot be expressed as a `Pattern`, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import TypeAlias
 
 from ..lazy import lazy_re, regex
 from ..spec.rules import (
@@ -36,20 +38,24 @@ _WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
 _GPT2 = PATTERNS["gpt2"].steps[0]
 
 
-def prefixed(prefix: Prefix | None, text: str, is_first: bool) -> str:
-    """Return a piece of text with the prefix of a rule; `is_first`: the piece is at the beginning of the text."""
-    if prefix is None or not text or (prefix.first and not is_first):
+#: Where a part of a text begins and ends in it.
+_Span: TypeAlias = tuple[int, int]
+
+
+def prefixed(prefix: Prefix | None, text: str, head: int) -> str:
+    """Return a piece of text with the prefix of a rule; `head` is that of `pretokens`."""
+    if prefix is None or not text or (prefix.first and head == 0):
         return text
     return text if text.startswith(prefix.text) else prefix.text + text
 
 
-def pretokens(rules: Sequence[PreTokenizer], text: str, *, is_first: bool = True) -> list[bytes]:
-    """Return the pretokens of a piece of text; `is_first`: the piece is at the beginning of the text.
+def pretokens(rules: Sequence[PreTokenizer], text: str, *, head: int = 1) -> list[bytes]:
+    """Return the pretokens of a piece of text, whose first `head` characters come from the first one of the whole text.
 
     >>> pretokens([WhitespaceSplit(), Punctuation("Isolated")], "a, b")
     [b'a', b',', b'b']
     """
-    pieces, limit = [(text, is_first)] if text else [], TimeLimit(len(text))
+    pieces, limit = [(text, head)] if text else [], TimeLimit(len(text))
     for rule in rules:
         pieces = [done for piece in pieces for done in _apply(rule, *piece, limit) if done[0]]
     if any(isinstance(rule, ByteLevel) for rule in rules):
@@ -57,33 +63,41 @@ def pretokens(rules: Sequence[PreTokenizer], text: str, *, is_first: bool = True
     return [piece.encode("utf-8", "surrogateescape") for piece, _ in pieces]
 
 
-def _apply(rule: PreTokenizer, text: str, is_first: bool, limit: TimeLimit) -> Iterator[tuple[str, bool]]:
-    """Yield the parts into which a rule splits a piece, each with whether it is at the beginning of the text."""
+def _apply(rule: PreTokenizer, text: str, head: int, limit: TimeLimit) -> Iterator[tuple[str, int]]:
+    """Yield the parts into which a rule splits a piece, each with its head."""
+    given = len(text)
     if isinstance(rule, Metaspace):
         text = text.replace(" ", rule.mark)
         if rule.prepend_scheme != "never":
-            text = prefixed(Prefix(rule.mark, first=rule.prepend_scheme == "first"), text, is_first)
+            text = prefixed(Prefix(rule.mark, first=rule.prepend_scheme == "first"), text, head)
     elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
-        text = prefixed(Prefix(" "), text, is_first)
-    parts = _parts(rule, text, limit)
-    if isinstance(rule, ByteLevel):
-        parts = [bytes_to_alphabet(part.encode("utf-8", "surrogateescape")) for part in parts]
-    at_start = is_first and (not parts or text.startswith(parts[0]))
-    for number, part in enumerate(parts):
-        yield part, at_start and number == 0
+        text = prefixed(Prefix(" "), text, head)
+    if head > 0:
+        head += len(text) - given
+    for start, end in _spans(rule, text, limit):
+        part, its_head = text[start:end], max(min(head, end) - start, 0)
+        if isinstance(rule, ByteLevel):
+            its_head = len(part[:its_head].encode("utf-8", "surrogateescape"))
+            part = bytes_to_alphabet(part.encode("utf-8", "surrogateescape"))
+        yield part, its_head
 
 
-def _parts(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[str]:
+def _spans(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[_Span]:
     if isinstance(rule, FixedLength):
-        return [text[start : start + rule.length] for start in range(0, len(text), rule.length)]
+        return [(start, min(start + rule.length, len(text))) for start in range(0, len(text), rule.length)]
     if isinstance(rule, UnicodeScripts):
         from .scripts import split_by_script
 
-        return split_by_script(text)
-    parts = [text]
+        sizes = [len(piece) for piece in split_by_script(text)]  # they leave out only a beginning
+        return list(pairwise(accumulate(sizes, initial=len(text) - sum(sizes))))
+    spans = [(0, len(text))]
     for each in splits_of(rule):
-        parts = [piece for part in parts for piece in split_text(each, part, limit)]
-    return parts
+        spans = [
+            (start + first, start + last)
+            for start, end in spans
+            for first, last in _split_spans(each, text[start:end], limit)
+        ]
+    return spans
 
 
 def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
@@ -130,62 +144,66 @@ def split_text(rule: Split, text: str, limit: TimeLimit | None = None) -> list[s
     >>> split_text(Split(",", "MergedWithPrevious"), "a,b,,c")
     ['a,', 'b,', ',', 'c']
     """
-    parts = _matches(rule, text, limit)
-    return [part for part in _BEHAVIORS[rule.behavior](parts) if part]
+    return [text[start:end] for start, end in _split_spans(rule, text, limit)]
 
 
-def _matches(rule: Split, text: str, limit: TimeLimit | None) -> list[tuple[str, bool]]:
+def _split_spans(rule: Split, text: str, limit: TimeLimit | None) -> list[_Span]:
+    """Return the spans of the parts of a text that are not empty, in order."""
+    return _BEHAVIORS[rule.behavior](_matches(rule, text, limit))
+
+
+def _matches(rule: Split, text: str, limit: TimeLimit | None) -> list[tuple[_Span, bool]]:
     """Split a text into matches and the text between, each with whether it is a separator for the rule."""
-    parts: list[tuple[str, bool]] = []
+    parts: list[tuple[_Span, bool]] = []
     done = 0
     for first, last in compiled(rule.regex).spans(text, limit):
         if first > done:
-            parts.append((text[done:first], rule.invert))
+            parts.append(((done, first), rule.invert))
         if last > first:
-            parts.append((text[first:last], not rule.invert))
+            parts.append(((first, last), not rule.invert))
         done = last
     if done < len(text):
-        parts.append((text[done:], rule.invert))
+        parts.append(((done, len(text)), rule.invert))
     return parts
 
 
-def _removed(parts: list[tuple[str, bool]]) -> list[str]:
+def _removed(parts: list[tuple[_Span, bool]]) -> list[_Span]:
     return [part for part, is_cut in parts if not is_cut]
 
 
-def _isolated(parts: list[tuple[str, bool]]) -> list[str]:
+def _isolated(parts: list[tuple[_Span, bool]]) -> list[_Span]:
     return [part for part, _ in parts]
 
 
-def _contiguous(parts: list[tuple[str, bool]]) -> list[str]:
-    joined: list[str] = []
+def _contiguous(parts: list[tuple[_Span, bool]]) -> list[_Span]:
+    joined: list[_Span] = []
     before: bool | None = None
     for part, is_cut in parts:
         if is_cut == before:
-            joined[-1] += part
+            joined[-1] = joined[-1][0], part[1]
         else:
             joined.append(part)
         before = is_cut
     return joined
 
 
-def _merged(parts: Iterable[tuple[str, bool]], join: Callable[[str, str], str]) -> list[str]:
+def _merged(parts: Iterable[tuple[_Span, bool]]) -> list[_Span]:
     """Join each match to the part before it in the order of `parts`, unless that part is a match too."""
-    joined: list[str] = []
+    joined: list[_Span] = []
     after_cut = False
     for part, is_cut in parts:
         if is_cut and not after_cut and joined:
-            joined[-1] = join(joined[-1], part)
+            joined[-1] = min(joined[-1][0], part[0]), max(joined[-1][1], part[1])
         else:
             joined.append(part)
         after_cut = is_cut
     return joined
 
 
-_BEHAVIORS: dict[Behavior, Callable[[list[tuple[str, bool]]], list[str]]] = {
+_BEHAVIORS: dict[Behavior, Callable[[list[tuple[_Span, bool]]], list[_Span]]] = {
     "Removed": _removed,
     "Isolated": _isolated,
     "Contiguous": _contiguous,
-    "MergedWithPrevious": lambda parts: _merged(parts, lambda before, part: before + part),
-    "MergedWithNext": lambda parts: _merged(reversed(parts), lambda before, part: part + before)[::-1],
+    "MergedWithPrevious": _merged,
+    "MergedWithNext": lambda parts: _merged(reversed(parts))[::-1],
 }

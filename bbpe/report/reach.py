@@ -207,6 +207,6 @@ def _reason(subject: Subject, number: int) -> Reason:
     if subject.live is not None and int(subject.ids[number]) in subject.unmade:
         return "unmade"
     steps = subject.spec.rules.pre_tokenizers
-    if len(pretokens(steps, text, is_first=True) if steps else list(subject.spec.pattern.spans(text))) > 1:
+    if len(pretokens(steps, text) if steps else list(subject.spec.pattern.spans(text))) > 1:
         return "cut"
     return "outscored" if isinstance(subject.spec.model, UnigramModel) else "covered"

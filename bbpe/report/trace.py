@@ -120,15 +120,15 @@ class _Tracer:
             if token_id is not None:
                 yield PretokenTrace(data[start:end], "special", (data[start:end],), (), (), (token_id,))
             elif isinstance(self.encoder, RuleEncoder):
-                yield from self._of_piece(self.encoder, self.encoder.decoded(data[start:end]), matcher, start == 0)
+                yield from self._of_piece(self.encoder, self.encoder.decoded(data[start:end]), matcher, int(start == 0))
             else:
                 row, ends, _ = self.encoder.splitter.cut(data[start:end])
                 yield from self._of_pretokens([row[first:last] for first, last in pairwise([0, *ends.tolist()])])
 
-    def _of_piece(self, encoder: RuleEncoder, piece: str, matcher: Any, is_first: bool) -> Iterator[PretokenTrace]:
-        for part, token_id, first in encoder.normalized_parts(piece, matcher.after, is_first):
+    def _of_piece(self, encoder: RuleEncoder, piece: str, matcher: Any, head: int) -> Iterator[PretokenTrace]:
+        for part, token_id, its_head in encoder.normalized_parts(piece, matcher.after, head):
             if token_id is None:
-                yield from self._of_pretokens(encoder._split(prefixed(encoder.rules.prefix, part, first), first))
+                yield from self._of_pretokens(encoder._split(prefixed(encoder.rules.prefix, part, its_head), its_head))
             else:
                 token = part.encode("utf-8", "surrogateescape")
                 yield PretokenTrace(token, "special", (token,), (), (), (token_id,))

@@ -61,11 +61,12 @@ typedef struct {
     size_t used;
     const bbpe_part *from;
     bool by_characters; /* a byte comes from its whole character */
+    size_t head;        /* of what is written */
 } part_writer;
 
 static bool begin_writing(part_writer *self, bbpe_pipeline_run *run, const bbpe_part *from, size_t most, bool is_aligned) {
     if (most > SIZE_MAX / 16) return false;
-    *self = (part_writer){bbpe_arena_take(&run->arena, most), NULL, 0, from, from->sources == NULL};
+    *self = (part_writer){bbpe_arena_take(&run->arena, most), NULL, 0, from, from->sources == NULL, 0};
     if (is_aligned && self->to != NULL) self->sources = bbpe_arena_take(&run->arena, most * sizeof *self->sources);
     return self->to != NULL && (!is_aligned || self->sources != NULL);
 }
@@ -78,6 +79,7 @@ static void copy_bytes(part_writer *self, size_t start, size_t end) {
         if (self->by_characters && i == next) (void)bbpe_utf8_decode(self->from->text, first = i, self->from->n, &next);
         self->sources[self->used + i - start] = source_of(self->from, self->by_characters ? first : i);
     }
+    if (start < self->from->head) self->head = self->used + (end < self->from->head ? end : self->from->head) - start;
     self->used += end - start;
 }
 
@@ -87,11 +89,12 @@ static void write_bytes(part_writer *self, const uint8_t *bytes, size_t n, size_
     for (size_t i = 0; self->sources != NULL && i < n; i++)
         self->sources[self->used + i] = source_of(self->from, source);
     self->used += n;
+    if (source < self->from->head) self->head = self->used;
 }
 
 static void end_writing(part_writer *self, bbpe_pipeline_run *run, bbpe_part *part) {
     if (self->sources == NULL) bbpe_arena_trim(&run->arena, self->to, self->used);
-    *part = (bbpe_part){self->to, self->used, part->at, self->sources, false};
+    *part = (bbpe_part){self->to, self->used, part->at, self->sources, false, self->head};
 }
 
 static size_t find_mark(const uint8_t *text, size_t at, size_t n) {
@@ -120,11 +123,11 @@ static bbpe_status unmark(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *p
     return BBPE_OK;
 }
 
-static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bool is_first, bbpe_part *part) {
+static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
     const bbpe_pipeline *rules = call->pipeline;
     const size_t size = rules->prefix_length;
     part_writer writer;
-    if (size == 0 || part->n == 0 || (rules->prefix_first && !is_first)) return BBPE_OK;
+    if (size == 0 || part->n == 0 || (rules->prefix_first && part->head == 0)) return BBPE_OK;
     if (part->n >= size && memcmp(part->text, rules->prefix, size) == 0) return BBPE_OK;
     const bbpe_part from = *part;
     if (!begin_writing(&writer, self, &from, size + part->n, call->is_aligned)) return BBPE_NO_MEMORY;
@@ -165,20 +168,23 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     size_t n;
     part_writer writer;
     const bbpe_part from = *part;
-    const bool is_aligned = call->is_aligned;
-    const bbpe_status status =
-        bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n, is_aligned, &out, &n);
+    const bool is_aligned = call->is_aligned, finds_head = call->pipeline->finds_head && from.head > 0;
+    const bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
+                                                     is_aligned || finds_head, &out, &n);
     if (status != BBPE_OK) return status;
+    size_t head = from.head > 0;
+    if (finds_head) for (head = 0; head < n && self->normalizer.sources[head] < from.head;) head++;
     if (n == 0 || (out >= from.text && out + n <= from.text + from.n)) {
         const size_t start = n == 0 ? 0 : (size_t)(out - from.text);
         *part = (bbpe_part){from.text + start, n, from.at + start, from.sources == NULL ? NULL : from.sources + start,
-                            from.is_exact};
+                            from.is_exact, head};
         return BBPE_OK;
     }
     if (!begin_writing(&writer, self, &from, n, is_aligned)) return BBPE_NO_MEMORY;
     memcpy(writer.to, out, n);
     for (size_t i = 0; is_aligned && i < n; i++) writer.sources[i] = source_of(&from, self->normalizer.sources[i]);
     writer.used = n;
+    writer.head = head;
     end_writing(&writer, self, part);
     return BBPE_OK;
 }
@@ -208,13 +214,13 @@ static void copy_span(part_writer *self, bbpe_span span, bool unmarks) {
 }
 
 /* Split a part into pretokens, and leave in it only what these have. */
-static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bool is_first, bbpe_part *part,
+static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part,
                                 part_pretokens *pretokens) {
     const bbpe_pipeline *rules = call->pipeline;
     bbpe_pre_tokenized found;
     part_writer writer;
     const bbpe_status status = bbpe_pre_tokenizer_split(rules->pre_tokenizer, &self->pre_tokenizer, part->text, part->n,
-                                                        is_first, call->is_aligned, &found);
+                                                        part->head, call->is_aligned, &found);
     if (status != BBPE_OK) return status;
     size_t *ends = bbpe_arena_take(&self->arena, (found.count + 1) * sizeof *ends);
     if (ends == NULL) return BBPE_NO_MEMORY;
@@ -223,7 +229,7 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
         for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
         return BBPE_OK;
     }
-    const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL, false};
+    const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL, false, 0};
     if (!begin_writing(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;
     writer.by_characters = false;
     for (size_t i = 0; i < found.count; i++) {
@@ -243,15 +249,14 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
 /* -- from tokens to stretches ------------------------------------------------------------------------------------ */
 
 /* Add a part of normalized text without tokens, and the token after it. */
-static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part part, bool is_first,
-                            next_token token) {
+static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part part, next_token token) {
     const bbpe_pipeline *rules = call->pipeline;
     part_pretokens pretokens = NO_PRETOKENS;
     bbpe_status status = BBPE_OK;
     if (rules->unmarks) status = unmark(self, call->is_aligned, &part);
-    if (status == BBPE_OK) status = add_prefix(self, call, is_first, &part);
+    if (status == BBPE_OK) status = add_prefix(self, call, &part);
     if (status == BBPE_OK && rules->pre_tokenizer != NULL && part.n > 0)
-        status = pre_tokenize(self, call, is_first, &part, &pretokens);
+        status = pre_tokenize(self, call, &part, &pretokens);
     if (status != BBPE_OK || (part.n == 0 && token.id == BBPE_STRETCH_NO_ID)) return status;
     return add_stretch(self, call, &part, pretokens, token, false);
 }
@@ -262,7 +267,6 @@ static bbpe_status begin_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call
     bbpe_status status = call->pipeline->replaces_invalid ? replace_invalid(self, call->is_aligned, &part) : BBPE_OK;
     if (status == BBPE_OK && call->pipeline->normalizer != NULL && part.n > 0) status = normalize(self, call, &part);
     self->in_piece = true;
-    self->is_first = span->start == 0;
     self->next_id = span->id;
     self->next_start = span->token_start;
     self->next_end = span->token_end;
@@ -306,13 +310,13 @@ static bbpe_status next_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
     const bbpe_part *piece = &self->piece;
     const bbpe_part part = {piece->text + span.start, span.end - span.start, piece->at + span.start,
-                            piece->sources == NULL ? NULL : piece->sources + span.start, piece->is_exact};
-    const bool is_first = self->is_first && span.start == 0;
+                            piece->sources == NULL ? NULL : piece->sources + span.start, piece->is_exact,
+                            piece->head > span.start ? piece->head - span.start : 0};
     self->in_piece = span.id != BBPE_STRETCH_NO_ID;
-    if (self->in_piece) return add_part(self, call, part, is_first, token_of_piece(self, &span));
+    if (self->in_piece) return add_part(self, call, part, token_of_piece(self, &span));
     const next_token next = {self->next_id, self->next_start, self->next_end, self->tokens.text + self->next_start,
                              self->next_end - self->next_start};
-    return add_part(self, call, part, is_first, next);
+    return add_part(self, call, part, next);
 }
 
 /* Begin the next piece of the text. */
@@ -323,12 +327,12 @@ static bbpe_status next_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     const bbpe_status status = bbpe_token_cursor_next(&self->tokens, search, &span, &needs_linear);
     if (status != BBPE_OK) return status;
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
-    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, NULL, false};
+    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, NULL, false, span.start == 0};
     self->is_cut = span.id == BBPE_STRETCH_NO_ID;
     return begin_piece(self, call, part, &span);
 }
 
-static const bbpe_part NO_PART = {NULL, 0, 0, NULL, false};
+static const bbpe_part NO_PART = {NULL, 0, 0, NULL, false, 0};
 
 static bbpe_status add_ids(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const uint32_t *ids, size_t count) {
     bbpe_status status = BBPE_OK;

@@ -16,7 +16,8 @@
 typedef struct {
     const uint8_t *prefix; /* a piece of text that is not empty and does not begin with it gets it, */
     size_t prefix_length;
-    bool prefix_first;     /* only the one at the beginning of the text */
+    bool prefix_first;     /* only one that begins with the first character of the text, or what it became */
+    bool finds_head;       /* a rule asks for that, and the normalizer may drop the first character or make several of it */
     bool unmarks;          /* U+2581 becomes a blank, before the prefix, */
     bool unmarks_pretokens; /* or after pretokens are split */
     bool replaces_invalid; /* bytes that are not UTF-8 become U+FFFD */
@@ -44,6 +45,7 @@ typedef struct {
     size_t n, at;
     const size_t *sources; /* as in bbpe_stretch_source */
     bool is_exact;
+    size_t head; /* how many of its first bytes come from the first character of the text; 1 for all, if not `finds_head` */
 } bbpe_part;
 
 typedef struct {
@@ -58,7 +60,6 @@ typedef struct {
     bbpe_pre_tokenizer_scratch pre_tokenizer;
     bool is_begun, is_cut, is_done; /* the present text: the ids before it are added, all pieces are begun, all is added */
     bool in_piece;          /* `normalized` is within a piece, after which the next id follows */
-    bool is_first;          /* and the piece is at the beginning of the text */
     uint32_t next_id;
     bbpe_part piece;        /* that `normalized` is in */
     size_t next_start, next_end; /* the token of `next_id` */

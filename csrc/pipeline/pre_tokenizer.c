@@ -50,8 +50,15 @@ static bool begins_with(const uint8_t *text, size_t n, const uint8_t *prefix, si
     return n >= size && memcmp(text, prefix, size) == 0;
 }
 
+/* The size of what n bytes become without a prefix. */
+static size_t marked_size(const bbpe_pre_tokenizer_step *step, const uint8_t *text, size_t n) {
+    size_t size = n;
+    for (size_t i = 0; step->mark_size > 1 && i < n; i++) size += text[i] == ' ' ? step->mark_size - 1 : 0;
+    return size;
+}
+
 /* Write one span; a blank that becomes a mark counts as the mark where the prefix is looked for. */
-static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8_t *text, size_t n, bool has_prefix,
+static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8_t *text, size_t n, bool *has_prefix,
                                 bbpe_rewritten *out) {
     const size_t most = step->prefix_size + (step->mark_size > 1 ? step->mark_size : 1) * n;
     uint8_t *bytes = bbpe_memory_reserve(out->bytes, &out->capacity, out->used + most, 1);
@@ -73,7 +80,8 @@ static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8
     }
     const uint8_t *changed = own + step->prefix_size;
     const size_t size = (size_t)(to - changed);
-    if (has_prefix && !begins_with(changed, size, step->prefix, step->prefix_size)) {
+    *has_prefix = *has_prefix && !begins_with(changed, size, step->prefix, step->prefix_size);
+    if (*has_prefix) {
         memcpy(own, step->prefix, step->prefix_size);
         out->used += step->prefix_size + size;
     } else {
@@ -97,18 +105,23 @@ static bbpe_status set_sources(const bbpe_pre_tokenizer_step *step, const uint8_
     return BBPE_OK;
 }
 
-static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *text, const bbpe_spans *in, bool at_start,
+static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *text, const bbpe_spans *in, size_t *head,
                            const size_t *before, bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
+    size_t new_head = 0;
     written->used = 0;
     for (size_t i = 0; i < in->count; i++) {
         const bbpe_span span = in->items[i];
-        const bool has_prefix = step->prefix_size && (!step->only_first || (i == 0 && at_start));
+        bool has_prefix = step->prefix_size && (!step->only_first || span.start < *head);
         const size_t start = written->used;
-        bbpe_status status = rewrite_span(step, text + span.start, span.end - span.start, has_prefix, written);
+        bbpe_status status = rewrite_span(step, text + span.start, span.end - span.start, &has_prefix, written);
         if (status == BBPE_OK && is_aligned) status = set_sources(step, text, span, before, start, written);
         if (status == BBPE_OK) status = bbpe_spans_add(out, start, written->used);
         if (status != BBPE_OK) return status;
+        if (span.start >= *head) continue;
+        const size_t of_head = (*head < span.end ? *head : span.end) - span.start;
+        new_head = start + (has_prefix ? step->prefix_size : 0) + marked_size(step, text + span.start, of_head);
     }
+    *head = new_head;
     return BBPE_OK;
 }
 
@@ -197,7 +210,7 @@ static bbpe_status split_by_parts(const bbpe_pre_tokenizer *self, bbpe_pre_token
 
 /* Run the steps from `number` on over the spans of scratch->spans[0]. */
 static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe_pre_tokenizer_scratch *scratch,
-                             const uint8_t *text, size_t n, bool at_start, bool is_aligned, bbpe_pre_tokenized *result) {
+                             const uint8_t *text, size_t n, size_t head, bool is_aligned, bbpe_pre_tokenized *result) {
     unsigned own = 0, text_number = 0;
     const size_t *sources = NULL;
     const bool by_parts = number <= self->first_parted && self->first_parted < self->count;
@@ -213,13 +226,12 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
             status = cut_by_length(step, text, in, out);
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
-            status = rewrite(step, text, in, at_start, sources, is_aligned, out, written);
+            status = rewrite(step, text, in, &head, sources, is_aligned, out, written);
             text = written->bytes;
             sources = is_aligned ? written->sources : NULL;
             n = written->used;
             text_number ^= 1;
         }
-        at_start = at_start && out->count && out->items[0].start == 0;
     }
     if (by_parts && status == BBPE_OK) status = split_by_parts(self, scratch, text, scratch->spans + own);
     const bbpe_spans *last = scratch->spans + own;
@@ -228,13 +240,13 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
 }
 
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-                                     const uint8_t *text, size_t n, bool is_first, bool is_aligned,
+                                     const uint8_t *text, size_t n, size_t head, bool is_aligned,
                                      bbpe_pre_tokenized *result) {
     scratch->spans[0].count = 0;
     *result = (bbpe_pre_tokenized){text, n, NULL, 0, NULL};
     if (n == 0) return BBPE_OK;
     const bbpe_status status = bbpe_spans_add(scratch->spans, 0, n);
-    return status == BBPE_OK ? run_steps(self, 0, scratch, text, n, is_first, is_aligned, result) : status;
+    return status == BBPE_OK ? run_steps(self, 0, scratch, text, n, head, is_aligned, result) : status;
 }
 
 bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
@@ -246,12 +258,12 @@ bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tok
     if (is_parted) is_parted = first->split.behavior == BBPE_SPLIT_ISOLATED || first->split.behavior == BBPE_SPLIT_REMOVED;
     if (!is_parted) {
         cursor->is_over = true;
-        return bbpe_pre_tokenizer_split(self, scratch, text, n, true, false, result);
+        return bbpe_pre_tokenizer_split(self, scratch, text, n, 1, false, result);
     }
     scratch->spans[0].count = 0;
     *result = (bbpe_pre_tokenized){text, n, NULL, 0, NULL};
     if (cursor->from == 0) bbpe_automaton_scratch_clear(&scratch->first);
     const bbpe_status status =
         bbpe_split_rule_next(&first->split, &scratch->first, text, n, cursor, limit, scratch->spans);
-    return status == BBPE_OK ? run_steps(self, 1, scratch, text, n, true, false, result) : status;
+    return status == BBPE_OK ? run_steps(self, 1, scratch, text, n, 1, false, result) : status;
 }

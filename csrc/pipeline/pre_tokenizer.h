@@ -24,7 +24,7 @@ typedef struct {
     bool counts_bytes; /* each byte is a character */
     const uint8_t *prefix; /* not in front of a span that begins with it */
     size_t prefix_size;    /* 0 for none */
-    bool only_first;       /* in front of the span at the beginning of the whole text alone */
+    bool only_first;       /* only in front of spans that begin within the head of the text */
     const uint8_t *mark;   /* before that, this in place of each blank, */
     size_t mark_size;      /* or 0 */
 } bbpe_pre_tokenizer_step;
@@ -65,10 +65,10 @@ typedef struct {
 bbpe_status bbpe_pre_tokenizer_init(bbpe_pre_tokenizer *self, const bbpe_pre_tokenizer_step *steps, size_t count,
                                     uint64_t number);
 void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self);
-/* `is_first`: the text is at the beginning of the whole text.  `is_aligned`: the sources are wanted; an inserted prefix comes
- * from the byte after it. */
+/* `head`: how many bytes the text begins with that come from the first character of the whole text.  `is_aligned`: the sources
+ * are wanted; an inserted prefix comes from the byte after it. */
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-                                     const uint8_t *text, size_t n, bool is_first, bool is_aligned,
+                                     const uint8_t *text, size_t n, size_t head, bool is_aligned,
                                      bbpe_pre_tokenized *result);
 /* The next spans of a text, n > 0, from a cursor that is zeroed at its beginning: those that become of about `limit` spans of
  * the first step, or all at once if that is not a split that merges nothing.  So a text that is split in parts needs memory for

@@ -179,7 +179,7 @@ static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, 
     bbpe_pre_tokenized result;
     check(bbpe_pre_tokenizer_init(&chain, steps + next(3), 1 + next(3), ++number) == BBPE_OK, "no memory");
     check(bbpe_pre_tokenizer_init(&parted, steps, 1 + next(2), ++number) == BBPE_OK, "no memory");
-    check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2), is_aligned, &result) == BBPE_OK, "no memory");
+    check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2) * next(4), is_aligned, &result) == BBPE_OK, "no memory");
     for (size_t i = 0; is_aligned && result.sources != NULL && i < result.n; i++)
         check(result.sources[i] < n, "a byte comes from after the text");
     for (size_t i = 0, done = 0; i < result.count; done = result.spans[i++].end)
@@ -187,7 +187,7 @@ static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, 
               "spans are not in order");
     if (n == 0) return;
     bbpe_pre_tokenizer_scratch own = {0};
-    check(bbpe_pre_tokenizer_split(&parted, scratch, text, n, true, false, &result) == BBPE_OK, "no memory");
+    check(bbpe_pre_tokenizer_split(&parted, scratch, text, n, 1, false, &result) == BBPE_OK, "no memory");
     bbpe_split_cursor cursor = {0};
     size_t same = 0;
     while (!cursor.is_over) {

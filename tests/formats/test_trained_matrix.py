@@ -41,12 +41,10 @@ DECODERS: dict[str, Any] = {
     "metaspace": decoders.Metaspace(),
     "metaspace words": decoders.Metaspace(),
 }
-# normalizers that may drop or insert what a text begins with, which Metaspace's scheme "first" looks at in `tokenizers`
-SHIFTING = ("bert", "lower", "strip")
 ROWS = [
     row
     for row in itertools.product((BPE, WORDS, PIECES, LEVELS), NORMALIZERS, SPLITTERS)
-    if not (row[0] != BPE and "bytes" in row[2]) and not (row[1] in SHIFTING and row[2] == "metaspace words")
+    if not (row[0] != BPE and "bytes" in row[2])
 ]
 
 

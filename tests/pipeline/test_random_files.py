@@ -53,7 +53,6 @@ class Comparison:
         self.is_ambiguous = is_bpe and self.model["ignore_merges"]
         normalizer = self.hf.normalizer
         written = [text if normalizer is None else normalizer.normalize_str(text) for text in self.contents]
-        self.prepends_first = '"first"' in json.dumps(value["pre_tokenizer"])
         # `tokenizers` finds these at random
         self.is_random = not all(written) or len(set(written)) < len(written)
 
@@ -72,9 +71,6 @@ class Comparison:
             return
         # pieces of `tokenizers`, which mean "unknown" and bytes, and texts that are tokens of bytes
         if ("<unk>" in text and self.model["type"] == "Unigram") or ("<0x" in text and self.model.get("byte_fallback")):
-            return
-        # what comes from a later character is not the first piece of `tokenizers`
-        if self.prepends_first and theirs.offsets and theirs.offsets[0][0] > 0:
             return
         ids = self.tok.encode(text, allowed_special="all")
         if ids != theirs.ids:

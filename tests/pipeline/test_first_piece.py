@@ -1,0 +1,75 @@
+"""Metaspace with the scheme "first": what the first character of a text became gets the mark, as in `tokenizers`."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rule_files import named, of_characters, replaced
+from vocabularies import added, sequence, split, write_json
+
+import bbpe
+from bbpe.encoding.rule_encoder import RuleEncoder, text_encoder
+
+tokenizers = pytest.importorskip("tokenizers")
+
+NORMALIZERS: list[Any] = [
+    None,
+    named("Strip", strip_left=True, strip_right=False),
+    named("StripAccents"),
+    named("Lowercase"),
+    named("NFKC"),
+    named("Prepend", prepend="a"),
+    replaced("in", "g"),
+    replaced("t", "th"),
+    replaced("a", ""),
+    replaced("^ +", "", "Regex"),
+    named("Sequence", normalizers=[named("Strip", strip_left=True, strip_right=True), named("Prepend", prepend="x")]),
+    named("BertNormalizer", clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True),
+]
+REMOVED = split("t", behavior="Removed")
+SPLITS: list[list[Any]] = [[], [named("WhitespaceSplit")], [named("FixedLength", length=1)], [REMOVED]]
+PARTS = ["t", "in", "a", " ", "  ", "\u2581", "\u0301", "ﬁ", "ǆ", "İ", "é", "中", "th", "<t>", "x", "\t"]
+
+
+def texts(count: int) -> list[str]:
+    rng = random.Random(3)
+    pairs = ["".join(pair) for pair in itertools.product(PARTS, repeat=2)]
+    return ["", *PARTS, *pairs, *("".join(rng.choices(PARTS, k=rng.randint(3, 6))) for _ in range(count))]
+
+
+def check(path: Path, normalizer: Any, splits: list[Any], cuts: bool, sample: list[str]) -> None:
+    metaspace = named("Metaspace", replacement="\u2581", prepend_scheme="first", split=cuts)
+    tokens = [added("<unk>", 0), added("<t>", 1000), added("f", 1001, special=False, normalized=True)]
+    chain = sequence(*splits, metaspace) if splits else metaspace
+    value = of_characters(normalizer=normalizer, pre_tokenizer=chain, added_tokens=tokens)
+    write_json(path, value)
+    tok, hf = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    slow = text_encoder(tok.spec)
+    assert isinstance(slow, RuleEncoder)
+    slow.piped = None
+    matcher = tok._specials.matcher("all")
+    for text in sample:
+        expected = hf.encode(text, add_special_tokens=False)
+        assert tok.encode(text, allowed_special="all") == expected.ids, (text, normalizer, splits)
+        assert slow.to_list(text, matcher) == expected.ids, text
+        ids, spans = tok.encode_with_offsets(text, allowed_special="all")
+        assert ids == expected.ids, text
+        assert spans.tolist() == [list(span) for span in expected.offsets], text
+
+
+CASES = list(itertools.product(NORMALIZERS, SPLITS, (False, True)))
+
+
+def test_some_chains(tmp_path: Path) -> None:
+    for case in CASES[::13]:
+        check(tmp_path / "tokenizer.json", *case, texts(20)[::3])
+
+
+@pytest.mark.long
+def test_all_chains(tmp_path: Path) -> None:
+    for case in CASES:
+        check(tmp_path / "tokenizer.json", *case, texts(300))
