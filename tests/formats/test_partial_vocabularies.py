@@ -71,6 +71,33 @@ def compare(path: Path, texts: Sequence[str]) -> None:
         assert tok.encode_batch([text, text], allowed_special="all") == [ids, ids]
         assert again.encode(text, allowed_special="all") == ids
         assert other.encode(text, add_special_tokens=False).ids == ids, text
+    compare_calls(tok, texts)
+
+
+def compare_calls(tok: bbpe.Tokenizer, texts: Sequence[str]) -> None:
+    """Batches, arrays, counts, rows and bytes have the ids of `encode`."""
+    for allowed in ((), "all"):
+        expected = [tok.encode(text, allowed_special=allowed) for text in texts]
+        assert tok.encode_batch(texts, allowed_special=allowed, threads=2) == expected
+        found = tok.encode_batch_to_numpy(texts, allowed_special=allowed, threads=2)
+        assert [row.tolist() for row in found] == expected
+        counts = tok.count_tokens_batch(texts, allowed_special=allowed, threads=2)
+        assert list(counts) == list(map(len, expected))
+        for text, ids in zip(texts, expected, strict=True):
+            assert tok.encode_to_numpy(text, allowed_special=allowed).tolist() == ids
+            assert tok.encode(text.encode(), allowed_special=allowed) == ids
+            assert tok.encode_bytes(text.encode(), allowed_special=allowed) == ids
+            assert list(tok.encode_iterable(text, allowed_special=allowed)) == ids
+
+
+def test_an_added_token_that_is_the_key_of_a_byte(tmp_path: Path) -> None:
+    """Where the byte is no token, the added token stays outside the saved vocabulary."""
+    path = tmp_path / "tokenizer.json"
+    vocab = {key: number for number, key in enumerate(["a", "b", "ab", *BYTES[3:]])}
+    for tokens in ([added("õ", 0, special=False)], [added("õ", 0), added("<x>", 1), added("é", 2, special=False)]):
+        model = {"type": "BPE", "vocab": vocab, "merges": ["a b"]}
+        path.write_text(json.dumps(document(model=model, added_tokens=tokens)), "utf-8")
+        compare(path, ["aõb", "õ", "<x>é é", "\u00f5\u00e9ab"])
 
 
 @pytest.mark.parametrize("end", ["", "</w>"])

@@ -23,7 +23,7 @@ from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
 from ..folder_config import FolderConfig, other_files, read_folder, with_flags
 from ..key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
-from ..keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys
+from ..keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys, without_added
 from ..known import check_special_tokens
 from ..ranks import live_merges
 from ..reading import Fields, about, read_file, read_json, shown, well_formed
@@ -195,7 +195,19 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 
 
 def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, int]:
-    return keys_of(spec, path=path, marked=not whole) if spec.characters is None else keys_of_characters(spec)
+    if spec.characters is None:
+        return keys_of(spec, path=path, marked=not whole)
+    keys, symbols = keys_of_characters(spec), spec.characters
+    tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
+    outside = {text for text, token_id in tokens if token_id not in (*symbols.byte_ids, symbols.unknown)}
+    outside = {text for text in outside if keys[text] not in spec.vocab}
+    # in the vocabulary these would be read as tokens of a byte or a character
+    alone = {text for text in outside if len(text.removeprefix(symbols.prefix).removesuffix(symbols.end_of_word)) < 2}
+    for chosen in (alone, outside) if alone else ():
+        words = without_added(spec, keys, chosen)
+        if words is not keys:
+            return words
+    return keys
 
 
 def _written_merges(spec: TokenizerSpec, merges: Sequence[tuple[int, int, int]]) -> list[str] | list[list[str]]:
