@@ -115,9 +115,31 @@ def test_words(tmp_path: Path) -> None:
     assert tok.encode("see", add_special_tokens=True) == [2, 5, 3]
     assert tok.encode("[CLS]", allowed_special="all") == [2]
     assert tok.decode([7, 8]) == "dogs"
+    begun = bbpe.load(write(tmp_path / "x.gguf", bert(cls_token_id=..., bos_token_id=2)))
+    assert begun.spec.template == tok.spec.template
+    plain = bbpe.load(write(tmp_path / "x.gguf", bert(add_bos_token=False, add_sep_token=False)))
+    assert plain.encode("see", add_special_tokens=True) == [5]
     fails(write(tmp_path / "x.gguf", bert(tokens=[*BERT[:-1], "▁my"])), "tokens[12]", "'▁my' already has id 6")
     fails(write(tmp_path / "x.gguf", bert(token_type=[1])), "token_type", "found 1 types of tokens; expected 13")
     fails(write(tmp_path / "x.gguf", bert(cls_token_id=13)), "cls_token_id", "found 13; expected an id, 0 to 12")
+
+
+@pytest.mark.parametrize("lowers", [None, False, True])
+@pytest.mark.parametrize("strips", [None, False, True])
+def test_words_with_case_and_accents(tmp_path: Path, lowers: bool | None, strips: bool | None) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    words = {"[UNK]": 0, "see": 1, "See": 2, "\u00e9t": 3, "et": 4, "\u00c9t": 5, "Et": 6}
+    flags = {"normalizer.lowercase": lowers, "normalizer.strip_accents": strips}
+    changes: dict[str, Any] = {name: ... if flag is None else flag for name, flag in flags.items()}
+    changes |= {"cls_token_id": ..., "seperator_token_id": ..., "padding_token_id": ..., "unknown_token_id": 0}
+    texts = ["[UNK]", *("\u2581" + word for word in words if word != "[UNK]")]
+    tok = bbpe.load(write(tmp_path / "x.gguf", bert(tokens=texts, token_type=[3] + [1] * 6, **changes)))
+    peer = tokenizers.Tokenizer(tokenizers.models.WordPiece(words, unk_token="[UNK]"))
+    options = {"lowercase": lowers is not False, "strip_accents": lowers is not False if strips is None else strips}
+    peer.normalizer = tokenizers.normalizers.BertNormalizer(**options)
+    peer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    for text in ("see See", "\u00e9t \u00c9t Et"):
+        assert tok.encode(text) == peer.encode(text, add_special_tokens=False).ids
 
 
 def test_longest_matches(tmp_path: Path) -> None:

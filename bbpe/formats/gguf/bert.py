@@ -40,6 +40,10 @@ def read_bert(
     fields.drop("merges")
     texts, kinds = fields.texts("tokens"), _kinds(fields)
     first, last, unknown = (fields.token_id(key, len(texts)) for key in ("cls", "seperator", "unknown"))
+    begin = fields.token_id("bos", len(texts)) if first is None else first
+    adds = fields.flag("add_bos_token", True), fields.flag("add_sep_token", True)
+    lowers = fields.flag("normalizer.lowercase", True)
+    strips = fields.flag("normalizer.strip_accents", lowers)
     fields.done()
     keys: dict[str, int] = {}
     special: dict[str, int] = {}
@@ -49,13 +53,10 @@ def read_bert(
         if keys.setdefault(key, token_id) != token_id:
             problem = f"token {text!r} already has id {keys[key]}; expected each token once"
             raise VocabularyError(problem, path=path, place=f"{PREFIX}tokens[{token_id}]")
-        if kind in (CONTROL, UNKNOWN) or token_id in (first, last, unknown):
+        if kind in (CONTROL, UNKNOWN) or token_id in (begin, last, unknown):
             special[key] = token_id
-    template = None
-    if first is not None and last is not None:
-        single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
-        template = Template(single, (*single, ("B", 1), (last, 1)))
-    rules = TextRules((BertNormalizer(),), None, () if pattern is not None else (BertPreTokenizer(),))
+    normalizer = BertNormalizer(strip_accents=strips, lowercase=lowers)
+    rules = TextRules((normalizer,), None, () if pattern is not None else (BertPreTokenizer(),))
     with about(path):
         return make_spec(
             {token_id: key.encode() for key, token_id in keys.items() if key},
@@ -64,9 +65,17 @@ def read_bert(
             special_tokens=special if special_tokens is None else special_tokens,
             name=name,
             rules=rules,
-            template=template,
+            template=_template(begin if adds[0] else None, last if adds[1] else None),
             model=WordPieceModel(keys.get("[UNK]") if unknown is None else unknown, _PREFIX),
         )
+
+
+def _template(begin: int | None, last: int | None) -> Template | None:
+    """Return the template that puts a token before texts and one after each."""
+    first = () if begin is None else ((begin, 0),)
+    ends = [() if last is None else ((last, kind),) for kind in (0, 1)]
+    single: tuple[tuple[int | str, int], ...] = (*first, ("A", 0), *ends[0])
+    return Template(single, (*single, ("B", 1), *ends[1])) if first or ends[0] else None
 
 
 def read_rwkv(
