@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
     from .encoding.decode import Decoder, Ids, Rows
-    from .encoding.placed import PlacedTexts, Unit
+    from .encoding.placed import PlacedTexts
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
-    from .types import AlignedIds, Chunk, Padded, Ragged
+    from .types import AlignedIds, Chunk, Padded, Ragged, Unit
 
 _T = TypeVar("_T", bound=Text)
 

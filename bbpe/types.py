@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
-from typing import Any, NamedTuple, Self, SupportsIndex, overload
+from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from .lazy import np, npt
+
+#: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
+Unit: TypeAlias = Literal["char", "byte", "utf16"]
 
 
 class Chunk(NamedTuple):

@@ -39,6 +39,7 @@ def encode_aligned(
     call: Call,
     trims: SpanTrims | None = None,
     *,
+    unit: str = "byte",
     has_words: bool = False,
     splitter: Splitter | None = None,
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+) -> tuple[list[int], npt.NDArray[np.int64], list[int]]: ...

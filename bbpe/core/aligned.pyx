@@ -1,4 +1,5 @@
 """Texts -> ids with the places in the text that they come from (csrc/pipeline/token_spans.h)."""
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -17,10 +18,14 @@ from bbpe.core.c_pipeline cimport (
     bbpe_token_spans,
 )
 from bbpe.core.c_split cimport c_bool
+from bbpe.core.c_text cimport (
+    BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_count, bbpe_offsets_is_simple, bbpe_offsets_map,
+    bbpe_offsets_place,
+)
 from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport text_close, text_open, text_view
+from bbpe.core.text_view cimport HOLD_GIL, text_close, text_open, text_view
 
 from bbpe.errors import VocabularyError
 
@@ -108,66 +113,85 @@ ctypedef struct found_ids:
     size_t word_capacity, word_count
     size_t *ends  # of the pretokens of a stretch
     size_t end_capacity
+    bint in_chars  # spans become those of characters by counting these in the UTF-8
+    bbpe_offsets_place place  # of the last span
 
 
 def encode_aligned(
     Piped piped not None, TokenLengths lengths not None, text: Text, Call call not None, SpanTrims trims=None,
-    *, bint has_words=False, Splitter splitter=None
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
+    *, str unit not None="byte", bint has_words=False, Splitter splitter=None
+) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+    """The ids of a text, and their starts and ends in it, int64[n, 2], in bytes of its UTF-8 or a unit of `map_spans`.
 
-    With `has_words` also the number of the pretoken of each id, int64[n], otherwise int64[0].  `splitter` finds the pretokens
-    that the pipeline does not, where they are needed.  `VocabularyError` when the tokens do not stand for the text.
+    With `has_words` also the number of the pretoken of each id, otherwise none.  `splitter` finds the pretokens that the
+    pipeline does not, where they are needed.  `VocabularyError` when the tokens do not stand for the text.
     """
     cdef text_view view
-    cdef bbpe_encode_state *state = NULL
-    cdef bbpe_pipeline_run *run
-    cdef bbpe_status status
     cdef found_ids found
-    cdef call_view seen
-    cdef bint fits = True
-    cdef const bbpe_span_trims *trimmed = NULL if trims is None else &trims.c
-    cdef uint32_t[::1] ids_out
-    cdef int64_t[:, ::1] spans_out
-    cdef int64_t[::1] words_out
+    cdef bint is_mapped = unit != "byte" and not (isinstance(text, str) and text.isascii())
     memset(&found, 0, sizeof(found))
     found.has_words = has_words
     text_open(&view, text)
     try:
-        state = piped.encoder.states.borrow(view.length)
-        run = &bbpe_encode_state_loan(state).run
-        run.is_done = True
-        bbpe_pipeline_empty(run)
-        check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
-        while not run.is_done and fits:
-            view_call(&seen, call)
-            seen.c.is_aligned = True
-            with nogil:
-                status = _next_round(piped, splitter, state, &seen.c, &lengths.c, trimmed, &found, &fits)
-            check(status)
-            if run.problem != BBPE_PIPELINE_FINE:
-                solve(run, call, &seen, text)
-        if not fits:
-            raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
-        ids, spans = np.empty(found.count, np.uint32), np.empty((found.count, 2), np.int64)
-        if found.count:
-            ids_out, spans_out = ids, spans
-            memcpy(&ids_out[0], found.ids, found.count * sizeof(uint32_t))
-            memcpy(&spans_out[0, 0], found.spans, found.count * sizeof(bbpe_text_span))
-        words = np.empty(found.count if has_words else 0, np.int64)
-        if has_words and found.count:
-            words_out = words
-            memcpy(&words_out[0], found.words, found.count * sizeof(int64_t))
-        return ids, spans, words
+        found.in_chars = (
+            is_mapped and unit == "char" and isinstance(text, str)
+            and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
+        _encode(piped, &lengths.c, text, &view, call, NULL if trims is None else &trims.c, splitter, &found)
+        if is_mapped and not found.in_chars and found.count:
+            bbpe_offsets_map(
+                view.text.units, view.text.unit_size, view.length,
+                BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.spans.start, found.count)
+        return _result(piped, &found)
     finally:
-        if state != NULL:
-            piped.encoder.states.give_back(state)
         text_close(&view)
         bbpe_memory_free(found.ids)
         bbpe_memory_free(found.spans)
         bbpe_memory_free(found.counts)
         bbpe_memory_free(found.words)
         bbpe_memory_free(found.ends)
+
+
+cdef int _encode(
+    Piped piped, const bbpe_token_lengths *lengths, text, const text_view *view, Call call, const bbpe_span_trims *trims,
+    Splitter splitter, found_ids *found
+) except -1:
+    cdef bbpe_encode_state *state = piped.encoder.states.borrow(view.length)
+    cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
+    cdef bbpe_status status
+    cdef call_view seen
+    cdef bint fits = True
+    try:
+        run.is_done = True
+        bbpe_pipeline_empty(run)
+        check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
+        while not run.is_done and fits:
+            view_call(&seen, call)
+            seen.c.is_aligned = True
+            if view.length <= HOLD_GIL:
+                status = _next_round(piped, splitter, state, &seen.c, lengths, trims, found, &fits)
+            else:
+                with nogil:
+                    status = _next_round(piped, splitter, state, &seen.c, lengths, trims, found, &fits)
+            check(status)
+            if run.problem != BBPE_PIPELINE_FINE:
+                solve(run, call, &seen, text)
+    finally:
+        piped.encoder.states.give_back(state)
+    if not fits:
+        raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
+    return 0
+
+
+cdef tuple _result(Piped piped, const found_ids *found):
+    cdef Py_buffer buffer
+    cdef size_t i
+    spans = np.empty((found.count, 2), np.int64)
+    if found.count:
+        PyObject_GetBuffer(spans, &buffer, PyBUF_SIMPLE)
+        memcpy(buffer.buf, found.spans, found.count * sizeof(bbpe_text_span))
+        PyBuffer_Release(&buffer)
+    words = [found.words[i] for i in range(found.count)] if found.has_words else []
+    return piped.ints.to_list(found.ids, found.count), spans, words
 
 
 cdef bbpe_status _next_round(
@@ -177,7 +201,7 @@ cdef bbpe_status _next_round(
     """Encode the next stretches of the text that the state's run has."""
     cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
     cdef bbpe_status status = bbpe_pipeline_next(run, call)
-    cdef size_t i, total = 0
+    cdef size_t i, total = 0, before = found.count
     cdef void *grown
     if status != BBPE_OK or run.problem != BBPE_PIPELINE_FINE or run.count == 0:
         return status
@@ -198,6 +222,9 @@ cdef bbpe_status _next_round(
     status = _reserve(found, total)
     if status == BBPE_OK:
         status = _put_round(run, lengths, trims, splitter, bbpe_encode_state_loan(state).ids, found, fits)
+        if found.in_chars and fits[0]:
+            bbpe_offsets_count(
+                run.tokens.text, run.tokens.n, &found.place, &found.spans[before].start, found.count - before)
         bbpe_pipeline_empty(run)
     return status
 

@@ -1,5 +1,5 @@
 """Text -> its first part that has so many ids at most, or all such parts, encoded once but for some characters before ends."""
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
@@ -11,7 +11,9 @@ from bbpe.core.c_encode cimport (
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
-from bbpe.core.c_text cimport bbpe_grapheme_boundary, bbpe_grapheme_end, bbpe_utf8_decode
+from bbpe.core.c_text cimport (
+    bbpe_grapheme_boundary, bbpe_grapheme_end, bbpe_offsets_is_simple, bbpe_utf8_decode,
+)
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.ids cimport TokenBytes
 from bbpe.core.status cimport check
@@ -159,7 +161,7 @@ cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end, s
         return status
     at = units_of(self, 0, self.limit)
     end[0] = NO_END
-    if has_surrogates(self, min(self.length, 2 * at + 2)):
+    if not bbpe_offsets_is_simple(self.text.units, self.text.unit_size, min(self.length, 2 * at + 2)):
         return BBPE_OK
     cut = cut_before(self, at)
     while status == BBPE_OK and end[0] == NO_END:
@@ -169,19 +171,6 @@ cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end, s
             status = bbpe_encode_count(
                 self.encoder, self.state, self.text, 0, self.length, self.limit, True, count)
     return status
-
-
-cdef bint has_surrogates(const whole_text *self, size_t n) noexcept nogil:
-    """Whether there are surrogates among the first n code units."""
-    cdef bint found = False
-    cdef size_t i
-    if self.text.unit_size == 2:
-        for i in range(n):
-            found |= (<const uint16_t *>self.text.units)[i] & 0xF800 == 0xD800
-    elif self.text.unit_size == 4:
-        for i in range(n):
-            found |= (<const uint32_t *>self.text.units)[i] >> 11 == 0x1B
-    return found
 
 
 cdef bbpe_status find_after_cut(

@@ -14,11 +14,10 @@ from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..spec.vocab import Vocab
 from ..text import WHITE_SPACE, Text, bytes_to_alphabet
+from ..types import Unit
 from .piped import NOTHING_AROUND, PipedTexts
 
-Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Spans: TypeAlias = "npt.NDArray[np.int64]"
-Words: TypeAlias = "npt.NDArray[np.int64]"
 #: What begins and ends tokens and is trimmed: white space, and GPT-2's alphabet for a blank.
 _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
@@ -34,18 +33,27 @@ class AlignedTexts:
         """Return the splitter for pretokens that the pipeline leaves to the encoder."""
         return None if self._pattern.scheme is None else Splitter(self._pattern.scheme)
 
-    def encode(self, text: Text, matcher: Matcher | None, trims: SpanTrims | None) -> tuple[Ids, Spans]:
-        """Return the ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
+    def encode(
+        self, text: Text, unit: Unit, matcher: Matcher | None, trims: SpanTrims | None
+    ) -> tuple[list[int], Spans]:
+        """Return the ids of a text, and their starts and ends in it, int64[n, 2].
 
         Raises `VocabularyError` when the tokens do not stand for the text.
         """
         call, splitter = self._piped.call(matcher, NOTHING_AROUND), self._splitter
-        return encode_aligned(self._piped.piped, self._lengths, text, call, trims, splitter=splitter)[:2]
+        ids, spans, _ = encode_aligned(
+            self._piped.piped, self._lengths, text, call, trims, unit=unit, splitter=splitter
+        )
+        return ids, spans
 
-    def encode_words(self, text: Text, matcher: Matcher | None, trims: SpanTrims | None) -> tuple[Ids, Spans, Words]:
-        """Return what `encode` returns, and the number of the pretoken of each id, int64[n]."""
+    def encode_words(
+        self, text: Text, unit: Unit, matcher: Matcher | None, trims: SpanTrims | None
+    ) -> tuple[list[int], Spans, list[int]]:
+        """Return what `encode` returns, and the number of the pretoken of each id."""
         call, splitter = self._piped.call(matcher, NOTHING_AROUND), self._splitter
-        return encode_aligned(self._piped.piped, self._lengths, text, call, trims, has_words=True, splitter=splitter)
+        return encode_aligned(
+            self._piped.piped, self._lengths, text, call, trims, unit=unit, has_words=True, splitter=splitter
+        )
 
 
 def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
@@ -79,9 +87,9 @@ def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
             _set_varying(unknown, first, inside)
             return TokenLengths(first, inside, whole=True)
         case _, None:
-            return TokenLengths(first, inside)
+            return TokenLengths(inside, inside)
         case model, characters if characters.byte_ids:
-            return TokenLengths(first, inside)
+            return TokenLengths(inside, inside)
         case model, characters:
             _shorten(inside, spec, characters.prefix, characters.end_of_word)
             _shorten(first, spec, "", characters.end_of_word)

@@ -40,22 +40,22 @@ def truncated(
             return text if end is None else cast(_T, text[:end])
     if encoder.count_up_to(text, limit, matcher) <= limit:
         return text
-    ids, spans, start = _ids_around_cut(encoder, token_bytes, text, limit, matcher, side)
+    spans, start = _spans_around_cut(encoder, token_bytes, text, limit, matcher, side)
     part: Any = text[start:]
     if side == "right":
         # cut where a token begins, or at the start of a character that this token shares with the one before
         starts = _indices(part, spans[: limit + 1])[:, 0][::-1]
         parts = (part[: _floor(part, int(start))] for start in starts)
     else:
-        ends = _indices(part, spans[len(ids) - limit - 1 :])[:, 1]
+        ends = _indices(part, spans[len(spans) - limit - 1 :])[:, 1]
         parts = (part[_ceil(part, int(end)) :] for end in ends)
     return cast(_T, next(kept for kept in parts if encoder.count_up_to(kept, limit, matcher) <= limit))
 
 
-def _ids_around_cut(
+def _spans_around_cut(
     encoder: TextEncoder, token_bytes: TokenBytes, text: Any, limit: int, matcher: Matcher | None, side: Side
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], int]:
-    """Return more than `limit` ids at the side of a text that is kept, their spans, and the index of the first one."""
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Return the spans of more than `limit` ids at the side of a text that is kept, and the index of the first one."""
     is_plain = matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder)
     if side == "left" and is_plain and not isinstance(encoder.encoder.model, (WordBPE, WordPiece)):
         look = _LOOK_BACK * (limit + 16)
@@ -63,11 +63,11 @@ def _ids_around_cut(
             start = encoder.encoder.cut(text, len(text) - look, look)
             ids = encoder.to_array(text[start:])
             if len(ids) > limit:
-                return ids, token_bytes.spans(ids), start
+                return token_bytes.spans(ids), start
             look *= 4
     from .offsets import encode_with_spans
 
-    return *encode_with_spans(encoder, token_bytes, text, matcher), 0
+    return encode_with_spans(encoder, token_bytes, text, "byte", matcher)[1], 0
 
 
 def as_batch(texts: Iterable[_Item]) -> list[_Item]:

@@ -17,6 +17,7 @@ from ..pipeline.pre_tokenizers import prefixed, pretokens
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..spec.rules import SPACE_MARK
 from ..text import Text, text_bytes
+from ..types import Unit
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder
 
@@ -27,20 +28,23 @@ _NOT_SPELLED = "the tokens do not spell the text, so they have no offsets; encod
 
 
 def encode_with_spans(
-    encoder: TextEncoder, token_bytes: TokenBytes, text: Text, matcher: Matcher | None, trims: SpanTrims | None = None
-) -> IdsAndSpans:
-    """Return the ids of a text, uint32[n], and their starts and ends in its UTF-8, int64[n, 2].
+    encoder: TextEncoder, token_bytes: TokenBytes, text: Text, unit: Unit, matcher: Matcher | None,
+    trims: SpanTrims | None = None,
+) -> tuple[list[int], Spans]:  # fmt: skip
+    """Return the ids of a text, and their starts and ends in it, int64[n, 2].
 
     `trims` remove the blanks of tokens from the spans.
 
     Raises `VocabularyError` when a rule changed the text in a way that has no offsets.
     """
     if encoder.aligned_texts is not None:
-        return encoder.aligned_texts.encode(text, matcher, trims)
+        return encoder.aligned_texts.encode(text, unit, matcher, trims)
     ids, spans = _slow_spans(encoder, token_bytes, text, matcher)
     if trims is not None:
         trims.trim(text_bytes(text), ids, spans)
-    return ids, spans
+    if unit != "byte":
+        map_spans(text, spans, unit)
+    return ids.tolist(), spans
 
 
 def _slow_spans(

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from ..core.aligned import SpanTrims
-from ..core.offsets import map_spans
 from ..errors import VocabularyError
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import Matcher
 from ..spec.spec import TokenizerSpec
 from ..text import Text
-from ..types import AlignedIds
+from ..types import AlignedIds, Unit
 from .aligned import span_trims
 from .engine import TextEncoder
 from .offsets import encode_with_spans
 from .rows import NO_TEMPLATE, check_has_pair
 from .vocabulary import Vocabulary
 
-#: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
-Unit: TypeAlias = Literal["char", "byte", "utf16"]
 Spans: TypeAlias = "npt.NDArray[np.int64]"
 #: Ids, their spans, and the numbers of their pretokens and texts, and their types.
 _Part: TypeAlias = "tuple[list[int], Spans, list[int | None], list[int | None], list[int]]"
@@ -39,10 +36,7 @@ class PlacedTexts:
     def with_offsets(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans]:
         """Return the ids of a text and their spans, int64[n, 2]."""
         _check_unit(unit)
-        ids, spans = encode_with_spans(self._encoder, self._vocabulary.tokens, text, matcher, self._trims)
-        if unit != "byte":
-            map_spans(text, spans, unit)
-        return ids.tolist(), spans
+        return encode_with_spans(self._encoder, self._vocabulary.tokens, text, unit, matcher, self._trims)
 
     def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
         """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""
@@ -62,17 +56,14 @@ class PlacedTexts:
         ids_of, spans_of, *others = zip(*rows, strict=True)
         return AlignedIds(list(chain(*ids_of)), np.concatenate(spans_of), *(list(chain(*each)) for each in others))
 
-    def _words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans, list[int | None]]:
+    def _words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans, list[int]]:
         encoder = self._encoder.word_texts
         if encoder is None:
             raise VocabularyError(
                 "a rule of this tokenizer needs Python, so its ids have no numbers of pretokens; `bbpe inspect` shows "
                 "the rule, and encode_with_offsets may have offsets"
             )
-        ids, spans, words = encoder.encode_words(text, matcher, self._trims)
-        if unit != "byte":
-            map_spans(text, spans, unit)
-        return ids.tolist(), spans, words.tolist()
+        return encoder.encode_words(text, unit, matcher, self._trims)
 
 
 def _check_unit(unit: str) -> None:

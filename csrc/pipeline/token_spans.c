@@ -84,28 +84,56 @@ static bool take(walk *self, uint32_t id) {
     return true;
 }
 
-/* The span of bytes [start, end) of a stretch in the text. */
-static bbpe_text_span span_of(const bbpe_stretch_source *source, const uint8_t *text, size_t n, size_t start, size_t end) {
-    if (source->sources == NULL) return (bbpe_text_span){(int64_t)(source->at + start), (int64_t)(source->at + end)};
-    const size_t last = source->sources[end - 1];
-    size_t after = last + source->is_exact;
-    if (last < n && !source->is_exact) (void)bbpe_utf8_decode(text, last, n, &after);
-    return (bbpe_text_span){(int64_t)source->sources[start], (int64_t)after};
+/* The spans within a stretch of tokens that stand for as many bytes everywhere; false when they do not stand for all of it, or
+ * one varies. */
+static bool put_fixed(const bbpe_token_lengths *lengths, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
+    bool varies = false;
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] >= lengths->id_count) return false;
+        const uint32_t length = lengths->inside[ids[i]];
+        varies |= length - 1 >= BBPE_LENGTH_VARIES - 1; /* or is 0 */
+        spans[i] = (bbpe_text_span){(int64_t)at, (int64_t)(at + length)};
+        at += length;
+    }
+    return !varies && at == n;
 }
 
-bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
+/* The same of any tokens, with the numbers of their pretokens. */
+static bool put_varying(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const uint32_t *ids, size_t count,
+                        bbpe_text_span *spans, int64_t *words) {
     const bool is_whole = stretch->pretokens == NULL;
     walk self = {lengths, stretch, 0, 0, 0, is_whole ? stretch->n : 0, is_whole ? 0 : -1};
     for (size_t i = 0; i < count; i++) {
         skip_dropped(&self);
         const size_t start = self.at;
         if (!take(&self, ids[i])) return false;
-        spans[i] = span_of(source, text, n, start, self.at);
+        spans[i] = (bbpe_text_span){(int64_t)start, (int64_t)self.at};
         if (words != NULL) words[i] = self.word;
     }
     skip_dropped(&self);
     return self.at == stretch->n;
+}
+
+/* The span in text[0..n) of a span of a stretch. */
+static bbpe_text_span source_span(const bbpe_stretch_source *source, const uint8_t *text, size_t n, bbpe_text_span span) {
+    const size_t last = source->sources[span.end - 1];
+    size_t after = last + source->is_exact;
+    if (last < n && !source->is_exact) (void)bbpe_utf8_decode(text, last, n, &after);
+    return (bbpe_text_span){(int64_t)source->sources[span.start], (int64_t)after};
+}
+
+bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
+    const bool is_fixed = words == NULL && lengths->first == lengths->inside && !lengths->drops;
+    if (!(is_fixed && put_fixed(lengths, stretch->n, ids, count, spans))
+        && !put_varying(lengths, stretch, ids, count, spans, words))
+        return false;
+    const int64_t at = (int64_t)source->at;
+    for (size_t i = 0; i < count; i++)
+        spans[i] = source->sources != NULL ? source_span(source, text, n, spans[i])
+                                           : (bbpe_text_span){at + spans[i].start, at + spans[i].end};
+    return true;
 }
 
 size_t bbpe_stretch_word_count(const bbpe_stretch *stretch) {

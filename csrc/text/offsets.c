@@ -69,3 +69,66 @@ void bbpe_offsets_map(const void *text, unsigned unit_size, size_t n, bbpe_offse
     else if (unit_size == 2) map(text, 2, n, unit, spans, count);
     else map(text, 4, n, unit, spans, count);
 }
+
+enum {
+    WORD = 8,     /* bytes that are counted at once */
+    VECTOR = 64,  /* units among which surrogates are looked for at once */
+};
+
+/* How many bytes of a word begin a character. */
+BBPE_INLINE size_t heads_of(uint64_t word) {
+    const uint64_t ones = 0x0101010101010101u, heads = (~(word >> 7) | word >> 6) & ones;
+    return (size_t)(heads * ones >> 56);
+}
+
+/* How many characters begin in text[start, end), of n bytes. */
+BBPE_INLINE size_t count_heads(const uint8_t *text, size_t n, size_t start, size_t end) {
+    size_t count = 0;
+    uint64_t word;
+    for (; end - start >= WORD; start += WORD) {
+        memcpy(&word, text + start, WORD);
+        count += heads_of(word);
+    }
+    if (start < end && n - start >= WORD) {
+        const uint64_t others = UINT64_MAX << (8 * (end - start)), tails = 0x8080808080808080u;
+        memcpy(&word, text + start, WORD);
+        return count + heads_of((word & ~others) | (tails & others));
+    }
+    for (; start < end; start++) count += !bbpe_utf8_is_tail(text[start]);
+    return count;
+}
+
+/* How many characters begin before a byte. */
+BBPE_INLINE int64_t chars_before(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t byte) {
+    const size_t to = (size_t)byte, from = place->byte;
+    place->chars = to >= from ? place->chars + count_heads(text, n, from, to) : place->chars - count_heads(text, n, to, from);
+    place->byte = to;
+    return (int64_t)place->chars;
+}
+
+void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *spans, size_t count) {
+    bbpe_offsets_place at = *place;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t start = spans[2 * i], end = spans[2 * i + 1];
+        const bool is_within = (size_t)start < n && bbpe_utf8_is_tail(text[start]);
+        spans[2 * i] = chars_before(text, n, &at, start) - is_within;
+        spans[2 * i + 1] = end > start ? chars_before(text, n, &at, end) : spans[2 * i];
+    }
+    *place = at;
+}
+
+bool bbpe_offsets_is_simple(const void *text, unsigned unit_size, size_t n) {
+    size_t at = 0;
+    if (unit_size < 2) return true;
+    for (; n - at >= VECTOR; at += VECTOR) {
+        unsigned any = 0; /* compilers make vectors of these */
+        if (unit_size == 2)
+            for (size_t i = 0; i < VECTOR; i++) any |= (((const uint16_t *)text)[at + i] & 0xF800) == 0xD800;
+        else
+            for (size_t i = 0; i < VECTOR; i++) any |= (((const uint32_t *)text)[at + i] >> 11) == 0x1B;
+        if (any) return false;
+    }
+    for (; at < n; at++)
+        if (unit_at(text, unit_size, at) >> 11 == 0x1B) return false;
+    return true;
+}

@@ -5,7 +5,8 @@
  * indices, so the two halves of a surrogate pair count separately though they are one character of the UTF-8; a byte that is
  * not UTF-8 is a character of its own.  Nothing is owned.
  *
- * One walk over the text, 1.2 ns a character of Chinese on a Zen 4. */
+ * One walk over the text, 1.2 ns a character of Chinese on a Zen 4.  Where UTF-8 without invalid bytes is at hand, and the
+ * characters of a str are those of the UTF-8, it is enough to count the bytes that begin one: eight at a time. */
 #ifndef BBPE_TEXT_OFFSETS_H
 #define BBPE_TEXT_OFFSETS_H
 
@@ -17,5 +18,16 @@ typedef enum { BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16 } bbpe_offsets_unit;
  * except that the character before an empty span may begin the next one.  The text has n units of `unit_size` bytes, or of UTF-8 if that is 0. */
 void bbpe_offsets_map(const void *text, unsigned unit_size, size_t n, bbpe_offsets_unit unit, int64_t *spans,
                       size_t count);
+
+/* A place in UTF-8, and how many characters begin before it. */
+typedef struct {
+    size_t byte, chars;
+} bbpe_offsets_place;
+
+/* As bbpe_offsets_map, in characters of valid UTF-8, in which surrogates are characters too; in any order, faster where they
+ * do not fall.  `*place`, zeroed at first, is where the spans before have ended. */
+void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *spans, size_t count);
+/* Whether n code units of a str are all characters of their own in UTF-8: there is no surrogate. */
+bool bbpe_offsets_is_simple(const void *text, unsigned unit_size, size_t n);
 
 #endif

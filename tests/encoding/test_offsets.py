@@ -71,6 +71,12 @@ def test_widths_of_strings(tok_of):
         for unit in ("char", "utf16"):
             assert tok.encode_with_offsets(text, unit)[1].tolist() == mapped(text, spans, unit)
         assert tok.encode_with_offsets(text)[1].max() == len(text)
+    for text in ("é漢" * 70, "a😀" * 70):  # without surrogates characters are counted, not walked over
+        for at in (0, 1, 63, 64, 127, 130):
+            for odd in ("", "\ud83d", "\ud83d\ude00"):
+                whole = text[:at] + odd + text[at:]
+                spans = tok.encode_with_offsets(whole, "byte")[1].tolist()
+                assert tok.encode_with_offsets(whole)[1].tolist() == mapped(whole, spans, "char")
 
 
 def test_special_tokens_have_offsets(tok_of):
