@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from . import formats
-from .core.encoder import Encoder, short_first
-from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype
+from .core.short_calls import ShortCalls, short_first
+from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.nbest import UnigramSampler, is_canonical
 from .encoding.piped import NOTHING_AROUND
@@ -102,9 +103,9 @@ class Tokenizer:
         return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
 
     @lazy_property
-    def _short(self) -> Encoder | None:
+    def _short(self) -> ShortCalls:
         # encoding a short text takes less time than looking up its matcher
-        return self._encoder.short if self._specials.matcher() is None else None
+        return ShortCalls(partial(short_call, self._encoder, self._specials, self._around))
 
     @classmethod
     def from_merges(

@@ -1,5 +1,4 @@
-from collections.abc import Callable
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +59,3 @@ class Encoder:
         is_all: bool = False,
     ) -> list[list[int]]: ...
     def to_list(self, ids: npt.NDArray[np.uint32]) -> list[int]: ...
-
-_Method = TypeVar("_Method", bound=Callable[..., list[int]])
-def short_first(method: _Method) -> _Method: ...

@@ -1,10 +1,7 @@
 """Text -> ids (csrc/encode/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
-
-from functools import wraps
 
 from bbpe.lazy import np
 
@@ -369,26 +366,3 @@ cdef class Encoder:
         if highest >= self.ints.count:
             raise ValueError(f"id {highest} is none of the {self.ints.count} that the model writes")
         return self.ints.to_list(&ids[0], ids.shape[0]) if ids.shape[0] else []
-
-
-# stub: _Method = TypeVar("_Method", bound=Callable[..., list[int]])
-
-
-def short_first(method: _Method) -> _Method:
-    """Have a method of one text and options leave most of its calls to an `Encoder`, or None, in its object's `_short`.
-
-    It gets a str of less than `SHORT_TEXT` units that comes without options, or with `add_special_tokens`, which are the ids
-    in the object's `_around`: 20 characters take 195 instead of 330 ns, as no Python code runs.
-    """
-    def encode(self, text, *pair, **options):
-        cdef Encoder short
-        cdef tuple around = ((), ())
-        cdef bint adds = len(options) == 1 and options.get("add_special_tokens") is True
-        if (adds or not options) and not pair and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) < SHORT:
-            short = self._short
-            if short is not None:
-                if adds:
-                    around = self._around
-                return short.encode_list(text, around[0], around[1])
-        return method(self, text, *pair, **options)
-    return wraps(method)(encode)

@@ -45,6 +45,7 @@ cdef class Piped:
         self, bbpe_encode_state *state, Call call, const bbpe_encode_text *texts, const size_t *lengths, size_t count,
         size_t total, const bbpe_encode_want *want, size_t *counts, object given, size_t first
     ) except -1
+    cpdef list to_list(self, text, Call call)
     cdef object _array(self, text, Call call, size_t limit, bint keeps)
     cdef size_t _group(
         self, TextGroup group, bbpe_encode_state *state, Call call, list texts, size_t start, size_t end,

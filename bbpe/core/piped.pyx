@@ -138,7 +138,7 @@ cdef class Piped:
                 &bbpe_encode_state_loan(state).run, call, &view,
                 given[first + failed] if isinstance(given, list) else given)
 
-    def to_list(self, text: Text, Call call not None) -> list[int]:
+    cpdef list to_list(self, text: Text, Call call: Call):  # -> list[int]
         """The ids of a text as a list of int."""
         cdef text_view view
         cdef bbpe_encode_state *state = NULL

@@ -13,10 +13,11 @@ from ..core.batch import most_ids
 from ..core.encoder import Encoder
 from ..core.model import Model
 from ..core.parts import Parts
+from ..core.short_calls import ShortCall
 from ..core.tasks import Tasks
 from ..core.word_bpe import WordBPE
 from ..lazy import lazy_property, np, npt
-from ..pipeline.special_tokens import NOTHING, Matcher
+from ..pipeline.special_tokens import NOTHING, Matcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
 from ..splitting.patterns import Pattern
 from ..splitting.scheme import Scheme
@@ -264,6 +265,20 @@ class TextEncoder:
         """Yield the ids of the joined chunks in parts, uint32[n] each."""
         for piece in pieces(chunks, self.splitter.cut, self._open_tail, matcher):
             yield np.array([piece], np.uint32) if isinstance(piece, int) else self.encode_pretokens(*piece)
+
+
+def short_call(
+    encoder: TextEncoder, specials: SpecialTokens, template: Around, allowed: Selection, refused: Selection, adds: bool
+) -> ShortCall | None:
+    """Return what encodes short texts by the options of a call; `None` when a rule needs Python.
+
+    `template` has the ids around those of a text where the call adds them.
+    """
+    matcher, around = specials.matcher(allowed, refused), template if adds else NOTHING_AROUND
+    if matcher is None and encoder.short is not None:
+        return ShortCall(encoder.short, *around)
+    pipe = encoder.piped
+    return None if pipe is None else ShortCall(piped=pipe.piped, call=pipe.call(matcher, around))
 
 
 class DropoutEncoder(TextEncoder):

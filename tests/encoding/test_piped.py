@@ -124,3 +124,37 @@ def test_marks_and_blanks() -> None:
     matcher = SpecialTokens(spec.special_tokens, {}, {}, None).matcher("all")
     for text in ("a b", "\u2581a b\u2581", "<s>a<s> b", "a\u2581<s>", "", "<s>", "\u2581", b"\xe2\x96a\xe2"):
         assert fast.to_list(text, matcher) == slow.to_list(text, matcher), text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_short_texts_take_the_short_way_by_all_options(name: str) -> None:
+    spec = spec_of(**CASES[name])
+    short, slow = bbpe.Tokenizer(spec), bbpe.Tokenizer(spec)
+    slow.__dict__["_short"] = None
+    one = {"<s>"}
+    given: list[dict[str, object]] = [
+        {}, {"add_special_tokens": True}, {"add_special_tokens": False}, {"allowed_special": "all"},
+        {"allowed_special": one}, {"allowed_special": frozenset(one)}, {"allowed_special": ("<s>", "</s>")},
+        {"allowed_special": ["<s>"]}, {"disallowed_special": "all"}, {"disallowed_special": {"<s>"}},
+        {"allowed_special": "all", "disallowed_special": "all"}, {"allowed_special": one, "disallowed_special": "all"},
+        {"allowed_special": "all", "add_special_tokens": True}, {"allowed_special": {"<no>"}},
+        {"allowed_special": "every"}, {"allowed_special": (1,)}, {"dropout": 0.0}, {"seed": 1}, {"other": 1},
+        {"add_special_tokens": 1}, {"add_special_tokens": ()}, {"pair": None}, {"pair": "a"},
+    ]  # fmt: skip
+    for text in texts(12, 20):
+        for options_of_call in (*given, *given):
+            found = []
+            for tok in (short, slow):
+                try:
+                    found.append(tok.encode(text, **options_of_call))  # type: ignore[arg-type]
+                except Exception as error:
+                    found.append((type(error), str(error)))
+            assert found[0] == found[1], (text, options_of_call)
+
+
+def test_calls_that_are_remembered_are_few() -> None:
+    tok = bbpe.Tokenizer(spec_of())
+    ids = tok.encode("a<s>b", allowed_special={"<s>"})
+    for number in range(200):
+        assert tok.encode("a<s>b", disallowed_special={f"<{number}>"}) == tok.encode("a<s>b")
+        assert tok.encode("a<s>b", allowed_special={"<s>"}) == ids

@@ -1,0 +1,25 @@
+from collections.abc import Callable
+from typing import Self, TypeAlias, TypeVar
+
+from .encoder import Encoder
+from .piped import Call, Piped
+
+_Method = TypeVar("_Method", bound=Callable[..., list[int]])
+_Selection: TypeAlias = str | tuple[str, ...] | frozenset[str]
+_Make: TypeAlias = Callable[[_Selection, _Selection, bool], "ShortCall | None"]
+
+class ShortCall:
+    def __new__(
+        cls,
+        encoder: Encoder | None = None,
+        before: tuple[int, ...] = (),
+        after: tuple[int, ...] = (),
+        *,
+        piped: Piped | None = None,
+        call: Call | None = None,
+    ) -> Self: ...
+
+class ShortCalls:
+    def __new__(cls, make: _Make) -> Self: ...
+
+def short_first(method: _Method) -> _Method: ...
