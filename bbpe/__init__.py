@@ -151,6 +151,7 @@ VIEWS["tiktoken"] = _view(".tiktoken.core", "Encoding._of")
 VIEWS["chat"] = _view(".compat.chat", "apply_chat_template")
 VIEWS["messages"] = _view(".compat.chat", "count_messages")
 VIEWS["sentencepiece"] = _view(".compat.sentencepiece", "SentencePieceProcessor._of")
+VIEWS["tokenizers"] = _view(".compat.tokenizers", "Tokenizer")
 VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 
 

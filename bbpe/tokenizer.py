@@ -1243,6 +1243,23 @@ class Tokenizer:
         """
         return VIEWS["sentencepiece"](self)
 
+    def as_tokenizers(self) -> Any:
+        """Return a view of this tokenizer with the interface of HF's `tokenizers.Tokenizer`.
+
+        Added and special tokens match in all texts, as they do there. The view has truncation, padding and tokens that
+        are added to it for itself. The package `tokenizers` is not needed.
+
+        Returns:
+            A `bbpe.compat.tokenizers.Tokenizer`, whose `encode` returns a `bbpe.compat.tokenizers.Encoding`.
+
+        Example:
+            >>> view = bbpe.train_from_iterator(["low lower"], vocab_size=258).as_tokenizers()
+            >>> view.encode("low low", "lower").word_ids
+            [0, 1, 1, 0, 0, 0]
+
+        """
+        return VIEWS["tokenizers"](self)
+
     def as_huggingface(self, **options: Any) -> Any:
         """Return this tokenizer as a `transformers.PreTrainedTokenizerFast` with the same ids.
 

@@ -45,7 +45,7 @@ class PlacedTexts:
         if pair is not None and adds:
             check_has_pair(template)
         texts = {"A": text} if pair is None else {"A": text, "B": pair}
-        found = {name: self._words(given, unit, matcher) for name, given in texts.items()}
+        found = {name: self.words(given, unit, matcher) for name, given in texts.items()}
         rows: list[_Part] = []
         for item, type_id in template.single if pair is None else template.pair or NO_TEMPLATE.pair:
             if not adds and not isinstance(item, str):
@@ -56,7 +56,8 @@ class PlacedTexts:
         ids_of, spans_of, *others = zip(*rows, strict=True)
         return AlignedIds(list(chain(*ids_of)), np.concatenate(spans_of), *(list(chain(*each)) for each in others))
 
-    def _words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans, list[int]]:
+    def words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans, list[int]]:
+        """Return the ids of a text, their spans, int64[n, 2], and the numbers of their pretokens."""
         encoder = self._encoder.word_texts
         if encoder is None:
             raise VocabularyError(

@@ -1,0 +1,238 @@
+"""What the views for `tokenizers` and `transformers` need of a tokenizer to encode texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from ..encoding.placed import PlacedTexts
+from ..errors import TokenIdError
+from ..lazy import lazy_property
+from ..pipeline.special_tokens import Matcher
+from ..spec.models import UnigramModel
+from ..spec.rules import SPACE_MARK, Template
+from ..text import WHITE_SPACE
+from ..tokenizer import Tokenizer
+from .encoding import Encoding, Part, Span
+
+#: The template of tokenizers without one.
+_NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
+_UNKNOWN = "\ufffd"
+
+
+class Engine:
+    """Encodes texts as `tokenizers` does: added and special tokens match in all texts."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer, self.spec = tokenizer, tokenizer.spec
+        self.template = self.spec.template or _NO_TEMPLATE
+
+    @lazy_property
+    def keys(self) -> dict[str, int]:
+        """The tokens, as the vocabulary writes them, and their ids."""
+        return self.tokenizer.get_vocab()
+
+    @lazy_property
+    def names(self) -> dict[int, str]:
+        """The tokens by their ids."""
+        names = {token_id: key for key, token_id in self.keys.items()}
+        return names | {token_id: text for text, token_id in self._others.items()}
+
+    @lazy_property
+    def untrimmed(self) -> PlacedTexts:
+        """What finds the spans of ids with the white space around them."""
+        tokenizer = self.tokenizer
+        return PlacedTexts(tokenizer._encoder, replace(self.spec, trims=()), tokenizer._vocabulary)
+
+    def normalized(self, text: str) -> str:
+        """Return a text as the model gets it."""
+        normalize = getattr(self.tokenizer._encoder, "normalize", None)
+        return text if normalize is None else str(normalize(text))
+
+    @lazy_property
+    def _others(self) -> dict[str, int]:
+        return {**self.spec.added_tokens, **self.spec.special_tokens}
+
+    @lazy_property
+    def varied(self) -> frozenset[int]:
+        """The ids whose token is a part of the text: tokens with white space around them, unknown text of Unigram."""
+        changed = {self._others[text] for text, options in self.spec.token_options.items() if text in self._others}
+        return frozenset(changed if self.unknown is None else {*changed, self.unknown})
+
+    @lazy_property
+    def unknown(self) -> int | None:
+        """The id whose token is the unknown text itself, as Unigram has it."""
+        characters = self.spec.characters
+        return characters.unknown if characters is not None and isinstance(self.spec.model, UnigramModel) else None
+
+    @lazy_property
+    def byte_ids(self) -> dict[int, int]:
+        """The bytes of the tokens that decoding takes for bytes one by one."""
+        characters = self.spec.characters
+        return {} if characters is None else {token_id: byte for byte, token_id in enumerate(characters.byte_ids)}
+
+    def matcher(self, plain_specials: bool) -> Matcher | None:
+        """Return the matcher of a call; `plain_specials`: special tokens in a text are plain text."""
+        return self.tokenizer._specials.matcher(() if plain_specials else "all")
+
+    def added_count(self, is_pair: bool) -> int:
+        """Return the number of ids that the template adds."""
+        items = self.template.pair if is_pair else self.template.single
+        return sum(not isinstance(item, str) for item, _ in items)
+
+    # -- encoding --------------------------------------------------------------------------------------------
+
+    def encoded(self, text: str, matcher: Matcher | None) -> Encoding:
+        """Return the encoding of one text, without a template."""
+        return self._of(self.tokenizer._encoder.to_list(text, matcher), TextSource(self, text, matcher))
+
+    def encoded_each(self, texts: list[str], matcher: Matcher | None) -> list[Encoding]:
+        """Return the encodings of texts, without templates."""
+        rows = self.tokenizer._encoder.lists(list(texts), matcher, None)
+        sources = (TextSource(self, text, matcher) for text in texts)
+        return [self._of(ids, source) for ids, source in zip(rows, sources, strict=True)]
+
+    def encoded_words(self, words: Sequence[str], matcher: Matcher | None) -> Encoding:
+        """Return the encoding of a text that is given as words."""
+        rows = self.tokenizer._encoder.lists(list(words), matcher, None)
+        sources = [TextSource(self, text, matcher) for text in words]
+        return self._of(list(chain.from_iterable(rows)), WordSource(sources, [len(ids) for ids in rows]))
+
+    def _of(self, ids: list[int], source: TextSource | WordSource) -> Encoding:
+        return Encoding.of(ids, [Part(source, 0, len(ids))], {}, [])
+
+    def joined(self, texts: Sequence[Encoding], adds: bool) -> Encoding:
+        """Return one text, or a pair, in a row, with the ids of the template if `adds` is true."""
+        template = self.template.single if len(texts) == 1 else self.template.pair
+        if not template:
+            template = _NO_TEMPLATE.pair
+        ids, parts, ranges = list[int](), list[Part](), dict[int, Span]()
+        for item, type_id in template:
+            if isinstance(item, str):
+                number = "AB".index(item)
+                text = texts[number]
+                ranges[number] = (len(ids), len(ids) + len(text))
+                ids += text._ids
+                parts += text.replaced(type_id)
+            elif adds:
+                ids.append(item)
+                parts.append(Part.added(self.names.get(item, ""), 1, type_id, 1))
+        return Encoding.of(ids, parts, ranges, [])
+
+    # -- decoding --------------------------------------------------------------------------------------------
+
+    def decoded(self, ids: Any, skip_special_tokens: bool) -> str:
+        """Return the text of ids; ids without a token have no text."""
+        decoder = self.tokenizer._decoder
+        try:
+            text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
+        except TokenIdError:
+            ids = [token_id for token_id in ids if token_id in self.names]
+            text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
+        if _UNKNOWN in text and self.byte_ids:
+            text = decoder.text(self._with_marks(ids), "replace", None, skip_special_tokens, "raise")
+        return text
+
+    def _with_marks(self, ids: Sequence[int]) -> list[int]:
+        """Return ids with U+FFFD for each byte of a run of byte tokens that is not UTF-8, as `tokenizers` has it."""
+        mark = [self.spec.characters.byte_ids[byte] for byte in _UNKNOWN.encode()] if self.spec.characters else []
+        found, run = list[int](), list[int]()
+        for token_id in (*map(int, ids), -1):
+            if token_id in self.byte_ids:
+                run.append(token_id)
+                continue
+            try:
+                bytes(self.byte_ids[each] for each in run).decode()
+            except UnicodeDecodeError:
+                run = mark * len(run)
+            found += [*run, token_id]
+            run = []
+        return found[:-1]
+
+
+class TextSource:
+    """One text, whose tokens, spans and words are found when they are asked for."""
+
+    def __init__(self, engine: Engine, text: str, matcher: Matcher | None) -> None:
+        self._engine, self._text, self._matcher = engine, text, matcher
+
+    @lazy_property
+    def _found(self) -> tuple[list[Span], list[int | None]]:
+        _, spans, words = self._engine.tokenizer._placed.words(self._text, "char", self._matcher)
+        return list(map(tuple, spans.tolist())), words
+
+    def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
+        """Return the tokens of ids."""
+        names, varied = self._engine.names, self._engine.varied
+        tokens = [names[token_id] for token_id in ids]
+        if varied and not varied.isdisjoint(ids):
+            tokens = [
+                self._part(number, token_id) if token_id in varied else token
+                for number, token_id, token in zip(range(start, stop), ids, tokens, strict=True)
+            ]
+        return tokens
+
+    @lazy_property
+    def _whole(self) -> list[list[int]]:
+        """Spans with the white space around tokens."""
+        return self._engine.untrimmed.words(self._text, "char", self._matcher)[1].tolist()  # type: ignore[no-any-return]
+
+    def _part(self, number: int, token_id: int) -> str:
+        """Return the part of the text, as normalized, that an id comes from."""
+        start, stop = self._whole[number]
+        text, engine = self._text[start:stop], self._engine
+        if token_id == engine.unknown:
+            characters = engine.spec.characters
+            text = engine.normalized(text)
+            return text.replace(" ", SPACE_MARK) if characters is not None and characters.marks_blanks else text
+        core = text.strip(WHITE_SPACE)
+        options = engine.spec.token_options.get(core)
+        if options is None or not options.normalized:
+            return text
+        before, _, after = text.partition(core)
+        return before + engine.normalized(core) + after
+
+    def offsets(self, start: int, stop: int) -> list[Span]:
+        """Return the spans of the text that ids come from."""
+        return self._found[0][start:stop]
+
+    def words(self, start: int, stop: int) -> list[int | None]:
+        """Return the numbers of the words that ids are in."""
+        return self._found[1][start:stop]
+
+
+class WordSource:
+    """A text that is given as words: spans are those in each word."""
+
+    def __init__(self, sources: list[TextSource], counts: list[int]) -> None:
+        self._sources, self._counts = sources, counts
+
+    def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
+        """Return the tokens of ids."""
+        found, done = list[str](), 0
+        for source, count in zip(self._sources, self._counts, strict=True):
+            first, last = max(start - done, 0), min(stop - done, count)
+            if first < last:
+                inside = ids[done + first - start : done + last - start]
+                found += source.tokens(inside, first, last)
+            done += count
+        return found
+
+    @lazy_property
+    def _spans(self) -> list[Span]:
+        return [span for source, count in zip(self._sources, self._counts, strict=True)
+                for span in source.offsets(0, count)]  # fmt: skip
+
+    @lazy_property
+    def _words(self) -> list[int | None]:
+        return [number for number, count in enumerate(self._counts) for _ in range(count)]
+
+    def offsets(self, start: int, stop: int) -> list[Span]:
+        """Return the spans of their words that ids come from."""
+        return self._spans[start:stop]
+
+    def words(self, start: int, stop: int) -> list[int | None]:
+        """Return the numbers of the words that ids are in."""
+        return self._words[start:stop]

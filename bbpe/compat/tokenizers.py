@@ -1,0 +1,469 @@
+"""A view for `tokenizers`: the interface of its `Tokenizer` over the engine of bbpe.
+
+The package `tokenizers` is not needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .. import formats
+from ..encoding.stream import StreamDecoder
+from ..files import ReadFile, StrPath
+from ..lazy import np
+from ..loading import load
+from ..spec.rows import RowSide
+from ..tokenizer import Tokenizer as _Tokenizer
+from .added import AddedToken, as_added, tokens_of, with_tokens
+from .components import Component, Decoder, Model, Normalizer, PostProcessor
+from .encoding import Encoding, check_direction
+from .row_options import STRATEGIES, Padding, Truncation, pad_rows, row
+from .texts import Engine
+
+__all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
+
+
+class Tokenizer:
+    """A tokenizer with the interface of `tokenizers.Tokenizer`; `Tokenizer.as_tokenizers` makes one.
+
+    Added and special tokens match in all texts unless `encode_special_tokens` is true.  Unlike a `bbpe.Tokenizer` it
+    can change: `add_tokens`, `enable_truncation` and `enable_padding` change it.  `normalizer`, `pre_tokenizer`,
+    `model`, `decoder` and `post_processor` are read-only.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=259, special_tokens=["<pad>"]).as_tokenizers()
+        >>> tok.enable_padding(pad_id=tok.token_to_id("<pad>"), pad_token="<pad>")
+        >>> [row.tokens for row in tok.encode_batch(["low lo", "low"])]
+        [['low', 'Ġ', 'lo'], ['low', '<pad>', '<pad>']]
+    """
+
+    def __init__(self, tokenizer: _Tokenizer) -> None:
+        self._engine = Engine(tokenizer)
+        #: Whether special tokens in a text are plain text.
+        self.encode_special_tokens = False
+        self._truncation = Truncation.of(tokenizer.spec.truncation)
+        self._padding = Padding.of(tokenizer.spec.padding)
+        self._given: dict[int, AddedToken] = {}
+
+    @classmethod
+    def from_file(cls, path: StrPath) -> Tokenizer:
+        """Return a tokenizer of a file of any format that `bbpe.load` reads."""
+        return cls(load(path))
+
+    @classmethod
+    def from_str(cls, json: str) -> Tokenizer:
+        """Return a tokenizer of the text of a tokenizer.json."""
+        return cls.from_buffer(json.encode("utf-8", "surrogatepass"))
+
+    @classmethod
+    def from_buffer(cls, buffer: bytes) -> Tokenizer:
+        """Return a tokenizer of the bytes of a tokenizer.json."""
+        return cls(tokenizer_of_json(bytes(buffer)))
+
+    @classmethod
+    def from_pretrained(cls, identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
+        """Return a tokenizer of a repository in the hub's cache; nothing is downloaded."""
+        if revision != "main":
+            raise ValueError(f"revision is {revision!r}; expected 'main', the revision that bbpe.load finds")
+        return cls(load(identifier))
+
+    # -- encoding --------------------------------------------------------------------------------------------
+
+    def encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Encoding:
+        """Return the encoding of a text or a pair of texts.
+
+        Args:
+            sequence: A text, or with `is_pretokenized` a list of words.
+            pair: A second text in the same row.
+            is_pretokenized: Whether texts are lists of words; then offsets are those in each word.
+            add_special_tokens: Whether to add the ids of the template.
+
+        Returns:
+            The encoding, truncated and padded as `enable_truncation` and `enable_padding` have set it.
+
+        Raises:
+            TypeError: A text is not a `str`, or not a list of words.
+            ValueError: The texts cannot be truncated by these options.
+        """
+        texts = (sequence,) if pair is None else (sequence, pair)
+        parts = self._encoded(texts, is_pretokenized)
+        return pad_rows([row(self._engine, parts, add_special_tokens, self._truncation)], self._padding)[0]
+
+    def encode_batch(
+        self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """Return the encodings of texts, or pairs of texts as tuples or lists of two, padded to one length.
+
+        Args:
+            input: The texts, or pairs of texts.
+            is_pretokenized: As in `encode`.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            An encoding for each of them.
+
+        Raises:
+            TypeError: `input` is a single text, or one of its items is neither a text nor a pair.
+            ValueError: The texts cannot be truncated by these options.
+        """
+        if isinstance(input, str | bytes):
+            raise TypeError(f"a batch is a list of texts, not {type(input).__name__}")
+        items = [_texts_of(item, is_pretokenized) for item in input]
+        parts = iter(self._encoded([text for item in items for text in item], is_pretokenized))
+        rules, engine = self._truncation, self._engine
+        rows = [row(engine, [next(parts) for _ in item], add_special_tokens, rules) for item in items]
+        for each in rows:  # as for one text, before the longest of all is known
+            pad_rows([each], self._padding)
+        return pad_rows(rows, self._padding)
+
+    encode_batch_fast = encode_batch
+
+    def _encoded(self, texts: Sequence[Any], is_pretokenized: bool) -> list[Encoding]:
+        """Return the encodings of single texts, without templates."""
+        engine = self._engine
+        matcher = engine.matcher(self.encode_special_tokens)
+        if is_pretokenized:
+            return [engine.encoded_words(_checked_words(text), matcher) for text in texts]
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"TextInputSequence must be str, not {type(text).__name__}")
+        if len(texts) == 1:
+            return [engine.encoded(texts[0], matcher)]
+        return engine.encoded_each(list(texts), matcher)
+
+    def post_process(
+        self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+    ) -> Encoding:
+        """Return encodings in a row by the template, truncated and padded.
+
+        Args:
+            encoding: The encoding of a text without a template.
+            pair: That of a second text.
+            add_special_tokens: As in `encode`.
+
+        Returns:
+            The row.
+        """
+        texts = (encoding,) if pair is None else (encoding, pair)
+        return pad_rows([row(self._engine, texts, add_special_tokens, self._truncation)], self._padding)[0]
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """Return the number of ids that the template adds to a text or a pair."""
+        return self._engine.added_count(is_pair)
+
+    async def async_encode(self, *arguments: Any, **options: Any) -> Encoding:
+        """Return what `encode` returns, from another thread."""
+        return await asyncio.to_thread(self.encode, *arguments, **options)
+
+    async def async_encode_batch(self, *arguments: Any, **options: Any) -> list[Encoding]:
+        """Return what `encode_batch` returns, from another thread."""
+        return await asyncio.to_thread(self.encode_batch, *arguments, **options)
+
+    async_encode_batch_fast = async_encode_batch
+
+    # -- decoding --------------------------------------------------------------------------------------------
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """Return the text of ids.
+
+        Args:
+            ids: The ids; those without a token have no text.
+            skip_special_tokens: Whether to drop special tokens.
+
+        Returns:
+            The text.
+        """
+        return self._engine.decoded(ids, skip_special_tokens)
+
+    def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
+        """Return the text of each row of ids; the arguments are those of `decode`."""
+        return [self._engine.decoded(ids, skip_special_tokens) for ids in sequences]
+
+    async def async_decode_batch(self, *arguments: Any, **options: Any) -> list[str]:
+        """Return what `decode_batch` returns, from another thread."""
+        return await asyncio.to_thread(self.decode_batch, *arguments, **options)
+
+    def stream_decoder(self, ids: Sequence[int], skip_special_tokens: bool) -> StreamDecoder:
+        """Return a decoder of one id at a time, after the ids of a prompt."""
+        inner = self._engine.tokenizer
+        return inner.stream_decoder(skip_special_tokens=skip_special_tokens, unknown_ids="skip", prompt=ids)
+
+    # -- truncation and padding ------------------------------------------------------------------------------
+
+    def enable_truncation(
+        self, max_length: int, stride: int = 0, strategy: str = "longest_first", direction: RowSide = "right"
+    ) -> None:
+        """Truncate rows to a length.
+
+        Args:
+            max_length: The most ids, with those of the template.
+            stride: The number of ids that each overflowing row repeats.
+            strategy: The text of a pair that loses ids: "longest_first", "only_first" or "only_second".
+            direction: The side that loses ids, "right" or "left".
+
+        Raises:
+            ValueError: The strategy or the direction is unknown, or the stride leaves no room.
+        """
+        check_direction(direction, "truncation")
+        if strategy not in STRATEGIES:
+            raise ValueError(f"Unknown `strategy`: `{strategy}`. Use one of {', '.join(STRATEGIES)}")
+        room = max(max_length - self.num_special_tokens_to_add(False), 0)
+        if room < stride:
+            raise ValueError(
+                f"stride is {stride}, and max_length {max_length} has room for {room} ids of a text; expected no more"
+            )
+        self._truncation = Truncation(max_length, stride, strategy, direction)
+
+    def no_truncation(self) -> None:
+        """Truncate no more."""
+        self._truncation = None
+
+    @property
+    def truncation(self) -> dict[str, Any] | None:
+        """The options of `enable_truncation`; None without truncation."""
+        return None if self._truncation is None else self._truncation._asdict()
+
+    def enable_padding(
+        self, direction: RowSide = "right", pad_id: int = 0, pad_type_id: int = 0, pad_token: str = "[PAD]",
+        length: int | None = None, pad_to_multiple_of: int | None = None,
+    ) -> None:  # fmt: skip
+        """Pad rows to one length.
+
+        Args:
+            direction: The side of the padding, "right" or "left".
+            pad_id: The id of padding.
+            pad_type_id: The type id of padding.
+            pad_token: The token of padding.
+            length: The length; None takes that of the longest row.
+            pad_to_multiple_of: The length is rounded up to a multiple of this.
+
+        Raises:
+            ValueError: The direction is unknown.
+        """
+        check_direction(direction, "padding")
+        self._padding = Padding(length, pad_to_multiple_of, pad_id, pad_token, pad_type_id, direction)
+
+    def no_padding(self) -> None:
+        """Pad no more."""
+        self._padding = None
+
+    @property
+    def padding(self) -> dict[str, Any] | None:
+        """The options of `enable_padding`; None without padding."""
+        return None if self._padding is None else self._padding._asdict()
+
+    # -- vocabulary ------------------------------------------------------------------------------------------
+
+    def token_to_id(self, token: str) -> int | None:
+        """Return the id of a token; None if there is no such token."""
+        return self._engine.keys.get(token)
+
+    def id_to_token(self, id: int) -> str | None:
+        """Return the token of an id; None if there is no such id."""
+        return self._engine.names.get(id)
+
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """Return all tokens and their ids, or those of the model."""
+        if with_added_tokens:
+            return dict(self._engine.keys)
+        outside = self._outside
+        return {key: token_id for key, token_id in self._engine.keys.items() if token_id not in outside}
+
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        """Return the number of tokens, or of those of the model."""
+        return len(self._engine.keys) - (0 if with_added_tokens else len(self._outside))
+
+    @property
+    def _outside(self) -> set[int]:
+        """The ids of added tokens after those of the model."""
+        return {token_id for token_id in self.get_added_tokens_decoder() if token_id > max(self._engine.spec.vocab)}
+
+    def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
+        """Return the added and special tokens by their ids."""
+        return tokens_of(self._engine.spec) | self._given
+
+    def add_tokens(self, tokens: Iterable[str | AddedToken]) -> int:
+        """Add tokens that always match.
+
+        Args:
+            tokens: The texts of tokens, or `AddedToken`s.
+
+        Returns:
+            The number of tokens that are new, or that have other options than before.
+
+        Raises:
+            TypeError: A token is neither a `str` nor an `AddedToken`.
+        """
+        return self._add([as_added(token, special=False) for token in tokens])
+
+    def add_special_tokens(self, special_tokens: Iterable[str | AddedToken]) -> int:
+        """Add special tokens; the arguments are those of `add_tokens`."""
+        return self._add([as_added(token, special=True) for token in special_tokens])
+
+    def _add(self, tokens: list[AddedToken]) -> int:
+        known = self.get_added_tokens_decoder()
+        present, changed = {token.content: token for token in known.values()}, list[AddedToken]()
+        for token in tokens:
+            if token.content and present.get(token.content) != token:
+                present[token.content] = token
+                changed.append(token)
+        if changed:
+            keys, next_id = self._engine.keys, self._engine.spec.vocab_size
+            for token in changed:
+                token_id = keys.get(token.content, next_id)
+                next_id = max(next_id, token_id + 1)
+                known[token_id] = self._given[token_id] = token
+            self._engine = Engine(_Tokenizer(with_tokens(self._engine.spec, known)))
+        return len(changed)
+
+    # -- the tokenizer as data -------------------------------------------------------------------------------
+
+    def to_str(self, pretty: bool = False) -> str:
+        """Return a tokenizer.json.
+
+        Args:
+            pretty: Whether to indent it.
+
+        Returns:
+            The text of the file.
+
+        Raises:
+            VocabularyError: A tokenizer.json cannot hold the tokenizer.
+        """
+        document = self._document()
+        return json.dumps(document, ensure_ascii=False, indent=2 if pretty else None)
+
+    def _document(self) -> dict[str, Any]:
+        rules = None if self._truncation is None else self._truncation.rule()
+        spec = replace(self._engine.spec, files={}, padding=None, truncation=rules)
+        path = Path("tokenizer.json")
+        document: dict[str, Any] = json.loads(formats.written(spec, path, "huggingface")[path])
+        if self._padding is not None:
+            document["padding"] = self._padding.written()
+        return document
+
+    def save(self, path: StrPath, pretty: bool = True) -> None:
+        """Write a tokenizer.json.
+
+        Args:
+            path: The file.
+            pretty: Whether to indent it.
+
+        Raises:
+            VocabularyError: A tokenizer.json cannot hold the tokenizer.
+            OSError: The file cannot be written.
+        """
+        formats.put({Path(path): self.to_str(pretty).encode("utf-8", "surrogatepass")}, path)
+
+    def _component(self, name: str, kind: type[Component]) -> Any:
+        fields = self._document()[name]
+        return None if fields is None else kind(self._engine, fields)
+
+    @property
+    def normalizer(self) -> Normalizer | None:
+        """What changes a text before it is split; None if nothing does."""
+        return self._component("normalizer", Normalizer)  # type: ignore[no-any-return]
+
+    @property
+    def pre_tokenizer(self) -> Component | None:
+        """What splits a text; None if nothing does."""
+        return self._component("pre_tokenizer", Component)  # type: ignore[no-any-return]
+
+    @property
+    def model(self) -> Model:
+        """What turns pretokens into ids."""
+        return self._component("model", Model)  # type: ignore[no-any-return]
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """What turns tokens into text; None if blanks join them."""
+        return self._component("decoder", Decoder)  # type: ignore[no-any-return]
+
+    @property
+    def post_processor(self) -> PostProcessor | None:
+        """What adds the ids of the template; None if nothing does."""
+        return self._component("post_processor", PostProcessor)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<bbpe.compat.tokenizers.Tokenizer of {self._engine.tokenizer!r}>"
+
+
+class DecodeStream:
+    """Decodes ids one at a time, with the interface of `tokenizers.decoders.DecodeStream`.
+
+    A stream keeps the tokens that its tokenizer has at the first step.
+
+    Args:
+        ids: The ids of a prompt, whose text is not returned.
+        skip_special_tokens: Whether to drop special tokens.
+
+    Example:
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256).as_tokenizers()
+        >>> stream = DecodeStream()
+        >>> [stream.step(tok, token_id) for token_id in tok.encode("né").ids]
+        ['n', None, 'é']
+    """
+
+    __slots__ = ("_ids", "_push", "_skips", "_stream")
+
+    def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
+        self._ids, self._skips = list(ids or ()), skip_special_tokens
+        self._stream: StreamDecoder | None = None
+        self._push: Any = None
+
+    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
+        """Return the text that an id, or a list of ids, completes.
+
+        Args:
+            tokenizer: The tokenizer.
+            id: The next id, or the next ids.
+
+        Returns:
+            The text; None while a character is incomplete.
+        """
+        if self._push is None:
+            self._stream = tokenizer.stream_decoder(self._ids, self._skips)
+            self._push = self._stream.push
+        if isinstance(id, int):
+            return self._push(id) or None
+        return "".join(map(self._push, id)) or None
+
+    def __copy__(self, memo: object = None) -> DecodeStream:
+        other = DecodeStream(self._ids, self._skips)
+        if self._stream is not None:
+            other._stream = self._stream.copy()
+            other._push = other._stream.push
+        return other
+
+    __deepcopy__ = __copy__
+
+
+def tokenizer_of_json(data: bytes) -> _Tokenizer:
+    """Return the tokenizer of the bytes of a tokenizer.json, without other files of its folder."""
+    return _Tokenizer(formats.FORMATS["huggingface"].load(ReadFile(Path("backend.json"), data)))
+
+
+def _texts_of(item: Any, is_pretokenized: bool) -> tuple[Any, ...]:
+    """Return the text or the two texts of an item of a batch."""
+    if isinstance(item, str):
+        return (item,)
+    if not isinstance(item, list | tuple | np.ndarray):
+        raise TypeError(f"TextEncodeInput must be a text or a pair of texts, not {type(item).__name__}")
+    if is_pretokenized and all(isinstance(word, str) for word in item):
+        return (item,)
+    if len(item) != 2:
+        raise TypeError(f"TextEncodeInput must be a text or a pair of texts, not {len(item)} items")
+    return tuple(item)
+
+
+def _checked_words(words: Any) -> list[str]:
+    if isinstance(words, list | tuple | np.ndarray) and all(isinstance(word, str) for word in words):
+        return list(words)
+    raise TypeError("PreTokenizedInputSequence must be a list or a tuple of str")
