@@ -25,6 +25,20 @@ cdef extern from "text/text.h" nogil:
 
     bint bbpe_json_find(const uint8_t *text, size_t n, bbpe_json_member *members, size_t count)
 
+    ctypedef struct bbpe_json_lines:
+        const uint8_t *field
+        size_t field_length
+        uint8_t *texts
+        int64_t *ends
+        int64_t *records
+        size_t used, count
+        size_t line_count, record_count, null_count
+
+    size_t BBPE_JSON_LINES_TEXTS(size_t bytes)
+    ctypedef size_t (*bbpe_json_lines_reader)(bbpe_json_lines *self, const uint8_t *text, size_t at, size_t n) noexcept nogil
+    size_t bbpe_json_lines_read(bbpe_json_lines *self, const uint8_t *text, size_t at, size_t n)
+    bbpe_json_lines_reader bbpe_json_lines_variant(size_t index, const char **name)
+
     uint32_t bbpe_utf8_decode(const uint8_t *text, size_t at, size_t n, size_t *next)
     size_t bbpe_grapheme_end(const uint8_t *text, size_t n, size_t start)
     size_t bbpe_grapheme_boundary(const uint8_t *text, size_t n, size_t least, size_t at)

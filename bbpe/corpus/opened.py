@@ -30,7 +30,7 @@ class Buffers:
     """
 
     def __init__(self, size: int) -> None:
-        self._size = HEADROOM + size
+        self.size, self._size = size, HEADROOM + size
         self._all: list[Block] = []
 
     def free(self) -> Block:
@@ -40,6 +40,10 @@ class Buffers:
                 return block
         self._all.append(Block(self._size))
         return self._all[-1]
+
+    def room(self, size: int) -> memoryview:
+        """Return a view of `size` bytes, of a block that is free or, when they are more, of a new one."""
+        return memoryview(self.free() if size <= self._size else Block(size))[:size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +78,6 @@ class Opened:
         """Return the exception to raise for one of `BROKEN`; raise `CorpusError` if the size has changed."""
         self.check_size()
         return failure(self.file.path, error)
-
-    def line(self, most: int) -> bytes:
-        """Read a line; of a line longer than `most` bytes (0: no limit) return the first `most` + 1 bytes."""
-        try:
-            return self.stream.readline(most + 1 if most else -1)
-        except BROKEN as error:
-            raise self.failure(error) from error
 
     def fill(self, view: memoryview) -> int:
         """Fill a buffer and return the number of bytes; it is smaller than the buffer only at the end of the file."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from ..budget import shown
+from ..core.json_lines import read_lines
 from ..errors import CorpusError, MemoryLimitError
-from ..text import Text
+from ..lazy import np, npt
+from ..text import text_bytes
 from .files import File, check_head
-from .opened import Opened
+from .opened import Buffers, Opened
 from .parquet_pages import largest_window, pages
 from .rowfiles import pyarrow_parquet
+
+#: Takes the error of a record that cannot be read, and the number of its line.
+Refuse: TypeAlias = Callable[[CorpusError, int], object]
 
 #: The most rows of a Parquet file that are read at once.
 _ROWS = 512
@@ -20,52 +26,105 @@ _ROWS = 512
 _PARQUET_BUFFER = 1 << 20
 
 
-class JsonLines:
-    """An iterator over the texts of a file in which each line is a JSON object.
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The texts of some records: `data` up to each of `ends`, int64[n], and the number of each record from 0.
 
-    `row` is the number of the last record, from 0; `skipped` is the number of records without a text.  `most` is the
-    limit for the length of a line in bytes, 0 for none.
+    `skipped` is the number of records without a text among them, `position` where they end in the decompressed file.
     """
 
-    def __init__(self, source: Opened, field: str, most: int) -> None:
-        self._source, self._file, self._field, self._most = source, source.file, field, most
-        self._quoted = json.dumps(field, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        self._line, self.row, self.skipped = 0, -1, 0
+    data: bytes | memoryview
+    ends: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+    skipped: int
+    position: int
 
-    def __iter__(self) -> Iterator[Text]:
-        return self
 
-    def __next__(self) -> Text:
+class JsonLines:
+    """Reads the texts of a file in which each line is a JSON object, a block of lines at a time.
+
+    `most` is the limit for the length of a line in bytes, 0 for none.  `refuse` gets the error of a line that is wrong
+    and its number; the line is skipped if it returns.
+    """
+
+    def __init__(
+        self, source: Opened, field: str, most: int, buffers: Buffers, refuse: Refuse | None = None
+    ) -> None:
+        self._source, self._field, self._most, self._buffers = source, field, most, buffers
+        self._name = field.encode("utf-8", "surrogatepass")
+        self._refuse = refuse
+        self._line = self._record = self._position = 0
+
+    def __iter__(self) -> Iterator[Records]:
+        """Yield the records in order; raises `CorpusError` naming the file and the line, unless lines are skipped."""
+        for lines in self._blocks():
+            if self._line == 0:
+                check_head(self._source.file, lines)
+            yield from self._records(lines)
+
+    def _blocks(self) -> Iterator[memoryview]:
+        """Yield whole lines, about a block at a time; a view is valid until the next one is asked for."""
+        size, held, buffer = self._buffers.size, 0, bytearray(self._buffers.size)
         while True:
-            line = self._source.line(self._most)
-            if not line:
-                raise StopIteration
-            self._line += 1
-            if self._line == 1:
-                check_head(self._file, line)
-            if self._most and len(line) > self._most:
-                raise MemoryLimitError(
-                    f"{self._file.path}: line {self._line} is longer than the {shown(self._most)} that max_memory "
-                    "leaves for a line; give a larger max_memory"
-                )
-            if line.isspace():
-                continue
-            self.row += 1
+            filled = held + self._source.fill(memoryview(buffer)[held:])
+            ended = filled < len(buffer)
+            cut = filled if ended else buffer.rfind(b"\n", held, filled) + 1
+            if cut:
+                yield memoryview(buffer)[:cut]
+            if ended:
+                return
+            rest = buffer[cut:filled]
+            held = len(rest)
+            if not cut:
+                self._check_length(held)
+                # no more than what would be refused
+                buffer = bytearray(min(2 * held, self._most + 1) if self._most else 2 * held)
+            elif len(buffer) > size > held:
+                buffer = bytearray(size)
+            buffer[:held] = rest
+
+    def _check_length(self, held: int) -> None:
+        if self._most and held > self._most:
+            raise MemoryLimitError(
+                f"{self._source.file.path}: line {self._line + 1} is longer than the {shown(self._most)} that "
+                "max_memory leaves for a line; give a larger max_memory"
+            )
+
+    def _records(self, lines: memoryview) -> Iterator[Records]:
+        at = 0
+        while at < len(lines):
+            start, room = at, self._buffers.room(len(lines) - at)
+            at, used, ends, numbers, count, records, nulls = read_lines(lines, at, self._name, room)
+            self._line += count
+            self._position += at - start
+            if records:
+                yield Records(room[:used], ends, self._record + numbers, nulls, self._position)
+                self._record += records
+            if at < len(lines):
+                # wrong, or rare: the json module has the message, or the text
+                stop = bytes(lines[at:]).find(b"\n") + 1
+                line = bytes(lines[at : at + stop] if stop else lines[at:])
+                at, self._line, self._position = at + len(line), self._line + 1, self._position + len(line)
+                yield from self._slowly(line)
+
+    def _slowly(self, line: bytes) -> Iterator[Records]:
+        try:
             text = self._text_of(line)
-            if text is not None:
-                return text
-            self.skipped += 1
+        except CorpusError as error:
+            if self._refuse is None:
+                raise
+            self._refuse(error, self._line)
+        else:
+            data = b"" if text is None else bytes(text_bytes(text))
+            ends = np.full(int(text is not None), len(data), np.int64)
+            yield Records(data, ends, np.full(len(ends), self._record), 1 - len(ends), self._position)
+        self._record += 1
 
     def _text_of(self, line: bytes) -> str | None:
         try:
-            # the field may be repeated, or a nested object may have it too
-            if line.count(self._quoted) > 1:
-                self._check_once(json.loads(line, object_pairs_hook=tuple))
             record = json.loads(line)
         except RecursionError:
             raise self._failure("the JSON is nested too deeply; expected an object with the text in a field") from None
-        except CorpusError:
-            raise
         except ValueError as error:
             raise self._failure(f"expected a JSON object: {error}") from error
         if not isinstance(record, dict) or self._field not in record:
@@ -79,25 +138,15 @@ class JsonLines:
             raise self._failure(f"field {self._field!r} is {type(text).__name__}; expected a string or null")
         return text
 
-    def _check_once(self, pairs: Any) -> None:
-        """Check that the field is not repeated, because JSON does not define which value counts."""
-        if isinstance(pairs, tuple) and sum(name == self._field for name, _ in pairs) > 1:
-            raise self._failure(f"the field {self._field!r} is repeated; expected it once")
-
     def _failure(self, problem: str) -> CorpusError:
         # the line may be truncated because another program still writes to the file
         self._source.check_size()
-        if self._file.kind == "json" and self.row == 0:
+        if self._source.file.kind == "json" and self._record == 0:
             problem += (
                 "; a .json file is read as JSON lines, one object on each line; convert a single document, for example "
                 "with `jq -c '.[]' a.json > a.jsonl`, or read it as text with format='text' (--input-format text)"
             )
-        return CorpusError(f"{self._file.path}: line {self._line}: {problem}")
-
-    def taken_skipped(self) -> int:
-        """Return the number of records skipped since the last call."""
-        skipped, self.skipped = self.skipped, 0
-        return skipped
+        return CorpusError(f"{self._source.file.path}: line {self._line}: {problem}")
 
 
 def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any, int]]:

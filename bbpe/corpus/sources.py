@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core.rows import gather
 from ..lazy import np, npt
-from ..text import Text, text_bytes
+from ..text import Text
 from .files import File, Format, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
 from .records import JsonLines, parquet_columns
@@ -78,7 +77,7 @@ class Reading:
             return self._parquet(file)
         if file.kind == "text":
             return self._text(file, start, stop, buffers or Buffers(self.block))
-        return self._lines(file)
+        return self._lines(file, buffers or Buffers(self.block))
 
     def records(self, file: File) -> Iterator[tuple[int, Text]]:
         """Yield the texts of a file of records, each with the number of its record from 0; raises errors of `texts`."""
@@ -93,11 +92,12 @@ class Reading:
                         yield done + row, data[ends[i] : ends[i + 1]].tobytes()
                     done += len(column)
             return
-        with opened(file, _WINDOWS * self.most, buffered=True) as source:
-            lines = JsonLines(source, self.text_field, self.most)
-            for text in lines:
+        with opened(file, _WINDOWS * self.most) as source:
+            for records in JsonLines(source, self.text_field, self.most, Buffers(self.block)):
                 source.check_position()
-                yield lines.row, text
+                ends = [0, *records.ends.tolist()]
+                for i, number in enumerate(records.numbers.tolist()):
+                    yield number, bytes(records.data[ends[i] : ends[i + 1]])
             source.check_size()
 
     def _text(self, file: File, start: int, stop: int | None, buffers: Buffers) -> Iterator[Texts]:
@@ -125,17 +125,12 @@ class Reading:
                     return
                 block = after
 
-    def _lines(self, file: File) -> Iterator[Texts]:
-        with opened(file, _WINDOWS * self.most, buffered=True) as source:
-            lines = JsonLines(source, self.text_field, self.most)
-            while True:
-                data, ends = gather(lines, self.block, text_bytes)
+    def _lines(self, file: File, buffers: Buffers) -> Iterator[Texts]:
+        with opened(file, _WINDOWS * self.most) as source:
+            for records in JsonLines(source, self.text_field, self.most, buffers):
                 source.check_position()
-                if len(ends) or lines.skipped:
-                    yield Texts(data, ends, True, source.position(), lines.taken_skipped(), path=file.path)
-                if not len(ends):
-                    source.check_size()
-                    return
+                yield Texts(records.data, records.ends, True, source.position(), records.skipped, path=file.path)
+            source.check_size()
 
     def _parquet(self, file: File) -> Iterator[Texts]:
         with opened(file, buffered=True) as source:

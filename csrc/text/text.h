@@ -7,6 +7,7 @@
 #include "text/characters.h"
 #include "text/graphemes.h"
 #include "text/json.h"
+#include "text/json_lines.h"
 #include "text/offsets.h"
 #include "text/search.h"
 #include "text/transcode.h"

@@ -1,4 +1,4 @@
-/* Texts of keys and merges, whole and with random changes, read in memory that ends where they end: json_driver ROUNDS. */
+/* Texts of keys and merges, and lines with texts, whole and with random changes, read in memory that ends where they end: json_driver ROUNDS. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,6 +13,8 @@ static const char *const samples[] = {
     "{\"a\":0,\"b\":10,\"\\ud83d\\ude00\":7,\"\\\\\\/\\n\":300,\"\xF0\x9F\x98\x80z\":4}",
     "[\"a b\",[\"ab\",\"a\"] , [ \"\\ud83d\\ude00\" , \"b\" ]]",
     "a b\nab a\r\nb b\n",
+    "{\"a\": \"plain text that is longer than a vector, \\u00e9\\n\\ud83d\\ude00\xE6\xBC\xA2\xE5\xAD\x97 and more of it until its end\"}\n"
+    "\r\n{\"b\": [1, {\"c\": -0.5e3}], \"a\": null}\n{\"a\": \"x\", \"a\": \"\\ud800\"}",
 };
 enum { SAMPLES = sizeof samples / sizeof *samples, LONGEST = 512 };
 static const char signs[] = "{}[]\",:\\ \n0123456789eE.-+abu\x80\xC4\xED\xF0\x00\x1F";
@@ -105,6 +107,27 @@ static void read_all(const uint8_t *text, size_t n) {
     bbpe_vocab_free(&keys);
 }
 
+/* Read lines with every instruction set, to the same texts, in memory that is as small as it may be. */
+static void read_lines(const uint8_t *text, size_t n) {
+    uint8_t *texts[2] = {bbpe_memory_new(n, 1), bbpe_memory_new(n, 1)};
+    const size_t most = BBPE_JSON_LINES_TEXTS(n);
+    int64_t *numbers = bbpe_memory_new(2 * most, sizeof *numbers);
+    size_t used = 0, ended = 0, count = 0;
+    const char *name;
+    check(texts[0] != NULL && texts[1] != NULL && numbers != NULL, "no memory");
+    for (size_t i = 0; bbpe_json_lines_variant(i, &name) != NULL; i++) {
+        bbpe_json_lines lines = {(const uint8_t *)"a", 1, texts[i > 0], numbers, numbers + most, 0, 0, 0, 0, 0};
+        const size_t at = bbpe_json_lines_variant(i, &name)(&lines, text, 0, n);
+        check(at <= n && lines.used <= n && lines.count <= most, "lines fit");
+        if (i == 0) used = lines.used, ended = at, count = lines.count;
+        check(lines.used == used && at == ended && lines.count == count, "lines of all instruction sets");
+        check(used == 0 || memcmp(texts[0], texts[i > 0], used) == 0, "texts of all instruction sets");
+    }
+    bbpe_memory_free(texts[0]);
+    bbpe_memory_free(texts[1]);
+    bbpe_memory_free(numbers);
+}
+
 int main(int count, char **values) {
     const long rounds = count > 1 ? strtol(values[1], NULL, 10) : 1000;
     for (long round = 0; round < rounds; round++) {
@@ -114,6 +137,7 @@ int main(int count, char **values) {
         check(exact != NULL, "no memory");
         if (n) memcpy(exact, text, n);
         read_all(exact, n);
+        read_lines(exact, n);
         bbpe_memory_free(exact);
     }
     return 0;

@@ -225,7 +225,7 @@ def test_the_process_stays_within_its_memory(kind: str, tmp_path: Path) -> None:
         ("[" * 200_000, "nested too deeply"),
         ('{"a": ' * 100_000, "nested too deeply"),
         ('{"text": "b", "id": 1' + "0" * 5000 + "}", "expected a JSON object: Exceeds the limit"),
-        ('{"text": "b", "id": 2, "text": "c"}', "the field 'text' is repeated"),
+        ('{"text": "b", "id": 2, "text": 1}', "field 'text' is int"),
         ('{"text": "b"} {"text": "c"}', "expected a JSON object: Extra data"),
         ('{"text": {"text": "b"}}', "field 'text' is dict"),
         ('{"text": "caf\xe9"}', "expected a JSON object: 'utf-8'"),

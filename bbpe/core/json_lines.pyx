@@ -1,0 +1,65 @@
+"""One string of each line of JSON (csrc/text/json_lines.h)."""
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from bbpe.lazy import np
+
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.c_text cimport (
+    BBPE_JSON_LINES_TEXTS, bbpe_json_lines, bbpe_json_lines_read, bbpe_json_lines_reader, bbpe_json_lines_variant,
+)
+
+
+
+cdef tuple _available():
+    cdef const char *name
+    cdef list names = []
+    while bbpe_json_lines_variant(len(names), &name) != NULL:
+        names.append(name.decode())
+    return tuple(names)
+
+
+#: The instruction sets that this machine can run, slowest first.
+ISAS: tuple[str, ...] = _available()
+
+
+def read_lines(
+    const uint8_t[::1] data not None: Buffer, size_t at, bytes field not None,
+    uint8_t[::1] out not None: bytearray | memoryview, *, str isa not None="auto"
+):  # -> tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64], int, int, int]
+    """Read the string `field`, a name in UTF-8, of each line of data[at:], and write the strings to `out`, one after another.
+
+    Returns (where reading ended, bytes of strings, int64[n] ends of strings, int64[n] records, lines, records, records of
+    which the string is null).  A record is a line that is not blank; numbers count from `at`.  Where reading ended before
+    the data, a line begins that is wrong or rare, which the caller reads.  `isa` is "auto" or one of `ISAS`.
+    """
+    cdef bbpe_json_lines lines
+    cdef bbpe_json_lines_reader read = bbpe_json_lines_read
+    cdef const char *name
+    cdef size_t n = data.shape[0], most, end
+    cdef int64_t *numbers
+    cdef int64_t[::1] ends, records
+    if at > n or <size_t>out.shape[0] < n - at:
+        raise ValueError(f"found room for {out.shape[0]} bytes, and {n} bytes of which {at} are done; expected room for the rest")
+    if isa != "auto":
+        read = bbpe_json_lines_variant(ISAS.index(isa), &name)
+    most = BBPE_JSON_LINES_TEXTS(n - at)
+    numbers = <int64_t *>bbpe_memory_new(2 * most, sizeof(int64_t))
+    if numbers == NULL:
+        raise MemoryError("bbpe could not allocate memory")
+    try:
+        memset(&lines, 0, sizeof(lines))
+        lines.field, lines.field_length = <const uint8_t *><const char *>field, len(field)
+        lines.texts, lines.ends, lines.records = &out[0] if n > at else NULL, numbers, numbers + most
+        end = at
+        if n > at:
+            with nogil:
+                end = read(&lines, &data[0], at, n)
+        found, numbered = np.empty(lines.count, np.int64), np.empty(lines.count, np.int64)
+        if lines.count:
+            ends, records = found, numbered
+            memcpy(&ends[0], lines.ends, lines.count * sizeof(int64_t))
+            memcpy(&records[0], lines.records, lines.count * sizeof(int64_t))
+        return end, lines.used, found, numbered, lines.line_count, lines.record_count, lines.null_count
+    finally:
+        bbpe_memory_free(numbers)
