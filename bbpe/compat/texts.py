@@ -159,7 +159,7 @@ class TextSource:
         self._engine, self._text, self._matcher = engine, text, matcher
 
     @lazy_property
-    def _found(self) -> tuple[list[Span], list[int | None]]:
+    def _found(self) -> tuple[list[Span], Sequence[int | None]]:
         _, spans, words = self._engine.tokenizer._placed.words(self._text, "char", self._matcher)
         return list(map(tuple, spans.tolist())), words
 
@@ -200,7 +200,7 @@ class TextSource:
 
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""
-        return self._found[1][start:stop]
+        return list(self._found[1][start:stop])
 
 
 class WordSource:
