@@ -138,6 +138,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
     void bbpe_normalizer_init(bbpe_normalizer *self)
     void bbpe_normalizer_free(bbpe_normalizer *self)
     bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step)
+    bbpe_status bbpe_normalizer_find_sources(bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n,
+        size_t out_n)
     bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
         size_t n, _Bool aligned, const uint8_t **out, size_t *out_n)
     void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self)

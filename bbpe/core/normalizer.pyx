@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from bbpe.lazy import np
 
-from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_pipeline cimport (
     BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS, BBPE_CHARACTERS_LOWERED, BBPE_CHARACTERS_MARKS,
     BBPE_CHARACTERS_NFC, BBPE_CHARACTERS_NFD, BBPE_CHARACTERS_NFKC, BBPE_CHARACTERS_NFKD, BBPE_CHARACTERS_NMT,
@@ -13,6 +13,7 @@ from bbpe.core.c_pipeline cimport (
     BBPE_NORMALIZER_FORM,
     BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_PRECOMPILED, BBPE_NORMALIZER_PREPEND, BBPE_NORMALIZER_REPLACE,
     BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_STRIP, bbpe_characters, bbpe_normalizer_add, bbpe_normalizer_apply,
+    bbpe_normalizer_find_sources,
     bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free,
     bbpe_normalizer_step, bbpe_normalizer_kind,
 )
@@ -155,6 +156,8 @@ cdef class Normalizer:
         try:
             with nogil:
                 status = bbpe_normalizer_apply(&self.c, &scratch, text, n, True, &out, &out_n)
+                if status == BBPE_OK:
+                    status = bbpe_normalizer_find_sources(&scratch, text, n, out_n)
             check(status)
             found = np.empty(out_n, np.int64)
             if out_n:

@@ -169,11 +169,14 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     part_writer writer;
     const bbpe_part from = *part;
     const bool is_aligned = call->is_aligned, finds_head = call->pipeline->finds_head && from.head > 0;
-    const bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
-                                                     is_aligned || finds_head, &out, &n);
+    bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
+                                               is_aligned || finds_head, &out, &n);
     if (status != BBPE_OK) return status;
-    size_t head = from.head > 0;
-    if (finds_head) for (head = 0; head < n && self->normalizer.sources[head] < from.head;) head++;
+    const bool is_changed = self->normalizer.sources != NULL;
+    size_t head = finds_head && !is_changed ? from.head : from.head > 0;
+    if (is_changed) status = bbpe_normalizer_find_sources(&self->normalizer, from.text, from.n, n);
+    if (status != BBPE_OK) return status;
+    if (finds_head && is_changed) for (head = 0; head < n && self->normalizer.sources[head] < from.head;) head++;
     if (n == 0 || (out >= from.text && out + n <= from.text + from.n)) {
         const size_t start = n == 0 ? 0 : (size_t)(out - from.text);
         *part = (bbpe_part){from.text + start, n, from.at + start, from.sources == NULL ? NULL : from.sources + start,

@@ -172,16 +172,15 @@ static void compose_sources(const size_t *before, bbpe_charsmap_output *out) {
     for (size_t i = 0; before != NULL && i < out->used; i++) out->sources[i] = before[out->sources[i]];
 }
 
-static bbpe_status set_sources(bbpe_normalizer_scratch *scratch, const bbpe_charsmap_output *done, bbpe_charsmap_output *other,
-                               const uint8_t *text, size_t n, size_t out_n) {
-    if (done == NULL) { /* nothing has changed */
-        const bbpe_status status = bbpe_charsmap_reserve(other, out_n);
+bbpe_status bbpe_normalizer_find_sources(bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n) {
+    if (scratch->sources == NULL) {
+        bbpe_charsmap_output *const own = scratch->buffers;
+        const bbpe_status status = bbpe_charsmap_reserve(own, out_n);
         if (status != BBPE_OK) return status;
-        for (size_t i = 0; i < out_n; i++) other->sources[i] = i;
-        done = other;
+        for (size_t i = 0; i < out_n; i++) own->sources[i] = i;
+        scratch->sources = own->sources;
     }
-    for (size_t i = 0; i < out_n; i++) done->sources[i] = start_of(text, n, done->sources[i]);
-    scratch->sources = done->sources;
+    for (size_t i = 0; i < out_n; i++) scratch->sources[i] = start_of(text, n, scratch->sources[i]);
     return BBPE_OK;
 }
 
@@ -211,5 +210,6 @@ bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_s
         *out = done->bytes;
         *out_n = done->used;
     }
-    return aligned ? set_sources(scratch, done, next, text, n, *out_n) : BBPE_OK;
+    scratch->sources = aligned && done != NULL ? done->sources : NULL;
+    return BBPE_OK;
 }

@@ -62,7 +62,7 @@ typedef struct {
     uint8_t *bytes; /* the normal form of a stretch */
     size_t byte_capacity;
     bbpe_automaton_scratch automaton;
-    const size_t *sources; /* after a call with offsets: for each byte of the result the byte of the text */
+    size_t *sources; /* after a call with offsets: for each byte of the result a byte of the text; NULL if it is the text */
 } bbpe_normalizer_scratch;
 
 void bbpe_normalizer_init(bbpe_normalizer *self);
@@ -70,9 +70,12 @@ void bbpe_normalizer_free(bbpe_normalizer *self);
 /* Add a step after those that are there; then any number of threads may apply them. */
 bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step);
 
-/* Normalize text[0..n).  `*out` is the text itself or a part of it, or is in `scratch` until the next call. */
+/* Normalize text[0..n).  `*out` is the text itself or a part of it, or is in `scratch` until the next call.  `aligned`: sources
+ * may be wanted. */
 bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
                                   size_t n, bool aligned, const uint8_t **out, size_t *out_n);
+/* Let `sources` of the result of such a call, which has out_n bytes, be there, and be those of whole characters. */
+bbpe_status bbpe_normalizer_find_sources(bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n);
 void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self);
 
 #endif

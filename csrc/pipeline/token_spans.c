@@ -84,11 +84,12 @@ static bool take(walk *self, uint32_t id) {
     return true;
 }
 
-/* The spans within a stretch of tokens that stand for as many bytes everywhere; false when they do not stand for all of it, or
- * one varies. */
-static bool put_fixed(const bbpe_token_lengths *lengths, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
+/* The spans of tokens that stand for as many bytes everywhere, of a stretch [start, end); false when they do not stand for all
+ * of it, or one varies. */
+static bool put_fixed(const bbpe_token_lengths *lengths, size_t start, size_t end, const uint32_t *ids, size_t count,
+                      bbpe_text_span *spans) {
     bool varies = false;
-    size_t at = 0;
+    size_t at = start;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= lengths->id_count) return false;
         const uint32_t length = lengths->inside[ids[i]];
@@ -96,7 +97,7 @@ static bool put_fixed(const bbpe_token_lengths *lengths, size_t n, const uint32_
         spans[i] = (bbpe_text_span){(int64_t)at, (int64_t)(at + length)};
         at += length;
     }
-    return !varies && at == n;
+    return !varies && at == end;
 }
 
 /* The same of any tokens, with the numbers of their pretokens. */
@@ -126,13 +127,14 @@ static bbpe_text_span source_span(const bbpe_stretch_source *source, const uint8
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                       const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
     const bool is_fixed = words == NULL && lengths->first == lengths->inside && !lengths->drops;
-    if (!(is_fixed && put_fixed(lengths, stretch->n, ids, count, spans))
-        && !put_varying(lengths, stretch, ids, count, spans, words))
-        return false;
-    const int64_t at = (int64_t)source->at;
-    for (size_t i = 0; i < count; i++)
-        spans[i] = source->sources != NULL ? source_span(source, text, n, spans[i])
-                                           : (bbpe_text_span){at + spans[i].start, at + spans[i].end};
+    const size_t at = source->sources == NULL ? source->at : 0;
+    const bool is_put = is_fixed && put_fixed(lengths, at, at + stretch->n, ids, count, spans);
+    if (!is_put && !put_varying(lengths, stretch, ids, count, spans, words)) return false;
+    if (source->sources != NULL)
+        for (size_t i = 0; i < count; i++) spans[i] = source_span(source, text, n, spans[i]);
+    else if (!is_put)
+        for (size_t i = 0; i < count; i++)
+            spans[i] = (bbpe_text_span){(int64_t)at + spans[i].start, (int64_t)at + spans[i].end};
     return true;
 }
 

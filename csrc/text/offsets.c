@@ -75,25 +75,26 @@ enum {
     VECTOR = 64,  /* units among which surrogates are looked for at once */
 };
 
-/* How many bytes of a word begin a character. */
-BBPE_INLINE size_t heads_of(uint64_t word) {
-    const uint64_t ones = 0x0101010101010101u, heads = (~(word >> 7) | word >> 6) & ones;
-    return (size_t)(heads * ones >> 56);
+/* Which of the first bytes of a word, WORD at most, are within a character: one bit each. */
+BBPE_INLINE uint64_t tails_of(const uint8_t *text, size_t bytes) {
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t word;
+    memcpy(&word, text, WORD);
+    return word >> 7 & ~(word >> 6) & ones & ~(UINT64_MAX << 4 * bytes << 4 * bytes);
 }
 
-/* How many characters begin in text[start, end), of n bytes. */
+BBPE_INLINE size_t sum_of(uint64_t bytes) {
+    return (size_t)(bytes * 0x0101010101010101u >> 56);
+}
+
+/* How many characters begin in text[start, end), of n bytes.  Most tokens have two words of bytes at most, and lengths that no
+ * branch predictor knows. */
 BBPE_INLINE size_t count_heads(const uint8_t *text, size_t n, size_t start, size_t end) {
     size_t count = 0;
-    uint64_t word;
-    for (; end - start >= WORD; start += WORD) {
-        memcpy(&word, text + start, WORD);
-        count += heads_of(word);
-    }
-    if (start < end && n - start >= WORD) {
-        const uint64_t others = UINT64_MAX << (8 * (end - start)), tails = 0x8080808080808080u;
-        memcpy(&word, text + start, WORD);
-        return count + heads_of((word & ~others) | (tails & others));
-    }
+    for (; end - start > 2 * WORD; start += WORD) count += WORD - sum_of(tails_of(text + start, WORD));
+    const size_t left = end - start, first = left < WORD ? left : WORD;
+    if (n - start >= 2 * WORD)
+        return count + left - sum_of(tails_of(text + start, first) + tails_of(text + start + WORD, left - first));
     for (; start < end; start++) count += !bbpe_utf8_is_tail(text[start]);
     return count;
 }
@@ -101,6 +102,7 @@ BBPE_INLINE size_t count_heads(const uint8_t *text, size_t n, size_t start, size
 /* How many characters begin before a byte. */
 BBPE_INLINE int64_t chars_before(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t byte) {
     const size_t to = (size_t)byte, from = place->byte;
+    if (to == from) return (int64_t)place->chars;
     place->chars = to >= from ? place->chars + count_heads(text, n, from, to) : place->chars - count_heads(text, n, to, from);
     place->byte = to;
     return (int64_t)place->chars;

@@ -91,6 +91,7 @@ static int check_offsets(const bbpe_normalizer *normalizer, bbpe_normalizer_scra
     uint8_t *copy = bbpe_memory_new(out_n, 1);
     if (out_n) memcpy(copy, out, out_n);
     failures += bbpe_normalizer_apply(normalizer, scratch, text, n, true, &aligned, &aligned_n) != BBPE_OK;
+    failures += bbpe_normalizer_find_sources(scratch, text, n, aligned_n) != BBPE_OK;
     failures += aligned_n != out_n || (out_n && memcmp(aligned, copy, out_n));
     bbpe_memory_free(copy);
     for (size_t i = 0; i < aligned_n; i++) {
