@@ -26,6 +26,7 @@ cdef extern from "decode/decode.h" nogil:
     void bbpe_token_bytes_free(bbpe_token_bytes *self)
     void bbpe_token_bytes_set(bbpe_token_bytes *self, size_t id, const uint8_t *bytes, size_t length)
     const uint8_t *bbpe_token_bytes_get(const bbpe_token_bytes *self, size_t id, size_t *length)
+    bint bbpe_token_bytes_measure_one(const bbpe_token_bytes *self, size_t id, bbpe_text_size *size)
     size_t bbpe_token_bytes_measure(const bbpe_token_bytes *self, const bbpe_id_array *ids, size_t start, size_t stop,
         bbpe_text_size *size)
     bint bbpe_token_bytes_join(const bbpe_token_bytes *self, const bbpe_id_array *ids, size_t start, size_t stop,

@@ -5,6 +5,7 @@ from libc.string cimport memset
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_decode cimport (
     BBPE_ID_U32, bbpe_id_array, bbpe_text_size, bbpe_token_bytes, bbpe_token_bytes_get, bbpe_token_bytes_measure,
+    bbpe_token_bytes_measure_one,
 )
 from bbpe.core.c_encode cimport (
     bbpe_encode_count, bbpe_encode_cut, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_text, bbpe_encoder,
@@ -164,6 +165,7 @@ cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end, s
     if not bbpe_offsets_is_simple(self.text.units, self.text.unit_size, min(self.length, 2 * at + 2)):
         return BBPE_OK
     cut = cut_before(self, at)
+    status = try_last(self, at, cut, end, kept)
     while status == BBPE_OK and end[0] == NO_END:
         status = find_after_cut(self, at, cut, end, kept)
         if status == BBPE_OK and cut > 0 and end[0] == NO_END:  # then all ends are tried, of the ids as they were
@@ -171,6 +173,33 @@ cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end, s
             status = bbpe_encode_count(
                 self.encoder, self.state, self.text, 0, self.length, self.limit, True, count)
     return status
+
+
+cdef bbpe_status try_last(whole_text *self, size_t at, size_t cut, size_t *end, size_t *kept) noexcept nogil:
+    """Take the last of the ends that `find_after_cut` tries if it can be, as most can, without a list of the others."""
+    cdef bbpe_status status
+    cdef size_t before = self.limit if cut > 0 else 0, start = at, last = whole_end(self, at, self.limit), count = 0
+    while cut > 0 and start > cut:
+        before -= 1
+        start -= units_of_one(self, before)
+    if (cut > 0 and start != cut) or last < cut:
+        return BBPE_OK
+    status = bbpe_encode_count(self.encoder, self.state, self.text, cut, last, self.limit - before, False, &count)
+    if status != BBPE_OK:
+        return status
+    if before + count <= self.limit:
+        end[0], kept[0] = last, before + count
+        return BBPE_OK
+    # the ids of the whole have been overwritten
+    return bbpe_encode_count(self.encoder, self.state, self.text, 0, self.length, self.limit, True, &count)
+
+
+cdef inline size_t whole_end(const whole_text *self, size_t at, size_t i) noexcept nogil:
+    """The end of what is kept of the first i ids, which end at `at`."""
+    cdef size_t end = whole_characters(self, at, i)
+    if self.keeps_clusters:
+        end = whole_clusters(<const uint8_t *>self.text.units, self.length, end)
+    return end
 
 
 cdef bbpe_status find_after_cut(
@@ -183,9 +212,7 @@ cdef bbpe_status find_after_cut(
     if ends == NULL:
         return BBPE_NO_MEMORY
     while True:
-        ends[count] = whole_characters(self, at, i)
-        if self.keeps_clusters:
-            ends[count] = whole_clusters(<const uint8_t *>self.text.units, self.length, ends[count])
+        ends[count] = whole_end(self, at, i)
         count += 1
         if count > most or (cut > 0 and at <= cut):
             break
@@ -199,13 +226,10 @@ cdef bbpe_status find_after_cut(
 
 cdef inline size_t units_of_one(const whole_text *self, size_t i) noexcept nogil:
     """As `units_of`, of one id."""
-    cdef size_t length = 0, units = 0, k
-    cdef const uint8_t *token = bbpe_token_bytes_get(self.tokens, bbpe_encode_state_loan(self.state).ids[i], &length)
-    if self.text.unit_size == 0:
-        return length
-    for k in range(length):
-        units += token[k] & 0xC0 != 0x80
-    return units
+    cdef bbpe_text_size size
+    memset(&size, 0, sizeof(size))
+    bbpe_token_bytes_measure_one(self.tokens, bbpe_encode_state_loan(self.state).ids[i], &size)
+    return size.bytes if self.text.unit_size == 0 else size.chars
 
 
 cdef size_t units_of(const whole_text *self, size_t start, size_t stop) noexcept nogil:

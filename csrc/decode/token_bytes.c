@@ -83,8 +83,7 @@ const uint8_t *bbpe_token_bytes_get(const bbpe_token_bytes *self, size_t id, siz
     return bytes;
 }
 
-/* Add the size of one id; false when no token has it. */
-static bool measure_one(const bbpe_token_bytes *self, size_t id, bbpe_text_size *size) {
+bool bbpe_token_bytes_measure_one(const bbpe_token_bytes *self, size_t id, bbpe_text_size *size) {
     const uint32_t packed = id < self->id_count ? self->sizes[id] : 0;
     bbpe_long_token head = {packed & SIZE_FIELD, packed >> SIZE_CHARS & SIZE_FIELD};
     if (packed == 0) return false;
@@ -120,7 +119,7 @@ static size_t measure(const bbpe_token_bytes *self, const uint32_t *ids, size_t 
         }
         const size_t stop = count - i < SIZE_GROUP ? count : i + SIZE_GROUP;
         for (; i < stop; i++)
-            if (!measure_one(self, ids[i], size)) return i;
+            if (!bbpe_token_bytes_measure_one(self, ids[i], size)) return i;
     }
     return count;
 }

@@ -61,6 +61,9 @@ const uint8_t *bbpe_token_bytes_get(const bbpe_token_bytes *self, size_t id, siz
 size_t bbpe_token_bytes_measure(
     const bbpe_token_bytes *self, const bbpe_id_array *ids, size_t start, size_t stop, bbpe_text_size *size);
 
+/* Add the size of one id; false when no token has it. */
+bool bbpe_token_bytes_measure_one(const bbpe_token_bytes *self, size_t id, bbpe_text_size *size);
+
 /* The bytes of ids [start, stop) to [out, out + size), never a byte beside them.  False when they are not
  * exactly `size` bytes, or not ASCII though they should be: somebody wrote to the array since it was measured. */
 bool bbpe_token_bytes_join(
