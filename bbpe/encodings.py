@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from functools import partial
 
 from . import formats
@@ -13,6 +12,7 @@ from .formats import gpt2_files
 from .published.find import FOLDERS_VARIABLE, MissingError, found
 from .published.models import name_for_model
 from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
+from .records import replace
 from .spec.rules import UnicodeForm
 from .spec.spec import TextRules
 from .tokenizer import Tokenizer

@@ -6,12 +6,12 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from .atomic import Replacement, replacing, sync_folder
 from .errors import VocabularyError
+from .records import dataclass, field
 
 StrPath = str | os.PathLike[str]
 

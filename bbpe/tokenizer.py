@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from . import formats
 from .core.short_calls import ShortCalls, short_first
+from .encoding.encoders import text_encoder
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
-from .encoding.nbest import UnigramSampler, is_canonical
 from .encoding.piped import NOTHING_AROUND
-from .encoding.rule_encoder import text_encoder
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .formats.saving import Part, proven
 from .lazy import VIEWS, lazy_property, np, npt
@@ -525,6 +524,7 @@ class Tokenizer:
             2
 
         """
+        from .encoding.nbest import UnigramSampler
         return UnigramSampler(self._encoder).nbest(text, n)
 
     def encode_sampled(
@@ -547,6 +547,7 @@ class Tokenizer:
             ValueError: `alpha` or `nbest` is out of range.
 
         """
+        from .encoding.nbest import UnigramSampler
         return UnigramSampler(self._encoder).sample(text, alpha=alpha, nbest=nbest, seed=seed)
 
     def tokenize(self, text: Text) -> list[str]:
@@ -929,6 +930,7 @@ class Tokenizer:
             (True, False)
 
         """
+        from .encoding.nbest import is_canonical
         return is_canonical(self._encoder, self._decoder, self._specials, ids)
 
     # -- vocabulary ----------------------------------------------------------------------------------

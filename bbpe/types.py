@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from operator import index
 from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from .lazy import np, npt
+from .records import dataclass
 
 #: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
@@ -27,7 +27,7 @@ class Chunk(NamedTuple):
     tokens: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Ragged:
     """The ids of many texts in two flat arrays: row i is `ids[offsets[i]:offsets[i + 1]]`.
 
@@ -163,7 +163,7 @@ class Padded(tuple["npt.NDArray[np.integer[Any]]", "npt.NDArray[np.bool_]"]):
         return (*self, self.type_ids, self.special_mask, self.text_of, self.lengths)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class AlignedIds:
     """The ids of a text, or of a text and its pair, and where each id comes from.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,15 +12,17 @@ from ..core.batch import most_ids
 from ..core.encoder import Encoder
 from ..core.model import Model
 from ..core.parts import Parts
+from ..core.piped import Pipeline
 from ..core.short_calls import ShortCall
 from ..core.tasks import Tasks
 from ..core.word_bpe import WordBPE
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
+from ..records import dataclass
 from ..splitting.patterns import Pattern
 from ..splitting.scheme import Scheme
-from ..splitting.splitter import TextSplitter
+from ..splitting.splitter import TextSplitter, compiled_steps
 from ..text import Text, text_bytes
 from ..threads import imap, run, thread_count
 from ..types import Ragged
@@ -84,6 +85,9 @@ class TextEncoder:
     the same ids splits texts instead of the pattern.
     """
 
+    #: Whether rules change texts before the engine gets them, as in `RuleEncoder`.
+    has_rules = False
+
     def __init__(self, model: Model, pattern: Pattern, scheme: Scheme | None = None) -> None:
         self.splitter = TextSplitter(pattern, scheme)
         self.encoder = Encoder(model, self.splitter.compiled)
@@ -96,6 +100,13 @@ class TextEncoder:
         self.with_words: Callable[[], AlignedTexts | None] = lambda: None
         #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
+
+    def pipeline(self) -> Pipeline | None:
+        """Return the rules that are applied before the engine, compiled; `None` when some need Python."""
+        if self.splitter.compiled is not None:
+            return Pipeline()
+        split = compiled_steps(self.splitter.pattern)
+        return None if split is None else Pipeline(pre_tokenizer=split)
 
     @lazy_property
     def aligned_texts(self) -> AlignedTexts | None:

@@ -16,7 +16,6 @@ from ..lazy import np
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
 from .engine import Ids, TextEncoder
-from .rule_encoder import RuleEncoder
 
 #: The bytes of a text that are encoded at once, enough for several threads.
 BLOCK = 1 << 23
@@ -86,7 +85,7 @@ class FileEncoder:
 
     def parts(self, events: Iterable[Texts]) -> Iterator[Ids]:
         """Yield the ids of one text that comes in blocks."""
-        if isinstance(self._encoder, RuleEncoder):
+        if self._encoder.has_rules:
             # a rule may change any part of the text, so it is collected first
             text = bytearray()
             for event in events:

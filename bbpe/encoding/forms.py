@@ -8,7 +8,6 @@ from itertools import product
 from ..core.ids import TokenBytes
 from ..core.stream import Forms
 from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_last, rewritten
-from ..pipeline.normalizers import normalizer
 from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
 from ..spec.models import LongestMatchModel
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
@@ -36,14 +35,23 @@ class Keys:
             self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), True)
         #: Whether some tokens are found, and so decoded, as normalized: "▁<s>" takes a blank with it.
         self.has_normalized = False
-        normalize = normalizer(spec.rules.normalizers) or str
-        for text, options in spec.token_options.items():
-            if options.normalized and not options.verbatim and normalize(text) not in ("", text):
-                self.has_normalized = True
-                token_id = {**spec.added_tokens, **spec.special_tokens}[text]
-                self._others[token_id] = Token(normalize(text).encode("utf-8", "surrogatepass").decode("utf-8", ERRORS))
+        self._add_normalized(spec)
         if characters is not None and characters.unknown_text is not None and characters.unknown in other_tokens(spec):
             self._others[characters.unknown] = Token(characters.unknown_text, True)
+
+    def _add_normalized(self, spec: TokenizerSpec) -> None:
+        found = [text for text, row in spec.token_options.items() if row.normalized and not row.verbatim]
+        if not found:
+            return
+        from ..pipeline.normalizers import normalizer
+
+        normalize = normalizer(spec.rules.normalizers) or str
+        for text in found:
+            normalized = normalize(text)
+            if normalized not in ("", text):
+                self.has_normalized = True
+                token_id = {**spec.added_tokens, **spec.special_tokens}[text]
+                self._others[token_id] = Token(normalized.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS))
 
     def __getitem__(self, token_id: int) -> Token:
         found = self._others.get(token_id)

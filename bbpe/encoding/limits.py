@@ -15,7 +15,6 @@ from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
 from .engine import TextEncoder
-from .rule_encoder import RuleEncoder
 
 #: The side at which a text is truncated or a row is padded.
 Side: TypeAlias = Literal["left", "right"]
@@ -56,7 +55,7 @@ def _spans_around_cut(
     encoder: TextEncoder, token_bytes: TokenBytes, text: Any, limit: int, matcher: Matcher | None, side: Side
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Return the spans of more than `limit` ids at the side of a text that is kept, and the index of the first one."""
-    is_plain = matcher is None and encoder.splitter.compiled is not None and not isinstance(encoder, RuleEncoder)
+    is_plain = matcher is None and encoder.splitter.compiled is not None and not encoder.has_rules
     if side == "left" and is_plain and not isinstance(encoder.encoder.model, (WordBPE, WordPiece)):
         look = _LOOK_BACK * (limit + 16)
         while look < len(text):

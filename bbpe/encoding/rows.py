@@ -17,7 +17,6 @@ from ..text import Text
 from ..types import Padded, Ragged
 from .engine import TextEncoder, id_dtype, id_dtypes
 from .limits import Side, as_batch, check_side, checked_limit
-from .rule_encoder import RuleEncoder
 
 #: An item of a batch: a text, or a pair of texts.
 Item: TypeAlias = "Text | tuple[Text, Text]"
@@ -126,7 +125,7 @@ class RowEncoder:
         self._has_added = len(template.single) > 1
         self._pair = template.pair or NO_TEMPLATE.pair
         self._writer = RowWriter(template.single, self._pair, spec.vocab_size)
-        self._is_plain = not isinstance(encoder, RuleEncoder) and encoder.splitter.compiled is not None
+        self._is_plain = not encoder.has_rules and encoder.splitter.compiled is not None
 
     #: Returns the options of `padded`; raises `ValueError` or `TypeError` naming a wrong one.
     rules = staticmethod(row_rules)

@@ -1,155 +1,43 @@
-"""Encode texts by rules: normalizers, tokens with options, prefixes, pre-tokenizers, vocabularies of characters.
-
-A spec without any of these uses `TextEncoder` directly.
-"""
+"""Encode texts by rules: normalizers, tokens with options, prefixes, pre-tokenizers, vocabularies of characters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..core.bpe import BPE
 from ..core.piped import Pipeline
 from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
-from ..core.wordpiece import WordPiece
 from ..lazy import lazy_re, np, npt
 from ..pipeline.alignment import align, head_of, needs_head
 from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.normalizers import normalizer
-from ..pipeline.pre_tokenizer_steps import compiled_rules
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
-from ..spec.characters import CharacterModel, is_single, joined_pairs
-from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
-from ..spec.rules import SPACE_MARK, Characters, Lowercase, Prepend, Replace, UnicodeForm
-from ..spec.spec import TextRules, TokenizerSpec
-from ..spec.unigram import unigram_model, unigram_scheme
+from ..spec.rules import SPACE_MARK, Lowercase, Prepend, Replace, UnicodeForm
+from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import PATTERNS
-from ..splitting.scheme import Scheme
 from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes, well_formed
 from ..threads import imap
 from ..types import Ragged
 from .batches import THREAD_WORTH
 from .engine import TextEncoder
-from .piped import NOTHING_AROUND, Around, PipedTexts
-from .simplified import simplified, with_escaped_marks
-from .words import word_encoder, wordpiece_encoder
+from .piped import NOTHING_AROUND, Around
 
 if TYPE_CHECKING:
-    from .aligned import AlignedTexts
+    pass
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 _MARK_BYTES = SPACE_MARK.encode()
 _INVALID_BYTES = lazy_re("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8
 
 
-def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
-    """Return the encoder for a spec.
-
-    `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no offsets.
-    """
-    encoder = _text_encoder(spec, is_fused=is_fused)
-    encoder.aligned = partial(_aligned_texts, encoder, spec)
-    encoder.with_words = partial(_word_texts, encoder, spec)
-    pipeline = compiled_pipeline(encoder)
-    if pipeline is not None:
-        encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
-    return encoder
-
-
-def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
-    """Return what encodes texts with the places of ids; `None` when a rule needs Python."""
-    from .aligned import AlignedTexts
-
-    if isinstance(encoder.encoder.model, WordPiece | WordBPE):
-        encoder = text_encoder(spec, is_fused=False)
-    return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
-
-
-def _word_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
-    """Return what encodes texts with the numbers of pretokens too; `None` when a rule needs Python."""
-    from .aligned import AlignedTexts
-
-    if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
-        encoder = _text_encoder(spec, is_fused=False)
-    pipeline = compiled_pipeline(encoder)
-    if pipeline is not None and pipeline.pre_tokenizer is None and spec.pattern.scheme is None:
-        # the encoder may split otherwise than the pattern
-        split = compiled_steps(spec.pattern)
-        pipeline = None if split is None else pipeline.splitting(split)
-    return None if pipeline is None else AlignedTexts(PipedTexts(encoder.encoder, pipeline, spec.vocab_size), spec)
-
-
-def compiled_pipeline(encoder: TextEncoder) -> Pipeline | None:
-    """Return the compiled pipeline of the rules that an encoder has yet to apply; `None` when some need Python."""
-    if isinstance(encoder, RuleEncoder):
-        return encoder.pipeline()
-    if encoder.splitter.compiled is not None:
-        return Pipeline()
-    split = compiled_steps(encoder.splitter.pattern)
-    return None if split is None else Pipeline(pre_tokenizer=split)
-
-
-def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
-    if isinstance(spec.model, UnigramModel):
-        unigram = TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern))
-        return RuleEncoder(unigram, with_escaped_marks(spec, spec.model))
-    if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
-        encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
-        if isinstance(spec.model, WordLevelModel) and spec.model.fuses and spec.model.unknown is not None:
-            return FusingEncoder(encoder, spec, spec.model.unknown)
-        return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
-    if spec.characters is None:
-        encoder = TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
-        return encoder if _is_plain(spec) else RuleEncoder(encoder, spec)
-    if _has_symbols(spec, spec.characters):
-        return _of_words(spec, spec.characters, is_fused=is_fused)
-    chosen = simplified(spec) if is_fused else spec
-    return RuleEncoder(_of_characters(chosen, spec.characters), chosen)
-
-
-def _has_symbols(spec: TokenizerSpec, characters: Characters) -> bool:
-    """Return whether the symbols depend on positions in words, or some characters have none."""
-    return characters.marks_words or characters.are_bytes or not characters.byte_ids
-
-
-def _of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> TextEncoder:
-    encoder, rules = word_encoder(spec, characters, is_fused=is_fused)
-    if characters.are_bytes and not characters.marks_words and _is_plain(spec):
-        return encoder
-    if rules == spec.rules and encoder.splitter.pattern == spec.pattern:
-        return RuleEncoder(encoder, spec)
-    # the engine applies all remaining rules itself
-    ready = replace(spec, rules=rules, pattern=encoder.splitter.pattern, characters=None)
-    return RuleEncoder(encoder, ready) if rules.normalizers or characters.are_bytes else encoder
-
-
-def _of_characters(spec: TokenizerSpec, characters: Characters) -> TextEncoder:
-    merges = spec.merges or ()
-    alone = {token_id for token_id, token in spec.vocab.items() if is_single(token)}
-    made = dict.fromkeys((*(token_id for _, _, token_id in merges), *spec.vocab))
-    order = [token_id for token_id in made if token_id not in alone]
-    model = CharacterModel(spec.vocab, characters, order).by_list(
-        merges, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
-    )
-    scheme = None
-    # splitting between bytes that no token joins keeps ids, except for whole pretokens and fused unknown characters
-    if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and characters.byte_ids:
-        scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
-    return TextEncoder(model, spec.pattern, scheme)
-
-
-def _is_plain(spec: TokenizerSpec) -> bool:
-    return spec.rules == TextRules() and not spec.token_options
-
-
 class RuleEncoder(TextEncoder):
     """Encodes texts by the rules of a spec."""
+
+    has_rules = True
 
     def __init__(self, engine: TextEncoder, spec: TokenizerSpec) -> None:
         self.splitter, self.encoder, self.short, self.piped = engine.splitter, engine.encoder, None, None
@@ -201,6 +89,8 @@ class RuleEncoder(TextEncoder):
     def _compiled_split(self) -> CompiledPreTokenizer | None:
         """Return what splits texts before the engine, compiled; `None` when nothing does, or it needs Python."""
         if self.rules.pre_tokenizers:
+            from ..pipeline.pre_tokenizer_steps import compiled_rules
+
             return compiled_rules(self.rules.pre_tokenizers).steps
         return compiled_steps(self.splitter.pattern) if self._is_split or self.splitter.compiled is None else None
 

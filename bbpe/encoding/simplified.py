@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ..records import replace
 from ..spec.models import UnigramModel
 from ..spec.rules import ESCAPED_MARK, SPACE_MARK, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec

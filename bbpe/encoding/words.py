@@ -6,11 +6,10 @@ it is new.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..pipeline.word_symbols import WordSymbols
+from ..records import dataclass, replace
 from ..spec.models import LongestMatchModel, WordLevelModel, WordPieceModel
 from ..spec.rules import (
     BertNormalizer,

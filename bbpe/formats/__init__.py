@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -25,20 +24,19 @@ __all__ += ["ranks_of", "sniff", "written"]
 
 
 # Files that are recognised by their first bytes and refused.
+_BOM = "a byte order mark (BOM) before the text (save it as UTF-8 without one)"
 _REFUSED = {
-    "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)": lazy_re(rb"version https://git-lfs"),
-    "a byte order mark (BOM) before the text (save it as UTF-8 without one)": lazy_re(
-        rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
-    ),
-    "a web page": lazy_re(rb"\s*<(?:!doctype|html)", re.IGNORECASE),
-    "a gzip file (decompress it first)": lazy_re(rb"\x1f\x8b"),
-    "a zstd file (decompress it first)": lazy_re(rb"\x28\xb5\x2f\xfd"),
-    "an xz file (decompress it first)": lazy_re(rb"\xfd7zXZ\x00"),
-    "a zip file (unpack it first)": lazy_re(rb"PK\x03\x04"),
-    "a model of YouTokenToMe, which bbpe does not read (codes of subword-nmt hold the same kind of merges)": lazy_re(
-        rb"\d+ \d+\r?\n(?:\d+ \d+\r?\n)+\d+ \d+ \d+\r?\n"
-    ),
+    b"version https://git-lfs": "a pointer of Git LFS, not the file itself (`git lfs pull` gets it)",
+    b"\xef\xbb\xbf": _BOM,
+    b"\xff\xfe": _BOM,
+    b"\xfe\xff": _BOM,
+    b"\x1f\x8b": "a gzip file (decompress it first)",
+    b"\x28\xb5\x2f\xfd": "a zstd file (decompress it first)",
+    b"\xfd7zXZ\x00": "an xz file (decompress it first)",
+    b"PK\x03\x04": "a zip file (unpack it first)",
 }
+_WEB_PAGES = (b"<!doctype", b"<html")
+_YOUTOKENTOME = lazy_re(rb"\d+ \d+\r?\n(?:\d+ \d+\r?\n)+\d+ \d+ \d+\r?\n")
 
 # The formats that can express rules for a text before it is split.
 _HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
@@ -74,21 +72,32 @@ def sniff(path: StrPath) -> str:
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError as error:
         raise FileNotFoundError(error.errno, f"{error.strerror}{_published_like(str(path))}", str(path)) from None
-    for kind, begins in _REFUSED.items():
-        if begins.match(head):
-            _refuse(f"found {kind}", checked)
-    by_content = [name for name, row in FORMATS.items() if row.head.match(head)]
+    _check_refused(head, checked)
     by_name = [name for name, row in FORMATS.items() if _missing(checked, row) is not None]
     # if two formats have a file of this name, prefer the format whose other file exists
     by_name.sort(key=lambda name: _missing(checked, FORMATS[name]) or 0)
     # a format of two files is recognised by their names, because the content alone may be a broken file of any format
-    alone = [name for name in by_content if len(FORMATS[name].names[0]) == 1]
-    fitting = [name for name in by_name if name in by_content] or alone or by_name
-    if not fitting and head.lstrip()[:1] in (b"{", b"["):
+    alone = (name for name, row in FORMATS.items() if len(row.names[0]) == 1)
+    # each content is compared in turn, because its regex is compiled for it
+    fitting = next((name for name in (*by_name, *alone) if FORMATS[name].head.match(head)), None)
+    fitting = fitting or (by_name[0] if by_name else None)
+    if fitting is None and head.lstrip()[:1] in (b"{", b"["):
         _refuse_json(checked)
-    if not fitting:
+    if fitting is None:
         _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", checked)
-    return fitting[0]
+    return fitting
+
+
+def _check_refused(head: bytes, path: Path) -> None:
+    """Raise `VocabularyError` on a file of a kind that users confuse with a vocabulary."""
+    for begins, kind in _REFUSED.items():
+        if head.startswith(begins):
+            _refuse(f"found {kind}", path)
+    if head.lstrip()[: len(_WEB_PAGES[0])].lower().startswith(_WEB_PAGES):
+        _refuse("found a web page", path)
+    if head[:1].isdigit() and _YOUTOKENTOME.match(head):
+        kind = "a model of YouTokenToMe, which bbpe does not read"
+        _refuse(f"found {kind} (codes of subword-nmt hold the same kind of merges)", path)
 
 
 def load(

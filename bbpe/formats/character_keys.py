@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..records import replace
 from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ..spec.spec import TokenizerSpec
 from ..spec.vocab import Vocab

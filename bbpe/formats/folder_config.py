@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import VocabularyError
+from ..records import dataclass, replace
 from ..spec.rules import Template, TokenOptions
 from ..spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from .reading import Fields, read_file, read_json, shown

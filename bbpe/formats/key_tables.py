@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from ..core.token_table import TokenTable
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..records import dataclass
 from ..spec.merges import Merges
 from ..spec.vocab import Vocab
 from ..text import alphabet_to_bytes

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..published.table import PUBLISHED
+from ..records import dataclass
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -29,28 +29,17 @@ class Known:
     special_tokens: Mapping[str, int]
 
 
-def _known() -> dict[str, Known]:
-    # several names share a file: use the first name, and only the special tokens that all of them have
-    rows = {name: name for name in ("gpt2", "p50k_base", "cl100k_base", "o200k_base", "llama3", "llama4", "qwen")}
-    rows |= {"whisper": "whisper", "qwen3.5": "qwen3_6"}
-    shared = {
-        "llama3": "<|begin_of_text|> <|end_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|>".split(),
-        "whisper": ["<|endoftext|>", "<|startoftranscript|>"],
-        "qwen": _CHAT,
-        "qwen3.5": _CHAT,
-    }
-    known = {}
-    for name, called in rows.items():
-        row = PUBLISHED[name]
-        if row.pattern is not None and row.special_tokens is not None:
-            special = row.special_tokens
-            kept = {text: special[text] for text in shared.get(name, special)}
-            known[row.forms[0].files[0].sha256] = Known(called, row.pattern, kept)
-    return known
-
-
-#: Published vocabularies by the digest of their ordinary tokens.
-KNOWN: dict[str, Known] = _known()
+# Several names share a file: the first name is used, and only the special tokens that all of them have.
+_NAMES = {name: name for name in ("gpt2", "p50k_base", "cl100k_base", "o200k_base", "llama3", "llama4", "qwen")}
+_NAMES |= {"whisper": "whisper", "qwen3.5": "qwen3_6"}
+_SHARED = {
+    "llama3": "<|begin_of_text|> <|end_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|>".split(),
+    "whisper": ["<|endoftext|>", "<|startoftranscript|>"],
+    "qwen": _CHAT,
+    "qwen3.5": _CHAT,
+}
+#: The names of published vocabularies by the digest of their ordinary tokens.
+_BY_DIGEST = {PUBLISHED[name].forms[0].files[0].sha256: name for name in _NAMES}
 
 
 def rank_text(vocab: Mapping[int, bytes]) -> bytes:
@@ -65,7 +54,12 @@ def rank_text(vocab: Mapping[int, bytes]) -> bytes:
 
 def recognise(text: bytes) -> Known | None:
     """Return the known vocabulary with this rank file; `None` if there is none."""
-    return KNOWN.get(hashlib.sha256(text).hexdigest())
+    name = _BY_DIGEST.get(hashlib.sha256(text).hexdigest())
+    row = None if name is None else PUBLISHED[name]
+    if name is None or row is None or row.pattern is None or row.special_tokens is None:
+        return None
+    special = row.special_tokens
+    return Known(_NAMES[name], row.pattern, {text: special[text] for text in _SHARED.get(name, special)})
 
 
 def pattern_of(
@@ -78,7 +72,7 @@ def pattern_of(
     if pattern is not None:
         return get_pattern(pattern)
     if known is None:
-        names = ", ".join(row.name for row in KNOWN.values())
+        names = ", ".join(_NAMES.values())
         raise VocabularyError(
             f"{kind} does not define how text is split, and this vocabulary is not a known one ({names}); "
             f"give pattern=, a regex or one of: {', '.join(PATTERNS)}",

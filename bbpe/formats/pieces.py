@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..lazy import lazy_re
-from ..pipeline.charsmap import check_charsmap
+from ..records import dataclass
 from ..spec.characters import CharacterModel, ordered_by_score
 from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import (
@@ -241,6 +240,8 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     rules: list[Normalizer] = []
     prefix = SPACE_MARK if model.add_dummy_prefix and not model.is_suffix else ""
     if model.charsmap:
+        from ..pipeline.charsmap import check_charsmap
+
         check_charsmap(model.charsmap)
         rules.append(Charsmap(model.charsmap, tuple(kept), "" if model.remove_extra_whitespaces else prefix))
     if model.remove_extra_whitespaces:

@@ -7,8 +7,9 @@ comes twice the last value counts, and messages that come twice are one, their b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from struct import unpack_from
+
+from ..records import dataclass, field
 
 #: Kinds of values: a number, eight bytes, a number of bytes, four bytes.
 VARINT, EIGHT, BYTES, FOUR = 0, 1, 2, 5

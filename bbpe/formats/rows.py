@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from ..files import StrPath
 from ..lazy import lazy_re
+from ..records import dataclass
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 
@@ -104,7 +104,7 @@ FORMATS: dict[str, Format] = {
     ),
     "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), lazy_re(rb"GGUF")),
     "sentencepiece": Format(
-        "a SentencePiece .model", "sentencepiece", (("tokenizer.model",),),
+        "a SentencePiece .model", "sentencepiece", (("tokenizer.model",), (".model",)),
         lazy_re(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"), True,
     ),
 }

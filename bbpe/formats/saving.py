@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from .. import formats
 from ..errors import BBPEError, VocabularyError
+from ..records import replace
 from ..spec.fingerprint import are_equal
 from ..spec.spec import TokenizerSpec
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.automaton import Automaton
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
 from ..spec.rules import (
@@ -24,7 +23,6 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
-from ..splitting.automaton import automaton_of
 from .normalizers import sentencepiece_normalizer
 
 
@@ -75,6 +73,10 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             if pattern:
                 compiled.add_replace(pattern.encode(), content.encode())
         case Replace(pattern, _, content):
+            # imported here, because few rules have a regex and the module takes milliseconds to import
+            from ..core.automaton import Automaton
+            from ..splitting.automaton import automaton_of
+
             tables = automaton_of(pattern).tables
             if tables is None or tables.may_be_empty:
                 return False

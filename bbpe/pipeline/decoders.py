@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from ..lazy import lazy_re
+from ..records import dataclass, field
 from ..spec.decoders import (
     CTC,
     UNMARK,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
+from ..records import dataclass
 from ..spec import rules
 from ..spec.rules import ByteLevel, FixedLength, Metaspace, UnicodeScripts
 from ..splitting.automaton import automaton_of, tables_of

@@ -7,8 +7,10 @@ Sources: OpenAI's `tiktoken_ext/openai_public.py` and `whisper/tokenizer.py`; Me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+
+from ..lazy import lazy_property
+from ..records import dataclass, field
 
 _OPENAI = "https://openaipublic.blob.core.windows.net/"
 _WHISPER = "https://raw.githubusercontent.com/openai/whisper/v20250625/whisper/assets/"
@@ -53,16 +55,22 @@ class Form:
 class Published:
     """A published vocabulary.
 
-    Each of its `forms` is sufficient to load it.  `pattern` and `special_tokens` are `None` if the files define them.
+    Each of its `forms` is sufficient to load it.  `pattern` and `specials` are `None` if the files define them.
     `is_nfc`: texts are normalized to NFC first, which a file of ranks cannot express.
     """
 
     name: str
     forms: tuple[Form, ...]
     pattern: str | None = None
-    special_tokens: Mapping[str, int] | None = None
+    #: Makes the special tokens; only a few of the thousands in this table are needed in a process.
+    specials: Callable[[], Mapping[str, int]] | None = None
     added_tokens: Mapping[str, int] = field(default_factory=dict)
     is_nfc: bool = False
+
+    @lazy_property
+    def special_tokens(self) -> Mapping[str, int] | None:
+        """The special tokens and their ids."""
+        return None if self.specials is None else self.specials()
 
 
 def _ranks(name: str, sha256: str, size: int, git: str, *packages: str, url: str | None = None) -> Form:
@@ -279,11 +287,20 @@ def _harmony() -> dict[str, int]:
     return {f"<|{named.get(number, f'reserved_{number}')}|>": number for number in range(199998, 201088)}
 
 
-def _llama3(first: list[str], last: list[str]) -> dict[str, int]:
+def _with_headers(first: list[str], last: list[str]) -> dict[str, int]:
     head = ["<|begin_of_text|>", "<|end_of_text|>", *_reserved(0, 2), *first]
     head += ["<|start_header_id|>", "<|end_header_id|>", *last]
     used = sum("reserved" in text for text in head)
     return _numbered(128000, [*head, *_reserved(used, 256 - len(head))])
+
+
+def _llama3() -> dict[str, int]:
+    return _with_headers(_reserved(2, 2), [*_reserved(4, 1), "<|eot_id|>"])
+
+
+def _llama3_1() -> dict[str, int]:
+    last = ["<|eom_id|>", "<|eot_id|>", "<|python_tag|>"]
+    return _with_headers(["<|finetune_right_pad_id|>", *_reserved(2, 1)], last)
 
 
 def _llama4() -> dict[str, int]:
@@ -324,30 +341,31 @@ def _whisper(first: int, languages: int) -> dict[str, int]:
 
 
 def _rows() -> Iterable[Published]:
-    yield Published("gpt2", _GPT2, "gpt2", {_EOT: 50256})
-    yield Published("r50k_base", _GPT2, "gpt2", {_EOT: 50256})
-    yield Published("p50k_base", (_P50K,), "gpt2", {_EOT: 50256})
+    def endoftext() -> dict[str, int]:
+        return {_EOT: 50256}
+
+    yield Published("gpt2", _GPT2, "gpt2", endoftext)
+    yield Published("r50k_base", _GPT2, "gpt2", endoftext)
+    yield Published("p50k_base", (_P50K,), "gpt2", endoftext)
     fim = ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"]
-    yield Published("p50k_edit", (_P50K,), "gpt2", {_EOT: 50256, **_numbered(50281, fim)})
-    yield Published("cl100k_base", (_CL100K,), "cl100k", {**_numbered(100257, [_EOT, *fim]), _EOP: 100276})
-    yield Published("o200k_base", (_O200K,), "o200k", {_EOT: 199999, _EOP: 200018})
-    yield Published("o200k_harmony", (_O200K,), "o200k", _harmony())
-    eot = "<|eot_id|>"
-    yield Published("llama3", (_LLAMA3,), "llama3", _llama3(_reserved(2, 2), [*_reserved(4, 1), eot]))
-    later = _llama3(["<|finetune_right_pad_id|>", *_reserved(2, 1)], ["<|eom_id|>", eot, "<|python_tag|>"])
-    yield Published("llama3.1", (_LLAMA3,), "llama3", later)
-    yield Published("llama4", (_LLAMA4,), "o200k", _llama4())
+    yield Published("p50k_edit", (_P50K,), "gpt2", lambda: {_EOT: 50256, **_numbered(50281, fim)})
+    yield Published("cl100k_base", (_CL100K,), "cl100k", lambda: {**_numbered(100257, [_EOT, *fim]), _EOP: 100276})
+    yield Published("o200k_base", (_O200K,), "o200k", lambda: {_EOT: 199999, _EOP: 200018})
+    yield Published("o200k_harmony", (_O200K,), "o200k", _harmony)
+    yield Published("llama3", (_LLAMA3,), "llama3", _llama3)
+    yield Published("llama3.1", (_LLAMA3,), "llama3", _llama3_1)
+    yield Published("llama4", (_LLAMA4,), "o200k", _llama4)
     extras = [f"<|extra_{number}|>" for number in range(205)]
-    yield Published("qwen", _QWEN, "qwen2", _numbered(151643, [*_CHAT, *extras]), is_nfc=True)
-    yield Published("qwen2", _QWEN, "qwen2", _numbered(151643, _CHAT), is_nfc=True)
-    seen = _numbered(151643, [*_CHAT, *_SEEN])
-    yield Published("qwen2.5", _QWEN, "qwen2", seen, _numbered(151657, _CALLS), is_nfc=True)
-    yield Published("qwen3", _QWEN, "qwen2", seen, _numbered(151657, [*_CALLS, *_THOUGHTS]), is_nfc=True)
-    newest = [*_CHAT, *_SEEN, *_CALLS, *_THOUGHTS, *_HEARD, "<|audio_pad|>"]
-    yield Published("qwen3.5", (_QWEN3_5,), "qwen3_5", _numbered(248044, newest), is_nfc=True)
-    yield Published("whisper", (_WHISPER_RANKS,), "gpt2", _whisper(50257, 99))
-    yield Published("whisper_v3", (_WHISPER_RANKS,), "gpt2", _whisper(50257, 100))
-    yield Published("whisper_en", _GPT2, "gpt2", _whisper(50256, 99))
+    yield Published("qwen", _QWEN, "qwen2", lambda: _numbered(151643, [*_CHAT, *extras]), is_nfc=True)
+    yield Published("qwen2", _QWEN, "qwen2", lambda: _numbered(151643, _CHAT), is_nfc=True)
+    seen, later = [*_CHAT, *_SEEN], [*_CALLS, *_THOUGHTS]
+    yield Published("qwen2.5", _QWEN, "qwen2", lambda: _numbered(151643, seen), _numbered(151657, _CALLS), is_nfc=True)
+    yield Published("qwen3", _QWEN, "qwen2", lambda: _numbered(151643, seen), _numbered(151657, later), is_nfc=True)
+    newest = [*seen, *later, *_HEARD, "<|audio_pad|>"]
+    yield Published("qwen3.5", (_QWEN3_5,), "qwen3_5", lambda: _numbered(248044, newest), is_nfc=True)
+    yield Published("whisper", (_WHISPER_RANKS,), "gpt2", lambda: _whisper(50257, 99))
+    yield Published("whisper_v3", (_WHISPER_RANKS,), "gpt2", lambda: _whisper(50257, 100))
+    yield Published("whisper_en", _GPT2, "gpt2", lambda: _whisper(50256, 99))
     for version, forms in _MISTRAL.items():
         yield Published(f"mistral_{version}", forms)
     yield Published("tekken_240718", _TEKKEN_240718)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from ..encoding.encoders import text_encoder
 from ..encoding.engine import TextEncoder
-from ..encoding.rule_encoder import RuleEncoder, text_encoder
+from ..encoding.rule_encoder import RuleEncoder
 from ..lazy import lazy_property, np
 from ..pipeline.pre_tokenizers import prefixed
 from ..pipeline.special_tokens import NOTHING, Selection

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
+from ..records import replace
 from .rules import TokenOptions
 from .spec import TokenizerSpec, without_specials
 

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..records import dataclass
 from .rules import SPACE_MARK, PrependScheme, Replace
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from ..records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from ..records import dataclass
 
 #: The side at which a row is truncated or padded.
 RowSide: TypeAlias = Literal["left", "right"]

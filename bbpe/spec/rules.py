@@ -6,8 +6,9 @@ The rules are those of HF's `tokenizers` and of SentencePiece; the modules of `b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from ..records import dataclass, field
 
 #: The treatment of the matches of a split, with HF's names.
 Behavior: TypeAlias = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]

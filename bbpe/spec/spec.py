@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
 from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
+from ..records import dataclass, field
 from ..splitting.patterns import Pattern
 from ..text import bytes_to_alphabet
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
@@ -104,7 +104,7 @@ class TokenizerSpec:
         return 1 + max((*self.vocab, *_byte_ids(self), *self.special_tokens.values(), *self.added_tokens.values()))
 
     def __reduce__(self) -> tuple[type[TokenizerSpec], tuple[Any, ...]]:
-        values = (getattr(self, row.name) for row in fields(self))
+        values = (getattr(self, name) for name in self.__match_args__)
         return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
 

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
 from ..lazy import lazy_property, regex
+from ..records import dataclass, replace
 from .pattern_limits import check_size
-from .recogniser import recognise_scheme
 from .regexes import Regex, TimeLimit, compiled
 from .scheme import Scheme
 
@@ -68,6 +67,11 @@ class Pattern:
     @lazy_property
     def scheme(self) -> Scheme | None:
         """The scheme by which the compiled splitter splits; `None` if the `regex` package does."""
+        if self.name is not None and PATTERNS.get(self.name) == self:
+            return _SCHEMES.get(self.name)
+        # imported here, because its tables take longer to make than a known pattern to look up
+        from .recogniser import recognise_scheme
+
         return _INTERNAL_SCHEMES.get(self) or recognise_scheme(self.steps, self.drops_gaps)
 
     @property
@@ -172,6 +176,27 @@ PATTERNS: dict[str, Pattern] = {
     if row.name is not None
 }
 
+# What the recogniser finds in the named patterns, whose regexes are then not parsed.
+_FOLDED: dict[str, Any] = {"contraction": "lead_fold", "prefix": "any", "tail": "newlines", "newline": True}
+_CASED: dict[str, Any] = {"prefix": "any", "word": "LM", "cased": True, "newline": True}
+_SCHEMES = {
+    "gpt2": Scheme(contraction="lead", number_space=True),
+    "cl100k": Scheme(**_FOLDED, number_max=3, end_first=True),
+    "cl100k_older": Scheme(**_FOLDED, number_max=3),
+    "llama3": Scheme(**_FOLDED, number_max=3),
+    "qwen2": Scheme(**_FOLDED, number_max=1),
+    "qwen3_5": Scheme(**_FOLDED, word="LM", number_max=1, rest="not_sLMN"),
+    "o200k": Scheme(**_CASED, contraction="suffix_fold", number_max=3, tail="newlines_slash"),
+    "tekken": Scheme(**_CASED, number_max=1, tail="newlines_slash"),
+    "kimi": Scheme(**_CASED, contraction="suffix_fold", han_run=True, number_max=3, tail="newlines"),
+    "deepseek_v3": Scheme(
+        prefix="no_punct", word="LM", number_max=3, rest="PS", tail="newlines", newline=True, numbers_apart=True,
+        cjk_apart=True, ascii_word=True,
+    ),
+    "starcoder": Scheme(contraction="lead", number_max=1, number_space=True, numbers_apart=True),
+    "nanochat": Scheme(**_FOLDED, number_max=2),
+}  # fmt: skip
+
 #: Other names of the same patterns.
 ALIASES: dict[str, str] = {
     alias: name
@@ -222,7 +247,14 @@ _INTERNAL_SCHEMES = {
     BLANK_PARTS: Scheme(joins=_joins(set(range(256)), b" ")),
 }
 
-_BY_STEPS = {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
+
+def with_line_ends(step: str) -> str:
+    """Return a regex of a named pattern with line ends in place of escapes, as DeepSeek's file has them."""
+    return step.replace(r"\r", "\r").replace(r"\n", "\n")
+
+
+_BY_STEPS = {(tuple(map(with_line_ends, row.steps)), row.drops_gaps): row for row in PATTERNS.values()}
+_BY_STEPS |= {(row.steps, row.drops_gaps): row for row in PATTERNS.values()}
 
 
 @cache
@@ -241,9 +273,12 @@ def recognise(steps: Sequence[str], *, drops_gaps: bool = False) -> Pattern:
     >>> recognise([r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"]).name
     'gpt2'
     """
-    check_size(steps)
     pattern = Pattern(None, tuple(steps), drops_gaps)
-    named = _BY_STEPS.get((pattern.steps, drops_gaps)) or _by_scheme().get(pattern.scheme)
+    named = _BY_STEPS.get((pattern.steps, drops_gaps))
+    if named is not None:
+        return named
+    check_size(steps)
+    named = _by_scheme().get(pattern.scheme)
     if named is not None:
         return named
     for step in steps:

@@ -13,7 +13,6 @@ from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..compat.unstable import Unstable
 from ..encoding.engine import TextEncoder
-from ..encoding.rule_encoder import RuleEncoder
 from ..encodings import get_encoding as get_tokenizer
 from ..encodings import published_vocabulary
 from ..errors import TokenIdError, TokenNotFoundError, VocabularyError
@@ -106,7 +105,7 @@ class Encoding:
 
     def _view(self, tokenizer: Tokenizer) -> None:
         spec = tokenizer.spec
-        if isinstance(tokenizer._encoder, RuleEncoder):
+        if tokenizer._encoder.has_rules:
             raise VocabularyError(
                 "this tokenizer has normalizers, prefixes, options of special tokens or symbols that are characters; "
                 "tiktoken has none of these"

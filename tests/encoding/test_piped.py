@@ -12,7 +12,7 @@ from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe.encoding import batches
-from bbpe.encoding.rule_encoder import text_encoder
+from bbpe.encoding.encoders import text_encoder
 from bbpe.pipeline.special_tokens import SpecialTokens
 from bbpe.spec.rules import Characters, Prefix, TokenOptions
 from bbpe.spec.spec import TextRules, TokenizerSpec

@@ -13,7 +13,7 @@ import regex
 from strings import ALPHABET, adversarial_strings
 
 from bbpe.core.split import UNICODE_VERSION, Splitter
-from bbpe.splitting.patterns import PATTERNS, Pattern, recognise
+from bbpe.splitting.patterns import PATTERNS, Pattern, recognise, with_line_ends
 from bbpe.splitting.recogniser import recognise_scheme
 from bbpe.splitting.scheme import Scheme
 
@@ -265,3 +265,11 @@ def test_random_sentences() -> None:
             assert words(scheme, text) == list(pattern.split(text)), (steps, scheme, text)
     assert len(recognised) > 200
     assert refused > 500
+
+
+@pytest.mark.parametrize("row", PATTERNS.values(), ids=str)
+def test_named_patterns_have_the_schemes_of_their_regexes(row: Pattern) -> None:
+    assert row.scheme == recognise_scheme(row.steps, row.drops_gaps)
+    spelled = tuple(map(with_line_ends, row.steps))
+    assert recognise(spelled, drops_gaps=row.drops_gaps) is row
+    assert row.scheme == recognise_scheme(spelled, row.drops_gaps)

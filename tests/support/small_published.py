@@ -47,9 +47,8 @@ def make_bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = file_of("small.tiktoken", RANKS, url="https://example.org/small.tiktoken", packages=packages)
     vocab, merges = json.dumps(keys()), "".join(f"{line}\n" for line in ["#version: 0.2", *merge_lines()])
     pair = (file_of("encoder.json", vocab.encode()), file_of("vocab.bpe", merges.encode()))
-    monkeypatch.setitem(
-        PUBLISHED, "small", Published("small", (Form("tiktoken", (file,)), Form("gpt2", pair)), "llama3", SPECIAL)
-    )
+    forms = (Form("tiktoken", (file,)), Form("gpt2", pair))
+    monkeypatch.setitem(PUBLISHED, "small", Published("small", forms, "llama3", lambda: SPECIAL))
     (tmp_path / "files").mkdir()
     (tmp_path / "files/vocab").write_text(vocab, encoding="utf-8")
     (tmp_path / "files/merges").write_text(merges, encoding="utf-8")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...records import dataclass, replace
 from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
 from ...text import WHITE_SPACE

@@ -7,7 +7,6 @@ from typing import Any
 
 from ...errors import PatternError, VocabularyError
 from ...files import StrPath
-from ...pipeline.charsmap import check_charsmap
 from ...spec.rules import (
     BertNormalizer,
     ByteLevelNormalizer,
@@ -23,7 +22,7 @@ from ...spec.rules import (
 )
 from ...splitting.regexes import compiled
 from ..reading import Fields, parts_of
-from .oniguruma import from_oniguruma, to_oniguruma
+from .dialects import from_oniguruma, to_oniguruma
 
 _KNOWN = (
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, ByteLevel, Precompiled, "
@@ -76,6 +75,8 @@ def _precompiled(fields: Fields) -> Precompiled:
     except ValueError:
         fields.refuse("the table is not valid base64; expected base64", "precompiled_charsmap")
     if data:
+        from ...pipeline.charsmap import check_charsmap
+
         check_charsmap(data)
     return Precompiled(data)
 

@@ -8,25 +8,14 @@ Constructs without a translation are refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...errors import PatternError
 from ...files import StrPath
 from ...lazy import lazy_regex, regex
 from ...splitting.pattern_limits import check_size
-from ...splitting.patterns import PATTERNS
 from .oniguruma_classes import UnknownSyntaxError, character, escape_outside, joins, literal, named_property, read_class
-
-# tests/formats/test_formats.py compares the named patterns with Oniguruma on random text.  This one needs another
-# spelling in Oniguruma: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of
-# the `regex` package matches.
-_SPELLED = {
-    PATTERNS["clip"].steps[0]: r"(?i:<\|[s]tartoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d)"
-    r"|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}\u0345]+"
-}
-_READ = {there: here for here, there in _SPELLED.items()}
-_SAFE = {_SPELLED.get(step, step) for row in PATTERNS.values() for step in row.steps}
 
 _ESCAPE = r"\\(?:[pP]\{\^?\w+\}|[sSdDrntf]|u[0-9A-Fa-f]{4}|x[0-7][0-9A-Fa-f]|[|.*+?()\[\]{}^$\\/\-\"!#&=~:;,@% ])"
 _AGREED = lazy_regex(
@@ -58,30 +47,14 @@ _REPEATED = lazy_regex(r"\{\d+(?:,\d*)?\}(?=[+*])")
 _FOLDED = lazy_regex(r"(?i)\(\?i:[^)]*(?:ss|ff|fi|fl|st)")
 
 
-def to_oniguruma(steps: Sequence[str]) -> list[str]:
-    """Translate a chain of regexes of the `regex` package to Oniguruma.
-
-    Raises `PatternError` on a construct that may mean something else in Oniguruma.
-    """
-    spelled = [_SPELLED.get(step, step) for step in steps]
-    for step in spelled:
-        if step not in _SAFE:
-            where = "tokenizer.json cannot hold this pattern: "
-            _check_empty(step, [*_agreed(step, where)], where)
-    return spelled
+def check_agreed(source: str) -> None:
+    """Raise `PatternError` on a regex of the `regex` package that may mean something else in Oniguruma."""
+    where = "tokenizer.json cannot hold this pattern: "
+    _check_empty(source, [*_agreed(source, where)], where)
 
 
-def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
-    r"""Translate a regex of a `tokenizer.json` to the dialect of the `regex` package.
-
-    Raises `PatternError` with file and position on a construct that may mean something else in the `regex` package and
-    has no other spelling.
-
-    >>> from_oniguruma(r"\p{N}{1,3}+|\s+", path="tokenizer.json", place="pre_tokenizer")
-    '(?:\\p{N}{1,3})+|\\s+'
-    """
-    if source in _SAFE:
-        return _READ.get(source, source)
+def translated(source: str, *, path: StrPath, place: str) -> str:
+    """Return a regex of Oniguruma in the dialect of the `regex` package; `dialects.from_oniguruma` has the errors."""
     where = f"{path}: {place}: "
     try:
         check_size((source,))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ...records import dataclass
 from ...spec.models import UnigramModel
 from ...spec.spec import TokenizerSpec
 from ..reading import Fields, shown

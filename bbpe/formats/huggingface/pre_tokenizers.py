@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import PatternError, VocabularyError
 from ...files import StrPath
+from ...records import dataclass, replace
 from ...spec.rules import (
     BEHAVIORS,
     SPACE_MARK,
@@ -33,8 +33,8 @@ from ...splitting.patterns import PATTERNS, Pattern, recognise
 from ...splitting.regexes import compiled
 from ..reading import Fields, parts_of
 from .decoders import read_prepend_scheme
+from .dialects import from_oniguruma, to_oniguruma
 from .normalizers import read_pattern
-from .oniguruma import from_oniguruma, to_oniguruma
 
 _GPT2 = PATTERNS["gpt2"].steps[0]
 _KNOWN = (

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
 from ...files import ReadFile, StrPath
+from ...records import replace
 from ...spec.decoders import ByteLevel, DecoderStep
 from ...spec.merges import Merges
 from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel

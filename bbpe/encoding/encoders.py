@@ -1,0 +1,139 @@
+"""Choose the encoder of a spec: the engine alone, or the engine with rules around it.
+
+What only specs with rules need is imported for them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..core.bpe import BPE
+from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece
+from ..records import replace
+from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.rules import Characters
+from ..spec.spec import TextRules, TokenizerSpec
+from ..splitting.patterns import PATTERNS
+from ..splitting.splitter import compiled_steps
+from .engine import TextEncoder
+from .piped import PipedTexts
+
+if TYPE_CHECKING:
+    from .aligned import AlignedTexts
+
+
+def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
+    """Return the encoder for a spec.
+
+    `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no offsets.
+    """
+    encoder = _text_encoder(spec, is_fused=is_fused)
+    encoder.aligned = partial(_aligned_texts, encoder, spec)
+    encoder.with_words = partial(_word_texts, encoder, spec)
+    pipeline = encoder.pipeline()
+    if pipeline is not None:
+        encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
+    return encoder
+
+
+def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
+    """Return what encodes texts with the places of ids; `None` when a rule needs Python."""
+    from .aligned import AlignedTexts
+
+    if isinstance(encoder.encoder.model, WordPiece | WordBPE):
+        encoder = text_encoder(spec, is_fused=False)
+    return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
+
+
+def _word_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
+    """Return what encodes texts with the numbers of pretokens too; `None` when a rule needs Python."""
+    from .aligned import AlignedTexts
+    from .simplified import simplified
+
+    if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
+        encoder = _text_encoder(spec, is_fused=False)
+    pipeline = encoder.pipeline()
+    if pipeline is not None and pipeline.pre_tokenizer is None and spec.pattern.scheme is None:
+        # the encoder may split otherwise than the pattern
+        split = compiled_steps(spec.pattern)
+        pipeline = None if split is None else pipeline.splitting(split)
+    return None if pipeline is None else AlignedTexts(PipedTexts(encoder.encoder, pipeline, spec.vocab_size), spec)
+
+
+def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
+    if spec.model is None and spec.characters is None and _is_plain(spec):
+        return _of_bytes(spec)
+    from .rule_encoder import FusingEncoder, RuleEncoder
+    from .words import wordpiece_encoder
+
+    if isinstance(spec.model, UnigramModel):
+        return _of_scores(spec, spec.model)
+    if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
+        encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
+        if isinstance(spec.model, WordLevelModel) and spec.model.fuses and spec.model.unknown is not None:
+            return FusingEncoder(encoder, spec, spec.model.unknown)
+        return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
+    if spec.characters is None:
+        return RuleEncoder(_of_bytes(spec), spec)
+    if _has_symbols(spec, spec.characters):
+        return _of_words(spec, spec.characters, is_fused=is_fused)
+    return _of_characters(spec, spec.characters, is_fused=is_fused)
+
+
+def _of_bytes(spec: TokenizerSpec) -> TextEncoder:
+    return TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
+
+
+def _of_scores(spec: TokenizerSpec, model: UnigramModel) -> TextEncoder:
+    from ..spec.unigram import unigram_model, unigram_scheme
+    from .rule_encoder import RuleEncoder
+    from .simplified import with_escaped_marks
+
+    unigram = TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern))
+    return RuleEncoder(unigram, with_escaped_marks(spec, model))
+
+
+def _has_symbols(spec: TokenizerSpec, characters: Characters) -> bool:
+    """Return whether the symbols depend on positions in words, or some characters have none."""
+    return characters.marks_words or characters.are_bytes or not characters.byte_ids
+
+
+def _of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> TextEncoder:
+    from .rule_encoder import RuleEncoder
+    from .words import word_encoder
+
+    encoder, rules = word_encoder(spec, characters, is_fused=is_fused)
+    if characters.are_bytes and not characters.marks_words and _is_plain(spec):
+        return encoder
+    if rules == spec.rules and encoder.splitter.pattern == spec.pattern:
+        return RuleEncoder(encoder, spec)
+    # the engine applies all remaining rules itself
+    ready = replace(spec, rules=rules, pattern=encoder.splitter.pattern, characters=None)
+    return RuleEncoder(encoder, ready) if rules.normalizers or characters.are_bytes else encoder
+
+
+def _of_characters(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> TextEncoder:
+    from ..spec.characters import CharacterModel, is_single, joined_pairs
+    from ..splitting.scheme import Scheme
+    from .rule_encoder import RuleEncoder
+    from .simplified import simplified
+
+    spec = simplified(spec) if is_fused else spec
+    merges = spec.merges or ()
+    alone = {token_id for token_id, token in spec.vocab.items() if is_single(token)}
+    made = dict.fromkeys((*(token_id for _, _, token_id in merges), *spec.vocab))
+    order = [token_id for token_id in made if token_id not in alone]
+    model = CharacterModel(spec.vocab, characters, order).by_list(
+        merges, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
+    )
+    scheme = None
+    # splitting between bytes that no token joins keeps ids, except for whole pretokens and fused unknown characters
+    if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and characters.byte_ids:
+        scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
+    return RuleEncoder(TextEncoder(model, spec.pattern, scheme), spec)
+
+
+def _is_plain(spec: TokenizerSpec) -> bool:
+    return spec.rules == TextRules() and not spec.token_options

@@ -1,0 +1,164 @@
+"""Data classes that are made without compiling code at import.
+
+`dataclasses.dataclass` compiles about six functions for each class, and imports `inspect`: together a fifth of the time
+in which a process loads a tokenizer and encodes its first text.  The classes of this module share their functions,
+and compile their `__init__` when the first object is made.  `dataclasses.fields`, `replace` and `asdict` accept them.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+__all__ = ["dataclass", "field", "replace"]
+
+_MISSING: Any = object()
+
+
+class _Made:
+    """The default of an argument whose field has a maker, as `dataclasses` shows it."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+
+class _Field:
+    """What is known of a field: its default or the maker of its default, and whether `repr` shows it."""
+
+    def __init__(self, default: Any = _MISSING, default_factory: Any = None, repr: bool = True) -> None:  # noqa: A002
+        self.default, self.factory, self.repr = default, default_factory, repr
+        self.annotation = ""
+
+    def as_standard(self) -> Any:
+        """Return the same field of the module `dataclasses`."""
+        from dataclasses import field
+
+        if self.factory is not None:
+            return field(default_factory=self.factory, repr=self.repr)
+        return field(repr=self.repr) if self.default is _MISSING else field(default=self.default, repr=self.repr)
+
+
+class _Init:
+    """The `__init__` of a class, which replaces itself by the compiled function on its first use."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    def __get__(self, instance: object, kind: type | None = None) -> Any:
+        made = self._owner.__init__ = _compiled_init(self._owner)
+        return made if instance is None else made.__get__(instance)
+
+
+class _Standard:
+    """An attribute that `dataclasses` gives its classes, made on its first use."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, instance: object, kind: type | None = None) -> Any:
+        from dataclasses import dataclass
+
+        owner = self._owner
+        values = {name: row.as_standard() for name, row in owner.__record__.items()}
+        annotations = {name: row.annotation for name, row in owner.__record__.items()}
+        namespace = {"__module__": owner.__module__, "__annotations__": annotations, **values}
+        is_frozen = owner.__setattr__ is _refuse_to_set
+        made = getattr(dataclass(frozen=is_frozen)(type(owner.__name__, (), namespace)), self._name)
+        setattr(owner, self._name, made)
+        return made
+
+
+def _compiled_init(owner: Any) -> FunctionType:
+    """Return the `__init__` of a class, as `dataclasses` writes it."""
+    values: dict[str, Any] = {"_made": _Made(), "_set": object.__setattr__}
+    arguments, lines = [], []
+    for name, row in owner.__record__.items():
+        has_default = row.default is not _MISSING or row.factory is not None
+        values[f"_of_{name}"] = row.default if row.factory is None else row.factory
+        default = "" if not has_default else f"=_of_{name}" if row.factory is None else "=_made"
+        arguments.append(name + default)
+        made = name if row.factory is None else f"_of_{name}() if {name} is _made else {name}"
+        lines.append(f"_set(self, {name!r}, {made})")
+    if hasattr(owner, "__post_init__"):
+        lines.append("self.__post_init__()")
+    body = "\n ".join(lines or ["pass"])
+    exec(f"def __init__({', '.join(['self', *arguments])}):\n {body}", values)
+    made_function: FunctionType = values["__init__"]
+    made_function.__qualname__, made_function.__module__ = f"{owner.__qualname__}.__init__", owner.__module__
+    annotations = {name: row.annotation for name, row in owner.__record__.items()}
+    made_function.__annotations__ = {**annotations, "return": None}
+    return made_function
+
+
+def _values(record: Any) -> tuple[Any, ...]:
+    return tuple([getattr(record, name) for name in record.__record__])
+
+
+def _equal(self: Any, other: object) -> Any:
+    return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{name}={getattr(self, name)!r}" for name, row in self.__record__.items() if row.repr)
+    return f"{self.__class__.__qualname__}({', '.join(shown)})"
+
+
+def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: object, name: str) -> NoReturn:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _replace(record: Any, /, **changes: Any) -> Any:
+    """Return a record with other values in some fields."""
+    for name in record.__record__:
+        changes.setdefault(name, getattr(record, name))
+    return type(record)(**changes)
+
+
+def _dataclass(owner: Any = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
+    """Make a class with annotated fields a data class."""
+
+    def make(owner: Any) -> Any:
+        rows: dict[str, _Field] = {}
+        for base in owner.__mro__[:0:-1]:
+            rows.update(base.__dict__.get("__record__", {}))
+        for name, annotation in owner.__annotations__.items():
+            value = owner.__dict__.get(name, _MISSING)
+            row = rows[name] = value if isinstance(value, _Field) else _Field(value)
+            row.annotation = annotation
+            if row is value and row.default is not _MISSING:
+                setattr(owner, name, row.default)
+            elif row is value:
+                delattr(owner, name)
+        shared: dict[str, Any] = {"__repr__": _repr, "__replace__": _replace}
+        shared |= {"__eq__": _equal, "__hash__": _hash if frozen else None} if eq else {}
+        for name, function in shared.items():
+            if name not in owner.__dict__:
+                setattr(owner, name, function)
+        if frozen:
+            owner.__setattr__, owner.__delattr__ = _refuse_to_set, _refuse_to_delete
+        made = {"__record__": rows, "__match_args__": tuple(rows), "__init__": _Init(owner)}
+        made |= {name: _Standard(owner, name) for name in ("__dataclass_fields__", "__dataclass_params__")}
+        for name, value in made.items():
+            setattr(owner, name, value)
+        return owner
+
+    return make if owner is None else make(owner)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field, replace
+else:
+    dataclass, field, replace = _dataclass, _Field, _replace
