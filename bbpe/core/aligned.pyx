@@ -214,7 +214,7 @@ cdef bbpe_status _next_round(
     status = bbpe_encode_state_reserve(state, run.bytes + run.count)
     if status == BBPE_OK:
         status = bbpe_encode_stretches(
-            piped.encoder.c, state, run.stretches, run.count, bbpe_encode_state_loan(state).ids, found.counts)
+            piped.encoder.states.encoder(), state, run.stretches, run.count, bbpe_encode_state_loan(state).ids, found.counts)
     if status != BBPE_OK:
         return status
     for i in range(run.count):

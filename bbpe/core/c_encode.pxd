@@ -39,7 +39,7 @@ cdef extern from "encode/encode.h" nogil:
 
     size_t bbpe_hot_cache_bytes(size_t entries, size_t slots)
     bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme,
-        bbpe_split_fill fill)
+        bbpe_split_fill fill, bint is_light)
     void bbpe_encoder_delete(bbpe_encoder *self)
     bbpe_encode_state *bbpe_encode_state_new()
     bint bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)

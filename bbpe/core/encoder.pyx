@@ -10,7 +10,7 @@ from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, BBPE_CHANGED, BBPE_OK, bbpe_stat
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_count, bbpe_encode_cut, bbpe_encode_cut_text,
     bbpe_encode_cuts, bbpe_encode_given, bbpe_encode_next_parts, bbpe_encode_range, bbpe_encode_state,
-    bbpe_encode_state_guard_heap_top, bbpe_encode_state_loan, bbpe_encoder, bbpe_encoder_delete, bbpe_encoder_new,
+    bbpe_encode_state_guard_heap_top, bbpe_encode_state_loan,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport bbpe_bpe_dropout
@@ -50,15 +50,8 @@ cdef class Encoder:
     def __cinit__(self, Model model not None, Splitter splitter=None):
         self.model = model
         self.splitter = splitter
-        self.states = States()
+        self.states = States(model, splitter)
         self.ints = IntObjects(model.written_count)
-        if splitter is None:
-            check(bbpe_encoder_new(&self.c, &model.view, NULL, NULL))
-        else:
-            check(bbpe_encoder_new(&self.c, &model.view, &splitter.row, splitter.fill))
-
-    def __dealloc__(self):
-        bbpe_encoder_delete(self.c)
 
     cpdef list encode_list(
         self, text: Text, tuple before: tuple[int, ...] = (), tuple after: tuple[int, ...] = ()
@@ -101,15 +94,20 @@ cdef class Encoder:
             text_close(&view)
         return buffer.taken(count)
 
+    cdef bbpe_encode_state *_state_for_cuts(self, size_t length) except NULL:
+        """A state in which nothing is encoded; the encoder knows where a text of so many units may be cut."""
+        self.states.prepare(length)
+        return self.states.borrow(0)
+
     cdef size_t _stretch_end(self, const text_view *view, size_t start) except? 0:
         """Where what is encoded at once ends, so that memory is asked for when it is nearly needed."""
         cdef bbpe_encode_state *state
         cdef size_t cut = BBPE_SPLIT_NO_CUT, stop = start
         while cut == BBPE_SPLIT_NO_CUT and view.length - stop > 2 * STRETCH and self.splitter is not None:
             stop += STRETCH
-            state = self.states.borrow(0)
+            state = self._state_for_cuts(view.length)
             with nogil:
-                cut = bbpe_encode_cut(self.c, state, view.text, stop, view.length, STRETCH)
+                cut = bbpe_encode_cut(self.states.encoder(), state, view.text, stop, view.length, STRETCH)
             self.states.give_back(state)
         return view.length if cut == BBPE_SPLIT_NO_CUT else cut
 
@@ -120,10 +118,10 @@ cdef class Encoder:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
         state = self.states.borrow(stop - start)
         if stop - start <= HOLD_GIL:
-            status = bbpe_encode_range(self.c, state, view.text, start, stop, ids, count)
+            status = bbpe_encode_range(self.states.encoder(), state, view.text, start, stop, ids, count)
         else:
             with nogil:
-                status = bbpe_encode_range(self.c, state, view.text, start, stop, ids, count)
+                status = bbpe_encode_range(self.states.encoder(), state, view.text, start, stop, ids, count)
         self.states.give_back(state)
         return check(status)
 
@@ -145,7 +143,7 @@ cdef class Encoder:
         state = self.states.borrow(text.shape[0] if dropout == NULL else 0)
         with nogil:
             status = bbpe_encode_given(
-                self.c, state, &text[0] if text.shape[0] else NULL, text.shape[0], &ends[0], n, dropout, buffer.ids, &count)
+                self.states.encoder(), state, &text[0] if text.shape[0] else NULL, text.shape[0], &ends[0], n, dropout, buffer.ids, &count)
         self.states.give_back(state)
         check(status)
         return buffer.taken(count)
@@ -179,10 +177,10 @@ cdef class Encoder:
             # tables for what is looked at, not for all of the text
             state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
             if view.length <= HOLD_GIL:
-                status = bbpe_encode_count(self.c, state, view.text, 0, view.length, most, False, &count)
+                status = bbpe_encode_count(self.states.encoder(), state, view.text, 0, view.length, most, False, &count)
             else:
                 with nogil:
-                    status = bbpe_encode_count(self.c, state, view.text, 0, view.length, most, False, &count)
+                    status = bbpe_encode_count(self.states.encoder(), state, view.text, 0, view.length, most, False, &count)
             check(status)
             return count
         finally:
@@ -207,7 +205,7 @@ cdef class Encoder:
                     if not bbpe_ends_part(&cuts[taken.start], &cuts[taken.stop], view.length, &start, &stop):
                         status = BBPE_CHANGED
                         break
-                    status = bbpe_encode_count(self.c, state, view.text, start, stop, <size_t>-1, False, &count)
+                    status = bbpe_encode_count(self.states.encoder(), state, view.text, start, stop, <size_t>-1, False, &count)
                     total += count
                     heed_signals(worker)
             check(status)
@@ -231,7 +229,7 @@ cdef class Encoder:
         state = self.states.borrow(share, worker)
         try:
             while start < end:
-                count = group.count(self.c, state, texts, start, end)
+                count = group.count(self.states.encoder(), state, texts, start, end)
                 for i in range(count):
                     lengths[start + i] = <int64_t>group.c.counts[i]
                 start += count
@@ -245,9 +243,9 @@ cdef class Encoder:
         cdef size_t cut = BBPE_SPLIT_NO_CUT
         text_open(&view, text)
         try:
-            state = self.states.borrow(0)
+            state = self._state_for_cuts(view.length)
             if start < view.length and self.splitter is not None:
-                cut = bbpe_encode_cut(self.c, state, view.text, start, view.length, window)
+                cut = bbpe_encode_cut(self.states.encoder(), state, view.text, start, view.length, window)
             return view.length if cut == BBPE_SPLIT_NO_CUT else cut
         finally:
             if state != NULL:
@@ -268,9 +266,9 @@ cdef class Encoder:
         try:
             cuts = np.empty(view.length // chunk + 2, dtype=np.int64)
             places = cuts
-            state = self.states.borrow(0)
+            state = self._state_for_cuts(view.length)
             with nogil:
-                count = bbpe_encode_cuts(self.c, state, view.text, view.length, chunk, &places[0])
+                count = bbpe_encode_cuts(self.states.encoder(), state, view.text, view.length, chunk, &places[0])
             self.states.give_back(state)
             return cuts[: count + 1]
         finally:
@@ -289,7 +287,7 @@ cdef class Encoder:
             check_cuts(cuts, &view, parts.tasks.c.count)
             cut.text, cut.cuts, cut.length = view.text, &cuts[0], view.length
             with nogil:
-                while bbpe_encode_next_parts(self.c, state, &cut, &parts.c, worker, &status):
+                while bbpe_encode_next_parts(self.states.encoder(), state, &cut, &parts.c, worker, &status):
                     heed_signals(worker)
             check(status)
         finally:
@@ -323,7 +321,7 @@ cdef class Encoder:
             start, end, total = marks[job.parts.start], marks[job.parts.stop], 0
             check_rows(start, end, lengths)
             while start < end:
-                count = group.encode_to(self.c, state, texts, start, end, ids + total, job.most - total)
+                count = group.encode_to(self.states.encoder(), state, texts, start, end, ids + total, job.most - total)
                 for i in range(count):
                     lengths[start + i] = <int64_t>group.c.counts[i]
                     total += group.c.counts[i]
@@ -346,7 +344,7 @@ cdef class Encoder:
         cdef list rows = []
         try:
             while start < end:
-                count = group.encode_here(self.c, state, texts, start, end)
+                count = group.encode_here(self.states.encoder(), state, texts, start, end)
                 self.ints.add_lists(rows, bbpe_encode_state_loan(state).ids, group.c.counts, count)
                 start += count
                 for i in range(count):

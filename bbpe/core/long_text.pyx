@@ -68,6 +68,7 @@ cdef class LongText:
             check(status)
             if self.run.problem != BBPE_PIPELINE_FINE:
                 solve(&self.run, self.call, &view, self.text)
+        self.piped.encoder.states.prepare(SECTION_BYTES)
         state = self.piped.encoder.states.borrow(0)
         with nogil:
             status = self._divide(state)
@@ -90,7 +91,7 @@ cdef class LongText:
                     status = BBPE_NO_MEMORY
                     break
                 count = bbpe_encode_cuts(
-                    self.piped.encoder.c, state, bbpe_encode_text(stretch.text, 0), stretch.n, self.chunk, cuts.items)
+                    self.piped.encoder.states.encoder(), state, bbpe_encode_text(stretch.text, 0), stretch.n, self.chunk, cuts.items)
             for k in range(count):
                 if self.count == 0 or part >= self.chunk:
                     status = self._begin_part()
@@ -148,7 +149,7 @@ cdef class LongText:
             ids = bbpe_encode_state_loan(state).ids if keeps else NULL
             with nogil:
                 status = bbpe_encode_stretches(
-                    self.piped.encoder.c, state, self.stretches + start, stop - start, ids, &count)
+                    self.piped.encoder.states.encoder(), state, self.stretches + start, stop - start, ids, &count)
             check(status)
             if not keeps:
                 return None, count

@@ -126,11 +126,11 @@ cdef class Piped:
             view_call(&view, call)
             if total <= HOLD_GIL:
                 status = bbpe_encode_piped(
-                    self.encoder.c, state, &view.c, texts, lengths, count, want, counts, &failed)
+                    self.encoder.states.encoder(), state, &view.c, texts, lengths, count, want, counts, &failed)
             else:
                 with nogil:
                     status = bbpe_encode_piped(
-                        self.encoder.c, state, &view.c, texts, lengths, count, want, counts, &failed)
+                        self.encoder.states.encoder(), state, &view.c, texts, lengths, count, want, counts, &failed)
             check(status)
             if failed == count:
                 return 0

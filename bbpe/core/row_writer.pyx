@@ -106,7 +106,7 @@ cdef class TextIds:
                 return None
             self.encoder, self.state = encoder, encoder.states.borrow(group.c.bound)
             check(bbpe_encode_state_reserve(self.state, group.c.bound))
-            group.encode(encoder.c, self.state, bbpe_encode_state_loan(self.state).ids)
+            group.encode(encoder.states.encoder(), self.state, bbpe_encode_state_loan(self.state).ids)
             self.few[0] = 0
             for i in range(n):
                 self.few[i + 1] = self.few[i] + <int64_t>group.c.counts[i]

@@ -1,3 +1,9 @@
+from typing import Self
+
+from .model import Model
+from .split import Splitter
+
 class States:
+    def __new__(cls, model: Model, splitter: Splitter | None = None) -> Self: ...
     def clear(self) -> None: ...
     def info(self) -> tuple[int, int, int]: ...

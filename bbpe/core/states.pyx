@@ -3,14 +3,16 @@ from libc.stdint cimport uint64_t
 
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport (
-    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP,
+    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP, BBPE_OK, bbpe_status,
 )
 from bbpe.core.c_encode cimport (
     bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete, bbpe_encode_state_grow, bbpe_encode_state_loan,
-    bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_hot_cache_bytes,
+    bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_encoder, bbpe_encoder_delete,
+    bbpe_encoder_new, bbpe_hot_cache_bytes,
 )
 from bbpe.core.c_threads cimport bbpe_memory_budget_give, bbpe_memory_budget_take
 from bbpe.core.id_buffer cimport drop_idle_buffer
+from bbpe.core.status cimport check
 
 cdef enum:
     MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
@@ -23,7 +25,7 @@ cdef enum:
     ENTRY_WORTH = 16        # bytes of text for which there is one
     ROOMY_ENTRY_WORTH = 8
     GROWTH = 4              # times as large: entries that are half full, slots of which a quarter was taken
-    GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own
+    GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own, and the encoder all of its
 
 
 cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) except 0:
@@ -55,12 +57,40 @@ cdef size_t entries_for(const bbpe_encode_tables *tables, uint64_t seen, uint64_
 
 
 cdef class States:
-    """A small stack of states; a call takes one and gives it back, and no two calls have the same."""
+    """A small stack of states; a call takes one and gives it back, and no two calls have the same.
+
+    It has the encoder too: a light one at first, and the full one from the first call on that it is worth for.
+    """
+
+    def __cinit__(self, Model model not None, Splitter splitter=None):
+        self.model, self.splitter = model, splitter
+        check(self._make(&self.light, True))
 
     def __dealloc__(self):
         for i in range(IDLE):
             if self.idle[i] != NULL:
                 self._free(<bbpe_encode_state *>self.idle[i])
+        bbpe_encoder_delete(self.light)
+        bbpe_encoder_delete(<bbpe_encoder *>self.full)
+
+    cdef bbpe_status _make(self, bbpe_encoder **to, bint is_light) noexcept:
+        if self.splitter is None:
+            return bbpe_encoder_new(to, &self.model.view, NULL, NULL, is_light)
+        return bbpe_encoder_new(to, &self.model.view, &self.splitter.row, self.splitter.fill, is_light)
+
+    cdef void prepare(self, uint64_t coming) noexcept:
+        """Make the full encoder if so many bytes of text are worth it; without memory for it the light one serves."""
+        cdef bbpe_encoder *made = NULL
+        cdef void *nothing = NULL
+        if coming < GROWN_AT or BBPE_ATOMIC_ACQUIRE(&self.full) != NULL or self._make(&made, False) != BBPE_OK:
+            return
+        if not BBPE_ATOMIC_SWAP(&self.full, &nothing, made):
+            bbpe_encoder_delete(made)
+
+    cdef bbpe_encoder *encoder(self) noexcept nogil:
+        """The best encoder that is there; a call that has a state may ask for it once more and get another one."""
+        cdef void *full = BBPE_ATOMIC_ACQUIRE(&self.full)
+        return self.light if full == NULL else <bbpe_encoder *>full
 
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t worker=0) except NULL:
         """A state for a call that will encode so many bytes; the one that was given back to this worker, if it is there."""
@@ -85,6 +115,7 @@ cdef class States:
         if entries > tables.entries or (entries > 0 and slots_for(&tables, entries) > tables.slots):
             self._grow(state, entries)
         loan.seen += coming
+        self.prepare(loan.seen)
         return state
 
     cdef int give_back(self, bbpe_encode_state *state, size_t worker=0) except -1:

@@ -55,9 +55,10 @@ def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text,
     whole.state, whole.keeps_clusters = NULL, False
     text_open(&view, text)
     try:
-        whole.encoder, whole.tokens, whole.text, whole.length = encoder.c, &tokens.table, view.text, view.length
+        whole.tokens, whole.text, whole.length = &tokens.table, view.text, view.length
         whole.is_str, whole.limit = isinstance(text, str), limit
         whole.state = encoder.states.borrow(min(view.length, FIRST + limit))
+        whole.encoder = encoder.states.encoder()
         if view.length <= HOLD_GIL:
             status = find_part(&whole, &count, &end, &kept)
         else:
@@ -91,9 +92,10 @@ def next_parts(
         raise ValueError(f"parts have an end and a number, not {parts.shape[1]} columns")
     if start >= n or most == 0:
         return 0
-    whole.encoder, whole.tokens, whole.is_str, whole.limit = encoder.c, &tokens.table, False, limit
+    whole.tokens, whole.is_str, whole.limit = &tokens.table, False, limit
     whole.text.unit_size = 0
     whole.state = encoder.states.borrow(n - start)
+    whole.encoder = encoder.states.encoder()
     try:
         with nogil:
             while status == BBPE_OK and found < most and start < n:

@@ -9,11 +9,14 @@ from ..errors import VocabularyError
 
 #: Words, digits, blanks, and characters beyond ASCII, which normalizers have more to do with.
 _TEXT = "See 12 e\u0301\u00e9\u4e2d,\n"
+#: A text so many times as long has all tables of an encoder made.
+_TIMES = 1 << 11
 
 
 def warm_up(tokenizer: Any) -> None:
     """Make the usual calls of a `Tokenizer` once: each makes the tables, policies and automatons that it keeps."""
     ids: list[int] = tokenizer.encode(_TEXT)
+    tokenizer.count_tokens(_TEXT * _TIMES)
     for options in ({"allowed_special": ()}, {"allowed_special": "all"}, {"disallowed_special": "all"}):
         for adds in (False, True):
             ids = tokenizer.encode(_TEXT, add_special_tokens=adds, **options) or ids

@@ -8,22 +8,28 @@ enum {
 
 _Static_assert(offsetof(bbpe_encode_state, loan) == 0, "the owner's fields come first");
 
-bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
-                              bbpe_split_fill fill) {
+/* Without the tables for long pieces, which then are not cut, and are merged like short ones. */
+static void init_light(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill) {
     memset(self, 0, sizeof *self);
     self->model = *model;
     self->fill = fill;
     if (scheme != NULL) self->scheme = *scheme;
     self->has_wholes = model->bpe != NULL && model->bpe->whole_pretokens && model->bpe->unmade_count > 0;
-    self->has_cuts = model->tokens != NULL;
     if (model->bpe != NULL) self->merge_batch = bbpe_merge_batch_select(model->bpe);
-    bbpe_status status = BBPE_OK;
     self->loops = bbpe_lookup_batch_select();
     self->cut = bbpe_cut_pieces_select();
+}
+
+bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
+                              bbpe_split_fill fill) {
+    bbpe_status status = BBPE_OK;
+    init_light(self, model, scheme, fill);
+    self->has_cuts = model->tokens != NULL;
     /* what may be a token as a whole is not cut */
     if (self->has_cuts)
         status = bbpe_cut_points_init(&self->cuts, model->tokens, self->has_wholes ? 0 : model->joining);
-    /* 16 ms for 100,000 tokens: made only when long pieces come, it would add half to the first 8 MB of Chinese */
+    /* 16 ms for 100,000 tokens: made only when long pieces come, it would add half to the first 8 MB of Chinese; a
+     * light encoder serves the first texts if they are short */
     if (status == BBPE_OK && model->bpe != NULL) status = bbpe_bpe_match_init(&self->match, model->bpe);
     if (status == BBPE_TOO_LARGE) return BBPE_OK;
     if (status != BBPE_OK) bbpe_encoder_free(self);
@@ -37,10 +43,12 @@ void bbpe_encoder_free(bbpe_encoder *self) {
 }
 
 bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme,
-                             bbpe_split_fill fill) {
+                             bbpe_split_fill fill, bool is_light) {
+    bbpe_status status = BBPE_OK;
     *self = bbpe_memory_zeroed(1, sizeof **self);
     if (*self == NULL) return BBPE_NO_MEMORY;
-    const bbpe_status status = bbpe_encoder_init(*self, model, scheme, fill);
+    if (is_light) init_light(*self, model, scheme, fill);
+    else status = bbpe_encoder_init(*self, model, scheme, fill);
     if (status == BBPE_OK) return BBPE_OK;
     bbpe_memory_free(*self);
     *self = NULL;

@@ -17,8 +17,11 @@ typedef struct {
 } bbpe_encode_text;
 enum { BBPE_ENCODE_SLACK = 4 }; /* ids after the last one that may be overwritten */
 
-/* `scheme` and `fill` may be NULL: then the caller splits every text.  The model's parts must outlive the encoder. */
-bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill);
+/* `scheme` and `fill` may be NULL: then the caller splits every text.  The model's parts must outlive the encoder.  A light
+ * one gives the same ids and can use the same states; it lacks the tables by which long pieces take no longer than short
+ * ones, and which take longer to make than short texts to encode. */
+bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill,
+                             bool is_light);
 void bbpe_encoder_delete(bbpe_encoder *self);
 
 /* The fields of a state that belong to its owner. */

@@ -49,7 +49,7 @@ int main(void) {
     size_t count;
     make_model(&bpe);
     const bbpe_model model = bbpe_model_of_bpe(&bpe);
-    must(bbpe_encoder_new(&encoder, &model, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO)));
+    must(bbpe_encoder_new(&encoder, &model, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO), false));
     is_recorded = true;
     must(bbpe_encode_range(encoder, state, (bbpe_encode_text){text, 1}, 0, sizeof text - 1, ids, &count));
     is_recorded = false;

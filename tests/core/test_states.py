@@ -14,6 +14,7 @@ from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe.reference import SlowTokenizer
+from bbpe.splitting.patterns import PATTERNS
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k", "llama3", "deepseek_v3", "whitespace"])
@@ -32,6 +33,33 @@ def test_order_and_state_change_nothing(
             for at in order:
                 assert tok.encode(texts[at]) == expected[at], texts[at]
             rng.shuffle(order)
+
+
+@pytest.mark.parametrize("by_rank", [False, True])
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", "whitespace", "none"])
+def test_first_texts_have_the_ids_of_later_ones(
+    pattern: str, by_rank: bool, tok_of: Callable[[str], bbpe.Tokenizer]
+) -> None:
+    """An encoder has all its tables once so much text has come that they are worth making."""
+    tok, rng = tok_of("gpt2"), random.Random(74)
+    tokens = list(tok.spec.vocab.values())
+    if by_rank:
+        tok = bbpe.Tokenizer.from_ranks({token: at for at, token in tok.spec.vocab.items()}, pattern=pattern)
+    else:
+        tok = bbpe.Tokenizer(replace(tok.spec, pattern=PATTERNS[pattern]))
+    tok.warm_up()
+    texts: list[str | bytes] = [*adversarial_strings(250, seed=75, surrogates=True), *byte_soups(100, seed=76)]
+    texts += ["".join(rng.choices("ab\u0e01\u4e2d\u4e2d\u6587", k=rng.randint(20, 900))) for _ in range(60)]
+    texts += [b"".join(rng.choices(tokens, k=rng.randint(5, 90))) for _ in range(60)]
+    first, size = fresh(tok), 0
+    for text in texts:
+        size += 3 * len(text)
+        if size > 2_500:  # of which each call below is one more time
+            first, size = fresh(tok), 3 * len(text)
+        ids = tok.encode(text)
+        assert first.encode(text) == first.encode_to_numpy(text).tolist() == ids, text
+        assert first.encode_batch([text, text]) == [ids, ids]
+        assert first.count_tokens(text) == len(ids)
 
 
 @pytest.mark.parametrize("room", [0, ROOM])
