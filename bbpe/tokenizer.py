@@ -265,7 +265,8 @@ class Tokenizer:
         """Return the ids of each text as lists.
 
         Args:
-            texts: An iterable of `str` or bytes, or a column of Arrow. A tuple of two texts is a pair, as in `encode`.
+            texts: An iterable of `str` or bytes, or a column of Arrow: a pyarrow Array, a polars Series, or any other
+                object with `__arrow_c_array__` or `__arrow_c_stream__`. A tuple of two texts is a pair, as in `encode`.
             threads: The number of threads; None uses every core when there is enough text.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
@@ -277,7 +278,8 @@ class Tokenizer:
         Raises:
             SpecialTokenError: A text has a disallowed special token.
             ValueError: There is a pair, and the template has no form for pairs.
-            TypeError: `texts` is a single text, or one of its items is neither a text nor a pair.
+            TypeError: `texts` is a single text, or one of its items is neither a text nor a pair, or a row of a column
+                is null.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch(["low", ""])
@@ -842,7 +844,8 @@ class Tokenizer:
         """Return the text of each row of ids, in order.
 
         Args:
-            batch: Rows of ids, each as in `decode`; a `Ragged`; or an integer array [rows, ids].
+            batch: Rows of ids, each as in `decode`; a `Ragged`; an integer array [rows, ids]; or a column of Arrow with
+                lists of integers.
             errors: The treatment of bytes that are not UTF-8, as in `bytes.decode`.
             threads: The number of threads; None uses every core when there are enough ids.
             skip_special_tokens: As in `decode`.

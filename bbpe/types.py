@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from operator import index
 from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
+from .core.arrow_rows import ArrowRows
+from .core.id_column import id_rows
 from .lazy import np, npt
 from .records import dataclass
 
@@ -33,6 +35,9 @@ class Ragged:
 
     `len`, iteration, `ragged[i]` (uint32[n], a view) and slices (a `Ragged` that shares the memory of the ids) work on
     rows. Two are equal when all their rows are equal.
+
+    Libraries that take columns of Arrow (pyarrow, polars, DuckDB, ...) take one as a column of `list<int32>`, without a
+    copy of the ids; those that ask for `large_list` or `uint32` get that.
 
     Attributes:
         ids: All rows, one after the other: uint32[total].
@@ -66,6 +71,94 @@ class Ragged:
         np.cumsum([len(row) for row in arrays], out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
 
+    @classmethod
+    def concat(cls, parts: Iterable[Ragged]) -> Ragged:
+        """Join the rows of several.
+
+        Args:
+            parts: The parts, in order.
+
+        Returns:
+            All rows, copied.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> len(Ragged.concat(tok.encode_batch_to_numpy(texts) for texts in (["low"], ["", "lower"])))
+            3
+        """
+        taken = list(parts)
+        starts = np.cumsum([0, *(len(part.ids) for part in taken)])
+        offsets = [part.offsets[1:] + start for part, start in zip(taken, starts.tolist(), strict=False)]
+        ids = np.concatenate([np.empty(0, np.uint32), *(part.ids for part in taken)])
+        return cls(ids, np.concatenate([np.zeros(1, np.int64), *offsets]))
+
+    @classmethod
+    def from_arrow(cls, column: object) -> Ragged:
+        """Take a column of Arrow whose rows are lists of ids.
+
+        Args:
+            column: A pyarrow Array or ChunkedArray, a polars Series, or any other object that has `__arrow_c_array__`
+                or `__arrow_c_stream__`, of lists of integers.
+
+        Returns:
+            The rows; they share memory with a column of one chunk and of 32-bit integers.
+
+        Raises:
+            TypeError: The object is no such column, or one of its rows is null.
+            OverflowError: An id is negative or does not fit uint32.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> ragged = tok.encode_batch_to_numpy(["low", ""])
+            >>> Ragged.from_arrow(ragged.to_arrow()) == ragged
+            True
+        """
+        rows = id_rows(column)
+        if rows is None:
+            raise TypeError(f"expected a column of Arrow, not {type(column).__name__}")
+        ids, offsets = rows
+        if len(ids) and not 0 <= ids.min() <= ids.max() < 1 << 32:
+            wrong = ids.min() if ids.min() < 0 else ids.max()
+            raise OverflowError(f"id {wrong} is out of range; expected 0 to {(1 << 32) - 1}")
+        return cls(ids.view(np.uint32) if ids.itemsize == 4 else ids.astype(np.uint32), offsets)
+
+    def to_arrow(self, type: Any = None) -> Any:  # noqa: A002 - as in pyarrow.array
+        """Return the rows as an array of pyarrow.
+
+        Args:
+            type: A type of pyarrow; None is `list_(int32())`. The ids are not copied if their type is int32 or uint32.
+
+        Returns:
+            A `pyarrow.ListArray`, or an array of the given type.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+            OverflowError: There are 2**31 ids or more, or an id that is not below 2**31; such rows fit
+                `large_list(uint32())`.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
+            >>> tok.encode_batch_to_numpy(["low", "lower"]).to_arrow().to_pylist()
+            [[257], [257, 68, 81]]
+        """
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise ImportError("to_arrow needs pyarrow; install it with: pip install 'bbpe[data]'") from error
+        if type is None:
+            return pa.array(self)
+        is_signed = pa.types.is_list(type) and type.value_type == pa.int32()
+        return pa.array(self, None if is_signed else pa.large_list(pa.uint32())).cast(type)
+
+    def __arrow_c_schema__(self) -> object:
+        return ArrowRows(self.ids, self.offsets).schema()
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        return ArrowRows(self.ids, self.offsets, requested_schema).array()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return ArrowRows(self.ids, self.offsets, requested_schema).stream()
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -73,6 +166,9 @@ class Ragged:
         if not isinstance(other, Ragged):
             return NotImplemented
         return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.ids, other.ids)
+
+    def __add__(self, other: object) -> Ragged:
+        return Ragged.concat([self, other]) if isinstance(other, Ragged) else NotImplemented
 
     # arrays can be changed
     __hash__ = None  # type: ignore[assignment]

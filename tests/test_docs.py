@@ -24,8 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = [module.name for module in pkgutil.walk_packages(bbpe.__path__, "bbpe.") if module.name != "bbpe.__main__"]
 EXAMPLES = ROOT / "examples"
-#: What only some examples need; those that compare with other libraries, and the one that keeps counts.
-OPTIONAL = {"tiktoken", "tokenizers", "sentencepiece", "gigatoken", "pyarrow", "google"}
+#: What only some examples need: libraries that they compare with, and those whose columns and data frames they encode.
+OPTIONAL = {"tiktoken", "tokenizers", "sentencepiece", "gigatoken", "google"}
+OPTIONAL |= {"pyarrow", "polars", "duckdb", "datasets", "ray", "pyspark"}
 #: The package of the test extra that carries the vocabulary which examples ask for by name.
 CARRIER = "bpe_openai"
 

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text import Buffer, Text
+from .column import Texts
 from .model import Model
 from .parts import Parts
 from .split import Splitter
@@ -31,7 +32,7 @@ class Encoder:
     def count_parts(self, text: Text, cuts: npt.NDArray[np.int64], tasks: Tasks, worker: int) -> int: ...
     def count_rows(
         self,
-        texts: list[Text],
+        texts: Texts,
         start: int,
         end: int,
         lengths: npt.NDArray[np.int64],
@@ -43,7 +44,7 @@ class Encoder:
     def encode_parts(self, text: Text, cuts: npt.NDArray[np.int64], parts: Parts, worker: int) -> None: ...
     def encode_row_parts(
         self,
-        texts: list[Text],
+        texts: Texts,
         marks: npt.NDArray[np.int64],
         lengths: npt.NDArray[np.int64],
         parts: Parts,
@@ -51,7 +52,7 @@ class Encoder:
     ) -> None: ...
     def encode_lists(
         self,
-        texts: list[Text],
+        texts: Texts,
         start: int,
         end: int,
         share: int,

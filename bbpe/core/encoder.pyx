@@ -216,7 +216,7 @@ cdef class Encoder:
             text_close(&view)
 
     def count_rows(
-        self, list texts not None: list[Text], size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
+        self, texts: Texts, size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
         size_t worker
     ):
         """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is `Tasks.share`."""
@@ -294,7 +294,7 @@ cdef class Encoder:
             text_close(&view)
 
     def encode_row_parts(
-        self, list texts not None: list[Text], const int64_t[::1] marks not None, int64_t[::1] lengths not None,
+        self, texts: Texts, const int64_t[::1] marks not None, int64_t[::1] lengths not None,
         Parts parts not None, size_t worker
     ):
         """Encode texts[marks[k]:marks[k + 1]] for each k to be taken of `parts`; the numbers of their ids go to
@@ -331,7 +331,7 @@ cdef class Encoder:
             check(status)
 
     def encode_lists(
-        self, list texts not None: list[Text], size_t start, size_t end, size_t share, size_t worker=0,
+        self, texts: Texts, size_t start, size_t end, size_t share, size_t worker=0,
         bint is_all=False
     ) -> list[list[int]]:
         """The ids of texts[start:end) as lists of int; `share` as above.

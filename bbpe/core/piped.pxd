@@ -48,6 +48,6 @@ cdef class Piped:
     cpdef list to_list(self, text, Call call)
     cdef object _array(self, text, Call call, size_t limit, bint keeps)
     cdef size_t _group(
-        self, TextGroup group, bbpe_encode_state *state, Call call, list texts, size_t start, size_t end,
+        self, TextGroup group, bbpe_encode_state *state, Call call, object texts, size_t start, size_t end,
         const bbpe_encode_want *want
     ) except 0

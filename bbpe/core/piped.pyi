@@ -5,6 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text import Text
+from .column import Texts
 from .encoder import Encoder
 from .matcher import Policy
 from .normalizer import Normalizer
@@ -48,7 +49,7 @@ class Piped:
     def count(self, text: Text, call: Call, limit: int | None = None) -> int: ...
     def lists(
         self,
-        texts: list[Text],
+        texts: Texts,
         start: int,
         end: int,
         call: Call,
@@ -58,7 +59,7 @@ class Piped:
     ) -> list[list[int]]: ...
     def rows(
         self,
-        texts: list[Text],
+        texts: Texts,
         start: int,
         end: int,
         call: Call,

@@ -14,6 +14,7 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_pipeline cimport (
     BBPE_PIPELINE_REFUSED, bbpe_pipeline_run,
 )
+from bbpe.core.column cimport Column
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.matcher cimport Policy
@@ -116,7 +117,7 @@ cdef class Piped:
         self, bbpe_encode_state *state, Call call, const bbpe_encode_text *texts, const size_t *lengths, size_t count,
         size_t total, const bbpe_encode_want *want, size_t *counts, object given, size_t first
     ) except -1:
-        """Encode texts, which have `total` code units.  They are `given`, or those of a list from `first` on, for errors."""
+        """Encode texts, which have `total` code units.  They are `given`, or those of a batch from `first` on, for errors."""
         cdef bbpe_status status
         cdef size_t failed = 0
         cdef call_view view
@@ -136,7 +137,7 @@ cdef class Piped:
                 return 0
             solve(
                 &bbpe_encode_state_loan(state).run, call, &view,
-                given[first + failed] if isinstance(given, list) else given)
+                given[first + failed] if isinstance(given, (list, Column)) else given)
 
     cpdef list to_list(self, text: Text, Call call: Call):  # -> list[int]
         """The ids of a text as a list of int."""
@@ -187,7 +188,7 @@ cdef class Piped:
             text_close(&view)
 
     cdef size_t _group(
-        self, TextGroup group, bbpe_encode_state *state, Call call, list texts, size_t start, size_t end,
+        self, TextGroup group, bbpe_encode_state *state, Call call, object texts, size_t start, size_t end,
         const bbpe_encode_want *want
     ) except 0:
         """Encode the next texts of a batch; returns how many texts these are.  The numbers of ids are in the group."""
@@ -204,7 +205,7 @@ cdef class Piped:
             group.close()
 
     def lists(
-        self, list texts not None: list[Text], size_t start, size_t end, Call call not None, size_t share, size_t worker=0,
+        self, texts: Texts, size_t start, size_t end, Call call not None, size_t share, size_t worker=0,
         bint is_all=False
     ) -> list[list[int]]:
         """The ids of texts[start:end) as lists of int; the worker's share is `Tasks.share`.  `is_all` as in `Encoder`."""
@@ -228,7 +229,7 @@ cdef class Piped:
         return rows
 
     def rows(
-        self, list texts not None: list[Text], size_t start, size_t end, Call call not None, bint keeps, size_t share,
+        self, texts: Texts, size_t start, size_t end, Call call not None, bint keeps, size_t share,
         size_t worker=0
     ) -> tuple[list[npt.NDArray[np.uint32]], npt.NDArray[np.int64]]:
         """The ids of texts[start:end), uint32[n] arrays to be joined, if they are wanted, and how many each text has."""

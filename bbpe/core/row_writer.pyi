@@ -5,6 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text import Text
+from .column import Texts
 from .encoder import Encoder
 
 _Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]
@@ -18,7 +19,7 @@ class TextIds:
     @classmethod
     def of(cls, ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64]) -> TextIds: ...
     @classmethod
-    def encoded(cls, encoder: Encoder, texts: list[Text]) -> TextIds | None: ...
+    def encoded(cls, encoder: Encoder, texts: Texts) -> TextIds | None: ...
     def arrays(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
 
 class RowWriter:

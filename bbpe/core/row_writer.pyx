@@ -92,7 +92,7 @@ cdef class TextIds:
         return self
 
     @classmethod
-    def encoded(cls, Encoder encoder not None, list texts not None: list[Text]) -> TextIds | None:
+    def encoded(cls, Encoder encoder not None, texts: Texts) -> TextIds | None:
         """Return the ids of texts without special tokens, encoded by this thread; `None` if several threads pay."""
         cdef TextIds self
         cdef TextGroup group

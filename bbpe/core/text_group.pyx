@@ -7,6 +7,7 @@ from bbpe.core.c_encode cimport (
     bbpe_encode_bound, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_texts, bbpe_encoder,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
+from bbpe.core.column cimport Column
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport HOLD_GIL, text_at, text_close, text_open, text_view
 
@@ -26,14 +27,18 @@ cdef class TextGroup:
     def __dealloc__(self):
         bbpe_memory_free(self.c)
 
-    cdef int open(self, list texts, size_t start, size_t end) except -1:
-        """Look at the first of texts[start:end); `close` ends it, after an error too."""
+    cdef int open(self, object texts, size_t start, size_t end) except -1:
+        """Look at the first of texts[start:end), of a list or a column; `close` ends it, after an error too."""
         cdef text_group *c = self.c
+        cdef Column column = None if type(texts) is list else texts
         cdef text_view *view
         c.count = c.bound = 0
         while start + c.count < end and c.count < GROUP and c.bound < GROUP_IDS:
             view = &c.views[c.count]
-            text_open(view, text_at(texts, start + c.count))
+            if column is None:
+                text_open(view, text_at(texts, start + c.count))
+            else:
+                column.open(view, start + c.count)
             c.bound += bbpe_encode_bound(view.text.unit_size, view.length)
             c.count += 1
         return 0
@@ -61,7 +66,7 @@ cdef class TextGroup:
         return 0
 
     cdef size_t count(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end
+        self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end
     ) except 0:
         """Count the ids of the next texts of a batch; returns how many texts these are.  The numbers are in `c.counts`."""
         try:
@@ -72,7 +77,7 @@ cdef class TextGroup:
             self.close()
 
     cdef size_t encode_to(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end, uint32_t *ids,
+        self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end, uint32_t *ids,
         size_t most
     ) except 0:
         """As `count`, and write the ids, at most so many, to where the caller chooses."""
@@ -86,7 +91,7 @@ cdef class TextGroup:
             self.close()
 
     cdef size_t encode_here(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, list texts, size_t start, size_t end
+        self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end
     ) except 0:
         """As `count`, and write the ids to the state's memory."""
         try:

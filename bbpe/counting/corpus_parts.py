@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ..budget import shown
+from ..core.column import Column
 from ..core.rows import gather
 from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position
 from ..corpus.files import File
@@ -221,6 +222,8 @@ class Iterated:
             try:
                 data, ends = gather(texts, self._reading.block, text_bytes)
             except TypeError as error:
+                if isinstance(self._texts, Column):
+                    raise
                 number = _first_wrong(self._texts) if isinstance(self._texts, Sequence) else next(taken) - 1
                 raise TypeError(f"text {number}, counted from 0: {error}") from error
             if not len(ends):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias, Unpack
 
 from ..budget import Budget, affordable_threads
+from ..core.column import text_column
 from ..core.count import PretokenTable
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, corpus_files
@@ -96,7 +97,7 @@ def count_from_iterator(
     """Count the pretokens of texts.
 
     Args:
-        texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one.
+        texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
         **options: The fields of `Counting`, less `text_field` and `format`.  With `checkpoint`, a second call must be
@@ -137,6 +138,8 @@ def count_texts(
     texts: Iterable[Text] | Iterable[Sequence[Text]], task: CountingTask, report: Report, growth: Growth | None = None
 ) -> PretokenCounts:
     """Count texts; `growth` as in `count_files`."""
+    column = text_column(texts)
+    texts = texts if column is None else column
     if isinstance(texts, (str, bytes, bytearray, memoryview)) or not isinstance(texts, Iterable):
         raise TypeError(f"expected an iterable of texts, not one {type(texts).__name__}")
     how = task.options

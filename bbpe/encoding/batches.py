@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..core.batch import extent
 from ..core.encoder import SHORT_TEXT
@@ -11,6 +11,9 @@ from ..core.tasks import Tasks
 from ..lazy import np, npt
 from ..text import Text
 from ..threads import run, thread_count
+
+if TYPE_CHECKING:
+    from ..core.column import Texts
 
 _T = TypeVar("_T")
 
@@ -33,13 +36,9 @@ def chunk_length(length: int, threads: int | None) -> int:
 class Batch:
     """The lengths of the texts of a batch, in characters or bytes, and the number of threads for them."""
 
-    def __init__(self, texts: list[Text], threads: int | None) -> None:
+    def __init__(self, texts: Texts, threads: int | None) -> None:
         self._ends = np.empty(len(texts), np.int64)
-        try:
-            self.length, self._most = extent(texts, self._ends)
-        except TypeError as error:
-            row = next((i for i, text in enumerate(texts) if not hasattr(text, "__len__")), None)
-            raise error if row is None else TypeError(f"text {row} of the batch, counted from 0: {error}") from None
+        self.length, self._most = extent(texts, self._ends)
         self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
 
     def marks(self) -> npt.NDArray[np.int64]:

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any, TypeAlias, cast, get_args
 
+from ..core.id_column import id_rows
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
@@ -212,6 +213,8 @@ def checked_rows(batch: object) -> Any:
     """Return rows of ids; `TypeError` naming the first row that does not have ids."""
     if isinstance(batch, Ragged) or (isinstance(batch, np.ndarray) and batch.ndim == 2 and batch.dtype.kind in "iu"):
         return batch
+    if (found := id_rows(batch)) is not None:
+        return Ragged(cast(Any, found[0]), found[1])  # ids of any integer type, which decoding checks
     is_ordered = isinstance(batch, Iterable) and not isinstance(batch, str | bytes | Mapping | Set | np.ndarray)
     if not is_ordered:
         shape = f" of {batch.dtype} with {batch.ndim} dimensions" if isinstance(batch, np.ndarray) else ""

@@ -30,6 +30,7 @@ from .batches import THREAD_WORTH, Batch, chunk_length, text_length
 from .piped import NOTHING_AROUND, Around, PipedTexts
 
 if TYPE_CHECKING:
+    from ..core.column import Texts
     from .aligned import AlignedTexts
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
@@ -209,7 +210,7 @@ class TextEncoder:
         return text_length(text) > limit * max(longest, 0 if matcher is None else matcher.longest)
 
     def counts(
-        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
+        self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Return the number of ids of each text, int64[n]."""
         if (pipe := self._pipe(matcher)) is not None:
@@ -237,7 +238,7 @@ class TextEncoder:
         """Return an encoder that skips merges at random."""
         return DropoutEncoder(self, dropout, seed)
 
-    def lists(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
+    def lists(self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         if (pipe := self._pipe(matcher)) is not None:
             return pipe.lists(texts, matcher, threads)
@@ -249,7 +250,7 @@ class TextEncoder:
         parts = batch.each(lambda *part: self.encoder.encode_lists(texts, *part))
         return list(chain.from_iterable(parts))
 
-    def rows(self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
+    def rows(self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
         if (pipe := self._pipe(matcher)) is not None:
             return pipe.rows(texts, matcher, threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
+from ..core.column import Column, text_column
 from ..core.ids import TokenBytes
 from ..core.offsets import map_spans
 from ..core.truncate import first_part
@@ -69,17 +70,17 @@ def _spans_around_cut(
     return encode_with_spans(encoder, token_bytes, text, "byte", matcher)[1], 0
 
 
-def as_batch(texts: Iterable[_Item]) -> list[_Item]:
-    """Return the items of a batch as a list; `TypeError` on a single text."""
-    if isinstance(texts, list):
+def as_batch(texts: Iterable[_Item]) -> list[_Item] | Column:
+    """Return the items of a batch as a list, or as a column of Arrow; `TypeError` on a single text."""
+    if type(texts) is list:
         return texts
     if isinstance(texts, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
+    if (column := text_column(texts)) is not None:
+        return column
     if not isinstance(texts, Iterable):
         raise TypeError(f"a batch must be an iterable of texts, not {type(texts).__name__}")
-    # iterating an Arrow column yields Arrow scalars, not str
-    to_list = getattr(texts, "to_pylist", None)
-    return list(texts if to_list is None else to_list())
+    return list(texts)
 
 
 def check_side(side: str, name: str = "side") -> None:

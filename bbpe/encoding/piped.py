@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..core.encoder import Encoder
 from ..core.long_text import LongText
@@ -16,6 +16,9 @@ from ..text import Text
 from ..threads import run, thread_count
 from ..types import Ragged
 from .batches import THREAD_WORTH, Batch, chunk_length, text_length
+
+if TYPE_CHECKING:
+    from ..core.column import Texts
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 #: The ids of a template before and after those of each text.
@@ -104,7 +107,7 @@ class PipedTexts:
             run(tasks, encode)
             yield from (found[part] for part in range(parts))
 
-    def lists(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> list[list[int]]:
+    def lists(self, texts: Texts, matcher: Matcher | None, threads: int | None) -> list[list[int]]:
         """Return the ids of each text as a list."""
         batch, call = Batch(texts, threads), self.call(matcher, NOTHING_AROUND)
         if batch.threads == 1:
@@ -114,19 +117,19 @@ class PipedTexts:
         )
         return list(chain.from_iterable(parts))
 
-    def rows(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Ragged:
+    def rows(self, texts: Texts, matcher: Matcher | None, threads: int | None) -> Ragged:
         """Return the ids of each text in one array."""
         arrays, lengths = self._each(texts, matcher, threads, keeps=True)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return Ragged(arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
 
-    def counts(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> npt.NDArray[np.int64]:
+    def counts(self, texts: Texts, matcher: Matcher | None, threads: int | None) -> npt.NDArray[np.int64]:
         """Return the number of ids of each text, int64[n]."""
         return self._each(texts, matcher, threads, keeps=False)[1]
 
     def _each(
-        self, texts: list[Text], matcher: Matcher | None, threads: int | None, *, keeps: bool
+        self, texts: Texts, matcher: Matcher | None, threads: int | None, *, keeps: bool
     ) -> tuple[list[Ids], npt.NDArray[np.int64]]:
         """Return the ids of texts in arrays to be joined, and the number of ids of each text, int64[n]."""
         batch, call = Batch(texts, threads), self.call(matcher, NOTHING_AROUND)

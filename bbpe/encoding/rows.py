@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
+from ..core.column import Column
 from ..core.id_source import as_int
 from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
 from ..lazy import np, npt
@@ -17,6 +18,9 @@ from ..text import Text
 from ..types import Padded, Ragged
 from .engine import TextEncoder, id_dtype, id_dtypes
 from .limits import Side, as_batch, check_side, checked_limit
+
+if TYPE_CHECKING:
+    from ..core.column import Texts
 
 #: An item of a batch: a text, or a pair of texts.
 Item: TypeAlias = "Text | tuple[Text, Text]"
@@ -152,16 +156,16 @@ class RowEncoder:
         if stride is not None and stride >= room:
             raise ValueError(f"stride is {stride}; expected less than {room}, the ids of a text that fit in a row")
 
-    def _divided(self, items: Iterable[Item], adds: bool) -> tuple[list[Text], Sizes | None]:
+    def _divided(self, items: Iterable[Item], adds: bool) -> tuple[Texts, Sizes | None]:
         """Return the texts of items, and how many each item has, uint8[n], or `None` if there are no pairs."""
-        listed: list[Any] = as_batch(items)
-        pairs = texts_of_pairs(listed)
+        listed: Any = as_batch(items)
+        pairs = None if isinstance(listed, Column) else texts_of_pairs(listed)
         if pairs is None:
             return listed, None
         self._check_pairs(adds)
         return pairs
 
-    def _ids(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> TextIds:
+    def _ids(self, texts: Texts, matcher: Matcher | None, threads: int | None) -> TextIds:
         """Return the ids of texts."""
         if matcher is None and self._is_plain:
             found = TextIds.encoded(self._encoder.encoder, texts)

@@ -27,7 +27,7 @@ from .engine import TextEncoder
 from .piped import NOTHING_AROUND, Around
 
 if TYPE_CHECKING:
-    pass
+    from ..core.column import Texts
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 _MARK_BYTES = SPACE_MARK.encode()
@@ -151,7 +151,7 @@ class RuleEncoder(TextEncoder):
         return super()._exceeds(text, limit * self._shrink_factor, matcher)
 
     def counts(
-        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
+        self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None
     ) -> npt.NDArray[np.int64]:
         """Return the number of ids of each text, int64[n]."""
         if self.piped is not None:
@@ -166,7 +166,7 @@ class RuleEncoder(TextEncoder):
         return other
 
     def lists(
-        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
+        self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None
     ) -> list[list[int]]:
         """Return the ids of each text as a list."""
         if self.piped is not None:
@@ -177,7 +177,7 @@ class RuleEncoder(TextEncoder):
         return [ids.tolist() for ids in self._each(texts, matcher, threads)]
 
     def rows(
-        self, texts: list[Text], matcher: Matcher | None = None, threads: int | None = None
+        self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None
     ) -> Ragged:
         """Return the ids of each text in one array."""
         if self.piped is not None:
@@ -196,7 +196,7 @@ class RuleEncoder(TextEncoder):
         else:
             yield from self.to_list(b"".join(bytes(text_bytes(text)) for text in listed), matcher)
 
-    def _each(self, texts: list[Text], matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
+    def _each(self, texts: Texts, matcher: Matcher | None, threads: int | None) -> Iterator[Ids]:
         if threads is None and sum(len(text) for text in texts if hasattr(text, "__len__")) < THREAD_WORTH:
             threads = 1
         return imap(lambda text: self.to_array(text, matcher, 1), texts, threads)
@@ -208,7 +208,7 @@ class RuleEncoder(TextEncoder):
         text = _without_surrogates(text)
         return text if self._normalize_all is None else self._normalize_all(text)
 
-    def _all_normalized(self, texts: list[Text], matcher: Matcher | None) -> list[Text] | None:
+    def _all_normalized(self, texts: Texts, matcher: Matcher | None) -> list[Text] | None:
         if matcher is not None or not self._only_normalizes:
             return None
         normalized = [text for text in map(self._normalized, texts) if text is not None]

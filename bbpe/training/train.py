@@ -94,7 +94,7 @@ def train_from_iterator(
     """Train a tokenizer on texts; no merge crosses from one text into the next.
 
     Args:
-        texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one.
+        texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
         vocab_size: How many tokens to have in all, as in `train`.
         model: What to train, as in `train`.
         pattern: How to split texts, as in `train`.

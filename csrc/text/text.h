@@ -3,6 +3,7 @@
 #define BBPE_TEXT_H
 
 #include "base/utf8.h"
+#include "text/arrow.h"
 #include "text/base64.h"
 #include "text/characters.h"
 #include "text/graphemes.h"
@@ -10,6 +11,7 @@
 #include "text/json_lines.h"
 #include "text/offsets.h"
 #include "text/search.h"
+#include "text/text_column.h"
 #include "text/transcode.h"
 #include "text/uclass.h"
 

@@ -1,0 +1,11 @@
+from bbpe.core.c_text cimport bbpe_arrow_array, bbpe_arrow_schema
+
+
+cdef class ArrowChunks:
+    cdef readonly bint is_known     # whether the schema is one that the reader wants
+    cdef bbpe_arrow_schema schema
+    cdef bbpe_arrow_array *arrays
+    cdef size_t count, capacity
+
+    cdef bint open(self, object given) except -1
+    cdef int take(self, bbpe_arrow_array *array) except -1
