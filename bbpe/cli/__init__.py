@@ -38,6 +38,7 @@ COMMANDS = {
     "serve": "Open a playground for the browser, on this machine alone.",
     "fetch": "Download a published vocabulary by its name.",
     "bench": "Time a tokenizer on a text of yours, beside other libraries.",
+    "completion": "Write a script that completes commands, options and names in a shell.",
 }
 
 
@@ -89,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parser = _parser()
+    parser = make_parser()
     args = parser.parse_args(arguments)
     if "run" not in args:
         parser.print_help(sys.stderr)
@@ -99,7 +100,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the program; that of a command gets its arguments when it parses."""
     parser = _Parser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
     parser.add_argument("--version", action="version", version=f"bbpe {bbpe.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
