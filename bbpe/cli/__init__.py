@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -49,7 +49,11 @@ class _CommandParser(argparse.ArgumentParser):
         command = import_module(f".{self.prog.split()[-1]}", __name__).COMMAND
         command.add_arguments(self)
         self.set_defaults(run=command.run)
-        return super().parse_known_args(args, namespace)
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            hint = _did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unknown argument {unknown[0]!r}{hint}")
+        return found, unknown
 
     def add_subparsers(self, **options: Any) -> Any:
         return super().add_subparsers(parser_class=argparse.ArgumentParser, **options)
@@ -60,12 +64,16 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(value), COMMANDS, n=2)
-            hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
-            expected = ", ".join(COMMANDS)
+            hint, expected = _did_you_mean(str(value), COMMANDS), ", ".join(COMMANDS)
             raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}; expected one of {expected}")
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint with the known words that are like a word, empty if there are none."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=2)
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bbpe.errors import TokenIdError
 
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
-from .lines import add_lines, convert_lines
+from .lines import add_lines, convert_lines, lines_of
 from .streams import chunks_of, label_of, names_of, write
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
 
+#: Reads the ids of a line; the label is for messages.
+_Reader: TypeAlias = Callable[[bytes, str], list[int]]
 # 2**32 has ten digits
 _LONGEST_ID = 10
 # what lists have around and between ids
@@ -27,22 +29,54 @@ def _add_arguments(parser: ArgumentParser) -> None:
     what = "ids between blanks or commas, or an .npy array (default, and -: standard input)"
     parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser)
+    pieces = "the files have what `encode --pieces` writes, not ids"
+    parser.add_argument("--pieces", action="store_true", help=pieces)
     add_lines(parser)
 
 
 def _run(args: Namespace) -> int:
     tokenizer = load_tokenizer(args)
+    read = _piece_reader(tokenizer) if args.pieces else _read_ids
     if args.lines:
-        return convert_lines(args, partial(_texts_of, tokenizer))
+        return convert_lines(args, partial(_texts_of, tokenizer, read))
     for name in names_of(args.files):
+        if args.pieces:
+            for row in _rows(name, read):
+                write(tokenizer.decode_bytes(row))
+            continue
         for ids in npy.blocks(name) if name.endswith(".npy") else _text_blocks(name):
             write(tokenizer.decode_bytes(ids))
     return 0
 
 
-def _texts_of(tokenizer: Tokenizer, lines: list[bytes], label: str, number: int) -> Sequence[str]:
-    rows = [_ids(_words_of(line), f"{label}: line {number + i}: ") for i, line in enumerate(lines)]
-    return tokenizer.decode_batch(rows)
+def _texts_of(tokenizer: Tokenizer, read: _Reader, lines: list[bytes], label: str, number: int) -> Sequence[str]:
+    return tokenizer.decode_batch([read(line, f"{label}: line {number + i}: ") for i, line in enumerate(lines)])
+
+
+def _rows(name: str, read: _Reader) -> Iterator[list[int]]:
+    number = 1
+    for lines in lines_of(name):
+        for line in lines:
+            yield read(line, f"{label_of(name)}: line {number}: ")
+            number += 1
+
+
+def _piece_reader(tokenizer: Tokenizer) -> _Reader:
+    ids = {key.encode(): token_id for key, token_id in tokenizer.get_vocab().items()}
+
+    def read(line: bytes, label: str) -> list[int]:
+        pieces = [piece for piece in line.rstrip(b"\r").split(b" ") if piece]
+        try:
+            return [ids[piece] for piece in pieces]
+        except KeyError as error:
+            shown = error.args[0][:40].decode("utf-8", "backslashreplace")
+            raise TokenIdError(f"{label}no piece is {shown!r}") from None
+
+    return read
+
+
+def _read_ids(line: bytes, label: str) -> list[int]:
+    return _ids(line.translate(_BLANKS).split(), label)
 
 
 def _text_blocks(name: str) -> Iterator[list[int]]:
@@ -56,10 +90,6 @@ def _ids(words: list[bytes], label: str) -> list[int]:
             shown = word[:40].decode("utf-8", "backslashreplace")
             raise TokenIdError(f"{label}expected ids between blanks or commas, found {shown!r}")
     return list(map(int, words))
-
-
-def _words_of(written: bytes) -> list[bytes]:
-    return written.translate(_BLANKS).split()
 
 
 def _words(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:

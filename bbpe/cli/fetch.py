@@ -6,13 +6,15 @@ from argparse import ArgumentParser, Namespace
 
 from bbpe.encodings import published_vocabulary
 from bbpe.published.find import FOLDERS_VARIABLE, own_folders
+from bbpe.published.models import name_for_model
+from bbpe.published.table import ALIASES, PUBLISHED
 
 from .command import Command
 from .streams import say
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the vocabulary, such as o200k_base")
+    parser.add_argument("name", metavar="NAME", help="the vocabulary, such as o200k_base, or a model that uses it")
     where = f"default: the first folder of {FOLDERS_VARIABLE}, or ~/.cache/bbpe"
     parser.add_argument("--folder", metavar="DIR", help=f"where to write it ({where})")
     parser.add_argument("--url", help="an address to use instead of the publisher's; the checksum still holds")
@@ -22,7 +24,8 @@ def _run(args: Namespace) -> int:
     from bbpe.published.fetch import fetch  # what it takes from the network library no other command needs
 
     folder = own_folders()[0] if args.folder is None else args.folder
-    say(str(fetch(published_vocabulary(args.name), folder, url=args.url)))
+    name = args.name if args.name in (*PUBLISHED, *ALIASES) else name_for_model(args.name) or args.name
+    say(str(fetch(published_vocabulary(name), folder, url=args.url)))
     return 0
 
 

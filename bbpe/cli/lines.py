@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .command import add_tokenizer
-from .streams import add_reading, chunks_of, flush, label_of, names_of, write
+from .streams import add_reading, chunks_of, files_of, flush, label_of, write
 
 if TYPE_CHECKING:
     from bbpe.pipeline.special_tokens import Selection
@@ -53,7 +53,7 @@ def convert_lines(args: Namespace, convert: Callable[[list[bytes], str, int], Se
 
     `convert` takes lines, the name of their input for messages, and the number of the first line.
     """
-    for name in names_of(args.files):
+    for name in files_of(args.files):
         number = 1
         for lines in lines_of(name):
             write("".join(f"{line}\n" for line in convert(lines, label_of(name), number)).encode())

@@ -8,10 +8,11 @@ import sys
 from argparse import ArgumentParser, _ArgumentGroup
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from bbpe.corpus.files import FORMATS
+from bbpe.corpus.files import FORMATS, corpus_paths
 from bbpe.corpus.sources import Reading
 
 #: The file name that means standard input.
@@ -42,6 +43,12 @@ def chunks_of(name: str) -> Iterator[bytes]:
 def names_of(files: Sequence[str]) -> Sequence[str]:
     """Return the files of a command line, standard input when there are none."""
     return files or (STDIN,)
+
+
+def files_of(names: Sequence[str]) -> Iterator[str]:
+    """Yield the files that the names of a command line stand for; all names are looked at before the first is read."""
+    found = [[name] if name == STDIN else list(map(str, corpus_paths(name))) for name in names_of(names)]
+    yield from chain.from_iterable(found)
 
 
 def label_of(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .command import Command, load_tokenizer, positive
 from .lines import add_texts, lines_of, selection_of
-from .streams import chunks_of, label_of, names_of, say, say_json, write
+from .streams import chunks_of, files_of, label_of, say, say_json, write
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
@@ -27,7 +27,7 @@ def _run(args: Namespace) -> int:
     if args.per_line:
         _count_lines(args, tokenizer)
     elif args.truncate is not None:
-        for name in names_of(args.files):
+        for name in files_of(args.files):
             text = b"".join(chunks_of(name))
             write(tokenizer.truncate(text, args.truncate, allowed_special=selection_of(args)))
     elif args.chunk is not None:
@@ -57,7 +57,7 @@ def _count_files(args: Namespace, tokenizer: Tokenizer) -> None:
 
 
 def _count_lines(args: Namespace, tokenizer: Tokenizer) -> None:
-    for name in names_of(args.files):
+    for name in files_of(args.files):
         number = 0
         for lines in lines_of(name):
             for count in tokenizer.count_tokens_batch(lines, allowed_special=selection_of(args)).tolist():
@@ -70,7 +70,7 @@ def _count_lines(args: Namespace, tokenizer: Tokenizer) -> None:
 
 def _write_chunks(args: Namespace, tokenizer: Tokenizer) -> None:
     """Write the start, end and number of tokens of each chunk; the positions are characters."""
-    for name in names_of(args.files):
+    for name in files_of(args.files):
         text = b"".join(chunks_of(name)).decode("utf-8", "replace")
         for start, end, count in tokenizer.chunk(text, args.chunk, allowed_special=selection_of(args)):
             if args.json:

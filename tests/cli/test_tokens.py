@@ -125,3 +125,51 @@ def test_it_reports_that_it_waits_for_a_terminal(path: Path, monkeypatch: Any, c
     monkeypatch.setattr("sys.stdin", source)
     assert main(["tokens", "-t", str(path)]) == 0
     assert "reading standard input; end it with Ctrl-D" in capsys.readouterr().err
+
+
+def test_folders_line_by_line(call: Any, path: Path, tmp_path: Path) -> None:
+    """Folders and globs stand for their files with every option."""
+    tok = bbpe.load(path)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(TEXT, "utf-8")
+    lines = TEXT.splitlines() * 2
+    for files in (tmp_path, tmp_path / "*.txt"):
+        assert call("tokens", "--per-line", str(files)).split() == [str(tok.count_tokens(line)) for line in lines]
+        assert call("tokens", "--truncate", "3", str(files)) == tok.truncate(TEXT, 3) * 2
+        assert len(call("tokens", "--chunk", "6", str(files)).splitlines()) == 2 * len(tok.chunk(TEXT, 6))
+        assert call("encode", "--lines", str(files)).splitlines() == [
+            " ".join(map(str, tok.encode(line))) for line in lines
+        ]
+
+
+def test_pieces_in(call: Any, path: Path, capfdbinary: Any) -> None:
+    """What `encode --pieces` writes is decoded, line by line and as a whole."""
+    text = str(path.with_name("text.txt"))
+    pieces = call("encode", "--lines", "--pieces", "--special", text)
+    assert call("decode", "--lines", "--pieces", stdin=pieces.encode()) == TEXT
+    whole = call("encode", "--pieces", "--special", text)
+    assert call("decode", "--pieces", stdin=whole.encode()) == TEXT
+    path.with_name("pieces.txt").write_text(pieces + "no-such-piece\n", "utf-8")
+    assert main(["decode", "-t", str(path), "--pieces", str(path.with_name("pieces.txt"))]) == 1
+    assert b"line 5: no piece is 'no-such-piece'" in capfdbinary.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [
+    (["tokens", "-t", "gpt2", "--per-lin=3", "--chunks"], "bbpe tokens: error"),
+    (["train", "a.txt", "--vocab-size", "300", "-o", "b", "--patern", "gpt2"], "'--patern' (did you mean '--pattern'"),
+    (["counts", "show", "a", "--tap", "3"], "bbpe counts"),
+])  # fmt: skip
+def test_an_unknown_argument(arguments: list[str], expected: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert expected in capfd.readouterr().err
+
+
+def test_fetch_takes_models(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("bbpe.published.fetch.fetch", lambda vocabulary, *_, **__: asked.append(vocabulary.name))
+    assert main(["fetch", "gpt-4o"]) == main(["fetch", "Qwen/Qwen3-8B"]) == main(["fetch", "cl100k_base"]) == 0
+    assert asked == ["o200k_base", "qwen3", "cl100k_base"]
+    assert main(["fetch", "o200k_bas"]) == 1
+    assert "did you mean 'o200k_base'" in capfd.readouterr().err
