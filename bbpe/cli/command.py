@@ -33,11 +33,14 @@ def positive(text: str) -> int:
     return number
 
 
-def add_tokenizer(parser: ArgumentParser) -> None:
-    """Add the arguments that say which tokenizer to use."""
+_PATTERN = "split pattern, a name or a regex, if the tokenizer file does not say it"
+
+
+def add_tokenizer(parser: ArgumentParser, *, pattern: str = _PATTERN) -> None:
+    """Add the arguments that say which tokenizer to use; `pattern` is the help of the one for its pattern."""
     what = "the tokenizer: a file, a folder, a published name, a model such as gpt-4o, or org/name in the hub's cache"
     parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what)
-    add_pattern(parser)
+    parser.add_argument("--pattern", help=pattern)
 
 
 def add_format(parser: ArgumentParser) -> None:
@@ -52,7 +55,7 @@ def add_format(parser: ArgumentParser) -> None:
 
 def add_pattern(parser: ArgumentParser) -> None:
     """Add the split pattern of a tokenizer file that does not say its own."""
-    parser.add_argument("--pattern", help="split pattern, a name or a regex, if the tokenizer file does not say it")
+    parser.add_argument("--pattern", help=_PATTERN)
 
 
 def load_tokenizer(args: Namespace) -> Tokenizer:

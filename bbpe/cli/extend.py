@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import bbpe
 from bbpe import formats
 from bbpe.formats.saving import proven
+from bbpe.splitting.patterns import get_pattern
 
-from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
+from .command import Command, add_format, add_tokenizer, load_named, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of
 from .outputs import check_output, inputs_of
 from .streams import say, say_json
@@ -20,7 +22,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text")
     corpus.add_argument("--counts", metavar="PATH", help="learn from counts that `bbpe count` saved, instead of files")
     add_counting(parser, corpus)
-    add_tokenizer(parser)
+    pattern = "split pattern of the result, a name or a regex; one that does not split at blanks learns tokens of"
+    add_tokenizer(parser, pattern=f"{pattern} several words (default: that of the tokenizer)")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
     add_format(parser)
     group = parser.add_argument_group("Vocabulary", "what is added")
@@ -38,14 +41,16 @@ def _run(args: Namespace) -> int:
     output_format = args.format or formats.format_of(Path(args.output))
     inputs = inputs_of(files=args.files, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
-    tokenizer = load_tokenizer(args)
-    proven(tokenizer.spec, args.output, bbpe.Tokenizer, format=args.format, drop=args.drop)
+    tokenizer = _loaded(args.tokenizer, args.pattern)
+    pattern = tokenizer.spec.pattern if args.pattern is None else get_pattern(args.pattern)
+    expected = replace(tokenizer.spec, pattern=pattern)
+    proven(expected, args.output, bbpe.Tokenizer, format=args.format, drop=args.drop)
     source = args.files
     if args.counts is not None:
-        source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
+        source = bbpe.load_counts(args.counts, pattern=pattern.steps)
     extended = bbpe.extend(
         tokenizer, source, args.add, min_frequency=args.min_frequency, max_token_length=args.max_token_length,
-        tie_break=args.tie_break, counting=counting_of(args),
+        tie_break=args.tie_break, pattern=args.pattern, counting=counting_of(args),
     )  # fmt: skip
     extended.save(args.output, format=args.format, drop=args.drop)
     added = len(extended) - len(tokenizer)
@@ -55,6 +60,16 @@ def _run(args: Namespace) -> int:
     else:
         say(f"{added:,} new tokens, {len(extended):,} in all; saved {args.output}")
     return 0
+
+
+def _loaded(name: str, pattern: str | None) -> bbpe.Tokenizer:
+    """Load a tokenizer with its own pattern, or with another one if it has none."""
+    try:
+        return load_named(name)
+    except bbpe.BBPEError:
+        if pattern is None:
+            raise
+        return load_named(name, pattern)
 
 
 COMMAND = Command(_add_arguments, _run)

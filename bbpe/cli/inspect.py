@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 from bbpe import formats
 from bbpe.encoding.uncompiled import uncompiled
 from bbpe.formats.ranks import live_merges
+from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel
+from bbpe.spec.rules import UnicodeForm
 from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 
 from .command import Command, add_pattern, load_named
 from .streams import say, say_json
 
-_SHOWN = 8
+_SHOWN, _TOKENS, _WIDTH = 8, 4, 200
+#: The facts for readers, in order; `--json` has all.
+_LINES = (
+    "file", "kind", "name", "bytes", "vocab_size", "longest_token", "model", "normalizers", "pattern",
+    "pre_tokenizers", "pattern_dialect", "unicode", "template", "decoder", "special_tokens", "added_tokens",
+    "fingerprint", "unusual",
+)  # fmt: skip
 # in which dialect a format writes its regexes, or how else it says how text is split
 _DIALECTS = {
     "huggingface": "Oniguruma",
@@ -35,16 +44,24 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(facts)
         return 0
-    for key, value in facts.items():
-        if isinstance(value, dict):
-            say(f"{key:<16} {len(value)}")
-            for text, token_id in sorted(value.items(), key=lambda item: item[1]):
-                say(f"{token_id:>16} {text!r}")
-        elif isinstance(value, list):
-            say(f"{key:<16} {' '.join(map(repr, value)) or '-'}")
-        else:
-            say(f"{key:<16} {'-' if value is None else value}")
+    for key in _LINES:
+        for line in _lines(facts.get(key)):
+            say(f"{key:<16} {line}")
     return 0
+
+
+def _lines(value: object) -> Iterator[str]:
+    """Yield what to show of a fact: a line, or one for each sentence; none for what the tokenizer does not have."""
+    if isinstance(value, dict):
+        rows = sorted(value.items(), key=lambda item: item[1])
+        more = f", and {len(rows) - _TOKENS:,} more" if len(rows) > _TOKENS else ""
+        shown = ", ".join(f"{token_id} {text!r}" for text, token_id in rows[:_TOKENS])
+        yield f"{len(rows):,}: {shown}{more}" if rows else "0"
+    elif isinstance(value, list):
+        yield from (value if value else ["nothing"])
+    elif value is not None and value != "":
+        text = " | ".join(str(value).split("\n"))
+        yield text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."
 
 
 def _facts(name: str, pattern: str | None) -> dict[str, object]:
@@ -61,17 +78,49 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         "tokens": len(tokenizer),
         "holes": tokenizer.vocab_size - len(tokenizer),
         "longest_token": max(map(len, spec.vocab.values())),
+        "model": _model(spec),
         "mode": type(spec.model).__name__ if spec.model is not None else "ranks" if spec.merges is None else "merges",
         "merges": None if spec.merges is None else len(spec.merges),
         **_unmade(spec),
         **_without_tokens(spec),
+        "normalizers": " ".join(map(_name, spec.rules.normalizers)),
+        "pre_tokenizers": " ".join(map(_name, spec.rules.pre_tokenizers)),
         **_pattern(spec, kind, given=pattern is not None),
+        "template": _template(spec),
+        "decoder": " ".join(map(_name, spec.decoder)),
         "runs_in_python": uncompiled(spec),
         "unicode": tokenizer.unicode_version,
         "special_tokens": dict(tokenizer.special_tokens),
         "added_tokens": dict(tokenizer.added_tokens),
         "fingerprint": tokenizer.fingerprint,
+        "unusual": unusual(spec),
     }
+
+
+def _name(rule: object) -> str:
+    return rule.form if isinstance(rule, UnicodeForm) else type(rule).__name__
+
+
+def _is_of_bytes(spec: TokenizerSpec) -> bool:
+    return spec.model is None and (spec.characters is None or spec.characters.are_bytes)
+
+
+def _model(spec: TokenizerSpec) -> str:
+    """The kind of the model, its symbols and how it joins them."""
+    if spec.model is not None:
+        return type(spec.model).__name__.removesuffix("Model")
+    marked = " of words" if spec.characters is not None and spec.characters.marks_words else ""
+    symbols = "bytes" if _is_of_bytes(spec) else "characters"
+    how = "by ranks" if spec.merges is None else f"by {len(spec.merges):,} merges"
+    return f"BPE of {symbols}{marked}, {how}"
+
+
+def _template(spec: TokenizerSpec) -> str | None:
+    """The template of one text, with the texts of its tokens."""
+    if spec.template is None:
+        return None
+    texts = {token_id: text for text, token_id in (*spec.added_tokens.items(), *spec.special_tokens.items())}
+    return " ".join("text" if item == "A" else texts.get(int(item), str(item)) for item, _ in spec.template.single)
 
 
 def _unmade(spec: TokenizerSpec) -> dict[str, object]:
@@ -92,18 +141,10 @@ def _without_tokens(spec: TokenizerSpec) -> dict[str, object]:
     if symbols is None:
         is_lossy = isinstance(spec.model, WordPieceModel | WordLevelModel) and spec.model.unknown is None
         return {"tokenless_become": "left out"} if is_lossy else {}
-    texts = {token_id: text for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())}
-    treatment = "left out"
-    if symbols.byte_ids:
-        treatment = "written as the tokens of their bytes"
-    elif symbols.unknown is not None:
-        token = spec.vocab.get(symbols.unknown, b"").decode("utf-8", "backslashreplace")
-        treatment = f"written as {texts.get(symbols.unknown, token)!r}"
     if not symbols.are_bytes:
-        return {"tokenless_become": treatment}
-    tokens = set(spec.vocab.values())
-    missing = [f"0x{byte:02X}" for byte in range(256) if bytes((byte,)) not in tokens]
-    return {"tokenless_bytes": len(missing), "tokenless_become": treatment, "tokenless_shown": missing[:_SHOWN]}
+        return {"tokenless_become": treatment(spec)}
+    missing = missing_bytes(spec)
+    return {"tokenless_bytes": len(missing), "tokenless_become": treatment(spec), "tokenless_shown": missing[:_SHOWN]}
 
 
 def _pattern(spec: TokenizerSpec, kind: str | None, *, given: bool) -> dict[str, object]:
@@ -111,7 +152,7 @@ def _pattern(spec: TokenizerSpec, kind: str | None, *, given: bool) -> dict[str,
     source = "none in the file: known by its tokens"
     if given:
         source = "given, in the syntax of the regex package"
-    elif kind in ("gguf", "sentencepiece") and spec.characters is not None:
+    elif kind in ("gguf", "sentencepiece") and (spec.model is not None or not _is_of_bytes(spec)):
         source = "none: such a model does not split texts"
     elif kind in _DIALECTS:
         source = _DIALECTS[kind]

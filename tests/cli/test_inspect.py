@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from vocabularies import byte_level, document, sequence, split, write_json
+from vocabularies import added, byte_level, document, keys, sequence, split, write_json
 
 import bbpe
 from bbpe.cli import main
@@ -39,3 +39,49 @@ def test_inspect_shows_what_is_not_compiled(
     assert main(["inspect", str(path), "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["runs_in_python"] == sentence
     assert (bbpe.load(path)._encoder.word_texts is None) == (sentence is not None)
+
+
+SENTENCES = {
+    "ordinary": ({}, "nothing"),
+    "no decoder": ({"decoder": None}, "the file has no decoder, so `decode` puts a blank between all tokens"),
+    "lower case": (
+        {"normalizer": {"type": "Lowercase"}},
+        "texts are changed before the model by Lowercase; `decode` does not undo it",
+    ),
+    "white space": (
+        {"added_tokens": [added("<s>", 270, lstrip=True)]},
+        "1 special or added tokens take white space ('<s>')",
+    ),
+    "unmade": (
+        {"model__merges": []},
+        "no merges make 11 tokens ('th' 'the' ' the' and 8 more), so texts never have their ids",
+    ),
+    "truncation": (
+        {"truncation": {"direction": "Right", "max_length": 9, "strategy": "LongestFirst", "stride": 0}},
+        "the file has truncation: defaults of `encode_padded`, without effect on `encode`",
+    ),
+    "bytes": (
+        {"model__vocab": {key: number for key, number in keys().items() if number not in (3, 4)}, "model__merges": []},
+        "2 bytes have no token (0x24 0x25) and are left out, so texts do not come back",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_what_is_unusual(capfd: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
+    changes, sentence = SENTENCES[name]
+    path = write_json(tmp_path / "tokenizer.json", document(**changes))
+    assert main(["inspect", str(path)]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert f"unusual          {sentence}" in lines
+    assert len(lines) <= 24
+
+
+def test_inspect_fits_a_screen(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tokens = [added(f"<{number}>", 300 + number, special=number % 2 == 0) for number in range(500)]
+    normalizer = {"type": "Sequence", "normalizers": [{"type": "Lowercase"}] * 9}
+    path = write_json(tmp_path / "tokenizer.json", document(added_tokens=tokens, normalizer=normalizer, decoder=None))
+    assert main(["inspect", str(path)]) == 0
+    out = capfd.readouterr().out
+    assert len(out.splitlines()) <= 24
+    assert "special_tokens   250: 267 '<0>', 269 '<2>', 271 '<4>', 273 '<6>', and 246 more" in out

@@ -314,3 +314,20 @@ def test_published_vocabularies(real, corpus, tmp_path, name):
         )
         text = corpus("multi", 300_000)
         assert peer.encode_ordinary(text) == made.encode(text)
+
+
+def test_extending_on_the_command_line_with_another_pattern(tmp_path: Path) -> None:
+    """The second stage of SuperBPE; a rank file without a pattern gets the same one for both stages."""
+    text, source, ranks, made = (tmp_path / name for name in ("a.txt", "tok.json", "ranks.tiktoken", "more.json"))
+    text.write_text("see my dogs and see my eyes " * 40, "utf-8")
+    tok = bbpe.train_from_iterator(["see my dogs"], 260)
+    tok.save(source)
+    tok.save(ranks)
+    whole = r"[^\n]+|\n"
+    expected = bbpe.extend(tok, text, 20, pattern=whole)
+    for name in (source, ranks):
+        command = ["extend", str(text), "-t", str(name), "--pattern", whole, "--add", "20", "-o", str(made), "--quiet"]
+        assert main(command) == 0
+        assert bbpe.load(made).spec.vocab == expected.spec.vocab
+        assert bbpe.load(made).pattern == whole
+    assert any(token.strip().count(b" ") for token in expected.spec.vocab.values())
