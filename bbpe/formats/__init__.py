@@ -36,10 +36,9 @@ _REFUSED = {
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
 _WEB_PAGES = (b"<!doctype", b"<html")
-_YOUTOKENTOME = lazy_re(rb"\d+ \d+\r?\n(?:\d+ \d+\r?\n)+\d+ \d+ \d+\r?\n")
 
 # The formats that can express rules for a text before it is split.
-_HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes")
+_HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes", "youtokentome")
 # The formats that can express models other than BPE.
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
     WordPieceModel: ("huggingface", "wordpiece"),
@@ -95,9 +94,6 @@ def _check_refused(head: bytes, path: Path) -> None:
             _refuse(f"found {kind}", path)
     if head.lstrip()[: len(_WEB_PAGES[0])].lower().startswith(_WEB_PAGES):
         _refuse("found a web page", path)
-    if head[:1].isdigit() and _YOUTOKENTOME.match(head):
-        kind = "a model of YouTokenToMe, which bbpe does not read"
-        _refuse(f"found {kind} (codes of subword-nmt hold the same kind of merges)", path)
 
 
 def load(
@@ -212,6 +208,7 @@ _SYNONYMS = {
     "transformers": "huggingface", "bert": "wordpiece", "vocab.txt": "wordpiece", "spm": "sentencepiece",
     "model": "sentencepiece", "vocab.json": "gpt2", "llama.cpp": "gguf", "ggml": "gguf", "mistral": "tekken",
     "ranks": "tiktoken", "bpe": "gpt2", "subword-nmt": "codes", "fastbpe": "codes",
+    "yttm": "youtokentome",
 }  # fmt: skip
 
 

@@ -66,6 +66,11 @@ FORMATS: dict[str, Format] = {
         "tokenizer.json", "huggingface.tokenizer_json", (("tokenizer.json",),),
         lazy_re(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
     ),
+    # counts, then lines of two numbers, and after these one of three or, without merges, of four
+    "youtokentome": Format(
+        "YouTokenToMe's model", "youtokentome", ((".yttm",),),
+        lazy_re(rb"\d+ \d+\r?\n(?:(?:\d+ \d+\r?\n)+-?\d+ -?\d+ \d+[ \r\n]|(?:\d+ \d+\r?\n){4000})"),
+    ),
     "tiktoken": Format(
         "a .tiktoken rank file", "tiktoken", ((".tiktoken",),),
         lazy_re(

@@ -1,9 +1,9 @@
-"""Files of other tools: fastBPE's codes, minbpe's models, RWKV's vocabularies; YouTokenToMe's are refused by name."""
+"""Files of other tools: fastBPE's codes, minbpe's models, RWKV's vocabularies, YouTokenToMe's models."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -166,8 +166,88 @@ def test_rwkv_needs_all_bytes(tmp_path: Path) -> None:
         bbpe.load(path)
 
 
-def test_you_token_to_me_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "yttm.model"
-    path.write_text("2 1\n97 4\n98 5\n4 5 6\n1 0 2 3\n", "utf-8")
-    with pytest.raises(VocabularyError, match="found a model of YouTokenToMe"):
-        bbpe.load(path)
+#: A model that YouTokenToMe 1.0.6 trained, and what it gives.
+YTTM = """
+20 26;233 17;102 8;115 6;99 23;25991 9;109 13;101 5;114 12;111 19;103 21;116 11;20013 10;239 16;9601
+4;121 7;100 22;105 14;118 18;97 15;110 20;4 6 24;24 5 25;25 5 26;4 8 27;27 14 28;28 12 29;29 6 30;30
+11 31;13 7 32;4 32 33;10 9 34;4 34 35;5 7 36;36 5 37;37 6 38;4 38 39;23 15 40;40 8 41;41 17 42;4 42
+43;22 19 44;44 21 45;45 6 46;4 46 47;15 16 48;4 20 49;1 0 2 3
+""".replace("\n", " ").strip().split(";")
+YTTM_CASES = [
+    ("see my eyes first", [26, 33, 39, 31], "see my eyes first"),
+    ("  seesee\tmy\u2581dogs ", [26, 6, 5, 5, 33, 47], "seesee my dogs"),
+    ("naïve café 中文", [49, 48, 18, 5, 43, 35], "naïve café 中文"),
+    ("xyz my xy", [4, 1, 7, 1, 33, 4, 1, 7], "<UNK>y<UNK> my <UNK>y"),
+    ("", [], ""),
+    ("\u2581 \u2581", [], ""),
+    ("see\xa0my\x85first\x0bsee", [26, 1, 32, 1, 8, 14, 12, 6, 11, 26], "see<UNK>my<UNK>first see"),
+    ("<UNK> see", [4, 1, 26], "<UNK> see"),
+]
+
+
+def yttm_file(path: Path, rows: Sequence[str] = YTTM) -> Path:
+    path.write_text("".join(f"{row}\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["model", "bpe.yttm", "x.model"])
+def test_you_token_to_me(tmp_path: Path, name: str) -> None:
+    tok = bbpe.load(yttm_file(tmp_path / name))
+    for text, ids, decoded in YTTM_CASES:
+        assert tok.encode(text) == ids, text
+        assert tok.decode(ids) == decoded, text
+    assert tok.encode_batch([text for text, _, _ in YTTM_CASES]) == [ids for _, ids, _ in YTTM_CASES]
+    assert tok.special_tokens == {"<PAD>": 0, "<UNK>": 1, "<BOS>": 2, "<EOS>": 3}
+    tok.save(tmp_path / "tokenizer.json")
+    assert bbpe.load(tmp_path / "tokenizer.json") == tok
+    tok.save(tmp_path / "again.yttm", format="youtokentome")
+    assert (tmp_path / "again.yttm").read_text("utf-8").split("\n")[21:-1] == YTTM[21:]
+    assert bbpe.load(tmp_path / "again.yttm") == tok
+
+
+def test_you_token_to_me_against_its_rule(tmp_path: Path) -> None:
+    """Each word begins with U+2581; the first of the listed merges that is possible comes first, then the leftmost."""
+    tok = bbpe.load(yttm_file(tmp_path / "model"))
+    rows = [list(map(int, row.split())) for row in YTTM]
+    known = {chr(point): token_id for point, token_id in rows[1:21]}
+    rank = {(left, right): (number, made) for number, (left, right, made) in enumerate(rows[21:-1])}
+
+    def expected(word: str) -> list[int]:
+        ids: list[int] = []
+        for char in f"\u2581{word}":
+            if char in known or ids[-1:] != [1]:
+                ids.append(known.get(char, 1))
+        while found := [(rank[pair], at) for at, pair in enumerate(pairwise(ids)) if pair in rank]:
+            (_, made), at = min(found)
+            ids[at : at + 2] = [made]
+        return ids
+
+    rng = random.Random(5)
+    for _ in range(400):
+        text = "".join(rng.choices([*"seymdogfirtaïvn中文xé \t\u2581", "see", "my", "中文"], k=rng.randint(0, 12)))
+        words = text.replace("\u2581", " ").split()
+        assert tok.encode(text) == [token_id for word in words for token_id in expected(word)], text
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (["2 1", "97 4", "98 5", "4 5 6"], "found 4 lines; expected 5, for 2 characters and 1 merges"),
+        (["2 1", "97 4", "98 5", "4 5 6", "1 0 2"], "line 5: found '1 0 2'; expected 4 numbers"),
+        (["2 1", "97 4", "98 4", "4 5 6", "1 0 2 3"], "line 3: token 'b' has id 4"),
+        (["2 1", "97 4", "98 5", "4 7 6", "1 0 2 3"], "line 4: found a merge of 4 and 7"),
+        (["2 1", "97 4", "55296 5", "4 5 6", "1 0 2 3"], "line 3: found 55296; expected a code point"),
+        (["2 1", "97 4", "98 5", "4 5 4294967296", "1 0 2 3"], "line 4: found '4 5 4294967296'; expected 3 numbers"),
+    ],
+)
+def test_broken_you_token_to_me(tmp_path: Path, rows: list[str], problem: str) -> None:
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(yttm_file(tmp_path / "x.yttm", rows))
+    assert problem in str(caught.value)
+
+
+def test_what_you_token_to_me_does_not_hold(tmp_path: Path, corpus_tokenizer: bbpe.Tokenizer) -> None:
+    marked = bbpe.train_from_iterator(TEXTS, 60, model=bbpe.BPE(alphabet="chars", word_start="\u2581"))
+    for tok in (corpus_tokenizer, marked):
+        with pytest.raises(VocabularyError, match="YouTokenToMe"):
+            tok.save(tmp_path / "x.yttm", format="youtokentome")
