@@ -15,7 +15,9 @@ from .lazy import VIEWS
 
 if TYPE_CHECKING:
     from .budget import set_cache_limit
+    from .compat.acceleration import accelerate
     from .compat.classic import BBPETokenizer
+    from .compat.patching import patch_transformers, unpatch_transformers
     from .counting.count import count, count_from_iterator
     from .counting.counts import PretokenCounts, Summary, load_counts
     from .counting.options import Counting
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from .encoding.stream import StreamDecoder
     from .encodings import encoding_for_model, get_encoding
     from .errors import (
+        AccelerationError,
+        AccelerationWarning,
         BBPEError,
         CorpusError,
         MemoryLimitError,
@@ -52,6 +56,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BPE",
+    "AccelerationError",
+    "AccelerationWarning",
     "AlignedIds",
     "BBPEError",
     "BBPETokenizer",
@@ -82,6 +88,7 @@ __all__ = [
     "Unigram",
     "VocabularyError",
     "WordPiece",
+    "accelerate",
     "compare",
     "corpus_curve",
     "count",
@@ -94,6 +101,7 @@ __all__ = [
     "lint",
     "load",
     "load_counts",
+    "patch_transformers",
     "prune",
     "set_cache_limit",
     "split",
@@ -101,6 +109,7 @@ __all__ = [
     "train",
     "train_from_counts",
     "train_from_iterator",
+    "unpatch_transformers",
 ]
 __version__ = "0.1.0"
 
@@ -108,14 +117,16 @@ __version__ = "0.1.0"
 #: loads a tokenizer does not wait for the import of training.
 _MODULES = {
     ".budget": "set_cache_limit",
+    ".compat.acceleration": "accelerate",
     ".compat.classic": "BBPETokenizer",
+    ".compat.patching": "patch_transformers unpatch_transformers",
     ".counting.count": "count count_from_iterator",
     ".counting.counts": "PretokenCounts Summary load_counts",
     ".counting.options": "Counting",
     ".encoding.engine": "CacheInfo",
     ".encodings": "encoding_for_model get_encoding",
-    ".errors": "BBPEError CorpusError MemoryLimitError PatternError SpecialTokenError TokenIdError TokenNotFoundError "
-    "VocabularyError",
+    ".errors": "AccelerationError AccelerationWarning BBPEError CorpusError MemoryLimitError PatternError "
+    "SpecialTokenError TokenIdError TokenNotFoundError VocabularyError",
     ".report.compare": "Comparison SplitPair compare",
     ".report.curves": "Curve CurvePoint corpus_curve learning_curve",
     ".report.evaluate": "Evaluation evaluate",

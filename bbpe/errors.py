@@ -77,3 +77,11 @@ class TokenNotFoundError(TokenIdError, KeyError):
     def __str__(self) -> str:
         # a KeyError would show the message as a quoted string
         return str(self.args[0]) if self.args else ""
+
+
+class AccelerationError(BBPEError, ValueError):
+    """A tokenizer of `transformers` cannot be accelerated, because it would not give the same ids; it is unchanged."""
+
+
+class AccelerationWarning(UserWarning):
+    """Hugging Face's `tokenizers` does the work of a tokenizer of `transformers`; the message has the reason."""

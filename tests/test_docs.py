@@ -25,7 +25,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = [module.name for module in pkgutil.walk_packages(bbpe.__path__, "bbpe.") if module.name != "bbpe.__main__"]
 EXAMPLES = ROOT / "examples"
 #: What only some examples need: libraries that they compare with, and those whose columns and data frames they encode.
-OPTIONAL = {"tiktoken", "tokenizers", "sentencepiece", "gigatoken", "google"}
+OPTIONAL = {"tiktoken", "tokenizers", "sentencepiece", "gigatoken", "google", "transformers"}
 OPTIONAL |= {"pyarrow", "polars", "duckdb", "datasets", "ray", "pyspark"}
 #: The package of the test extra that carries the vocabulary which examples ask for by name.
 CARRIER = "bpe_openai"

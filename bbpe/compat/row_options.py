@@ -78,7 +78,8 @@ def row(engine: Engine, texts: Sequence[Encoding], adds: bool, rules: Truncation
         (first, *firsts), others = split
         pairs = [(first, others[0]), *((one, other) for one in firsts for other in others)]
         pairs += [(first, other) for other in others[1:]]
-    main, *main_overflow = [engine.joined(pair, adds) for pair in pairs]
+    kept = [windows[0] for windows in split]
+    main, *main_overflow = [engine.joined(pair, adds, kept) for pair in pairs]
     main.overflowing = main_overflow
     return main
 

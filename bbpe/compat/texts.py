@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from ..encoding.piped import NOTHING_AROUND, Around
 from ..encoding.placed import PlacedTexts
 from ..errors import TokenIdError
 from ..lazy import lazy_property
@@ -25,8 +26,10 @@ _UNKNOWN = "\ufffd"
 class Engine:
     """Encodes texts as `tokenizers` does: added and special tokens match in all texts."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, keeps_types: bool = True) -> None:
         self.tokenizer, self.spec = tokenizer, tokenizer.spec
+        #: Whether overflowing windows have the numbers of their texts as type ids, not those of the template.
+        self.keeps_types = keeps_types
         self.template = self.spec.template or _NO_TEMPLATE
 
     @lazy_property
@@ -56,6 +59,12 @@ class Engine:
         return {**self.spec.added_tokens, **self.spec.special_tokens}
 
     @lazy_property
+    def _template_names(self) -> dict[int, str]:
+        texts = {token_id: text for text, token_id in self._others.items()}
+        items = {item for item, _ in (*self.template.single, *self.template.pair) if isinstance(item, int)}
+        return {item: texts[item] if item in texts else self.names.get(item, "") for item in items}
+
+    @lazy_property
     def varied(self) -> frozenset[int]:
         """The ids whose token is a part of the text: tokens with white space around them, unknown text of Unigram."""
         changed = {self._others[text] for text, options in self.spec.token_options.items() if text in self._others}
@@ -82,7 +91,23 @@ class Engine:
         items = self.template.pair if is_pair else self.template.single
         return sum(not isinstance(item, str) for item, _ in items)
 
+    def __reduce__(self) -> tuple[type[Engine], tuple[Any, ...]]:
+        return Engine, (self.tokenizer, self.keeps_types)
+
     # -- encoding --------------------------------------------------------------------------------------------
+
+    @lazy_property
+    def _specials(self) -> Matcher | None:
+        return self.matcher(False)
+
+    @lazy_property
+    def _around(self) -> Around:
+        return self.spec.template.around if self.spec.template is not None else NOTHING_AROUND
+
+    def ids(self, text: str, plain_specials: bool, adds: bool) -> list[int]:
+        """Return the ids of one text, with those of the template if `adds` is true."""
+        matcher = self.matcher(True) if plain_specials else self._specials
+        return self.tokenizer._encoder.to_list(text, matcher, self._around if adds else NOTHING_AROUND)
 
     def encoded(self, text: str, matcher: Matcher | None) -> Encoding:
         """Return the encoding of one text, without a template."""
@@ -103,8 +128,11 @@ class Engine:
     def _of(self, ids: list[int], source: TextSource | WordSource) -> Encoding:
         return Encoding.of(ids, [Part(source, 0, len(ids))], {}, [])
 
-    def joined(self, texts: Sequence[Encoding], adds: bool) -> Encoding:
-        """Return one text, or a pair, in a row, with the ids of the template if `adds` is true."""
+    def joined(self, texts: Sequence[Encoding], adds: bool, firsts: Sequence[Encoding] = ()) -> Encoding:
+        """Return one text, or a pair, in a row, with the ids of the template if `adds` is true.
+
+        Windows of texts are not among the `firsts`, if there are some.
+        """
         template = self.template.single if len(texts) == 1 else self.template.pair
         if not template:
             template = _NO_TEMPLATE.pair
@@ -115,10 +143,11 @@ class Engine:
                 text = texts[number]
                 ranges[number] = (len(ids), len(ids) + len(text))
                 ids += text._ids
-                parts += text.replaced(type_id)
+                is_window = self.keeps_types and firsts and not any(text is first for first in firsts)
+                parts += text.replaced(number if is_window else type_id)
             elif adds:
                 ids.append(item)
-                parts.append(Part.added(self.names.get(item, ""), 1, type_id, 1))
+                parts.append(Part.added(self._template_names[item], 1, type_id, 1))
         return Encoding.of(ids, parts, ranges, [])
 
     # -- decoding --------------------------------------------------------------------------------------------
@@ -192,7 +221,10 @@ class TextSource:
         if options is None or not options.normalized:
             return text
         before, _, after = text.partition(core)
-        return before + engine.normalized(core) + after
+        written = engine.normalized(core)
+        # a token that is normalized to a blank and its text has that blank of the text
+        blank = written[:1] if written[:1] in (" ", SPACE_MARK) and not core.startswith(written[:1]) else ""
+        return before[len(blank) :].replace(" ", blank or " ") + written + after
 
     def offsets(self, start: int, stop: int) -> list[Span]:
         """Return the spans of the text that ids come from."""

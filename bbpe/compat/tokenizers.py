@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,9 @@ class Tokenizer:
     @classmethod
     def from_buffer(cls, buffer: bytes) -> Tokenizer:
         """Return a tokenizer of the bytes of a tokenizer.json."""
-        return cls(tokenizer_of_json(bytes(buffer)))
+        made = cls(tokenizer_of_json(buffer))
+        made._engine = engine_of_json(buffer, made._engine.tokenizer)
+        return made
 
     @classmethod
     def from_pretrained(cls, identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
@@ -190,7 +193,7 @@ class Tokenizer:
         """Return what `decode_batch` returns, from another thread."""
         return await asyncio.to_thread(self.decode_batch, *arguments, **options)
 
-    def stream_decoder(self, ids: Sequence[int], skip_special_tokens: bool) -> StreamDecoder:
+    def stream_decoder(self, ids: Sequence[int], skip_special_tokens: bool) -> StreamDecoder | None:
         """Return a decoder of one id at a time, after the ids of a prompt."""
         inner = self._engine.tokenizer
         return inner.stream_decoder(skip_special_tokens=skip_special_tokens, unknown_ids="skip", prompt=ids)
@@ -320,7 +323,8 @@ class Tokenizer:
                 token_id = keys.get(token.content, next_id)
                 next_id = max(next_id, token_id + 1)
                 known[token_id] = self._given[token_id] = token
-            self._engine = Engine(_Tokenizer(with_tokens(self._engine.spec, known)))
+            engine = self._engine
+            self._engine = Engine(_Tokenizer(with_tokens(engine.spec, known)), engine.keeps_types)
         return len(changed)
 
     # -- the tokenizer as data -------------------------------------------------------------------------------
@@ -398,7 +402,8 @@ class Tokenizer:
 class DecodeStream:
     """Decodes ids one at a time, with the interface of `tokenizers.decoders.DecodeStream`.
 
-    A stream keeps the tokens that its tokenizer has at the first step.
+    A stream keeps the tokens that its tokenizer has at the first step.  It takes a tokenizer of `tokenizers`, too, and
+    leaves the work to that package then.
 
     Args:
         ids: The ids of a prompt, whose text is not returned.
@@ -429,11 +434,22 @@ class DecodeStream:
             The text; None while a character is incomplete.
         """
         if self._push is None:
-            self._stream = tokenizer.stream_decoder(self._ids, self._skips)
-            self._push = self._stream.push
-        if isinstance(id, int):
+            self._begin(tokenizer)
+        if type(id) is int:
             return self._push(id) or None
-        return "".join(map(self._push, id)) or None
+        ids: Any = [id] if hasattr(id, "__index__") else id
+        return "".join([self._push(each) or "" for each in ids]) or None
+
+    def _begin(self, tokenizer: Any) -> None:
+        begin = getattr(tokenizer, "stream_decoder", None)
+        self._stream = None if begin is None else begin(self._ids, self._skips)
+        if self._stream is not None:
+            self._push = self._stream.push
+        else:
+            import tokenizers
+
+            stream = tokenizers.tokenizers.decoders.DecodeStream(self._ids, self._skips)
+            self._push = partial(stream.step, getattr(tokenizer, "synchronized", lambda: tokenizer)())
 
     def __copy__(self, memo: object = None) -> DecodeStream:
         other = DecodeStream(self._ids, self._skips)
@@ -447,7 +463,12 @@ class DecodeStream:
 
 def tokenizer_of_json(data: bytes) -> _Tokenizer:
     """Return the tokenizer of the bytes of a tokenizer.json, without other files of its folder."""
-    return _Tokenizer(formats.FORMATS["huggingface"].load(ReadFile(Path("backend.json"), data)))
+    return _Tokenizer(formats.FORMATS["huggingface"].load(ReadFile(Path("backend.json"), bytes(data))))
+
+
+def engine_of_json(data: bytes, tokenizer: _Tokenizer) -> Engine:
+    """Return the engine of a tokenizer that was read from the bytes of a tokenizer.json."""
+    return Engine(tokenizer, b'"RobertaProcessing"' not in data)
 
 
 def _texts_of(item: Any, is_pretokenized: bool) -> tuple[Any, ...]:

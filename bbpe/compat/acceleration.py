@@ -1,0 +1,334 @@
+"""Put the engine of bbpe under a tokenizer of `transformers`, which keeps its class, its settings and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from ..errors import AccelerationError
+from ..lazy import np
+from ..types import Padded
+from .backend import Backend
+from .encoding import Encoding
+from .row_options import Padding, pad_rows, row
+from .texts import Engine
+
+#: Options of a call that the quick way does not have, and their usual values.
+_USUAL: Mapping[str, Any] = {
+    "stride": 0, "is_split_into_words": False, "return_overflowing_tokens": False, "return_special_tokens_mask": False,
+    "return_offsets_mapping": False, "return_length": False,
+}  # fmt: skip
+_KNOWN = frozenset({
+    *_USUAL, "add_special_tokens", "padding_strategy", "truncation_strategy", "max_length", "pad_to_multiple_of",
+    "padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "verbose",
+    "split_special_tokens",
+})  # fmt: skip
+
+
+def accelerate(tokenizer: Any) -> Any:
+    """Put the engine of bbpe under a tokenizer of `transformers`.
+
+    The object stays the same, with its class, chat template, padding, special tokens and files; its methods encode and
+    decode by our engine, `tokenizer._tokenizer` too.  Before, ids, offsets, words and texts are compared on the whole
+    vocabulary and on texts of many kinds.  Tokens that are added later, and components that are changed, are followed;
+    if that is not possible, an `AccelerationWarning` has the reason and HF's `tokenizers` takes over again.
+
+    Args:
+        tokenizer: A `PreTrainedTokenizerFast`, as `AutoTokenizer.from_pretrained` returns it.
+
+    Returns:
+        The same object.
+
+    Raises:
+        AccelerationError: The tokenizer has a component that bbpe does not support, or gives other ids; the message has
+            the reason.  The object is unchanged.
+        TypeError: The object is not a `PreTrainedTokenizerFast`.
+
+    Example:
+        >>> from transformers import AutoTokenizer  # doctest: +SKIP
+        >>> tokenizer = bbpe.accelerate(AutoTokenizer.from_pretrained("Qwen/Qwen3-8B"))  # doctest: +SKIP
+        >>> tokenizer(["Hello", "world"], padding=True, return_tensors="np")  # doctest: +SKIP
+    """
+    from transformers import PreTrainedTokenizerFast
+
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise TypeError(f"tokenizer must be a PreTrainedTokenizerFast of transformers, not {type(tokenizer).__name__}")
+    inner = vars(tokenizer).get("_tokenizer")
+    if isinstance(inner, Backend):
+        return tokenizer
+    from tokenizers import Tokenizer
+
+    if not isinstance(inner, Tokenizer):
+        raise AccelerationError(f"its _tokenizer is a {type(inner).__name__}; expected a tokenizers.Tokenizer")
+    vars(tokenizer)["_tokenizer"] = Backend(inner)
+    kind: Any = type(tokenizer)
+    tokenizer.__class__ = _accelerated(kind, PreTrainedTokenizerFast)
+    return tokenizer
+
+
+@cache
+def _accelerated(kind: Any, base: Any) -> Any:
+    """Return a class with the name and the methods of another one, but for those that our engine does quicker.
+
+    A method that `kind` itself defines is left as it is, and one that calls such a method too.
+    """
+    is_own = {name for name in _METHODS if getattr(kind, name, None) is not getattr(base, name, None)}
+    batch = "_batch_encode_plus" if hasattr(base, "_batch_encode_plus") else "_encode_plus"
+    wanted = {
+        "encode": {"encode", batch, "_encode_plus"},
+        batch: {batch},
+        "decode": {"decode"},
+        "batch_decode": {"decode", "batch_decode"},
+    }
+    body: dict[str, Any] = {name: _METHODS[name](kind) for name, needed in wanted.items() if not needed & is_own}
+    body |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy, "__module__": kind.__module__, "__doc__": kind.__doc__}
+    body |= {"__qualname__": kind.__qualname__, "_bbpe_kind": kind}
+    return type(kind.__name__, (kind,), body)
+
+
+# -- methods of accelerated classes --------------------------------------------------------------------------
+
+
+def _encode(kind: Any) -> Callable[..., Any]:
+    slow = kind.encode
+
+    def encode(self: Any, text: Any, text_pair: Any = None, add_special_tokens: bool = True, **options: Any) -> Any:
+        if type(text) is str and text_pair is None and not options:
+            backend = self._tokenizer
+            if type(backend) is Backend:
+                backend.encode_special_tokens = self.split_special_tokens
+                engine = backend.ready()
+                if engine is not None:
+                    backend._truncation = backend._padding = None
+                    ids = engine.ids(text, self.split_special_tokens, add_special_tokens)
+                    if len(ids) > self.model_max_length:
+                        self._eventual_warn_about_too_long_sequence(ids, None, self.verbose)
+                    return ids
+        return slow(self, text, text_pair, add_special_tokens, **options)
+
+    return encode
+
+
+def _encode_plus(kind: Any) -> Callable[..., Any]:
+    slow = kind._encode_plus
+
+    def encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
+        is_batched = isinstance(text, list | tuple)
+        if not is_batched:
+            items = [text] if not text_pair else [(text, text_pair)]
+        elif text_pair is None:
+            items = list(text)
+        else:
+            is_matched = isinstance(text_pair, list | tuple) and len(text) == len(text_pair)
+            items = list(zip(text, text_pair, strict=True)) if is_matched else []
+        found = _batch(self, items, options) if items else None
+        if found is None:
+            return slow(self, text, text_pair, **options)
+        if is_batched or options.get("return_tensors") is not None:
+            return found
+        first = {key: value[0] for key, value in found.items()}
+        return type(found)(first, found.encodings, n_sequences=found.n_sequences)
+
+    return encode_plus
+
+
+def _batch_encode_plus(kind: Any) -> Callable[..., Any]:
+    slow = kind._batch_encode_plus
+
+    def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, **options: Any) -> Any:
+        items = batch_text_or_text_pairs
+        found = _batch(self, list(items), options) if isinstance(items, list | tuple) and items else None
+        return slow(self, items, **options) if found is None else found
+
+    return batch_encode_plus
+
+
+def _decode(kind: Any) -> Callable[..., Any]:
+    slow = kind.decode
+
+    def decode(self: Any, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
+        if type(token_ids) is list and token_ids:
+            if type(token_ids[0]) is int:
+                return self._decode(token_ids, skip_special_tokens=skip_special_tokens, **options)
+        elif isinstance(token_ids, np.ndarray) and token_ids.ndim == 1:
+            return self._decode(token_ids.tolist(), skip_special_tokens=skip_special_tokens, **options)
+        return slow(self, token_ids, skip_special_tokens, **options)
+
+    return decode
+
+
+def _batch_decode(kind: Any) -> Callable[..., Any]:
+    slow = kind.batch_decode
+
+    def batch_decode(self: Any, sequences: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
+        if type(sequences) is list and all(type(ids) is list and (not ids or type(ids[0]) is int) for ids in sequences):
+            return [self._decode(ids, skip_special_tokens=skip_special_tokens, **options) for ids in sequences]
+        return slow(self, sequences, skip_special_tokens, **options)
+
+    return batch_decode
+
+
+_METHODS: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "encode": _encode, "_encode_plus": _encode_plus, "_batch_encode_plus": _batch_encode_plus, "decode": _decode,
+    "batch_decode": _batch_decode,
+}  # fmt: skip
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return _restored, (self._bbpe_kind, vars(self))
+
+
+def _restored(kind: Any, state: dict[str, Any]) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    made: Any = object.__new__(_accelerated(kind, PreTrainedTokenizerFast))
+    vars(made).update(state)
+    return made
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    from copy import deepcopy
+
+    return _restored(self._bbpe_kind, {name: deepcopy(value, memo) for name, value in vars(self).items()})
+
+
+# -- batches -------------------------------------------------------------------------------------------------
+
+
+def _batch(owner: Any, items: list[Any], options: dict[str, Any]) -> Any:
+    """Return the rows of texts or pairs of texts as `transformers` does; `None` if it must make them itself."""
+    backend = owner._tokenizer
+    if type(backend) is not Backend or not _is_usual(items, options):
+        return None
+    is_pair = type(items[0]) is tuple
+    plain = options.get("split_special_tokens")
+    backend.encode_special_tokens = owner.split_special_tokens if plain is None else plain
+    engine = backend.ready()
+    if engine is None:
+        return None
+    owner.set_truncation_and_padding(
+        padding_strategy=options["padding_strategy"], truncation_strategy=options["truncation_strategy"],
+        max_length=options.get("max_length"), stride=0, pad_to_multiple_of=options.get("pad_to_multiple_of"),
+        padding_side=options.get("padding_side"),
+    )  # fmt: skip
+    wants_types = _wanted(owner, options, "token_type_ids")
+    adds = options.get("add_special_tokens", True)
+    rows = _Rows(engine, backend, items, adds)
+    data = rows.arrays(wants_types, options.get("return_tensors") is not None)
+    if data is None:
+        return None
+    if rows.longest > owner.model_max_length:
+        ids = range(rows.longest)  # the message has their number only
+        owner._eventual_warn_about_too_long_sequence(ids, options.get("max_length"), options.get("verbose", True))
+    if not _wanted(owner, options, "attention_mask"):
+        del data["attention_mask"]
+    from transformers import BatchEncoding
+
+    return BatchEncoding(data, rows, tensor_type=options.get("return_tensors"), n_sequences=1 + is_pair)
+
+
+def _is_usual(items: list[Any], options: dict[str, Any]) -> bool:
+    """Return whether a call has texts or pairs of texts, and only options of the quick way."""
+    if any(options[name] is not None and options[name] != _USUAL.get(name, options[name]) for name in options):
+        return False
+    if any(options[name] for name in options.keys() - _KNOWN):
+        return False
+    if not {"padding_strategy", "truncation_strategy"} <= options.keys():
+        return False
+    if type(items[0]) is not tuple:
+        return all(type(item) is str for item in items)
+    return all(type(item) is tuple and len(item) == 2 and type(item[0]) is type(item[1]) is str for item in items)
+
+
+def _wanted(owner: Any, options: dict[str, Any], name: str) -> bool:
+    wanted = options.get(f"return_{name}")
+    return name in owner.model_input_names if wanted is None else bool(wanted)
+
+
+class _Rows(Sequence[Encoding]):
+    """The encodings of a batch, which are made when one is asked for."""
+
+    def __init__(self, engine: Engine, backend: Backend, items: list[Any], adds: bool) -> None:
+        self._engine, self._items, self._adds = engine, items, adds
+        self._truncation, self._padding = backend._truncation, backend._padding
+        self._is_plain = backend.encode_special_tokens
+        self._made: list[Encoding] | None = None
+        #: The number of ids of the longest row.
+        self.longest = 0
+
+    def arrays(self, wants_types: bool, as_arrays: bool) -> dict[str, Any] | None:
+        """Return the ids, types and mask; `None` if the quick way does not have the options."""
+        cut, pads = self._truncation, self._padding
+        tokenizer, is_pair = self._engine.tokenizer, type(self._items[0]) is tuple
+        allowed: Any = () if self._is_plain else "all"
+        template = self._engine.template
+        if is_pair and self._adds and not template.pair:
+            return None
+        types = {type_id for _, type_id in (template.pair if is_pair else template.single)}
+        if pads is None and cut is None and not (wants_types and types != {0}):
+            ids = tokenizer.encode_batch(self._items, allowed_special=allowed, add_special_tokens=self._adds)
+            lengths = list(map(len, ids))
+            self.longest = max(lengths)
+            data: dict[str, Any] = {"input_ids": ids}
+            if wants_types:
+                data["token_type_ids"] = [[0] * length for length in lengths]
+            return {**data, "attention_mask": [[1] * length for length in lengths]}
+        found = self._padded(allowed)
+        if found is None:
+            return None
+        lengths = found.lengths.tolist()
+        self.longest = max(lengths)
+        data = {"input_ids": found.ids}
+        if wants_types:
+            data["token_type_ids"] = found.type_ids.astype(np.int64)
+        data["attention_mask"] = found.mask.astype(np.int64)
+        if pads is None:
+            return {name: [line[:length].tolist() for line, length in zip(value, lengths, strict=True)]
+                    for name, value in data.items()}  # fmt: skip
+        return data if as_arrays else {name: value.tolist() for name, value in data.items()}
+
+    def _padded(self, allowed: Any) -> Padded | None:
+        cut, pads = self._truncation, self._padding or Padding()
+        is_fixed = pads.length is not None
+        if pads.pad_type_id or (is_fixed and (cut is None or pads.length != cut.max_length)):
+            return None
+        try:
+            return self._engine.tokenizer.encode_padded(
+                self._items,
+                None if cut is None else cut.max_length,
+                pads.pad_id,
+                pads.direction,
+                pads.pad_to_multiple_of,
+                truncation=None if cut is None else cut.strategy,  # type: ignore[arg-type]
+                truncation_side=None if cut is None else cut.direction,
+                padding="max_length" if is_fixed else "longest",
+                dtype="int64",
+                allowed_special=allowed,
+                add_special_tokens=self._adds,
+            )
+        except ValueError:  # the view raises the error of `tokenizers`
+            return None
+
+    def _rows(self) -> list[Encoding]:
+        if self._made is None:
+            engine, matcher = self._engine, self._engine.matcher(self._is_plain)
+            pairs = [item if type(item) is tuple else (item,) for item in self._items]
+            rows = [
+                row(engine, [engine.encoded(text, matcher) for text in texts], self._adds, self._truncation)
+                for texts in pairs
+            ]
+            self._made = pad_rows(rows, self._padding)
+        return self._made
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._rows()[number]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Encoding]:
+        return iter(self._rows())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self._rows(),)

@@ -1,0 +1,305 @@
+"""What encodes for an accelerated tokenizer of `transformers`: our engine in front of the tokenizer of HF.
+
+The tokenizer of HF stays the authority on components, vocabulary and file.  Changes go to it, and the engine follows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from ..encoding.stream import StreamDecoder
+from ..errors import AccelerationError, AccelerationWarning, BBPEError
+from ..files import StrPath
+from ..tokenizer import Tokenizer as _Tokenizer
+from .added import with_tokens
+from .encoding import Encoding
+from .proofs import Odd, prove, prove_ids
+from .texts import Engine
+from .tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
+
+#: The options of models that can change ids.
+_OPTIONS = (
+    "dropout", "unk_token", "unk_id", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
+    "ignore_merges", "max_input_chars_per_word",
+)  # fmt: skip
+
+_TOKENS = "added tokens"
+
+
+def _component(name: str) -> Any:
+    """Return a property for a component of the tokenizer of HF; whoever gets it may change it."""
+
+    def get(self: Backend) -> Any:
+        self._suspects.add(name)
+        return getattr(self._own_inner(), name)
+
+    def put(self: Backend, value: Any) -> None:
+        self._suspects.add(name)
+        setattr(self._own_inner(), name, value)
+
+    return property(get, put)
+
+
+class Backend(Tokenizer):
+    """A `tokenizers.Tokenizer` that encodes and decodes by our engine; the rest goes to the tokenizer of HF."""
+
+    normalizer = _component("normalizer")
+    pre_tokenizer = _component("pre_tokenizer")
+    post_processor = _component("post_processor")
+    decoder = _component("decoder")
+    model = _component("model")
+
+    def __init__(self, inner: Any) -> None:
+        engine = _engine_of(inner)
+        self._prepare(inner, engine, prove(engine, inner))
+        self.encode_special_tokens = inner.encode_special_tokens
+        if inner.truncation is not None:
+            self.enable_truncation(**inner.truncation)
+        if inner.padding is not None:
+            self.enable_padding(**inner.padding)
+
+    def _prepare(self, inner: Any, engine: Engine | None, odd: Odd) -> None:
+        self._inner, self._owns, self._current, self._odd = inner, True, engine, odd
+        # whether encoding with special tokens as plain text is proven too, and if it gives the same ids
+        self._is_plain_equal: bool | None = None
+        self._suspects: set[str] = set()
+        self._states = {name: _state_of(inner, name) for name in COMPONENTS}
+        self.encode_special_tokens = False
+        self._truncation = self._padding = None
+
+    # -- changes ---------------------------------------------------------------------------------------------
+
+    def _own_inner(self) -> Any:
+        """Return the tokenizer of HF for a change; copies share it until then."""
+        if not self._owns:
+            self._inner, self._owns = deepcopy(self._inner), True
+        return self._inner
+
+    def synchronized(self) -> Any:
+        """Return the tokenizer of HF, with the truncation and padding of this one."""
+        inner, truncation, padding = self._inner, self.truncation, self.padding
+        if inner.truncation != truncation:
+            inner.enable_truncation(**truncation) if truncation else inner.no_truncation()
+        if inner.padding != padding:
+            inner.enable_padding(**padding) if padding else inner.no_padding()
+        inner.encode_special_tokens = self.encode_special_tokens
+        return inner
+
+    def ready(self) -> Engine | None:
+        """Return the engine; `None` if a change has ended the acceleration, or for the present options."""
+        if self._suspects:
+            self._follow_components()
+        if self.encode_special_tokens and self._current is not None and not self._gives_equal_plain(self._current):
+            return None
+        return self._current
+
+    @property
+    def _engine(self) -> Engine:  # type: ignore[override]
+        engine = self.ready()
+        assert engine is not None
+        return engine
+
+    def _gives_equal_plain(self, engine: Engine) -> bool:
+        if self._is_plain_equal is None:
+            try:
+                prove_ids(engine, self._plain_inner(), [], is_plain=True)
+                self._is_plain_equal = True
+            except AccelerationError as error:
+                self._is_plain_equal = False
+                _warn(f"tokenizers encodes without special tokens, because bbpe differs: {error}")
+        return self._is_plain_equal
+
+    def _plain_inner(self) -> Any:
+        inner = self._inner
+        inner.no_truncation()
+        inner.no_padding()
+        inner.encode_special_tokens = True
+        return inner
+
+    def _follow_components(self) -> None:
+        suspects, self._suspects = self._suspects, set()
+        if _TOKENS in suspects:
+            suspects.discard(_TOKENS)
+            self._follow_tokens()
+        states = {name: _state_of(self._inner, name) for name in suspects}
+        if any(self._states[name] != state for name, state in states.items()):
+            self._states |= states
+            self._follow(lambda: _engine_of(self._inner))
+
+    def _follow(self, make: Callable[[], Engine], ids: Collection[int] | None = None) -> None:
+        """Follow a change; if that is not possible, warn, and leave the work to the tokenizer of HF."""
+        self._is_plain_equal = None
+        try:
+            engine = make()
+            odd = prove(engine, self._inner, ids)
+            if ids is not None:
+                odd = odd[0] | (self._odd[0] - set(ids)), odd[1] | (self._odd[1] - set(ids))
+            self._odd, self._current = odd, engine
+        except BBPEError as error:
+            self._current = None
+            _warn(f"a change of this tokenizer ends its acceleration: {error}")
+
+    def add_tokens(self, tokens: Iterable[Any]) -> int:
+        """Add tokens that always match; the arguments are those of `tokenizers`."""
+        return self._added(self._own_inner().add_tokens(list(tokens)))
+
+    def add_special_tokens(self, special_tokens: Iterable[Any]) -> int:
+        """Add special tokens; the arguments are those of `tokenizers`."""
+        return self._added(self._own_inner().add_special_tokens(list(special_tokens)))
+
+    def _added(self, count: int) -> int:
+        if count:
+            self._suspects.add(_TOKENS)
+        return count
+
+    def _follow_tokens(self) -> None:
+        engine = self._current
+        if engine is not None:
+            tokens, spec = self._inner.get_added_tokens_decoder(), engine.spec
+            self._follow(lambda: Engine(_Tokenizer(with_tokens(spec, tokens)), engine.keeps_types), tokens.keys())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        if name in ("train", "train_from_iterator"):
+            self._suspects.add("model")
+            self._states["model"] = None
+        return getattr(self._own_inner(), name)
+
+    # -- encoding and decoding -------------------------------------------------------------------------------
+
+    def encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Encoding:
+        """Return the encoding of a text or a pair of texts."""
+        if self.ready() is None:
+            found: Encoding = self.synchronized().encode(sequence, pair, is_pretokenized, add_special_tokens)
+            return found
+        return super().encode(sequence, pair, is_pretokenized, add_special_tokens)
+
+    def encode_batch(
+        self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """Return the encodings of texts or pairs of texts."""
+        if self.ready() is None:
+            rows: list[Encoding] = self.synchronized().encode_batch(list(input), is_pretokenized, add_special_tokens)
+            return rows
+        return super().encode_batch(input, is_pretokenized, add_special_tokens)
+
+    encode_batch_fast = encode_batch
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """Return the text of ids; `tokenizers` decodes those that it decodes in another way."""
+        engine, odd = self.ready(), self._odd[skip_special_tokens]
+        if engine is None or (odd and not odd.isdisjoint(ids)):
+            return str(self._inner.decode(list(ids), skip_special_tokens))
+        return engine.decoded(ids, skip_special_tokens)
+
+    def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
+        """Return the text of each row of ids."""
+        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+
+    def stream_decoder(self, ids: Sequence[int], skip_special_tokens: bool) -> StreamDecoder | None:
+        """Return a decoder of one id at a time; `None` if `tokenizers` decodes some ids in another way."""
+        if self.ready() is None or self._odd[skip_special_tokens]:
+            return None
+        return super().stream_decoder(ids, skip_special_tokens)
+
+    # -- what the tokenizer of HF knows ----------------------------------------------------------------------
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """Return the number of ids that the template adds."""
+        return int(self._inner.num_special_tokens_to_add(is_pair))
+
+    def token_to_id(self, token: str) -> int | None:
+        """Return the id of a token; None if there is no such token."""
+        found: int | None = self._inner.token_to_id(token)
+        return found
+
+    def id_to_token(self, id: int) -> str | None:
+        """Return the token of an id; None if there is no such id."""
+        found: str | None = self._inner.id_to_token(id)
+        return found
+
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """Return all tokens and their ids, or those of the model."""
+        found: dict[str, int] = self._inner.get_vocab(with_added_tokens)
+        return found
+
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        """Return the number of tokens, or of those of the model."""
+        return int(self._inner.get_vocab_size(with_added_tokens))
+
+    def get_added_tokens_decoder(self) -> dict[int, Any]:
+        """Return the added and special tokens by their ids."""
+        found: dict[int, Any] = self._inner.get_added_tokens_decoder()
+        return found
+
+    def to_str(self, pretty: bool = False) -> str:
+        """Return a tokenizer.json."""
+        return str(self.synchronized().to_str(pretty))
+
+    def save(self, path: StrPath, pretty: bool = True) -> None:
+        """Write a tokenizer.json."""
+        self.synchronized().save(str(path), pretty)
+
+    # -- copies ----------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: object = None) -> Backend:
+        copy: Backend = object.__new__(Backend)
+        copy.__dict__.update(self.__dict__)
+        copy._states, copy._suspects = dict(self._states), set(self._suspects)
+        self._owns = copy._owns = False
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        engine = self.ready()
+        state = self.encode_special_tokens, self._truncation, self._padding
+        return _restored, (self.synchronized(), engine, self._odd, state)
+
+    def __repr__(self) -> str:
+        return f"<accelerated by bbpe: {self._inner!r:.120}>"
+
+
+COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
+
+
+def _restored(inner: Any, engine: Engine | None, odd: Odd, state: tuple[Any, ...]) -> Backend:
+    made: Backend = object.__new__(Backend)
+    made._prepare(inner, engine, odd)
+    made.encode_special_tokens, made._truncation, made._padding = state
+    return made
+
+
+def _engine_of(inner: Any) -> Engine:
+    """Return the engine of a tokenizer of HF; `AccelerationError` with the reason if bbpe does not support it."""
+    try:
+        data = inner.to_str().encode("utf-8", "surrogatepass")
+        tokenizer = _Tokenizer(replace(tokenizer_of_json(data).spec, padding=None, truncation=None))
+        engine = engine_of_json(data, tokenizer)
+    except BBPEError as error:
+        raise AccelerationError(str(error)) from error
+    except Exception as error:  # of a component in Python, which has no JSON
+        raise AccelerationError(f"tokenizers cannot write this tokenizer as JSON: {error}") from error
+    if engine.tokenizer._encoder.word_texts is None:
+        raise AccelerationError("a rule of this tokenizer needs Python, so its ids have no offsets")
+    return engine
+
+
+def _state_of(inner: Any, name: str) -> Any:
+    """Return what changes when a component of a tokenizer of HF changes."""
+    component = getattr(inner, name)
+    if name == "model":
+        return type(component).__name__, *(getattr(component, option, None) for option in _OPTIONS)
+    try:
+        return None if component is None else component.__getstate__()
+    except Exception:  # `tokenizers` raises it for a component in Python
+        return object()
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, AccelerationWarning, stacklevel=6)

@@ -1,0 +1,112 @@
+"""Proofs that our engine gives what a tokenizer of HF gives: on its whole vocabulary, and on texts of many kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, TypeAlias
+
+from ..errors import AccelerationError
+from .encoding import Encoding
+from .row_options import row
+from .texts import Engine
+
+#: Texts with what rules of tokenizers treat differently: case, blanks, numbers, marks, scripts, emoji, controls.
+PROBES = (
+    "",
+    " ",
+    "Hello World, it's 12,345.67 o'clock -- don't PANIC!  Two  blanks,\ttabs\r\n\n  and lines.",
+    "  leading and trailing  ",
+    "na\u00efve caf\u00e9 \u212bngstr\u00f6m e\u0301 \ufb01ne \uff21\uff22 \u2167 \u00bd x\u00b2",
+    "\u4f60\u597d\uff0c\u4e16\u754c\u3002\u6771\u4eac\u3067\u4f1a\u3044\u307e\u3057\u3087\u3046 \ud55c\uad6d\uc5b4",
+    "\u041f\u0440\u0438\u0432\u0435\u0442 \u0393\u03b5\u03b9\u03ac \u0645\u0631\u062d\u0628\u0627 "
+    "\u05e9\u05dc\u05d5\u05dd \u0928\u092e\u0938\u094d\u0924\u0947 \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35",
+    "\U0001f44d\U0001f3fd \U0001f468\u200d\U0001f469\u200d\U0001f467 \u2581 \u00a0\u3000\u200b\ufeff\u00ad\x00\x7f",
+    "def f(x):\n    return {'a': x**2, \"b\": [1, 2]}  # 100%\n\n\n",
+    "https://example.org/a_b?c=d&e=f <s> </s> [SEP] <|endoftext|> ## @@",
+)
+_WORDS = ["Hello", "World,", "don't", " 12 ", "\u6771\u4eac"]
+#: Tokens of the vocabulary in one text, and ids that are decoded in one call.
+_TOKENS, _SHOWN = 128, 60
+#: The ids that are decoded in another way, without and with `skip_special_tokens`.
+Odd: TypeAlias = tuple[frozenset[int], frozenset[int]]
+_LISTS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
+
+
+def prove(engine: Engine, inner: Any, ids: Collection[int] | None = None) -> Odd:
+    """Prove that an engine gives what a tokenizer of HF gives, and return the ids that are decoded in another way.
+
+    The proof is on the whole vocabulary, or on some `ids` of it.  Raises `AccelerationError` with the difference.
+    """
+    truncation, padding = inner.truncation, inner.padding
+    inner.no_truncation()
+    inner.no_padding()
+    try:
+        if ids is None:
+            _prove_vocabulary(engine, inner)
+        rows = _chunks(engine.names if ids is None else ids)
+        prove_ids(engine, inner, rows, is_plain=False)
+        return _odd_ids(engine, inner, rows, False), _odd_ids(engine, inner, rows, True)
+    finally:
+        if truncation is not None:
+            inner.enable_truncation(**truncation)
+        if padding is not None:
+            inner.enable_padding(**padding)
+
+
+def _prove_vocabulary(engine: Engine, inner: Any) -> None:
+    """Raise `AccelerationError` unless all tokens have the same ids."""
+    ours, theirs = engine.keys, inner.get_vocab()
+    if ours != theirs:
+        key = next(key for key in (*theirs, *ours) if ours.get(key) != theirs.get(key))
+        raise AccelerationError(f"token {key!r} has id {ours.get(key)}; tokenizers has {theirs.get(key)}")
+
+
+def prove_ids(engine: Engine, inner: Any, rows: list[list[int]], *, is_plain: bool) -> None:
+    """Raise `AccelerationError` unless texts of many kinds, and those of rows of ids, have the same ids and offsets.
+
+    With `is_plain`, special tokens in texts are plain text.
+    """
+    matcher = engine.matcher(is_plain)
+    others = list(engine.spec.added_tokens) + list(engine.spec.special_tokens)
+    probes = [*PROBES, *(f"a{text} {text.upper()} {text}b{text}" for text in others[:_SHOWN])]
+    for text, theirs in zip(probes, inner.encode_batch(probes), strict=True):
+        _compare(text, row(engine, [engine.encoded(text, matcher)], True, None), theirs, _LISTS)
+    texts = [engine.decoded(ids, False) for ids in rows]
+    found = engine.tokenizer._encoder.lists(list(texts), matcher, None)
+    for text, ids, theirs in zip(texts, found, inner.encode_batch_fast(texts, add_special_tokens=False), strict=True):
+        if ids != theirs.ids:
+            raise AccelerationError(_difference("ids", text, ids, theirs.ids))
+    pair = [engine.encoded(text, matcher) for text in PROBES[2:4]]
+    if len(engine.template.pair) > 0:
+        _compare("a pair of texts", row(engine, pair, True, None), inner.encode(*PROBES[2:4]), _LISTS)
+    words = row(engine, [engine.encoded_words(_WORDS, matcher)], True, None)
+    _compare("a list of words", words, inner.encode(_WORDS, is_pretokenized=True), _LISTS)
+
+
+def _odd_ids(engine: Engine, inner: Any, rows: list[list[int]], skips: bool) -> frozenset[int]:
+    """Return the ids whose text depends on who decodes them."""
+    odd = set[int]()
+    for ids, theirs in zip(rows, inner.decode_batch(rows, skips), strict=True):
+        if engine.decoded(ids, skips) != theirs:
+            odd |= {each for each in ids if engine.decoded([each], skips) != inner.decode([each], skips)}
+    return frozenset(odd)
+
+
+def _chunks(ids: Collection[int]) -> list[list[int]]:
+    """Return ids in rows."""
+    ordered = sorted(ids)
+    return [ordered[start : start + _TOKENS] for start in range(0, len(ordered), _TOKENS)]
+
+
+def _compare(text: str, ours: Encoding, theirs: Any, lists: tuple[str, ...]) -> None:
+    for name in lists:
+        one, other = getattr(ours, name), getattr(theirs, name)
+        if one != other:
+            raise AccelerationError(_difference(name, text, one, other))
+
+
+def _difference(name: str, text: str, ours: list[Any], theirs: list[Any]) -> str:
+    pairs = zip(ours, theirs, strict=False)
+    at = next((number for number, (one, other) in enumerate(pairs) if one != other), min(len(ours), len(theirs)))
+    found, expected = ours[at : at + 3], theirs[at : at + 3]
+    return f"{name} of {text[:_SHOWN]!r} differ at {at}: {found} in bbpe, {expected} in tokenizers"

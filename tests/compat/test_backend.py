@@ -1,0 +1,176 @@
+"""The engine under an accelerated tokenizer, side by side with the tokenizer of HF that it replaces."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import warnings
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from bbpe.compat.backend import Backend
+from bbpe.compat.tokenizers import DecodeStream
+from bbpe.errors import AccelerationError, AccelerationWarning
+
+hf = pytest.importorskip("tokenizers")
+from small_hf import KINDS  # noqa: E402 - it imports tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors  # noqa: E402
+
+LISTS = ("ids", "tokens", "type_ids", "offsets", "word_ids", "attention_mask", "special_tokens_mask")
+_rng = random.Random(7)
+_POOL = [*"aesmy dogs  12,\u00e9\u4e2d\u6587x\n", "see", "my", " dogs", "<s>", "[SEP]", "<x>", "DOGS"]
+TEXTS = ["", " ", "see my dogs", *("".join(_rng.choices(_POOL, k=_rng.randint(1, 14))) for _ in range(15))]
+DOCUMENTS: dict[str, str] = {}
+
+
+@pytest.fixture(params=KINDS)
+def pair(request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    """The backend of a tokenizer, and another tokenizer of the same file."""
+    if request.param not in DOCUMENTS:
+        DOCUMENTS[request.param] = KINDS[request.param]().to_str()
+    return Backend(hf.Tokenizer.from_str(DOCUMENTS[request.param])), hf.Tokenizer.from_str(DOCUMENTS[request.param])
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    """All that both return for texts and ids is equal, and the tokenizer of HF had no part in it."""
+    assert ours.ready() is not None
+    for text in TEXTS:
+        one, other = ours.encode(text, text[:5]), theirs.encode(text, text[:5])
+        for name in LISTS:
+            assert getattr(one, name) == getattr(other, name), (text, name)
+        assert [row.ids for row in one.overflowing] == [row.ids for row in other.overflowing]
+    rows = [row.ids for row in ours.encode_batch(TEXTS)]
+    assert rows == [row.ids for row in theirs.encode_batch(TEXTS)]
+    for skips in (False, True):
+        assert ours.decode_batch(rows, skips) == theirs.decode_batch(rows, skips)
+    assert ours.get_vocab() == theirs.get_vocab()
+    assert (ours.truncation, ours.padding) == (theirs.truncation, theirs.padding)
+
+
+def test_it_is_equal(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    assert_same(ours, theirs)
+    for tokenizer in pair:
+        tokenizer.enable_truncation(12, stride=1)
+        tokenizer.enable_padding(length=14)
+    assert_same(ours, theirs)
+    assert_same(Backend(hf.Tokenizer.from_str(ours.to_str())), theirs)
+    assert ours.token_to_id("[SEP]") == theirs.token_to_id("[SEP]")
+    assert ours.id_to_token(2) == theirs.id_to_token(2)
+    assert ours.get_vocab_size(False) == theirs.get_vocab_size(False)
+    assert ours.num_special_tokens_to_add(True) == theirs.num_special_tokens_to_add(True)
+    assert repr(ours).startswith("<accelerated by bbpe: Tokenizer(")
+
+
+def test_added_tokens_are_followed(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    copied = deepcopy(ours)
+    for tokenizer in pair:
+        assert tokenizer.add_tokens(["<x>", hf.AddedToken("see", single_word=True)]) == 2
+        assert tokenizer.add_special_tokens(["<z>", "<s>"]) == 1
+    assert_same(ours, theirs)
+    assert copied.token_to_id("<x>") is None
+    assert copied.encode("<x>").ids != ours.encode("<x>").ids
+
+
+def test_components_are_followed(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    copied = deepcopy(ours)
+    for tokenizer in pair:
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A <s>", special_tokens=[("<s>", 3)])
+    assert ours.encode("see").ids == theirs.encode("see").ids
+    assert ours.encode("see").ids[-1] == 3 != copied.encode("see").ids[-1]
+    for tokenizer in pair:
+        tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Strip()])
+    assert ours.encode(" e\u0301 ").ids == theirs.encode(" e\u0301 ").ids
+    assert ours.ready() is not None
+    if type(theirs.model).__name__ == "WordPiece":
+        for tokenizer in pair:
+            tokenizer.model.max_input_chars_per_word = 2
+        assert ours.encode("see my").ids == theirs.encode("see my").ids
+
+
+def test_a_change_that_cannot_be_followed_warns(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+
+    class Shout:
+        def normalize(self, normalized: Any) -> None:
+            normalized.uppercase()
+
+    for tokenizer in pair:
+        tokenizer.normalizer = normalizers.Normalizer.custom(Shout())
+    with pytest.warns(AccelerationWarning, match="ends its acceleration"):
+        found = ours.encode("see my", "dogs")
+    assert ours.ready() is None
+    assert found.ids == theirs.encode("see my", "dogs").ids
+    assert ours.encode_batch(["see"])[0].ids == theirs.encode_batch(["see"])[0].ids
+    assert ours.decode([5, 6]) == theirs.decode([5, 6])
+    one, other = DecodeStream(), decoders.DecodeStream()
+    assert [one.step(ours, number) for number in (20, 21)] == [other.step(theirs, number) for number in (20, 21)]
+
+
+def test_special_tokens_as_plain_text(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for tokenizer in pair:
+            tokenizer.encode_special_tokens = True
+        for text in ("<s>see", "a [SEP] b"):
+            assert ours.encode(text).ids == theirs.encode(text).ids
+            assert ours.encode_batch([text])[0].ids == theirs.encode(text).ids
+    # a Unigram model of HF finds its special tokens in plain text
+    is_unigram = type(theirs.model).__name__ == "Unigram"
+    assert [warning.category for warning in caught] == [AccelerationWarning] * is_unigram
+
+
+def test_copies_and_pickles(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    for tokenizer in pair:
+        tokenizer.enable_truncation(9)
+        tokenizer.add_tokens(["<x>"])
+    for copied in (deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert_same(copied, theirs)
+        copied.no_truncation()
+        copied.add_tokens(["<y>"])
+        assert copied.token_to_id("<y>") is not None
+    assert_same(ours, theirs)
+    assert ours.token_to_id("<y>") is None
+
+
+def test_streams(pair: tuple[Any, Any]) -> None:
+    _, theirs = pair
+    for text in TEXTS:
+        ids = theirs.encode(text).ids
+        streams = DecodeStream(skip_special_tokens=True), decoders.DecodeStream(skip_special_tokens=True)
+        found = ["".join(stream.step(tokenizer, token_id) or "" for token_id in ids)
+                 for stream, tokenizer in zip(streams, pair, strict=True)]  # fmt: skip
+        assert found[0] == found[1]
+    stream = DecodeStream([ids[0]] if (ids := theirs.encode("see my").ids) else [])
+    assert stream.step(theirs, ids[1:]) is not None  # a tokenizer of HF
+
+
+def test_ids_that_are_decoded_in_another_way(pair: tuple[Any, Any]) -> None:
+    """HF decodes an added token of a byte-level model as if it were in the byte alphabet."""
+    ours, theirs = pair
+    for tokenizer in pair:
+        tokenizer.add_tokens(["\u00e9!"])
+    ids = theirs.encode("see \u00e9! my").ids
+    assert [ours.decode(ids, flag) for flag in (True, False)] == [theirs.decode(ids, flag) for flag in (True, False)]
+    streams = DecodeStream(), decoders.DecodeStream()
+    assert [streams[0].step(ours, each) for each in ids] == [streams[1].step(theirs, each) for each in ids]
+    assert ours.ready() is not None
+
+
+def test_what_is_refused() -> None:
+    bytes_only = hf.Tokenizer.from_str(KINDS["bytes"]().to_str())
+    bytes_only.model.dropout = 0.5
+    with pytest.raises(AccelerationError, match="dropout"):
+        Backend(bytes_only)
+    lost = hf.Tokenizer(models.BPE(vocab={"a": 0, "b": 1}, merges=[]))
+    lost.pre_tokenizer = pre_tokenizers.Whitespace()
+    with pytest.raises(AccelerationError, match="offsets of"):
+        Backend(lost)
+    with pytest.raises(AttributeError):
+        Backend(KINDS["wordpiece"]()).no_such_name  # noqa: B018
