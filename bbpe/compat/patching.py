@@ -1,0 +1,97 @@
+"""Make `transformers` accelerate the tokenizers that it loads."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ..errors import AccelerationError, AccelerationWarning
+from .acceleration import accelerate
+from .tokenizers import DecodeStream
+
+#: What was replaced: objects, names, and the values before; `None` if the object inherited the name.
+_replaced: list[tuple[Any, str, Any]] = []
+_is_loading: ContextVar[bool] = ContextVar("bbpe_is_loading", default=False)
+
+
+def patch_transformers() -> None:
+    """Make `transformers` accelerate the tokenizers that it loads or makes from now on.
+
+    `AutoTokenizer.from_pretrained`, `from_pretrained` of the classes of fast tokenizers, and
+    `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does.  One that cannot be accelerated is
+    returned unchanged, with an `AccelerationWarning` that has the reason.  `tokenizers.decoders.DecodeStream` becomes
+    `bbpe.compat.tokenizers.DecodeStream`, which takes tokenizers of both kinds; modules that imported it before keep
+    theirs.  A second call has no effect.
+
+    Raises:
+        ImportError: `transformers` or `tokenizers` is not installed.
+
+    Example:
+        >>> bbpe.patch_transformers()  # doctest: +SKIP
+        >>> tokenizer = transformers.AutoTokenizer.from_pretrained("Qwen/Qwen3-8B")  # doctest: +SKIP
+        >>> bbpe.unpatch_transformers()  # doctest: +SKIP
+    """
+    import tokenizers.decoders
+    from transformers import PreTrainedTokenizerFast
+
+    if _replaced:
+        return
+    load, make = PreTrainedTokenizerFast.from_pretrained.__func__, PreTrainedTokenizerFast.__init__
+
+    def from_pretrained(cls: Any, *arguments: Any, **options: Any) -> Any:
+        with _loading():
+            loaded = load(cls, *arguments, **options)
+        return _tried(loaded)
+
+    def __init__(self: Any, *arguments: Any, **options: Any) -> None:  # noqa: N807 - a method of another class
+        make(self, *arguments, **options)
+        if type(self) is PreTrainedTokenizerFast and not _is_loading.get():
+            _tried(self)
+
+    _replace(PreTrainedTokenizerFast, "from_pretrained", classmethod(from_pretrained))
+    _replace(PreTrainedTokenizerFast, "__init__", __init__)
+    _replace(tokenizers.decoders, "DecodeStream", DecodeStream)
+
+
+def unpatch_transformers() -> None:
+    """Undo `patch_transformers`; tokenizers that are accelerated stay so.
+
+    Example:
+        >>> bbpe.unpatch_transformers()
+    """
+    while _replaced:
+        owner, name, value = _replaced.pop()
+        if value is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, value)
+
+
+def _replace(owner: Any, name: str, value: Any) -> None:
+    _replaced.append((owner, name, vars(owner).get(name)))
+    setattr(owner, name, value)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    token = _is_loading.set(True)
+    try:
+        yield
+    finally:
+        _is_loading.reset(token)
+
+
+def _tried(tokenizer: Any) -> Any:
+    """Accelerate a tokenizer if that is possible; a warning has the reason if it is not."""
+    from transformers import PreTrainedTokenizerFast
+
+    if isinstance(tokenizer, PreTrainedTokenizerFast) and not _is_loading.get():
+        try:
+            accelerate(tokenizer)
+        except AccelerationError as error:
+            name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
+            warnings.warn(f"{name} is not accelerated: {error}", AccelerationWarning, stacklevel=3)
+    return tokenizer
