@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.load import Shards, load_shards
+    from .shards.plan import ShardPlan
+    from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE
@@ -77,6 +80,8 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "ShardPlan",
+    "Shards",
     "SpecialTokenError",
     "SplitPair",
     "StreamDecoder",
@@ -96,14 +101,19 @@ __all__ = [
     "encoding_for_model",
     "evaluate",
     "extend",
+    "finish_shards",
     "get_encoding",
     "learning_curve",
     "lint",
     "load",
     "load_counts",
+    "load_shards",
     "patch_transformers",
+    "plan_shards",
     "prune",
     "set_cache_limit",
+    "shard",
+    "shard_part",
     "split",
     "split_spans",
     "train",
@@ -138,6 +148,9 @@ _MODULES = {
     ".training.extend": "extend",
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk Padded Ragged",
+    ".shards.load": "Shards load_shards",
+    ".shards.plan": "ShardPlan",
+    ".shards.run": "finish_shards plan_shards shard shard_part",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

@@ -52,7 +52,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 class Replacement:
     """A new file that will replace `path`.
 
-    Write to `file`, then call `finish` and `move`; call `discard` in any case.  Raises the errors of `replacing`.
+    Write to `file`, whose name is `temporary`, then call `finish` and `move`; call `discard` in any case.  Raises the
+    errors of `replacing`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -61,14 +62,14 @@ class Replacement:
         if old is not None and not stat.S_ISREG(old.st_mode):
             problem = "the path is not a regular file; expected a file or a new name"
             raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
-        self._temporary = self._target.with_name(temporary_name(self._target.name))
+        self.temporary = self._target.with_name(temporary_name(self._target.name))
         with self.naming():
             # the umask decides the permissions of a new file; a file that replaces another is private at first
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            self.file: BinaryIO = os.fdopen(os.open(self._temporary, flags, 0o666 if old is None else 0o600), "wb")
+            self.file: BinaryIO = os.fdopen(os.open(self.temporary, flags, 0o666 if old is None else 0o600), "wb")
             try:
                 if old is not None:
-                    _copy_status(self._target, old, self._temporary)
+                    _copy_status(self._target, old, self.temporary)
             except BaseException:
                 self.discard()
                 raise
@@ -82,18 +83,18 @@ class Replacement:
     def move(self) -> None:
         """Replace the target."""
         with self.naming():
-            self._temporary.replace(self._target)
+            self.temporary.replace(self._target)
 
     def discard(self) -> None:
         """Remove the file unless it was moved."""
         with suppress(OSError):  # buffered bytes may not fit the disk, but they are not needed
             self.file.close()
-        self._temporary.unlink(missing_ok=True)
+        self.temporary.unlink(missing_ok=True)
 
     @contextmanager
     def naming(self) -> Iterator[None]:
         """Make system errors name the target instead of the temporary file."""
-        with _naming(self._path, self._temporary):
+        with _naming(self._path, self.temporary):
             yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -44,30 +45,40 @@ class JsonLines:
     """Reads the texts of a file in which each line is a JSON object, a block of lines at a time.
 
     `most` is the limit for the length of a line in bytes, 0 for none.  `refuse` gets the error of a line that is wrong
-    and its number; the line is skipped if it returns.
+    and its number; the line is skipped if it returns.  `start` and `stop` are where lines begin, in a file that is not
+    compressed; records are numbered from `start` on.
     """
 
     def __init__(
-        self, source: Opened, field: str, most: int, buffers: Buffers, refuse: Refuse | None = None
-    ) -> None:
+        self, source: Opened, field: str, most: int, buffers: Buffers, refuse: Refuse | None = None, *,
+        start: int = 0, stop: int | None = None,
+    ) -> None:  # fmt: skip
         self._source, self._field, self._most, self._buffers = source, field, most, buffers
         self._name = field.encode("utf-8", "surrogatepass")
-        self._refuse = refuse
-        self._line = self._record = self._position = 0
+        self._refuse, self._start, self._stop = refuse, start, stop
+        self._line = self._record = 0
+        self._position, self._before = start, -1
 
     def __iter__(self) -> Iterator[Records]:
         """Yield the records in order; raises `CorpusError` naming the file and the line, unless lines are skipped."""
         for lines in self._blocks():
-            if self._line == 0:
+            if self._position == 0:
                 check_head(self._source.file, lines)
             yield from self._records(lines)
 
     def _blocks(self) -> Iterator[memoryview]:
         """Yield whole lines, about a block at a time; a view is valid until the next one is asked for."""
         size, held, buffer = self._buffers.size, 0, bytearray(self._buffers.size)
+        left = sys.maxsize if self._stop is None else self._stop - self._start
+        if self._start:
+            self._source.stream.seek(self._start)
         while True:
-            filled = held + self._source.fill(memoryview(buffer)[held:])
-            ended = filled < len(buffer)
+            wanted = min(len(buffer) - held, left)
+            filled = held + self._source.fill(memoryview(buffer)[held : held + wanted])
+            left -= filled - held
+            ended = filled - held < wanted or not left
+            if ended and left and self._stop is not None:
+                raise self._source.shorter(self._stop - left)
             cut = filled if ended else buffer.rfind(b"\n", held, filled) + 1
             if cut:
                 yield memoryview(buffer)[:cut]
@@ -86,7 +97,7 @@ class JsonLines:
     def _check_length(self, held: int) -> None:
         if self._most and held > self._most:
             raise MemoryLimitError(
-                f"{self._source.file.path}: line {self._line + 1} is longer than the {shown(self._most)} that "
+                f"{self._source.file.path}: line {self._number() + 1} is longer than the {shown(self._most)} that "
                 "max_memory leaves for a line; give a larger max_memory"
             )
 
@@ -113,7 +124,7 @@ class JsonLines:
         except CorpusError as error:
             if self._refuse is None:
                 raise
-            self._refuse(error, self._line)
+            self._refuse(error, self._number())
         else:
             data = b"" if text is None else bytes(text_bytes(text))
             ends = np.full(int(text is not None), len(data), np.int64)
@@ -138,6 +149,15 @@ class JsonLines:
             raise self._failure(f"field {self._field!r} is {type(text).__name__}; expected a string or null")
         return text
 
+    def _number(self) -> int:
+        """Return the number of the line in the file, whose lines before `start` are counted when it is first wanted."""
+        if self._before < 0:
+            self._before = 0
+            with self._source.file.path.open("rb") as file:
+                for at in range(0, self._start, self._buffers.size):
+                    self._before += file.read(min(self._buffers.size, self._start - at)).count(b"\n")
+        return self._before + self._line
+
     def _failure(self, problem: str) -> CorpusError:
         # the line may be truncated because another program still writes to the file
         self._source.check_size()
@@ -146,13 +166,15 @@ class JsonLines:
                 "; a .json file is read as JSON lines, one object on each line; convert a single document, for example "
                 "with `jq -c '.[]' a.json > a.jsonl`, or read it as text with format='text' (--input-format text)"
             )
-        return CorpusError(f"{self._source.file.path}: line {self._line}: {problem}")
+        return CorpusError(f"{self._source.file.path}: line {self._number()}: {problem}")
 
 
-def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any, int]]:
+def parquet_columns(
+    source: Opened, field: str, most: int, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[Any, int]]:
     """Yield the column `field` of a Parquet file in batches of rows, each with the estimated position in bytes.
 
-    `most` is the limit for the size of a cell in bytes, 0 for none.
+    `most` is the limit for the size of a cell in bytes, 0 for none.  `start` and `stop` are numbers of row groups.
     """
     parquet = pyarrow_parquet()
     import pyarrow as pa
@@ -162,7 +184,7 @@ def parquet_columns(source: Opened, field: str, most: int) -> Iterator[tuple[Any
         file = parquet.ParquetFile(source.stream, pre_buffer=False, buffer_size=_PARQUET_BUFFER if most else 0)
         _check_text_column(source.file, file.schema_arrow, field)
         size, rows = source.file.size or 0, max(file.metadata.num_rows, 1)
-        for group in range(file.num_row_groups):
+        for group in range(start, file.num_row_groups if stop is None else stop):
             place = f"row group {group}, after row {done}: "
             count = _rows_at_once(source, file.metadata.row_group(group), group, field, most)
             for batch in file.iter_batches(count, row_groups=[group], columns=[field], use_threads=False):

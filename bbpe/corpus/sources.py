@@ -15,7 +15,7 @@ from ..lazy import np, npt
 from ..text import Text
 from .files import File, Format, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
-from .records import JsonLines, parquet_columns
+from .records import JsonLines, Refuse, parquet_columns
 from .rowfiles import buffers_of
 
 #: The limit for the window of a decompressor, as a multiple of the limit for a text.
@@ -62,22 +62,24 @@ class Reading:
         return file_of(path, self.format)
 
     def texts(
-        self, file: File, *, start: int = 0, stop: int | None = None, buffers: Buffers | None = None
-    ) -> Iterator[Texts]:
+        self, file: File, *, start: int = 0, stop: int | None = None, buffers: Buffers | None = None,
+        refuse: Refuse | None = None,
+    ) -> Iterator[Texts]:  # fmt: skip
         """Yield the texts of a file in order, a block at a time.
 
-        `start` and `stop` are positions in bytes, only for files of one text.  `buffers` can be reused for the next
-        file; its blocks must have the size `block`.
+        `start` and `stop` are positions in bytes, in a file of JSON lines those of the beginnings of lines, and of a
+        Parquet file the numbers of row groups.  `buffers` can be reused for the next file; its blocks must have the
+        size `block`.  `refuse` is as in `JsonLines`.
 
         Raises `CorpusError` naming the file, and the line or row, when it is broken, lacks the field, is of another
         kind, or changed its size; `MemoryLimitError` on a line or cell of more than `most` bytes; `ImportError` when a
         required package is missing; `OSError` naming the file.
         """
         if file.kind == "parquet":
-            return self._parquet(file)
+            return self._parquet(file, start, stop)
         if file.kind == "text":
             return self._text(file, start, stop, buffers or Buffers(self.block))
-        return self._lines(file, buffers or Buffers(self.block))
+        return self._lines(file, start, stop, buffers or Buffers(self.block), refuse)
 
     def records(self, file: File) -> Iterator[tuple[int, Text]]:
         """Yield the texts of a file of records, each with the number of its record from 0; raises errors of `texts`."""
@@ -125,16 +127,19 @@ class Reading:
                     return
                 block = after
 
-    def _lines(self, file: File, buffers: Buffers) -> Iterator[Texts]:
+    def _lines(
+        self, file: File, start: int, stop: int | None, buffers: Buffers, refuse: Refuse | None
+    ) -> Iterator[Texts]:
         with opened(file, _WINDOWS * self.most) as source:
-            for records in JsonLines(source, self.text_field, self.most, buffers):
+            lines = JsonLines(source, self.text_field, self.most, buffers, refuse, start=start, stop=stop)
+            for records in lines:
                 source.check_position()
                 yield Texts(records.data, records.ends, True, source.position(), records.skipped, path=file.path)
             source.check_size()
 
-    def _parquet(self, file: File) -> Iterator[Texts]:
+    def _parquet(self, file: File, start: int, stop: int | None) -> Iterator[Texts]:
         with opened(file, buffered=True) as source:
-            for column, position in parquet_columns(source, self.text_field, self.most):
+            for column, position in parquet_columns(source, self.text_field, self.most, start, stop):
                 data, offsets = buffers_of(column.drop_null())
                 # a view of memory that arrow owns and does not reuse while the view exists
                 yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path)

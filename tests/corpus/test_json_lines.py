@@ -174,3 +174,18 @@ def test_a_line_that_is_wrong_may_be_skipped(tmp_path: Path) -> None:
     assert found == [(b"a", [0]), (b"b", [3])]
     assert [line for line, _ in refused] == [2, 4]
     assert "line 2: field 'text' is int" in refused[0][1]
+
+
+def test_a_range_of_lines_is_read_and_its_lines_are_numbered_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [json.dumps({"text": f"text {number}"}) + "\n" for number in range(200)]
+    path.write_text("".join(lines))
+    ends = [0]
+    for line in lines:
+        ends.append(ends[-1] + len(line))
+    for first, last in ((0, 1), (3, 60), (150, 200), (199, 200)):
+        texts = Reading(block=64).texts(file_of(path), start=ends[first], stop=ends[last])
+        assert b"".join(bytes(some.data) for some in texts) == "".join(f"text {n}" for n in range(first, last)).encode()
+    path.write_text("".join([*lines[:150], "{}\n", *lines[151:]]))
+    with pytest.raises(bbpe.CorpusError, match="line 151: expected an object with the field 'text'"):
+        list(Reading(block=64).texts(file_of(path), start=ends[100], stop=ends[150] + 3))

@@ -1,0 +1,115 @@
+"""Hand out parts of work to an executor: a window of them at a time, whose results come in any order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from ..errors import BBPEError
+from ..lazy import futures
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+#: Parts in flight for each worker: one that is worked on, and one that waits.
+_EACH = 2
+#: Errors that another attempt does not change.
+_FINAL = (BBPEError, ValueError, TypeError, ImportError, MemoryError)
+
+
+def workers_of(executor: futures.Executor) -> int:
+    """Return how many workers an executor has, as far as it says, else one for each core.
+
+    >>> with futures.ThreadPoolExecutor(3) as executor:
+    ...     workers_of(executor)
+    3
+    """
+    known = getattr(executor, "_max_workers", None)
+    if known is None:
+        # Dask's executor
+        threads = getattr(getattr(executor, "_client", None), "nthreads", None)
+        known = sum(threads().values()) if callable(threads) else None
+    return int(known or os.cpu_count() or 1)
+
+
+class HandOut:
+    """Hands out items of work.
+
+    `in_flight` is how many an executor has at once; by default twice its workers.  An item whose work fails, or whose
+    worker dies, is handed out again, `attempts` times in all, unless the error is one that another attempt does not
+    change.  A process pool that broke is replaced by one of the same size.
+    """
+
+    def __init__(self, executor: futures.Executor, in_flight: int | None = None, attempts: int = 3) -> None:
+        self._given = self._executor = executor
+        self._most = in_flight or _EACH * workers_of(executor)
+        self._attempts = attempts
+
+    def results(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
+        """Yield each item with `function(item)`, in the order in which results come.
+
+        An error, Ctrl-C too, cancels what has not begun; the executor stays open.
+
+        >>> with futures.ThreadPoolExecutor(2) as executor:
+        ...     sorted(HandOut(executor).results(len, ["a", "bcd"]))
+        [('a', 1), ('bcd', 3)]
+        """
+        waiting, flying = iter(items), dict[Any, tuple[Item, int]]()
+        again: list[tuple[Item, int]] = []
+        try:
+            while True:
+                while len(flying) < self._most:
+                    item = again.pop() if again else next(((item, 1) for item in waiting), None)
+                    if item is None:
+                        break
+                    flying[self._submit(function, item[0])] = item
+                if not flying:
+                    return
+                done, _ = futures.wait(flying, return_when=futures.FIRST_COMPLETED)
+                for future in done:
+                    part, attempt = flying.pop(future)
+                    error = _error_of(future)
+                    if error is None:
+                        yield part, future.result()
+                    else:
+                        self._check(error, part, attempt)
+                        again.append((part, attempt + 1))
+        finally:
+            for future in flying:
+                future.cancel()
+            if self._executor is not self._given:
+                self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def _submit(self, function: Callable[[Item], Result], item: Item) -> futures.Future[Result]:
+        try:
+            return self._executor.submit(function, item)
+        except futures.BrokenExecutor:
+            self._replace()
+            return self._executor.submit(function, item)
+
+    def _replace(self) -> None:
+        """Replace a process pool that broke; raises what broke it for another executor."""
+        broken = self._executor
+        if not isinstance(broken, futures.ProcessPoolExecutor):
+            raise
+        pool: Any = broken
+        broken.shutdown(wait=False, cancel_futures=True)
+        self._executor = futures.ProcessPoolExecutor(
+            pool._max_workers, pool._mp_context, pool._initializer, pool._initargs
+        )
+
+    def _check(self, error: BaseException, part: Any, attempt: int) -> None:
+        """Raise an error that is final."""
+        if attempt < self._attempts and not isinstance(error, _FINAL) and isinstance(error, Exception):
+            return
+        if attempt > 1:
+            error.add_note(f"part {part!r} failed {attempt} times")
+        raise error
+
+
+def _error_of(future: futures.Future[Any]) -> BaseException | None:
+    try:
+        return future.exception()
+    except futures.CancelledError as error:
+        return error

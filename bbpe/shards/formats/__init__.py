@@ -1,0 +1,24 @@
+"""The formats of shards, one file each with its writer and its reader."""
+
+from __future__ import annotations
+
+from .datatrove import DATATROVE
+from .format import Format, Lengths, Writer
+from .llmc import LLMC
+from .megatron import MEGATRON
+from .olmo import OLMO
+from .parquet import PARQUET
+from .raw import NANOGPT, NUMPY
+
+__all__ = ["FORMATS", "Format", "Lengths", "Writer"]
+
+#: The formats by their names.
+FORMATS: dict[str, Format] = {
+    "megatron": MEGATRON,
+    "nanogpt": NANOGPT,
+    "llmc": LLMC,
+    "olmo": OLMO,
+    "datatrove": DATATROVE,
+    "numpy": NUMPY,
+    "parquet": PARQUET,
+}

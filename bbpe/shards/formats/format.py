@@ -1,0 +1,81 @@
+"""What a format of shards is: a writer, a reader, and the widths of ids that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from ...errors import CorpusError
+from ...lazy import np, npt
+from ..outputs import Outputs
+
+#: Lengths of documents in ids, int64[n].
+Lengths: TypeAlias = "npt.NDArray[np.int64]"
+#: Ids as a file has them.
+Ids: TypeAlias = "npt.NDArray[np.integer[Any]]"
+#: Yields the lengths of all documents, int32[n] each, some at a time.
+AllLengths: TypeAlias = Callable[[], Iterator["npt.NDArray[np.int32]"]]
+
+#: The numbers that are converted at once.
+BLOCK = 1 << 18
+
+
+class Writer(Protocol):
+    """Writes the files of one part; documents come in order, and one document in as many pieces as the caller likes."""
+
+    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+        """Append ids, given as the bytes that files have."""
+
+    def end(self, lengths: Lengths, source: str) -> None:
+        """End documents, whose ids were added; `source` is the file that they come from."""
+
+    def finish(self, lengths: AllLengths) -> None:
+        """Write what follows all ids."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of shards.
+
+    `writer(outputs, dtype, name)` makes a writer, where `name` is that of the tokenizer.  `read(stem, dtype)` returns
+    the ids of a part and the lengths of its documents, `None` where the files do not have them.  `dtypes` are those
+    that it has, by the number of ids that fit each, the narrow one first.  `has_boundaries`: documents end in its
+    files without an id between them.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    dtypes: dict[str, int]
+    has_boundaries: bool
+    writer: Callable[[Outputs, str, str], Writer]
+    read: Callable[[Path, str], tuple[Ids, Lengths | None]]
+
+    def dtype(self, asked: str, id_count: int) -> str:
+        """Return the dtype of ids; `ValueError` when the format lacks it, or it cannot hold so many ids."""
+        if asked == "auto":
+            asked = next((dtype for dtype, most in self.dtypes.items() if id_count <= most), "none of them")
+        if asked not in self.dtypes:
+            raise ValueError(f"dtype is {asked!r}; the format {self.name!r} has {', '.join(map(repr, self.dtypes))}")
+        most = int(np.iinfo(asked).max) + 1
+        if id_count > most:
+            raise ValueError(f"dtype is {asked!r}, which holds {most} ids; the tokenizer has {id_count}")
+        return asked
+
+
+def with_suffix(stem: Path, suffix: str) -> Path:
+    """Return the path of a file of a part."""
+    return stem.with_name(stem.name + suffix)
+
+
+def mapped(path: Path, dtype: str, *, offset: int = 0, count: int | None = None) -> Any:
+    """Return the numbers of a file, mapped into memory; `CorpusError` when it is too short or has part of a number."""
+    size, item = path.stat().st_size - offset, np.dtype(dtype).itemsize
+    if count is None and size >= 0 and size % item == 0:
+        count = size // item
+    if count is None or size < count * item:
+        raise CorpusError(f"{path}: the file has {size + offset} bytes; expected whole numbers of {item} bytes")
+    if not count:
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, "r", offset, (count,))

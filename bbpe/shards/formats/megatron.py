@@ -1,0 +1,98 @@
+"""Megatron-LM's indexed datasets: a `.bin` of ids, and an `.idx` of where sequences and documents are.
+
+`.idx`, little-endian: `MMIDIDX`, two zeros; uint64 version; uint8 code of the dtype; uint64 sequences; uint64 documents
+plus one; int32 ids of each sequence; int64 where each begins in the `.bin`, in bytes; int64 first sequence of each
+document, and the number of sequences.  Each document is one sequence, an empty one none.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import CorpusError
+from ...lazy import np, npt
+from ..outputs import Outputs
+from .format import AllLengths, Format, Ids, Lengths, mapped, with_suffix
+
+_MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
+_HEADER = struct.Struct("<9sQBQQ")
+_CODES = {"uint16": 8, "int32": 4}
+
+
+class MegatronWriter:
+    """Writes a `.bin`, and in the end its `.idx`."""
+
+    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+        self._bin, self._idx, self._dtype = outputs.open(".bin"), outputs.open(".idx"), dtype
+
+    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+        """Append ids."""
+        self._bin.write(ids.data)
+
+    def end(self, lengths: Lengths, source: str) -> None:
+        """Do nothing: `finish` gets all lengths."""
+
+    def finish(self, lengths: AllLengths) -> None:
+        """Write the three lists of the index, each in one pass over the lengths."""
+        documents = sequences = 0
+        for some in lengths():
+            documents, sequences = documents + len(some), sequences + int(np.count_nonzero(some))
+        self._idx.write(_HEADER.pack(_MAGIC, _VERSION, _CODES[self._dtype], sequences, documents + 1))
+        for some in lengths():
+            self._idx.write(some[some > 0].tobytes())
+        for begins in _running(lengths, np.dtype(self._dtype).itemsize):
+            self._idx.write(begins.tobytes())
+        self._idx.write(np.zeros(1, np.int64).tobytes())
+        done = 0
+        for some in lengths():
+            ends = done + np.cumsum(some > 0, dtype=np.int64)
+            self._idx.write(ends.tobytes())
+            done = int(ends[-1]) if len(ends) else done
+
+
+def _running(lengths: AllLengths, size: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield where each sequence begins, in bytes."""
+    at = 0
+    for some in lengths():
+        taken = some[some > 0].astype(np.int64) * size
+        ends = at + np.cumsum(taken, dtype=np.int64)
+        yield ends - taken
+        at = int(ends[-1]) if len(ends) else at
+
+
+def read_index(path: Path) -> tuple[str, Any, Any, Any]:
+    """Return the dtype of ids, and the three lists of an index.
+
+    Raises `CorpusError` naming the file when it is no index, or when its lists do not fit together.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEADER.size)
+    magic, version, code, sequences, bounds = _HEADER.unpack(head.ljust(_HEADER.size, b"\0"))
+    dtype = {code: dtype for dtype, code in _CODES.items()}.get(code)
+    size = _HEADER.size + 12 * sequences + 8 * bounds
+    if magic != _MAGIC or version != _VERSION or dtype is None or size != path.stat().st_size:
+        raise CorpusError(f"{path}: expected an index of Megatron of version {_VERSION}, with ids of uint16 or int32")
+    at = _HEADER.size
+    lengths = mapped(path, "<i4", offset=at, count=sequences)
+    begins = mapped(path, "<i8", offset=at + 4 * sequences, count=sequences)
+    documents = mapped(path, "<i8", offset=at + 12 * sequences, count=bounds)
+    if len(documents) and documents[-1] != sequences:
+        raise CorpusError(f"{path}: the last document ends at sequence {documents[-1]} of {sequences}")
+    return dtype, lengths, begins, documents
+
+
+def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
+    path = with_suffix(stem, ".idx")
+    found, lengths, begins, documents = read_index(path)
+    ids = mapped(with_suffix(stem, ".bin"), found)
+    bounds = np.concatenate([begins // np.dtype(found).itemsize, [len(ids)]]).astype(np.int64)
+    if found != dtype or (np.diff(bounds) != lengths).any():
+        raise CorpusError(f"{path}: the sequences do not follow one another in {stem.name}.bin, or are not {dtype}")
+    return ids, np.diff(bounds[documents])
+
+
+#: A vocabulary of fewer than 65,500 ids takes two bytes, as in Megatron.
+MEGATRON = Format("megatron", (".bin", ".idx"), {"uint16": 65499, "int32": 1 << 31}, True, MegatronWriter, _read)

@@ -1,0 +1,61 @@
+"""dolma's and OLMo's files: a `.npy` of ids without a header, and a `.csv.gz` of where documents are.
+
+A row of the table is `start,end,id,src,loc`: the ids of a document, the end exclusive; its number in this part; the
+file that it comes from; and its number among those of the part that come from there.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+from ...errors import CorpusError
+from ...lazy import np, npt
+from ..outputs import Outputs
+from .format import AllLengths, Format, Ids, Lengths, mapped, with_suffix
+
+
+class OlmoWriter:
+    """Writes ids, and a row for each document."""
+
+    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+        self._ids, table = outputs.open(".npy"), outputs.open(".csv.gz")
+        # no name and no time, so that equal rows have equal bytes
+        self._packed = gzip.GzipFile("", "wb", 6, table, 0)
+        self._at = self._document = self._within = 0
+        self._source = ""
+
+    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+        """Append ids."""
+        self._ids.write(ids.data)
+
+    def end(self, lengths: Lengths, source: str) -> None:
+        """Write rows."""
+        if source != self._source:
+            self._source, self._within = source, 0
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        for length in lengths.tolist():
+            rows.writerow((self._at, self._at + length, self._document, source, self._within))
+            self._at, self._document, self._within = self._at + length, self._document + 1, self._within + 1
+        self._packed.write(text.getvalue().encode("utf-8", "surrogateescape"))
+
+    def finish(self, lengths: AllLengths) -> None:
+        """Write the end of the table."""
+        self._packed.close()
+
+
+def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
+    ids, path = mapped(with_suffix(stem, ".npy"), dtype), with_suffix(stem, ".csv.gz")
+    with gzip.open(path, "rt", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        found = [(int(row[0]), int(row[1])) for row in csv.reader(file)]
+    bounds = np.array(found, np.int64).reshape(-1, 2)
+    expected = np.concatenate([np.zeros(1, np.int64), bounds[:, 1]])
+    if (bounds[:, 0] != expected[:-1]).any() or expected[-1] != len(ids):
+        raise CorpusError(f"{path}: the documents do not follow one another in {stem.name}.npy")
+    return ids, np.diff(expected)
+
+
+OLMO = Format("olmo", (".npy", ".csv.gz"), {"uint16": 1 << 16, "uint32": 1 << 32}, True, OlmoWriter, _read)

@@ -1,0 +1,76 @@
+"""Parquet with a column `input_ids`, list<int32>, a row for each document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...corpus.rowfiles import pyarrow_parquet
+from ...errors import CorpusError
+from ...lazy import np, npt
+from ..outputs import Outputs
+from .format import AllLengths, Format, Ids, Lengths, with_suffix
+
+#: The ids of a row group; one document may have more.
+_GROUP = 1 << 20
+
+
+class ParquetWriter:
+    """Writes row groups of about a million ids."""
+
+    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+        parquet = pyarrow_parquet()
+        import pyarrow as pa
+
+        self._pa = pa
+        self._schema = pa.schema([pa.field("input_ids", pa.list_(pa.field("element", pa.int32())))])
+        self._writer = parquet.ParquetWriter(outputs.open(".parquet"), self._schema, compression="zstd")
+        self._held: list[npt.NDArray[np.uint8]] = []
+        self._lengths: list[Lengths] = []
+        self._count = 0
+
+    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+        """Hold ids."""
+        self._held.append(ids)
+
+    def end(self, lengths: Lengths, source: str) -> None:
+        """Hold lengths, and write a row group when there are enough ids."""
+        self._lengths.append(lengths)
+        self._count += int(lengths.sum())
+        if self._count >= _GROUP:
+            self._write()
+
+    def _write(self) -> None:
+        pa = self._pa
+        lengths = np.concatenate(self._lengths)
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        if offsets[-1] > np.iinfo(np.int32).max:
+            raise CorpusError(f"a row group would have {offsets[-1]} ids; a document of Parquet has less than 2**31")
+        ids, kind = np.concatenate(self._held).view(np.int32), self._schema.field(0).type
+        rows = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(ids), type=kind)
+        self._writer.write_table(pa.table([rows], schema=self._schema), row_group_size=max(len(rows), 1))
+        self._held, self._lengths, self._count = [], [], 0
+
+    def finish(self, lengths: AllLengths) -> None:
+        """Write the last row group, and the footer."""
+        if self._lengths:
+            self._write()
+        self._writer.close()
+
+
+def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
+    path = with_suffix(stem, ".parquet")
+    import pyarrow as pa
+
+    try:
+        column = pyarrow_parquet().read_table(path, columns=["input_ids"]).column(0).combine_chunks()
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise CorpusError(f"{path}: expected a Parquet file of shards: {error}") from error
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], pa.list_(pa.int32()))
+    return column.flatten().to_numpy(), np.diff(column.offsets.to_numpy().astype(np.int64))
+
+
+PARQUET = Format("parquet", (".parquet",), {"int32": 1 << 31}, True, ParquetWriter, _read)

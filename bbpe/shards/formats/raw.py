@@ -1,0 +1,78 @@
+"""Files of ids alone: nanoGPT's `.bin`, without a header, and NumPy's `.npy`, with one.
+
+Where documents end is in the `.lens` file that every part has, and in the ids between them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import CorpusError
+from ...lazy import np, npt
+from ..outputs import Output, Outputs
+from .format import AllLengths, Format, Ids, Lengths, mapped, with_suffix
+
+#: The bytes of the header of a `.npy` file with the shape of any length.
+_HEADER = 128
+
+
+class RawWriter:
+    """Writes ids one after another."""
+
+    suffix = ".bin"
+
+    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+        self._output, self._dtype = outputs.open(self.suffix), dtype
+
+    @property
+    def output(self) -> Output:
+        """The file."""
+        return self._output
+
+    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+        """Append ids."""
+        self._output.write(ids.data)
+
+    def end(self, lengths: Lengths, source: str) -> None:
+        """Do nothing: there is no place for it."""
+
+    def finish(self, lengths: AllLengths) -> None:
+        """Do nothing."""
+
+
+class NumpyWriter(RawWriter):
+    """Writes a `.npy` file, whose header has the number of ids."""
+
+    suffix = ".npy"
+
+    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+        super().__init__(outputs, dtype, name)
+        self.output.write(bytes(_HEADER))
+
+    def finish(self, lengths: AllLengths) -> None:
+        """Write the header."""
+        dtype = np.dtype(self._dtype)
+        count = (self.output.tell() - _HEADER) // dtype.itemsize
+        text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({count},), }}"
+        head = b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little")
+        self.output.patch(head + text.encode().ljust(_HEADER - 11) + b"\n")
+
+
+def _read_raw(stem: Path, dtype: str) -> tuple[Ids, None]:
+    return mapped(with_suffix(stem, ".bin"), dtype), None
+
+
+def _read_numpy(stem: Path, dtype: str) -> tuple[Ids, None]:
+    path = with_suffix(stem, ".npy")
+    try:
+        ids = np.load(path, mmap_mode="r") if path.stat().st_size > _HEADER else np.load(path)
+    except ValueError as error:
+        raise CorpusError(f"{path}: expected a .npy file: {error}") from error
+    if ids.dtype != dtype or ids.ndim != 1:
+        raise CorpusError(f"{path}: the array is {ids.dtype} of {ids.ndim} dimensions; expected {dtype} of one")
+    return ids, None
+
+
+_DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
+NANOGPT = Format("nanogpt", (".bin",), _DTYPES, False, RawWriter, _read_raw)
+NUMPY = Format("numpy", (".npy",), _DTYPES, False, NumpyWriter, _read_numpy)

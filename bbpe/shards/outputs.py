@@ -1,0 +1,122 @@
+"""Write the files of a part: under temporary names, with their digests, and published when all of them are complete."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..atomic import Replacement, sync_folder
+
+#: The bytes of a file that are read at once for its digest.
+_BLOCK = 1 << 20
+
+
+class Output:
+    """A file that is written from its beginning, and its SHA-256.
+
+    It has the methods that pyarrow wants of a file.
+    """
+
+    closed = False
+
+    def __init__(self, path: Path) -> None:
+        self._new, self._digest, self._size, self._is_patched = Replacement(path), hashlib.sha256(), 0, False
+
+    def write(self, data: Any) -> int:
+        """Append bytes."""
+        with self._new.naming():
+            size = self._new.file.write(data)
+        self._digest.update(data)
+        self._size += size
+        return size
+
+    def patch(self, head: bytes) -> None:
+        """Replace the first bytes, such as a header that has the number of what follows."""
+        self._is_patched = True
+        with self._new.naming():
+            self._new.file.seek(0)
+            self._new.file.write(head)
+
+    def tell(self) -> int:
+        """Return the number of bytes."""
+        return self._size
+
+    def flush(self) -> None:
+        """Do nothing: all is flushed in the end."""
+
+    def close(self) -> None:
+        """Do nothing: `finish` closes the file."""
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readable(self) -> bool:
+        """Return False."""
+        return False
+
+    def seekable(self) -> bool:
+        """Return False."""
+        return False
+
+    def finish(self) -> dict[str, Any]:
+        """Flush the file to the disk, and return its size and its digest."""
+        self._new.finish()
+        digest = digest_of(self._new.temporary) if self._is_patched else self._digest.hexdigest()
+        return {"size": self._size, "sha256": digest}
+
+    def move(self) -> None:
+        """Publish the file."""
+        self._new.move()
+
+    def discard(self) -> None:
+        """Remove the file unless it was published."""
+        self._new.discard()
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@dataclass
+class Outputs:
+    """The files of one part, by their suffixes; `stem` is the path without a suffix."""
+
+    stem: Path
+    files: dict[str, Output] = field(default_factory=dict)
+
+    def open(self, suffix: str) -> Output:
+        """Begin the file with this suffix."""
+        self.files[suffix] = Output(self.stem.with_name(self.stem.name + suffix))
+        return self.files[suffix]
+
+    def publish(self) -> dict[str, dict[str, Any]]:
+        """Move all files to their names when all are on the disk; returns their sizes and digests by name."""
+        found = {self.stem.name + suffix: output.finish() for suffix, output in self.files.items()}
+        for output in self.files.values():
+            output.move()
+        sync_folder(self.stem.parent)
+        return found
+
+    def discard(self) -> None:
+        """Remove the files that were not published."""
+        for output in self.files.values():
+            output.discard()
+
+
+@contextmanager
+def outputs(stem: Path) -> Iterator[Outputs]:
+    """Open the files of a part; those that are not published when the block ends are removed."""
+    files = Outputs(stem)
+    with ExitStack() as stack:
+        stack.callback(files.discard)
+        yield files

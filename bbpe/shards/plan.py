@@ -1,0 +1,295 @@
+"""The plan of shards: which part of which file is in which part, stored beside what is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..corpus.files import CorpusPaths, File, corpus_files, file_of
+from ..corpus.opened import naming
+from ..corpus.rowfiles import pyarrow_parquet
+from ..errors import CorpusError
+from ..files import write_atomic
+from ..lazy import lazy_property
+from ..loading import load
+from ..tokenizer import Tokenizer
+from .policy import Policy
+
+#: The version of the files of a plan.
+_VERSION = 1
+_PLAN, _TOKENIZER = "plan.json", "tokenizer.json"
+#: Bytes in which the end of a line is looked for at once.
+_WINDOW = 1 << 16
+#: Differences that a message shows.
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file, or a range of one.
+
+    `start` and `stop` are bytes where lines begin, or row groups of a Parquet file; `stop` is `None` for the end.
+    `read` is the bytes of the file that the range has, for Parquet its share of them.  `size` and `mtime_ns` are those
+    of the file when the plan was made.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    read: int
+    start: int = 0
+    stop: int | None = None
+
+    def file(self, policy: Policy) -> File:
+        """Return the file; `CorpusError` when it is not as it was when the plan was made."""
+        path = Path(self.path)
+        file, status = file_of(path, policy.input_format), path.stat()
+        if (file.size, status.st_mtime_ns) != (self.size, self.mtime_ns):
+            changed = f"has {file.size} bytes, and had {self.size}" if file.size != self.size else "was written to"
+            raise CorpusError(f"{path}: the file {changed} since the plan was made; make a new plan in another folder")
+        return file
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """A stored plan of shards: parts that anyone may write, anywhere, in any order, with equal bytes.
+
+    A pickled plan is the path of its folder, which every worker must see.
+
+    Attributes:
+        folder: The folder of the plan and of what is written.
+        policy: How documents are written.
+        identity: What the tokenizer is: fingerprint, name, pattern, number of ids, Unicode version.
+        parts: The ranges of files of each part.
+        given: The tokenizer, if it need not be read from the folder.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
+        ...     plan = bbpe.plan_shards(folder + "/a.jsonl", folder + "/out", tok)
+        ...     len(plan), bbpe.shard_part(plan, 0).documents
+        (1, 1)
+
+    """
+
+    folder: Path
+    policy: Policy
+    identity: dict[str, Any]
+    parts: tuple[tuple[Source, ...], ...]
+    given: Tokenizer | None = field(default=None, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        """Return the number of parts."""
+        return len(self.parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_plan, (self.folder,)
+
+    @lazy_property
+    def digest(self) -> str:
+        """The SHA-256 of everything that the bytes of parts depend on."""
+        record = json.dumps(self._record(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(record.encode()).hexdigest()
+
+    @lazy_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer; `CorpusError` when the one in the folder is not that of the plan."""
+        if self.given is not None:
+            return self.given
+        path = self.folder / _TOKENIZER
+        tokenizer = load(path, name=self.identity["name"])
+        if tokenizer.fingerprint != self.identity["fingerprint"]:
+            raise CorpusError(f"{path}: the tokenizer was changed since the plan was made; make a new plan")
+        return tokenizer
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files, as they are on the disk."""
+        return sum(source.read for part in self.parts for source in part)
+
+    def stem(self, number: int) -> Path:
+        """Return the path of the files of a part, without a suffix."""
+        return self.folder / f"part-{number:05d}"
+
+    def check_part(self, number: int) -> None:
+        """Raise `ValueError` unless there is such a part."""
+        if not 0 <= number < len(self.parts):
+            raise ValueError(f"part is {number}; expected 0 to {len(self.parts) - 1}")
+
+    def _record(self) -> dict[str, Any]:
+        parts = [[asdict(source) for source in part] for part in self.parts]
+        return {"version": _VERSION, "tokenizer": self.identity, "policy": self.policy.as_json(), "parts": parts}
+
+    def store(self) -> None:
+        """Write the plan and the tokenizer to the folder; the plan is last, so that its presence means both.
+
+        Raises `VocabularyError` when a tokenizer.json cannot hold the tokenizer, `OSError` naming the file.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(self.folder / _TOKENIZER)
+        record = json.dumps({"sha256": self.digest, **self._record()}, indent=1, ensure_ascii=False)
+        write_atomic(self.folder / _PLAN, record.encode("utf-8", "surrogateescape"))
+
+    def differences(self, other: ShardPlan) -> list[str]:
+        """Return what differs between two plans, with both values."""
+        rows = [
+            (name, left[name], right[name])
+            for left, right in ((self.identity, other.identity), (self.policy.as_json(), other.policy.as_json()))
+            for name in left
+            if left[name] != right[name] and name != "name"
+        ]
+        found = [f"{name} {left!r} and {right!r}" for name, left, right in rows]
+        mine, its = ({source.path: source for part in plan.parts for source in part} for plan in (self, other))
+        found += [f"file {path} in one of them alone" for path in sorted(mine.keys() ^ its.keys())]
+        for path in sorted(mine.keys() & its.keys()):
+            left, right = ((plan[path].size, plan[path].mtime_ns) for plan in (mine, its))
+            if left != right:
+                found.append(f"file {path} of {left[0]} and {right[0]} bytes, or written to")
+        if not found and self.parts != other.parts:
+            found.append("the order of files")
+        return found
+
+
+def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: Policy) -> ShardPlan:
+    """Return a plan, which is not stored yet."""
+    found = corpus_files(files, policy.input_format)
+    target = Path(folder).absolute()
+    inside = next((file.path for file in found if file.path.absolute().is_relative_to(target)), None)
+    if inside is not None:
+        raise CorpusError(f"{inside}: the file is in the folder of the shards, {target}; use another folder")
+    identity = {
+        "fingerprint": tokenizer.fingerprint,
+        "name": tokenizer.name,
+        "pattern": str(tokenizer.pattern),
+        "ids": tokenizer.vocab_size,
+        "unicode": tokenizer.unicode_version,
+    }
+    return ShardPlan(target, policy, identity, _parts(found, policy), tokenizer)
+
+
+def open_plan(folder: str | os.PathLike[str]) -> ShardPlan:
+    """Return the plan that is stored in a folder; one that is unchanged is read once in a process.
+
+    Raises `CorpusError` naming the file when it is damaged, or is not the tokenizer's; `OSError` when there is none.
+    """
+    path = Path(folder) / _PLAN
+    with naming(path):
+        status = path.stat()
+    return _opened(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4)
+def _opened(path: Path, _mtime_ns: int, _size: int) -> ShardPlan:
+    try:
+        record = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
+        parts = tuple(tuple(Source(**source) for source in part) for part in record["parts"])
+        policy, identity, digest = Policy.from_json(record["policy"]), record["tokenizer"], record["sha256"]
+        version = record["version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorpusError(f"{path}: expected a plan of shards: {error!r}") from error
+    if version != _VERSION:
+        raise CorpusError(f"{path}: the plan has version {version}; expected {_VERSION}")
+    plan = ShardPlan(path.parent, policy, identity, parts)
+    if plan.digest != digest:
+        raise CorpusError(f"{path}: the plan was changed; make a new plan in another folder")
+    return plan
+
+
+def stored_or_new(plan: ShardPlan) -> ShardPlan:
+    """Return the plan that the folder has, or store this one; `CorpusError` naming the differences between both."""
+    if not (plan.folder / _PLAN).exists():
+        plan.store()
+        return plan
+    stored = open_plan(plan.folder)
+    differences = stored.differences(plan)
+    if differences:
+        more = f" and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
+        raise CorpusError(
+            f"{plan.folder}: the folder has another plan, with {', '.join(differences[:_SHOWN])}{more}; "
+            "use another folder, or the same arguments"
+        )
+    # it has the tokenizer
+    return plan
+
+
+def _parts(files: Sequence[File], policy: Policy) -> tuple[tuple[Source, ...], ...]:
+    """Divide files into parts; the last one is not small if there is another one to put it into."""
+    parts: list[list[Source]] = [[]]
+    held = 0
+    for source in _ranges(files, policy):
+        if parts[-1] and held + source.read > policy.part_size and 2 * held >= policy.part_size:
+            parts.append([])
+            held = 0
+        parts[-1].append(source)
+        held += source.read
+    if len(parts) > 1 and 2 * held < policy.part_size:
+        parts[-2:] = [parts[-2] + parts[-1]]
+    return tuple(map(tuple, parts))
+
+
+def _ranges(files: Iterable[File], policy: Policy) -> Iterator[Source]:
+    for file in files:
+        if file.size is None:
+            raise CorpusError(f"{file.path}: the file is a pipe or a device; expected a file, which can be read again")
+        path, mtime = str(file.path.absolute()), file.path.stat().st_mtime_ns
+        whole = Source(path, file.size, mtime, file.size)
+        by_line = file.kind in ("jsonl", "json") or (file.kind == "text" and policy.document == "line")
+        if file.size <= policy.part_size or file.is_packed or not (by_line or file.kind == "parquet"):
+            yield whole
+            continue
+        cuts = _row_groups(file, policy.part_size) if file.kind == "parquet" else _lines(file, policy.part_size)
+        start, done = 0, 0
+        for stop, position in cuts:
+            yield Source(path, file.size, mtime, position - done, start, stop)
+            start, done = stop, position
+        yield Source(path, file.size, mtime, file.size - done, start)
+
+
+def _lines(file: File, size: int) -> Iterator[tuple[int, int]]:
+    """Yield where lines begin that divide a file into equal ranges of at most about `size` bytes."""
+    assert file.size is not None
+    count, last = -(-file.size // size), 0
+    with file.path.open("rb") as stream:
+        for number in range(1, count):
+            at = file.size * number // count
+            if at <= last:
+                continue
+            stream.seek(at - 1)
+            while (found := (block := stream.read(_WINDOW)).find(b"\n")) < 0 and block:
+                pass
+            cut = stream.tell() - len(block) + found + 1
+            if found < 0 or cut >= file.size:
+                return
+            yield cut, cut
+            last = cut
+
+
+def _row_groups(file: File, size: int) -> Iterator[tuple[int, int]]:
+    """Yield numbers of row groups that divide a file, and the share of its bytes before them."""
+    assert file.size is not None
+    import pyarrow as pa
+
+    parquet = pyarrow_parquet()
+    try:
+        metadata = parquet.read_metadata(file.path)
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise CorpusError(f"{file.path}: expected a Parquet file: {error}") from error
+    sizes = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+    total, held, before = max(sum(sizes), 1), 0, 0
+    for number, group in enumerate(sizes):
+        share = file.size * group // total
+        if held and held + share > size:
+            yield number, file.size * before // total
+            held = 0
+        held, before = held + share, before + group

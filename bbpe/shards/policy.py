@@ -1,0 +1,136 @@
+"""How shards are written: everything that their bytes depend on, but for the files and the tokenizer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from ..budget import parse_bytes
+from ..core.documents import Layout
+from ..corpus.files import Format as SourceFormat
+from ..corpus.files import check_format
+from ..errors import TokenNotFoundError
+from ..lazy import np
+from ..pipeline.special_tokens import Selection
+from ..tokenizer import Tokenizer
+from .formats import FORMATS
+from .formats.format import Format
+
+Empty: TypeAlias = Literal["skip", "keep"]
+OnError: TypeAlias = Literal["raise", "skip"]
+Document: TypeAlias = Literal["file", "line"]
+ShardFormat: TypeAlias = Literal["megatron", "nanogpt", "llmc", "olmo", "datatrove", "numpy", "parquet"]
+#: A token by its text or its id.
+Token: TypeAlias = str | int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What the bytes of shards depend on.
+
+    Attributes:
+        format: The name of the format.
+        bos: The id before each document that is not empty, `None` for none.
+        eos: The id after each document that is not empty, `None` for none.
+        allowed_special: Special tokens that are found in texts: "all", or a sorted tuple.
+        dtype: The dtype of ids in files.
+        text_field: The field or the column with the text.
+        document: What a document of a text file is: the file, or each line with its end.
+        input_format: What files are; `None` for what their names say.
+        part_size: About how many bytes of input a part has.
+        empty: Whether empty documents are left out or written.
+        on_error: Whether a line that cannot be read ends the run or is left out.
+    """
+
+    format: str
+    bos: int | None
+    eos: int | None
+    allowed_special: str | tuple[str, ...]
+    dtype: str
+    text_field: str
+    document: Document
+    input_format: SourceFormat | None
+    part_size: int
+    empty: Empty
+    on_error: OnError
+
+    @property
+    def layout(self) -> Layout:
+        """How documents are written."""
+        before, after = ([] if token is None else [token] for token in (self.bos, self.eos))
+        return Layout(before, after, np.dtype(self.dtype).itemsize)
+
+    @property
+    def files(self) -> Format:
+        """The format."""
+        return FORMATS[self.format]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the policy as plain data."""
+        record = asdict(self)
+        if not isinstance(self.allowed_special, str):
+            record["allowed_special"] = list(self.allowed_special)
+        return record
+
+    @staticmethod
+    def from_json(record: dict[str, Any]) -> Policy:
+        """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
+        allowed = record["allowed_special"]
+        return Policy(**{**record, "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed)})
+
+
+def make_policy(
+    tokenizer: Tokenizer, *, format: str, bos: Token | None, eos: Token | None, allowed_special: Selection,  # noqa: A002
+    dtype: str, text_field: str, document: str, input_format: SourceFormat | None, part_size: int | str, empty: str,
+    on_error: str,
+) -> Policy:  # fmt: skip
+    """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
+    if format not in FORMATS:
+        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
+    chosen = FORMATS[format]
+    for name, value, values in (
+        ("document", document, get_args(Document)),
+        ("empty", empty, get_args(Empty)),
+        ("on_error", on_error, get_args(OnError)),
+    ):
+        if value not in values:
+            raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, values))}")
+    check_format(input_format)
+    if not isinstance(text_field, str):
+        raise TypeError(f"text_field must be a str, not {type(text_field).__name__}")
+    if bos is None and eos is None and not chosen.has_boundaries:
+        known = "" if tokenizer.eos_token is None else f", such as eos={tokenizer.eos_token!r}"
+        raise ValueError(
+            f"eos and bos are None; the format {format!r} keeps no ends of documents but for these tokens: "
+            f"give eos= or bos=, a token or its id{known}"
+        )
+    tokenizer._specials.matcher(allowed_special)
+    return Policy(
+        format=format,
+        bos=_id_of(tokenizer, "bos", bos),
+        eos=_id_of(tokenizer, "eos", eos),
+        allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
+        dtype=chosen.dtype(str(np.dtype(dtype)) if dtype != "auto" else dtype, tokenizer.vocab_size),
+        text_field=text_field,
+        document=document,  # type: ignore[arg-type]
+        input_format=input_format,
+        part_size=parse_bytes(part_size),
+        empty=empty,  # type: ignore[arg-type]
+        on_error=on_error,  # type: ignore[arg-type]
+    )
+
+
+def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
+    if token is None:
+        return None
+    if isinstance(token, str):
+        try:
+            return tokenizer.token_to_id(token)
+        except TokenNotFoundError:
+            known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+            raise ValueError(f"{name} is {token!r}, which is no token; special tokens are {known}") from None
+    if isinstance(token, bool) or not isinstance(token, int):
+        raise TypeError(f"{name} must be a token or its id, not {type(token).__name__}")
+    if not 0 <= token < tokenizer.vocab_size:
+        raise ValueError(f"{name} is {token}; expected an id of 0 to {tokenizer.vocab_size - 1}")
+    return token

@@ -1,0 +1,271 @@
+"""`shard`: plan, write all parts, and sum them up."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
+from dataclasses import asdict
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from ..corpus.files import CorpusPaths
+from ..corpus.files import Format as SourceFormat
+from ..counting.handout import HandOut
+from ..counting.options import Report, check_int, silent
+from ..errors import CorpusError
+from ..files import write_atomic
+from ..pipeline.special_tokens import Selection
+from ..progress import Progress, ProgressBar
+from ..threads import thread_count
+from ..tokenizer import Tokenizer
+from .load import MANIFEST, Shards
+from .part import PartRecord, Totals, read_record, write_part
+from .plan import ShardPlan, make_plan, stored_or_new
+from .policy import Token, make_policy
+
+_SKIPPED = "skipped.jsonl"
+
+
+def plan_shards(
+    files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
+    format: str = "megatron",  # noqa: A002
+    eos: Token | None = None, bos: Token | None = None, allowed_special: Selection = (), dtype: str = "auto",
+    text_field: str = "text", document: str = "file", input_format: SourceFormat | None = None,
+    part_size: int | str = "256MB", empty: str = "skip", on_error: str = "raise",
+) -> ShardPlan:  # fmt: skip
+    """Store a plan of shards in a folder, or return the plan that is there if it is the same.
+
+    Args:
+        files: As in `shard`.
+        folder: The folder of the plan and of what is written.
+        tokenizer: The tokenizer; it is stored beside the plan.
+        format: As in `shard`, and so are the other arguments.
+        eos: As in `shard`.
+        bos: As in `shard`.
+        allowed_special: As in `shard`.
+        dtype: As in `shard`.
+        text_field: As in `shard`.
+        document: As in `shard`.
+        input_format: As in `shard`.
+        part_size: As in `shard`.
+        empty: As in `shard`.
+        on_error: As in `shard`.
+
+    Returns:
+        The plan; `len(plan)` is the number of parts.
+
+    Raises:
+        CorpusError: The folder has a plan that differs, in what the message names; or a file is no text.
+        ValueError: An argument has a wrong value.
+        OSError: A file cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
+        ...     len(bbpe.plan_shards(folder + "/a.jsonl", folder + "/out", tok))
+        1
+
+    """
+    policy = make_policy(
+        tokenizer, format=format, bos=bos, eos=eos, allowed_special=allowed_special, dtype=dtype, text_field=text_field,
+        document=document, input_format=input_format, part_size=part_size, empty=empty, on_error=on_error,
+    )  # fmt: skip
+    return stored_or_new(make_plan(files, folder, tokenizer, policy))
+
+
+def shard_part(plan: ShardPlan, number: int) -> PartRecord:
+    """Write one part of a plan, unless it is done.
+
+    The bytes depend on the plan alone, so any process on any machine that sees the folder may write any part, in any
+    order, and again.  The files of a part appear under their names when they are complete, and its record is last.
+
+    Args:
+        plan: The plan.
+        number: The number of the part, from 0.
+
+    Returns:
+        The record of the part: its documents, tokens and files.
+
+    Raises:
+        CorpusError: A file has changed since the plan was made, or cannot be read as text.
+        ValueError: There is no such part.
+        OSError: A file cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
+        ...     plan = bbpe.plan_shards(folder + "/a.jsonl", folder + "/out", tok)
+        ...     bbpe.shard_part(plan, 0).tokens
+        1
+
+    """
+    return write_part(plan, number)
+
+
+def finish_shards(plan: ShardPlan) -> Shards:
+    """Sum up the parts of a plan when all of them are done, and remove what runs that were killed have left.
+
+    Args:
+        plan: The plan.
+
+    Returns:
+        The shards.
+
+    Raises:
+        CorpusError: Parts are missing, or documents or bytes were lost.
+        OSError: A file cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
+        ...     plan = bbpe.plan_shards(folder + "/a.jsonl", folder + "/out", tok)
+        ...     _ = bbpe.shard_part(plan, 0)
+        ...     bbpe.finish_shards(plan).documents
+        1
+
+    """
+    records = [read_record(plan, number) for number in range(len(plan))]
+    missing = [number for number, record in enumerate(records) if record is None]
+    if missing:
+        raise CorpusError(
+            f"{plan.folder}: {len(missing)} of {len(plan)} parts are missing, the first one is part {missing[0]}"
+        )
+    done = [record for record in records if record is not None]
+    totals = sum((record.totals for record in done), Totals())
+    check_totals(plan, totals)
+    for left in plan.folder.glob(".part-*.tmp"):
+        left.unlink(missing_ok=True)
+    skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
+    if skipped:
+        write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))
+    record = {"plan": plan.digest, "parts": len(plan), **asdict(totals)}
+    write_atomic(plan.folder / MANIFEST, json.dumps(record, indent=1).encode())
+    return Shards(plan, totals)
+
+
+def check_totals(plan: ShardPlan, totals: Totals) -> None:
+    """Raise `CorpusError` unless every document and every byte that was read is accounted for."""
+    known = totals.documents + totals.empty + totals.null + totals.refused
+    if totals.records != known or totals.input != plan.size:
+        raise CorpusError(
+            f"{plan.folder}: {totals.records} records and {totals.input} bytes were read, but {known} records are "
+            f"accounted for, and the files have {plan.size} bytes"
+        )
+
+
+def shard(
+    files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
+    threads: int | None = None, executor: Executor | None = None, in_flight: int | None = None, attempts: int = 3,
+    progress: bool | Report | None = None, **options: Any,
+) -> Shards:  # fmt: skip
+    r"""Encode a corpus into files that training reads.
+
+    Run again, with the same arguments, it goes on where it was; other arguments on the same folder are refused.  What
+    is written depends on files, tokenizer and options alone, never on threads, workers, order, or how often it was
+    killed.  Literal special tokens in texts are plain text unless `allowed_special` has them.
+
+    Args:
+        files: A path, glob or folder, or a list of them: text, `.jsonl` and `.parquet` files; text and lines may be
+            compressed as `.gz`, `.bz2`, `.xz` or `.zst`.
+        folder: The folder of the plan and of what is written.  All workers must see it, and the files.
+        tokenizer: The tokenizer; it is stored beside the plan.
+        threads: The number of threads without an executor; by default one for each core.
+        executor: An executor of `concurrent.futures`, or one with its interface, whose workers write parts.
+        in_flight: How many parts it has at once; by default two for each of its workers.
+        attempts: How often a part is tried whose worker fails or dies.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
+        **options: `format`: "megatron" (the default), "nanogpt", "llmc", "olmo", "datatrove", "numpy" or "parquet".
+            `eos`, `bos`: the token, or its id, after and before each document that is not empty; none by default, but
+            formats that have no ends of documents need one.  `allowed_special`: special tokens to find in texts, "all"
+            as in HF's tokenizers; none by default.  `dtype`: "auto" takes the narrowest that the format has.
+            `text_field`: the field or column with the text, "text".  `document`: "file", or "line" for text files of
+            which each line is a document.  `input_format`: what files are, if not what their names say.  `part_size`:
+            about how much input a part has, "256MB".  `empty`: "skip" or "keep" empty documents.  `on_error`: "raise",
+            or "skip" to leave out lines that cannot be read and list them in `skipped.jsonl`.
+
+    Returns:
+        The shards.
+
+    Raises:
+        CorpusError: A file cannot be read as text, has changed since the plan was made, or the folder has another plan.
+        ValueError: An argument has a wrong value.
+        TypeError: An argument has the wrong type.
+        OSError: A file cannot be read or written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 259, special_tokens=["<|endoftext|>"])
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\n{"text": "lower"}')
+        ...     done = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok, eos="<|endoftext|>")
+        ...     done, [ids.tolist() for ids in done]
+        (<bbpe.Shards: 2 documents, 6 tokens, 1 part of megatron>, [[257, 258], [257, 68, 81, 258]])
+
+    """
+    check_int("attempts", attempts, 1)
+    if in_flight is not None:
+        check_int("in_flight", in_flight, 1)
+    if executor is not None and threads is not None:
+        raise ValueError("threads and executor are given; expected one of them")
+    count = 1 if executor is not None else thread_count(threads)
+    plan = plan_shards(files, folder, tokenizer, **options)
+    with ExitStack() as stack:
+        report = stack.enter_context(ProgressBar() if progress is True else nullcontext(progress or None))
+        records = run_parts(
+            plan, range(len(plan)), executor=executor, threads=count, in_flight=in_flight, attempts=attempts,
+            report=report or silent,
+        )  # fmt: skip
+        for _ in records:
+            pass
+    return finish_shards(plan)
+
+
+class _Meter:
+    """Reports how much of the input is read, from any thread."""
+
+    def __init__(self, total: int, report: Report) -> None:
+        self._total, self._report, self._done, self._lock = total, report, 0, Lock()
+
+    def add(self, read: int) -> None:
+        with self._lock:
+            self._done += read
+            self._report(Progress("shard", self._done, self._total, "bytes"))
+
+
+def run_parts(
+    plan: ShardPlan, numbers: Iterable[int], *, executor: Executor | None = None, threads: int = 1,
+    in_flight: int | None = None, attempts: int = 3, report: Report,
+) -> Iterator[PartRecord]:  # fmt: skip
+    """Write parts of a plan, and yield their records as they come."""
+    meter = _Meter(sum(source.read for number in numbers for source in plan.parts[number]), report)
+    wanted = list(numbers)
+    workers = min(threads, max(len(wanted), 1))
+    if executor is None and workers == 1:
+        for number in wanted:
+            yield write_part(plan, number, threads=threads, report=meter.add)
+        return
+    with ExitStack() as stack:
+        if executor is None:
+            pool = stack.enter_context(ThreadPoolExecutor(workers))
+            # this process alone, so no attempt ends better than another
+            work: Any = partial(write_part, plan, threads=threads // workers, report=meter.add)
+            for _, record in HandOut(pool, workers, 1).results(work, wanted):
+                yield record
+            return
+        for _, record in HandOut(executor, in_flight, attempts).results(partial(shard_part, plan), wanted):
+            meter.add(record.input)
+            yield record

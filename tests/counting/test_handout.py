@@ -1,0 +1,125 @@
+"""Handing out work: a window of parts, in any order, again after a failure, and to a new pool after a broken one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bbpe.counting.handout import HandOut, workers_of
+
+
+class Fake(Executor):
+    """So many workers, none of which begins before it is told to."""
+
+    def __init__(self, workers: int | None) -> None:
+        self.calls: list[tuple[Callable[[], Any], Future[Any]]] = []
+        if workers is not None:
+            self._max_workers = workers
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.calls.append((lambda: function(*arguments, **options), future))
+        return future
+
+
+def finish(call: tuple[Callable[[], Any], Future[Any]]) -> None:
+    work, future = call
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
+
+
+def test_a_straggler_holds_nobody_up() -> None:
+    """64 workers, 40 parts: 39 are done while one is not."""
+    executor, done = Fake(64), list[int]()
+
+    def run() -> None:
+        for number, _ in HandOut(executor).results(abs, range(40)):
+            done.append(number)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while len(executor.calls) < 40:
+        time.sleep(0.001)
+    for call in executor.calls[1:]:
+        finish(call)
+    deadline = time.monotonic() + 20
+    while len(done) < 39 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert len(done) == 39
+    assert 0 not in done
+    finish(executor.calls[0])
+    thread.join()
+    assert sorted(done) == list(range(40))
+
+
+def test_the_window_is_that_of_the_executor() -> None:
+    class Client:
+        def nthreads(self) -> dict[str, int]:
+            return {"a": 3, "b": 4}
+
+    dask = Fake(None)
+    dask._client = Client()  # type: ignore[attr-defined]
+    assert (workers_of(Fake(5)), workers_of(dask), workers_of(Fake(None))) == (5, 7, os.cpu_count())
+    for executor, in_flight, most in ((Fake(3), None, 6), (Fake(3), 4, 4), (dask, None, 14)):
+        results = HandOut(executor, in_flight).results(abs, range(100))
+        thread = threading.Thread(target=lambda results=results: next(results))
+        thread.start()
+        while len(executor.calls) < most:
+            time.sleep(0.001)
+        time.sleep(0.01)
+        assert len(executor.calls) == most
+        finish(executor.calls[0])
+        thread.join()
+        results.close()
+        assert all(future.cancelled() or future.done() for _, future in executor.calls)
+
+
+def test_what_fails_is_tried_again_and_what_is_wrong_is_not() -> None:
+    tries: list[int] = []
+
+    def fails(number: int) -> int:
+        tries.append(number)
+        if number == 2 and tries.count(2) < 3:
+            raise OSError("the network is down")
+        if number == 5:
+            raise ValueError("wrong for good")
+        return number
+
+    with ThreadPoolExecutor(2) as executor:
+        assert sorted(HandOut(executor, attempts=3).results(fails, range(4))) == [(n, n) for n in range(4)]
+        tries.clear()
+        with pytest.raises(OSError, match="network") as caught:
+            list(HandOut(executor, attempts=2).results(fails, [2]))
+        assert caught.value.__notes__ == ["part 2 failed 2 times"]
+        tries.clear()
+        with pytest.raises(ValueError, match="for good"):
+            list(HandOut(executor).results(fails, [5]))
+        assert tries == [5]
+        assert executor.submit(abs, -1).result() == 1
+
+
+def killed_once(folder: str, number: int) -> int:
+    mark = Path(folder, str(number))
+    if number % 3 == 1 and not mark.exists():
+        mark.write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def test_a_pool_whose_workers_are_killed_is_replaced(tmp_path: Path) -> None:
+    from functools import partial
+
+    with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
+        found = dict(HandOut(executor, attempts=6).results(partial(killed_once, str(tmp_path)), range(6)))
+    assert found == {number: number * number for number in range(6)}
