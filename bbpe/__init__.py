@@ -44,9 +44,12 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.count import TokenCounts, count_tokens
     from .shards.load import Shards, load_shards
+    from .shards.merge import merge_shards
     from .shards.plan import ShardPlan
     from .shards.run import finish_shards, plan_shards, shard, shard_part
+    from .shards.verify import verify_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE
@@ -86,6 +89,7 @@ __all__ = [
     "SplitPair",
     "StreamDecoder",
     "Summary",
+    "TokenCounts",
     "TokenIdError",
     "TokenNotFoundError",
     "Tokenizer",
@@ -98,6 +102,7 @@ __all__ = [
     "corpus_curve",
     "count",
     "count_from_iterator",
+    "count_tokens",
     "encoding_for_model",
     "evaluate",
     "extend",
@@ -108,6 +113,7 @@ __all__ = [
     "load",
     "load_counts",
     "load_shards",
+    "merge_shards",
     "patch_transformers",
     "plan_shards",
     "prune",
@@ -120,6 +126,7 @@ __all__ = [
     "train_from_counts",
     "train_from_iterator",
     "unpatch_transformers",
+    "verify_shards",
 ]
 __version__ = "0.1.0"
 
@@ -148,9 +155,12 @@ _MODULES = {
     ".training.extend": "extend",
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk Padded Ragged",
+    ".shards.count": "TokenCounts count_tokens",
     ".shards.load": "Shards load_shards",
+    ".shards.merge": "merge_shards",
     ".shards.plan": "ShardPlan",
     ".shards.run": "finish_shards plan_shards shard shard_part",
+    ".shards.verify": "verify_shards",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

@@ -144,7 +144,7 @@ class Counting:
 
     def reporting(self) -> AbstractContextManager[Report]:
         """Return a context in which there is a function to report progress to."""
-        return ProgressBar() if self.progress is True else nullcontext(self.progress or silent)
+        return reporting(self.progress)
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,11 @@ class CountingTask:
     options: Counting
     spec: CountingSpec
     chunks: ChunkOptions
+
+
+def reporting(progress: bool | Report | None) -> AbstractContextManager[Report]:
+    """Return a context in which there is a function to report progress to, as the argument `progress` asks for."""
+    return ProgressBar() if progress is True else nullcontext(progress or silent)
 
 
 def counting_of(counting: Counting | None) -> Counting:

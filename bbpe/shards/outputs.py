@@ -41,6 +41,13 @@ class Output:
             self._new.file.seek(0)
             self._new.file.write(head)
 
+    def blocks(self) -> Iterator[bytes]:
+        """Yield what was written, some at a time."""
+        self._new.file.flush()
+        with self._new.temporary.open("rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
+
     def tell(self) -> int:
         """Return the number of bytes."""
         return self._size

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core.documents import Layout
-from ..corpus.opened import Buffers
-from ..corpus.sources import Reading, Texts
-from ..encoding.engine import TextEncoder
-from ..encoding.file_ids import FileEncoder
-from ..encoding.rule_encoder import RuleEncoder
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import np, npt
-from ..pipeline.special_tokens import Matcher, Selection
-from ..text import Text
-from ..threads import imap
+from .documents import DocumentEncoder, Piece
 from .formats import Lengths, Writer
-from .formats.format import BLOCK as LENGTHS
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
+from .policy import Policy
 
-#: The bytes of text that are encoded at once.
-_BLOCK = 1 << 20
 #: Lines that cannot be read that a record lists.
 _LISTED = 1000
 _MOST_IDS = (1 << 31) - 1
@@ -71,12 +60,21 @@ class Totals:
 
 @dataclass(frozen=True)
 class PartRecord(Totals):
-    """What a part has: its totals, its files with their sizes and digests, and the lines that were left out."""
+    """What a part has.
+
+    Attributes:
+        part: Its number.
+        plan: The digest of the plan.
+        files: Its files with their sizes and digests.
+        skipped: The first lines that were left out.
+        sources: How many documents come from each of its sources.
+    """
 
     part: int = 0
     plan: str = ""
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     skipped: list[dict[str, Any]] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
 
     @property
     def totals(self) -> Totals:
@@ -110,81 +108,93 @@ def read_record(plan: ShardPlan, number: int) -> PartRecord | None:
 def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report = lambda read: None) -> PartRecord:
     """Write a part unless it is done, and return its record.  Anyone may do it, and twice: the bytes are the same."""
     plan.check_part(number)
-    done = read_record(plan, number)
-    if done is not None:
-        report(done.input)
-        return done
-    with outputs(plan.stem(number)) as files:
+    record = read_record(plan, number)
+    if record is not None:
+        report(record.input)
+        return record
+    try:
+        record = encode_part(plan, number, plan.stem(number), threads=threads, report=report)
+        write_record(plan, record)
+    except FileNotFoundError:
+        # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
+        record = read_record(plan, number)
+        if record is None:
+            raise
+    return record
+
+
+def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, report: Report) -> PartRecord:
+    """Write the files of a part under any name, and return its record, which is not written."""
+    if plan.policy.shuffle is not None:
+        raise CorpusError(f"{plan.folder}: the documents were shuffled when shards were merged; merge them again")
+    with outputs(stem) as files:
         part = _Part(plan, files, threads, report)
         for source in plan.parts[number]:
             part.read(source)
         totals = part.finish()
         published = files.publish()
-    record = PartRecord(**asdict(totals), part=number, plan=plan.digest, files=published, skipped=part.skipped)
-    write_atomic(record_path(plan, number), json.dumps(asdict(record), indent=1).encode())
-    return record
+    details: Any = {"files": published, "skipped": part.skipped, "sources": part.sources}
+    return PartRecord(**asdict(totals), part=number, plan=plan.digest, **details)
+
+
+def write_record(plan: ShardPlan, record: PartRecord) -> None:
+    """Write the record of a part, which makes it done."""
+    write_atomic(record_path(plan, record.part), json.dumps(asdict(record), indent=1).encode())
+
+
+class PartFiles:
+    """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format."""
+
+    def __init__(self, policy: Policy, name: str | None, files: Outputs) -> None:
+        self._writer: Writer = policy.files.writer(files, policy.dtype, name or "")
+        self._lens: Output = files.open(".lens")
+
+    def add(self, ids: npt.NDArray[np.uint8], lengths: Lengths, source: str) -> None:
+        """Append ids, and end documents."""
+        if len(ids):
+            self._writer.add(ids)
+        if len(lengths):
+            self._writer.end(lengths, source)
+            self._lens.write(lengths.astype("<i4").tobytes())
+
+    def finish(self) -> None:
+        """Write what follows all documents."""
+        self._writer.finish(lambda: (np.frombuffer(block, "<i4") for block in self._lens.blocks()))
 
 
 class _Part:
     """One part that is being written."""
 
     def __init__(self, plan: ShardPlan, files: Outputs, threads: int, report: Report) -> None:
-        policy = self._policy = plan.policy
-        self._writer: Writer = policy.files.writer(files, policy.dtype, plan.tokenizer.name or "")
-        self._lens: Output = files.open(".lens")
-        self._documents = DocumentEncoder(plan)
-        self._threads, self._report = threads, report
-        self._buffers, self._totals = Buffers(_BLOCK), Totals()
-        self._lengths: list[npt.NDArray[np.int32]] = []
+        self._policy = plan.policy
+        self.files = PartFiles(plan.policy, plan.tokenizer.name, files)
+        self._documents = DocumentEncoder(plan.tokenizer, plan.policy)
+        self._threads, self._report, self._totals = threads, report, Totals()
         self.skipped: list[dict[str, Any]] = []
+        self.sources: list[int] = []
 
     def read(self, source: Source) -> None:
         """Write the documents of a source."""
-        file = source.file(self._policy)
         refuse = partial(self._refuse, source.path) if self._policy.on_error == "skip" else None
-        policy, read = self._policy, 0
-        reading = Reading(policy.text_field, _BLOCK, policy.input_format)
-        events = reading.texts(file, start=source.start, stop=source.stop, buffers=self._buffers, refuse=refuse)
-        if file.kind == "text" and policy.document == "file":
-            self._one(self._documents.parts(events), source)
-        else:
-            blocks = _by_line(events) if file.kind == "text" else events
-            for event, (ids, lengths) in imap(self._documents.encoded, blocks, self._threads):
-                self._totals += Totals(null=event.skipped, records=event.skipped)
-                self._put(ids, lengths, len(event.data), source.path)
-                if file.kind != "parquet" and event.read > source.start + read:
-                    step = min(event.read - source.start, source.read) - read
-                    self._report(step)
-                    read += step
-        source.file(policy)
-        self._report(source.read - read)
-        self._totals += Totals(input=source.read)
+        before = self._totals.documents
+        for piece in self._documents.pieces(source, self._threads, refuse):
+            self._put(piece, source.path)
+            self._report(piece.read)
+        self.sources.append(self._totals.documents - before)
 
-    def _one(self, parts: Iterator[tuple[npt.NDArray[np.uint8], int, int]], source: Source) -> None:
-        """Write a document whose ids come in parts."""
-        length = size = 0
-        for ids, count, text in parts:
-            self._writer.add(ids)
-            length, size = length + count, size + text
-        self._put(np.empty(0, np.uint8), np.array([length], np.int64), size, source.path)
-
-    def _put(self, ids: npt.NDArray[np.uint8], lengths: Lengths, size: int, path: str) -> None:
-        """Write whole documents, but for empty ones that are left out."""
-        count, tokens = len(lengths), int(lengths.sum())
+    def _put(self, piece: Piece, path: str) -> None:
+        """Write documents, but for empty ones that are left out."""
+        lengths, count = piece.lengths, len(piece.lengths)
         if count and lengths.max() > _MOST_IDS:
             raise CorpusError(f"{path}: a document has {lengths.max()} tokens; expected at most {_MOST_IDS}")
-        if len(ids):
-            self._writer.add(ids)
+        tokens = int(lengths.sum())
         if self._policy.empty == "skip":
             lengths = lengths[lengths > 0]
-        if len(lengths):
-            self._writer.end(lengths, path)
-            narrow = lengths.astype(np.int32)
-            self._lengths.append(narrow)
-            self._lens.write(narrow.tobytes())
+        self.files.add(piece.ids, lengths, path)
         self._totals += Totals(
-            records=count, documents=len(lengths), empty=count - len(lengths), text=size, tokens=tokens
-        )
+            records=count + piece.null, documents=len(lengths), empty=count - len(lengths), null=piece.null,
+            input=piece.read, text=piece.text, tokens=tokens,
+        )  # fmt: skip
 
     def _refuse(self, path: str, error: CorpusError, line: int) -> None:
         self._totals += Totals(records=1, refused=1)
@@ -193,72 +203,5 @@ class _Part:
 
     def finish(self) -> Totals:
         """Write what follows all documents, and return what there was."""
-        held = np.concatenate([np.empty(0, np.int32), *self._lengths])
-        self._writer.finish(lambda: (held[at : at + LENGTHS] for at in range(0, len(held), LENGTHS)))
+        self.files.finish()
         return self._totals
-
-
-class DocumentEncoder:
-    """Encodes documents as a plan has them."""
-
-    def __init__(self, plan: ShardPlan) -> None:
-        tokenizer, policy = plan.tokenizer, plan.policy
-        self._layout: Layout = policy.layout
-        self._bare = Layout((), (), self._layout.id_size)
-        self._policy = policy
-        self._encoder: TextEncoder = tokenizer._encoder
-        allowed = policy.allowed_special
-        selected: Selection = allowed if isinstance(allowed, str) else set(allowed)
-        self._matcher: Matcher | None = tokenizer._specials.matcher(selected)
-        self._is_plain = (
-            self._matcher is None and not isinstance(self._encoder, RuleEncoder)
-            and self._encoder.splitter.compiled is not None
-        )  # fmt: skip
-        self._files = FileEncoder(self._encoder, self._matcher, tokenizer._specials.texts)
-
-    def encoded(self, event: Texts) -> tuple[Texts, tuple[npt.NDArray[np.uint8], Lengths]]:
-        """Return whole texts, and their ids as files have them with the number of ids of each."""
-        assert event.ends is not None
-        if self._is_plain:
-            return event, self._layout.encode(self._encoder.encoder, event.data, event.ends)
-        view = memoryview(event.data)
-        texts: list[Text] = [bytes(view[start:end]) for start, end in pairwise([0, *event.ends.tolist()])]
-        rows = self._encoder.rows(texts, self._matcher, 1)
-        return event, self._layout.place(rows.ids, rows.offsets)
-
-    def parts(self, events: Iterator[Texts]) -> Iterator[tuple[npt.NDArray[np.uint8], int, int]]:
-        """Yield the ids of one text that comes in blocks, their number, and the bytes of text read meanwhile."""
-        read = 0
-
-        def counted() -> Iterator[Texts]:
-            nonlocal read
-            for event in events:
-                read += len(event.data)
-                yield event
-
-        found = (ids for ids in self._files.parts(counted()) if len(ids))
-        first = next(found, None)
-        if first is not None:
-            yield self._around(self._policy.bos)
-            for ids in chain([first], found):
-                yield self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], len(ids), 0
-            yield self._around(self._policy.eos)
-        yield np.empty(0, np.uint8), 0, read
-
-    def _around(self, token: int | None) -> tuple[npt.NDArray[np.uint8], int, int]:
-        ids = np.array([] if token is None else [token], np.uint32)
-        return self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], len(ids), 0
-
-
-def _by_line(events: Iterator[Texts]) -> Iterator[Texts]:
-    """Yield the lines of a text, each with its end, as whole texts."""
-    held = b""
-    for event in events:
-        data = held + bytes(event.data)
-        cut = len(data) if event.last else data.rfind(b"\n") + 1
-        held = data[cut:]
-        whole = data[:cut]
-        ends = np.flatnonzero(np.frombuffer(whole, np.uint8) == 0x0A).astype(np.int64) + 1
-        if len(whole) and not whole.endswith(b"\n"):
-            ends = np.append(ends, np.int64(len(whole)))
-        yield Texts(whole, ends, read=event.read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -161,9 +161,9 @@ class ShardPlan:
 
 def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: Policy) -> ShardPlan:
     """Return a plan, which is not stored yet."""
-    found = corpus_files(files, policy.input_format)
-    target = Path(folder).absolute()
-    inside = next((file.path for file in found if file.path.absolute().is_relative_to(target)), None)
+    target, parts = Path(folder).absolute(), parts_of(files, policy)
+    paths = (Path(source.path) for part in parts for source in part)
+    inside = next((path for path in paths if path.is_relative_to(target)), None)
     if inside is not None:
         raise CorpusError(f"{inside}: the file is in the folder of the shards, {target}; use another folder")
     identity = {
@@ -173,7 +173,7 @@ def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tok
         "ids": tokenizer.vocab_size,
         "unicode": tokenizer.unicode_version,
     }
-    return ShardPlan(target, policy, identity, _parts(found, policy), tokenizer)
+    return ShardPlan(target, policy, identity, parts, tokenizer)
 
 
 def open_plan(folder: str | os.PathLike[str]) -> ShardPlan:
@@ -221,11 +221,11 @@ def stored_or_new(plan: ShardPlan) -> ShardPlan:
     return plan
 
 
-def _parts(files: Sequence[File], policy: Policy) -> tuple[tuple[Source, ...], ...]:
+def parts_of(files: CorpusPaths, policy: Policy) -> tuple[tuple[Source, ...], ...]:
     """Divide files into parts; the last one is not small if there is another one to put it into."""
     parts: list[list[Source]] = [[]]
     held = 0
-    for source in _ranges(files, policy):
+    for source in _ranges(corpus_files(files, policy.input_format), policy):
         if parts[-1] and held + source.read > policy.part_size and 2 * held >= policy.part_size:
             parts.append([])
             held = 0

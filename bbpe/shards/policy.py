@@ -40,6 +40,7 @@ class Policy:
         part_size: About how many bytes of input a part has.
         empty: Whether empty documents are left out or written.
         on_error: Whether a line that cannot be read ends the run or is left out.
+        shuffle: The seed that documents were shuffled with when shards were merged.
     """
 
     format: str
@@ -53,6 +54,7 @@ class Policy:
     part_size: int
     empty: Empty
     on_error: OnError
+    shuffle: int | None = None
 
     @property
     def layout(self) -> Layout:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from threading import Lock
@@ -15,11 +15,11 @@ from typing import Any
 from ..corpus.files import CorpusPaths
 from ..corpus.files import Format as SourceFormat
 from ..counting.handout import HandOut
-from ..counting.options import Report, check_int, silent
+from ..counting.options import Report, check_int, reporting
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..pipeline.special_tokens import Selection
-from ..progress import Progress, ProgressBar
+from ..progress import Progress
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
@@ -146,8 +146,9 @@ def finish_shards(plan: ShardPlan) -> Shards:
     done = [record for record in records if record is not None]
     totals = sum((record.totals for record in done), Totals())
     check_totals(plan, totals)
-    for left in plan.folder.glob(".part-*.tmp"):
-        left.unlink(missing_ok=True)
+    for name in ("part-*", "plan.json", "tokenizer.json"):
+        for left in plan.folder.glob(f".{name}.*.tmp"):
+            left.unlink(missing_ok=True)
     skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
     if skipped:
         write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))
@@ -223,11 +224,10 @@ def shard(
         raise ValueError("threads and executor are given; expected one of them")
     count = 1 if executor is not None else thread_count(threads)
     plan = plan_shards(files, folder, tokenizer, **options)
-    with ExitStack() as stack:
-        report = stack.enter_context(ProgressBar() if progress is True else nullcontext(progress or None))
+    with reporting(progress) as report:
         records = run_parts(
             plan, range(len(plan)), executor=executor, threads=count, in_flight=in_flight, attempts=attempts,
-            report=report or silent,
+            report=report,
         )  # fmt: skip
         for _ in records:
             pass

@@ -18,9 +18,6 @@ Ids: TypeAlias = "npt.NDArray[np.integer[Any]]"
 #: Yields the lengths of all documents, int32[n] each, some at a time.
 AllLengths: TypeAlias = Callable[[], Iterator["npt.NDArray[np.int32]"]]
 
-#: The numbers that are converted at once.
-BLOCK = 1 << 18
-
 
 class Writer(Protocol):
     """Writes the files of one part; documents come in order, and one document in as many pieces as the caller likes."""

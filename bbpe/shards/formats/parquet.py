@@ -33,28 +33,35 @@ class ParquetWriter:
         self._held.append(ids)
 
     def end(self, lengths: Lengths, source: str) -> None:
-        """Hold lengths, and write a row group when there are enough ids."""
+        """Hold lengths, and write row groups while there are enough ids."""
         self._lengths.append(lengths)
         self._count += int(lengths.sum())
-        if self._count >= _GROUP:
-            self._write()
+        if self._count < _GROUP:
+            return
+        ids, lengths = np.concatenate(self._held).view(np.int32), np.concatenate(self._lengths)
+        ends, start, done = np.cumsum(lengths), 0, 0
+        # a group ends with the document that fills it, however documents come
+        while self._count - done >= _GROUP:
+            stop = int(np.searchsorted(ends, done + _GROUP)) + 1
+            self._write(ids[done : ends[stop - 1]], lengths[start:stop])
+            start, done = stop, int(ends[stop - 1])
+        self._held, self._lengths = [ids[done:].view(np.uint8)], [lengths[start:]]
+        self._count -= done
 
-    def _write(self) -> None:
-        pa = self._pa
-        lengths = np.concatenate(self._lengths)
+    def _write(self, ids: npt.NDArray[np.int32], lengths: Lengths) -> None:
+        pa, kind = self._pa, self._schema.field(0).type
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         if offsets[-1] > np.iinfo(np.int32).max:
             raise CorpusError(f"a row group would have {offsets[-1]} ids; a document of Parquet has less than 2**31")
-        ids, kind = np.concatenate(self._held).view(np.int32), self._schema.field(0).type
         rows = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(ids), type=kind)
         self._writer.write_table(pa.table([rows], schema=self._schema), row_group_size=max(len(rows), 1))
-        self._held, self._lengths, self._count = [], [], 0
 
     def finish(self, lengths: AllLengths) -> None:
         """Write the last row group, and the footer."""
-        if self._lengths:
-            self._write()
+        held = np.concatenate([np.empty(0, np.uint8), *self._held]).view(np.int32)
+        if any(map(len, self._lengths)):
+            self._write(held, np.concatenate(self._lengths))
         self._writer.close()
 
 

@@ -1,0 +1,135 @@
+"""Read the documents of files, and encode them as the files of shards have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ..core.documents import Layout
+from ..corpus.opened import Buffers
+from ..corpus.records import Refuse
+from ..corpus.sources import Reading, Texts
+from ..encoding.engine import TextEncoder
+from ..encoding.file_ids import FileEncoder
+from ..encoding.rule_encoder import RuleEncoder
+from ..lazy import np, npt
+from ..pipeline.special_tokens import Matcher, Selection
+from ..text import Text
+from ..threads import imap
+from ..tokenizer import Tokenizer
+from .formats import Lengths
+from .plan import Source
+from .policy import Policy
+
+#: The bytes of text that are encoded at once.
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some encoded documents, or a part of one.
+
+    `ids` are as files have them, `lengths` the number of ids of each document that ends here, int64[n].  `text` is the
+    bytes of text, `null` the records without one among them, and `read` the bytes of input read since the last piece.
+    """
+
+    ids: npt.NDArray[np.uint8]
+    lengths: Lengths
+    text: int = 0
+    null: int = 0
+    read: int = 0
+
+
+def _nothing() -> npt.NDArray[np.uint8]:
+    return np.empty(0, np.uint8)
+
+
+def _no_lengths() -> Lengths:
+    return np.empty(0, np.int64)
+
+
+class DocumentEncoder:
+    """Reads and encodes documents as a policy has them."""
+
+    def __init__(self, tokenizer: Tokenizer, policy: Policy) -> None:
+        self._layout: Layout = policy.layout
+        self._bare = Layout((), (), self._layout.id_size)
+        self._policy = policy
+        self._encoder: TextEncoder = tokenizer._encoder
+        allowed = policy.allowed_special
+        selected: Selection = allowed if isinstance(allowed, str) else set(allowed)
+        self._matcher: Matcher | None = tokenizer._specials.matcher(selected)
+        self._is_plain = (
+            self._matcher is None and not isinstance(self._encoder, RuleEncoder)
+            and self._encoder.splitter.compiled is not None
+        )  # fmt: skip
+        self._buffers = Buffers(_BLOCK)
+        self._files = FileEncoder(self._encoder, self._matcher, tokenizer._specials.texts)
+
+    def pieces(self, source: Source, threads: int, refuse: Refuse | None) -> Iterator[Piece]:
+        """Yield the documents of a source in order, a block at a time, encoded by threads."""
+        policy, file, read = self._policy, source.file(self._policy), 0
+        reading = Reading(policy.text_field, _BLOCK, policy.input_format)
+        events = reading.texts(file, start=source.start, stop=source.stop, buffers=self._buffers, refuse=refuse)
+        if file.kind == "text" and policy.document == "file":
+            yield from self._document(events)
+        else:
+            blocks = _by_line(events) if file.kind == "text" else events
+            for event, ids, lengths in imap(self._encoded, blocks, threads):
+                step = 0
+                # where a range of a Parquet file ends is not known in bytes
+                if file.kind != "parquet":
+                    step = min(max(event.read - source.start, read), source.read) - read
+                read += step
+                yield Piece(ids, lengths, len(event.data), event.skipped, step)
+        source.file(policy)
+        yield Piece(_nothing(), _no_lengths(), read=source.read - read)
+
+    def _encoded(self, event: Texts) -> tuple[Texts, npt.NDArray[np.uint8], Lengths]:
+        """Return whole texts, and their ids as files have them with the number of ids of each."""
+        assert event.ends is not None
+        if self._is_plain:
+            return event, *self._layout.encode(self._encoder.encoder, event.data, event.ends)
+        view = memoryview(event.data)
+        texts: list[Text] = [bytes(view[start:end]) for start, end in pairwise([0, *event.ends.tolist()])]
+        rows = self._encoder.rows(texts, self._matcher, 1)
+        return event, *self._layout.place(rows.ids, rows.offsets)
+
+    def _document(self, events: Iterator[Texts]) -> Iterator[Piece]:
+        """Yield the ids of one text that comes in blocks."""
+        size = length = 0
+
+        def counted() -> Iterator[Texts]:
+            nonlocal size
+            for event in events:
+                size += len(event.data)
+                yield event
+
+        for ids in self._files.parts(counted()):
+            if not length and len(ids):
+                yield self._around(self._policy.bos)
+            length += len(ids)
+            yield Piece(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
+        if length:
+            yield self._around(self._policy.eos)
+            length += (self._policy.bos is not None) + (self._policy.eos is not None)
+        yield Piece(_nothing(), np.array([length], np.int64), size)
+
+    def _around(self, token: int | None) -> Piece:
+        ids = np.array([] if token is None else [token], np.uint32)
+        return Piece(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
+
+
+def _by_line(events: Iterator[Texts]) -> Iterator[Texts]:
+    """Yield the lines of a text, each with its end, as whole texts."""
+    held = b""
+    for event in events:
+        data = held + bytes(event.data)
+        cut = len(data) if event.last else data.rfind(b"\n") + 1
+        held = data[cut:]
+        whole = data[:cut]
+        ends = np.flatnonzero(np.frombuffer(whole, np.uint8) == 0x0A).astype(np.int64) + 1
+        if len(whole) and not whole.endswith(b"\n"):
+            ends = np.append(ends, np.int64(len(whole)))
+        yield Texts(whole, ends, read=event.read)

@@ -1,0 +1,103 @@
+"""Check shards: that files are whole, that they fit together, and that encoding again gives them."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..counting.options import check_share
+from ..errors import BBPEError, CorpusError
+from ..tokenizer import Tokenizer
+from .load import read_part
+from .outputs import digest_of
+from .part import PartRecord, Totals, encode_part, read_record
+from .plan import ShardPlan, open_plan
+from .run import check_totals
+
+
+def verify_shards(
+    folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None, *, sample: float = 0.001, seed: int = 0
+) -> list[str]:
+    """Look for faults in shards.
+
+    All files are read: their sizes and digests, whether the lists of documents agree with the ids, and whether every
+    document and byte of the corpus is accounted for.  Some parts are encoded again, whose bytes must be equal.
+
+    Args:
+        folder: The folder that `shard` wrote.
+        tokenizer: The tokenizer that should have written them, if that is to be checked.
+        sample: The share of parts that are encoded again, at least one; shuffled ones cannot be.
+        seed: Chooses these parts.
+
+    Returns:
+        The faults; none if all is well.
+
+    Raises:
+        CorpusError: There is no readable plan.
+        OSError: A file cannot be read.
+        ValueError: `sample` is out of range.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
+        ...     _ = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
+        ...     bbpe.verify_shards(folder + "/out")
+        []
+
+    """
+    check_share("sample", sample)
+    plan = open_plan(folder)
+    return list(_faults(plan, tokenizer, sample, seed))
+
+
+def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int) -> Iterator[str]:
+    if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
+        yield f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
+    count = len(plan)
+    chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count))))
+    totals, missing = Totals(), 0
+    for number in range(count):
+        try:
+            record = read_record(plan, number)
+            if record is None:
+                missing += 1
+                yield f"{plan.stem(number)}: the part is missing"
+                continue
+            totals += record.totals
+            yield from _faults_of_part(plan, record, again=number in chosen and plan.policy.shuffle is None)
+        except (BBPEError, FileNotFoundError) as error:
+            yield str(error)
+    if not missing:
+        try:
+            check_totals(plan, totals)
+        except CorpusError as error:
+            yield str(error)
+
+
+def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iterator[str]:
+    for name, expected in record.files.items():
+        path = plan.folder / name
+        size = path.stat().st_size
+        if size != expected["size"]:
+            yield f"{path}: the file has {size} bytes; expected {expected['size']}"
+        elif digest_of(path) != expected["sha256"]:
+            yield f"{path}: the file was changed: its SHA-256 is not that of the record"
+    ids, lengths = read_part(plan, record.part)
+    stem = plan.stem(record.part)
+    if (len(lengths), len(ids)) != (record.documents, record.tokens):
+        known = f"{record.documents} documents of {record.tokens}"
+        yield f"{stem}: there are {len(lengths)} documents of {len(ids)} tokens; expected {known}"
+    if len(ids) and int(ids.max()) >= plan.identity["ids"]:
+        yield f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
+    if again:
+        with TemporaryDirectory(prefix="bbpe-") as folder:
+            other = encode_part(plan, record.part, Path(folder, stem.name), threads=1, report=lambda read: None)
+        for name in sorted(record.files):
+            if record.files[name] != other.files.get(name):
+                yield f"{plan.folder / name}: encoding the part again gives other bytes"

@@ -1,0 +1,120 @@
+"""Runs that are killed: what they leave is whole or absent, and running again gives the bytes of an undisturbed run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+import bbpe
+from bbpe.counting.handout import HandOut
+
+EOS = "<|endoftext|>"
+RUN = """
+import sys, bbpe
+from pathlib import Path
+folder = Path(sys.argv[1])
+tok = bbpe.load(folder / "tok.json")
+print("begins", flush=True)
+options = {"format": sys.argv[2], "eos": "<|endoftext|>", "part_size": "100kB", "threads": 2}
+bbpe.shard(folder / "a.jsonl", folder / sys.argv[3], tok, **options)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kill")
+    words = ["low", "lower", "lowest", "slow", "\n", "\u00e9\u6f22"]
+    generator = random.Random(5)
+    with (path / "a.jsonl").open("w") as file:
+        for _ in range(5_000):
+            file.write(json.dumps({"text": " ".join(generator.choices(words, k=generator.randrange(90)))}) + "\n")
+    bbpe.train_from_iterator(words, 270, special_tokens=[EOS]).save(path / "tok.json")
+    return path
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.is_file()}
+
+
+def run(folder: Path, name: str, out: str, seconds: float | None = None) -> bool:
+    """Run to the end, or kill it after some time; whether it ended."""
+    with subprocess.Popen([sys.executable, "-c", RUN, folder, name, out], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        if seconds is not None:
+            time.sleep(seconds)
+            process.send_signal(signal.SIGKILL)
+    return process.returncode == 0
+
+
+def disturbed(folder: Path, name: str, runs: int, kills: int) -> None:
+    generator = random.Random(kills)
+    started = time.monotonic()
+    assert run(folder, name, f"{name}-right")
+    length = time.monotonic() - started
+    right = digests(folder / f"{name}-right")
+    tok = bbpe.load(folder / "tok.json")
+    for number in range(runs):
+        out = f"{name}-{number}"
+        for _ in range(kills):
+            run(folder, name, out, generator.random() * 0.5 * length)
+            for record in (folder / out).glob("part-*.json"):
+                for file, known in json.loads(record.read_bytes())["files"].items():
+                    assert hashlib.sha256((folder / out / file).read_bytes()).hexdigest() == known["sha256"]
+        assert run(folder, name, out)
+        assert digests(folder / out) == right
+        assert bbpe.verify_shards(folder / out, tok) == []
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(folder: Path) -> None:
+    disturbed(folder, "megatron", 1, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["megatron", "llmc", "parquet"])
+def test_killed_at_many_moments(name: str, folder: Path) -> None:
+    disturbed(folder, name, 10, 2)
+
+
+@pytest.mark.full
+def test_two_runs_on_one_folder_both_end_right(folder: Path) -> None:
+    command = [sys.executable, "-c", RUN, folder, "llmc", "both"]
+    runs = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait() for process in runs] == [0, 0]
+    assert bbpe.verify_shards(folder / "both", sample=1.0) == []
+
+
+def killed_once(plan: bbpe.ShardPlan, number: int) -> int:
+    """Die after the work, before anybody hears of it."""
+    mark = plan.folder / f"killed-{number}"
+    record = bbpe.shard_part(plan, number)
+    if number == 1 and not mark.exists():
+        mark.write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return record.tokens
+
+
+def test_workers_of_a_pool_write_parts_and_may_be_killed(folder: Path) -> None:
+    tok = bbpe.load(folder / "tok.json")
+    with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
+        plan = bbpe.plan_shards(folder / "a.jsonl", folder / "pool", tok, eos=EOS, part_size="100kB")
+        assert len(pickle.dumps((partial(bbpe.shard_part, plan), 3))) < 1000
+        assert len(pickle.dumps(bbpe.shard_part(plan, 0))) < 1000
+        found = dict(HandOut(executor).results(partial(killed_once, plan), range(len(plan))))
+        done = bbpe.finish_shards(plan)
+    assert done.tokens == sum(found.values())
+    one = bbpe.shard(folder / "a.jsonl", folder / "one", tok, eos=EOS, part_size="100kB")
+    assert [done.part(n)[0].tolist() for n in (0, 1)] == [one.part(n)[0].tolist() for n in (0, 1)]

@@ -1,0 +1,164 @@
+"""Merging, shuffling, verifying and counting."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+from bbpe.shards import shuffle
+from bbpe.shards.formats import FORMATS
+from bbpe.shards.formats.format import Lengths
+from bbpe.shards.formats.megatron import MegatronWriter, read_index
+from bbpe.shards.outputs import Outputs
+
+EOS = "<|endoftext|>"
+TEXTS = [f"low {number} lower" * (number % 5) for number in range(150)]
+
+
+@pytest.fixture(scope="module")
+def tok() -> bbpe.Tokenizer:
+    return bbpe.train_from_iterator(["low lower lowest slow"] * 3, 280, special_tokens=[EOS])
+
+
+def write(path: Path, texts: list[str]) -> Path:
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    return path
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[Path]:
+    return [write(tmp_path / "a.jsonl", TEXTS[:80]), write(tmp_path / "b.jsonl", TEXTS[80:])]
+
+
+def test_row_groups_of_parquet_end_with_the_document_that_fills_them(
+    two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    right = [ids.tolist() for ids in bbpe.shard(two, tmp_path / "one", tok, eos=EOS, format="parquet")]
+    for size in (1, 60, 500):
+        monkeypatch.setattr("bbpe.shards.formats.parquet._GROUP", size)
+        done = bbpe.shard(two, tmp_path / str(size), tok, eos=EOS, format="parquet")
+        assert [ids.tolist() for ids in done] == right
+        file = parquet.ParquetFile(tmp_path / str(size) / "part-00000.parquet")
+        groups = [file.read_row_group(number).column(0).to_pylist() for number in range(file.num_row_groups)]
+        assert all(sum(map(len, group[:-1])) < size <= sum(map(len, group)) for group in groups[:-1])
+        assert list(chain.from_iterable(groups)) == right
+
+
+OTHERS = [pytest.param(name, marks=pytest.mark.full) for name in FORMATS if name not in ("megatron", "parquet")]
+
+
+@pytest.mark.parametrize("name", ["megatron", "parquet", *OTHERS])
+def test_merged_in_order_is_one_part(name: str, two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    options: Any = {"format": name, "eos": EOS, "empty": "keep"}
+    bbpe.shard(two[0], tmp_path / "a", tok, part_size=700, **options)
+    bbpe.shard(two[1], tmp_path / "b", tok, part_size=400, **options)
+    merged = bbpe.merge_shards([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    whole = bbpe.shard(two, tmp_path / "whole", tok, **options)
+    assert (len(merged.plan), len(whole.plan)) == (1, 1)
+    assert merged.totals == whole.totals
+    assert [ids.tolist() for ids in merged] == [ids.tolist() for ids in whole]
+    for suffix in FORMATS[name].suffixes:
+        both = [(tmp_path / folder / f"part-00000{suffix}").read_bytes() for folder in ("all", "whole")]
+        assert both[0] == both[1]
+    assert bbpe.verify_shards(tmp_path / "all", tok) == []
+
+
+@pytest.mark.parametrize("bucket", [1 << 25, 400])
+def test_shuffling_is_a_permutation_that_the_seed_decides(
+    bucket: int, two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shuffle, "_BUCKET", bucket)
+    for number, size in enumerate((300, 100_000)):
+        bbpe.shard(two, tmp_path / str(number), tok, eos=EOS, part_size=size)
+    rows = [ids.tolist() for ids in bbpe.load_shards(tmp_path / "0")]
+    found = []
+    for number in range(2):
+        merged = bbpe.merge_shards([tmp_path / str(number)], tmp_path / f"m{number}", shuffle=7)
+        found.append([ids.tolist() for ids in merged])
+        assert bbpe.verify_shards(merged.plan.folder) == []
+        assert not list(merged.plan.folder.glob(".*"))
+    order = np.argsort(shuffle.keys_of(7, 0, len(rows)))
+    assert found[0] == found[1] == [rows[number] for number in order]
+    other = bbpe.merge_shards([tmp_path / "0"], tmp_path / "other", shuffle=8)
+    assert [ids.tolist() for ids in other] != found[0]
+    (other.plan.folder / "part-00000.json").unlink()
+    with pytest.raises(bbpe.CorpusError, match="shuffled when shards were merged"):
+        bbpe.shard_part(other.plan, 0)
+    with pytest.raises(bbpe.CorpusError, match="merge them with a seed again"):
+        bbpe.merge_shards([tmp_path / "m0"], tmp_path / "again")
+
+
+def test_every_order_is_as_likely() -> None:
+    """Each of 5 documents is at each place about as often, over many seeds."""
+    places = np.zeros((5, 5), int)
+    for seed in range(4000):
+        places[np.arange(5), np.argsort(shuffle.keys_of(seed, 0, 5))] += 1
+    assert abs(places - 800).max() < 120
+
+
+def test_shards_that_differ_are_not_merged(two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    bbpe.shard(two[0], tmp_path / "a", tok, eos=EOS)
+    bbpe.shard(two[1], tmp_path / "b", tok)
+    with pytest.raises(bbpe.CorpusError, match=r"shards with eos \d+ and None cannot be merged"):
+        bbpe.merge_shards([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    with pytest.raises(ValueError, match="expected a list of one folder or more"):
+        bbpe.merge_shards([], tmp_path / "all")
+    with pytest.raises(ValueError, match="shuffle is -1"):
+        bbpe.merge_shards([tmp_path / "a"], tmp_path / "all", shuffle=-1)
+    assert not (tmp_path / "all").exists()
+
+
+def test_faults_are_found(two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    folder = tmp_path / "out"
+    bbpe.shard(two, folder, tok, eos=EOS, part_size=700)
+    assert bbpe.verify_shards(folder, tok, sample=1.0) == []
+    other = bbpe.train_from_iterator(["other"], 270)
+    assert "the tokenizer is" in bbpe.verify_shards(folder, other)[0]
+    data = bytearray((folder / "part-00001.bin").read_bytes())
+    data[0] ^= 1
+    (folder / "part-00001.bin").write_bytes(data)
+    (faults,) = bbpe.verify_shards(folder, tok)
+    assert "part-00001.bin: the file was changed" in faults
+    (folder / "part-00001.bin").write_bytes(data[:-1])
+    assert "the file has" in bbpe.verify_shards(folder, tok)[0]
+    (folder / "part-00002.idx").unlink()
+    (folder / "part-00003.json").unlink()
+    faults_now = bbpe.verify_shards(folder, tok)
+    assert any("part-00002.idx" in fault for fault in faults_now)
+    assert any("part-00003: the part is missing" in fault for fault in faults_now)
+
+
+def test_tokens_are_counted_without_being_written(two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    found = bbpe.count_tokens(two, tok, threads=2)
+    ids = [tok.encode(text) for text in TEXTS]
+    assert (found.documents, found.tokens) == (150, sum(map(len, ids)))
+    assert found.bytes == sum(map(len, TEXTS))
+    assert found.bytes_per_token == found.bytes / found.tokens
+    (tmp_path / "c.txt").write_text("low lower")
+    assert bbpe.count_tokens(tmp_path / "c.txt", tok) == bbpe.TokenCounts(1, len(tok.encode("low lower")), 9)
+
+
+def test_an_index_beyond_what_four_bytes_hold(tmp_path: Path) -> None:
+    """Lengths that sum to 2**41 bytes: each place is what Python's integers say."""
+    lengths: Lengths = np.array([2**31 - 1, 5, 0, 2**31 - 1] * 256, np.int64)
+    with_idx = Outputs(tmp_path / "part")
+    writer = MegatronWriter(with_idx, "int32", "")
+    narrow = lengths.astype(np.int32)
+    writer.finish(lambda: (narrow[at : at + 100] for at in range(0, len(narrow), 100)))
+    with_idx.publish()
+    dtype, sizes, begins, documents = read_index(tmp_path / "part.idx")
+    right, place = [], 0
+    for length in (length for length in lengths.tolist() if length):
+        right.append(place)
+        place += 4 * length
+    assert (dtype, begins.tolist()) == ("int32", right)
+    assert sizes.tolist() == [length for length in lengths.tolist() if length]
+    assert place > 2**40
+    assert [stop - start for start, stop in pairwise(documents.tolist())] == [int(n > 0) for n in lengths.tolist()]
