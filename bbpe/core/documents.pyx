@@ -74,6 +74,7 @@ cdef class Layout:
         Returns (uint8[m], the bytes of ids; int64[n], the ids of each document, those around it too)."""
         cdef size_t n = ends.shape[0], size = data.shape[0], room, done = 0, taken = 0, used = 0
         cdef bbpe_encode_state *state
+        cdef const bbpe_encoder *model
         cdef group *some
         cdef bbpe_status status = BBPE_OK
         if encoder.splitter is None:
@@ -87,10 +88,11 @@ cdef class Layout:
         if some == NULL:
             raise MemoryError("bbpe could not allocate memory")
         state = encoder.states.borrow(size)
+        model = encoder.states.encoder()
         try:
             with nogil:
                 while done < n and status == BBPE_OK:
-                    status = self._encode_some(encoder.c, state, some, &data[0] if size else NULL, size, &ends[0], done, n, &taken)
+                    status = self._encode_some(model, state, some, &data[0] if size else NULL, size, &ends[0], done, n, &taken)
                     if status == BBPE_OK:
                         used += self._place_some(state, some, &to[used], taken, &counts[done])
                         done += taken
