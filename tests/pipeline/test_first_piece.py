@@ -12,7 +12,8 @@ from rule_files import named, of_characters, replaced
 from vocabularies import added, sequence, split, write_json
 
 import bbpe
-from bbpe.encoding.rule_encoder import RuleEncoder, text_encoder
+from bbpe.encoding.encoders import text_encoder
+from bbpe.encoding.rule_encoder import RuleEncoder
 
 tokenizers = pytest.importorskip("tokenizers")
 
