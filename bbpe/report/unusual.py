@@ -69,6 +69,8 @@ def _merges(spec: TokenizerSpec) -> Iterator[str]:
             yield f"no merges make {len(unmade)} tokens ({shown}); they are found where a whole pretoken is one"
         elif unmade:
             yield f"no merges make {len(unmade)} tokens ({shown}), so texts never have their ids"
+    if spec.dropout:
+        yield f"the file has dropout {spec.dropout:g}; `encode` drops merges only where a call gives `dropout`"
     if spec.merge_levels:
         yield "some merges have equal scores; of these the leftmost comes first, as in SentencePiece"
 

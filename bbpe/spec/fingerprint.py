@@ -21,9 +21,9 @@ def fingerprint(spec: TokenizerSpec) -> str:
 
     The digest covers the ids and bytes of all tokens, the merges that can apply, the look-up of whole pretokens, the
     options of tokens, normalizers, pre-tokenizers, model, template, decoding, padding and truncation.  It does not
-    cover the name, the file format, attached files, trims of offsets, and merges that can never apply.  So a list of
-    merges and ranks that give the same ids have equal digests.  Dropout can make such a merge apply, so tokenizers with
-    equal digests may draw different ids.
+    cover the name, the file format, attached files, trims of offsets, the dropout of a file, and merges that can never
+    apply.  So a list of merges and ranks that give the same ids have equal digests.  Dropout can make such a merge
+    apply, so tokenizers with equal digests may draw different ids.
 
     >>> from bbpe.splitting.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc"}

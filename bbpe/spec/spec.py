@@ -64,7 +64,7 @@ class TokenizerSpec:
     `decoder` has the steps that turn tokens back into text; without any, it gets those that reverse the model.
     `padding` and `truncation` are defaults for rows of equal length.  `merge_levels`: for each merge a number no lower
     than the one before; merges of one level apply from left to right (SentencePiece).  Empty: all levels differ.
-    `trims` change the offsets of ids, in order.
+    `trims` change the offsets of ids, in order.  `dropout` is that of the file; only calls that give one drop merges.
     """
 
     vocab: Mapping[int, bytes]
@@ -85,6 +85,7 @@ class TokenizerSpec:
     truncation: RowTruncation | None = None
     merge_levels: tuple[int, ...] = ()
     trims: tuple[TrimOffsets, ...] = ()
+    dropout: float = 0.0
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, choose the decoder, and refuse ids that are too high."""

@@ -223,7 +223,7 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"model__type": "WordLevel"}, ("model.type", "WordLevel", "ByteLevel", "expected words")),
     ({"model__type": "Words"}, ("model.type", '"Words"', 'expected "BPE"')),
     ({"model__type": "Unigram"}, ("model", "ByteLevel is not supported together with Unigram")),
-    ({"model__dropout": 0.1}, ("model.dropout", "0.1", "expected null")),
+    ({"model__dropout": 1.1}, ("model.dropout", "1.1", "expected null or a probability")),
     ({"model__continuing_subword_prefix": "##"}, ("model.merges[0]", "continuing_subword_prefix")),
     ({"model__byte_fallback": 1}, ("model.byte_fallback", "expected true or false")),
     ({"model__ignore_merges": 1}, ("model.ignore_merges", "expected true or false")),

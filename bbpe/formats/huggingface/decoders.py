@@ -63,7 +63,7 @@ def _read(fields: Fields, kind: str) -> DecoderStep:
             return Strip(content, start, stop)
         case "Metaspace":
             mark = _character(fields, "replacement")
-            fields.only("str_rep", mark, default=mark)
+            fields.take_type("str_rep", str, mark)  # `tokenizers` ignores it
             scheme = read_prepend_scheme(fields)
             fields.take_type("split", bool, True)  # changes no text
             return Metaspace(mark, scheme)

@@ -52,6 +52,8 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
             rule = Strip(fields.take_type("strip_left", bool), fields.take_type("strip_right", bool))
         case "Prepend":
             rule = Prepend(fields.take_type("prepend", str))
+            if not rule.text:
+                fields.refuse("found the empty string; expected at least one character", "prepend")
         case "Replace":
             rule = read_replace(fields)
         case "BertNormalizer":

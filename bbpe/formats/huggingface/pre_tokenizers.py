@@ -183,7 +183,7 @@ def _read_metaspace(fields: Fields) -> Metaspace:
     mark = fields.take_type("replacement", str)
     if len(mark) != 1:
         fields.refuse(f"found {mark!r}; expected one character", "replacement")
-    fields.only("str_rep", mark, default=mark)
+    fields.take_type("str_rep", str, mark)  # `tokenizers` ignores it
     scheme = read_prepend_scheme(fields)
     return Metaspace(scheme, fields.take_type("split", bool, True), mark)
 

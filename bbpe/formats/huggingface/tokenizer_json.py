@@ -7,7 +7,7 @@ serialization of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from ...records import replace
 from ...spec.decoders import ByteLevel, DecoderStep
 from ...spec.merges import Merges
 from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
-from ...spec.rules import SPACE_MARK, Characters, Replace
+from ...spec.rules import SPACE_MARK, Characters, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
@@ -41,6 +41,7 @@ from .unigram import read_unigram, write_unigram
 from .word_level import read_word_level, write_word_level
 
 NAMES = FORMATS["huggingface"].names
+_MARK_BLANKS = Replace(" ", False, SPACE_MARK)
 
 
 def load(
@@ -86,20 +87,22 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     truncation = read_truncation(document.take("truncation", None), path=path)
     normalizers = read_normalizers(document.take("normalizer", None), path=path)
     template, trims = read_post_processor(document.take("post_processor", None), path=path)
-    split_value = with_prefix(document.take("pre_tokenizer"), folder.add_prefix_space)
+    split_value = with_prefix(document.take("pre_tokenizer", None), folder.add_prefix_space)
     split = read_pre_tokenizer(split_value, path=path, replaced=pattern is not None)
-    decoder = read_decoder(document.take("decoder"), path=path)
+    decoder = read_decoder(document.take("decoder", None), path=path)
     added = read_added_tokens(document).extended(folder.tokens)
-    model = Fields(document.take("model"), path=path, place="model")
+    model = _model(document.take("model"), path)
     padding = take_padding(document, model)
     document.done()
     added = added.numbered(_keys_of_model(model))
     added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
-    has_marks = model.peek("byte_fallback") is not True or SPACE_MARK in _keys_of_model(model)
+    has_marks = _has_marks(model, split, normalizers, {*added.special, *added.added})
     split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") or not has_marks else split
     rules = TextRules(normalizers, split.prefix, split.rules)
     read = _read_model(model, added, split, rules, has_marks)
+    if not (read.vocab or added.texts or (read.characters and read.characters.byte_ids)):
+        model.refuse("found no token; expected at least one", "vocab")
     with about(path):
         spec = make_spec(
             read.vocab,
@@ -108,16 +111,34 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
             special_tokens=added.special,
             added_tokens=added.added,
             whole_pretokens=read.whole,
-            name=name,
-            rules=rules,
-            characters=read.characters,
+            name=name, rules=rules, characters=read.characters, template=template,
             token_options=added.options_with(normalizers),
-            template=template,
             files=other_files(Path(path).parent) if is_folder else {},
             model=read.other,
             decoder=_with_end_of_word(decoder, read.characters),
-        )
-    return replace(with_flags(spec, folder), padding=padding, truncation=truncation, trims=trims)
+        )  # fmt: skip
+    spec = with_flags(spec, folder)
+    return replace(spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout)
+
+
+def _model(value: object, path: StrPath) -> Fields:
+    """Return the fields of a model; those of old files have no type, which `tokenizers` finds by the fields."""
+    if isinstance(value, dict) and "type" not in value and "merges" not in value:
+        of_words = {"continuing_subword_prefix", "max_input_chars_per_word"} & set(value)
+        kind = "Unigram" if isinstance(value.get("vocab"), list) else "WordPiece" if of_words else "WordLevel"
+        value = {"type": kind, **value}
+    return Fields(value, path=path, place="model")
+
+
+def _has_marks(
+    model: Fields, split: PreTokenization, normalizers: Sequence[Normalizer], specials: Collection[str]
+) -> bool:
+    """Return whether a blank may take the place of U+2581 in tokens: it has a token, and none has a blank itself."""
+    keys = _keys_of_model(model)
+    if model.peek("byte_fallback") is True and SPACE_MARK not in keys:
+        return False
+    marks = split.marks_blanks or tuple(normalizers[-1:]) == (_MARK_BLANKS,)
+    return not (marks and any(" " in key and key not in specials for key in keys))
 
 
 def _with_end_of_word(decoder: tuple[DecoderStep, ...], characters: Characters | None) -> tuple[DecoderStep, ...]:
@@ -180,7 +201,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         merges, whole = live.merges, whole and bool(live.unmade)
     return {
         "type": "BPE",
-        "dropout": None,
+        "dropout": spec.dropout or None,
         "unk_token": _unknown_token(spec, path),
         "continuing_subword_prefix": (spec.characters.prefix or None) if spec.characters is not None else None,
         "end_of_word_suffix": (spec.characters.end_of_word or None) if spec.characters is not None else None,
@@ -233,6 +254,7 @@ class _Model(NamedTuple):
     whole: bool = False
     characters: Characters | None = None
     other: OtherModel | None = None
+    dropout: float = 0.0
 
 
 def _keys_of_model(model: Fields) -> Mapping[str, int]:
@@ -263,7 +285,7 @@ def _read_model(
             words, word_level = read_word_level(model, added.special)
             return _Model(words, other=word_level)
         case "Unigram":
-            marks = has_marks and _marks_blanks(model, split, rules, {}, {})
+            marks = has_marks and _marks_blanks(split, rules)
             if split.byte_level:
                 model.refuse("the pre_tokenizer ByteLevel is not supported together with Unigram")
             vocab, unigram, characters = read_unigram(model, specials, marks_blanks=marks)
@@ -273,14 +295,12 @@ def _read_model(
 
 def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, has_marks: bool) -> _Model:
     model.only("type", "BPE", default="BPE")
-    model.only("dropout", None, 0.0, 0, default=None)
+    dropout = _dropout(model)
     unknown = model.take("unk_token", None)
     if unknown is not None and type(unknown) is not str:
         model.refuse(f"found {shown(unknown)}; expected a string or null", "unk_token")
     prefix, end = _mark(model, "continuing_subword_prefix"), _mark(model, "end_of_word_suffix")
-    byte_fallback = model.take_type("byte_fallback", bool, False)
-    fuse = model.take_type("fuse_unk", bool, False)
-    whole = model.take_type("ignore_merges", bool, False)
+    byte_fallback, fuse, whole = (_flag(model, name) for name in ("byte_fallback", "fuse_unk", "ignore_merges"))
     place = model.at("vocab")
     keys = _keys(model, place)
     merges = _merges(model, keys, prefix)
@@ -293,8 +313,9 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     specials = {**added.added, **added.special}
     both = {text for text in specials if text in keys}
     if split.byte_level:
-        return _of_bytes(model, keys, merges, whole, both, _Unknown(unknown, fuse), prefix, end)
-    marks = has_marks and _marks_blanks(model, split, rules, keys, specials)
+        read = _of_bytes(model, keys, merges, whole, both, _Unknown(unknown, fuse), prefix, end)
+        return read._replace(dropout=dropout)
+    marks = has_marks and _marks_blanks(split, rules)
     if marks and SPACE_MARK in prefix + end:
         _refuse_marks(model, "U+2581 for blanks is", prefix, end)
     unknown_id = None if unknown is None else keys.get(unknown)
@@ -308,7 +329,7 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     vocab, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
     )
-    return _Model(vocab, merges.merges(keys, vocab), whole, characters)
+    return _Model(vocab, merges.merges(keys, vocab), whole, characters, dropout=dropout)
 
 
 class _Unknown(NamedTuple):
@@ -356,15 +377,25 @@ def _refuse_marks(model: Fields, what: str, prefix: str, end: str) -> None:
             model.refuse(f"found {shown(mark)}, together with which {what} not supported", name)
 
 
-def _marks_blanks(
-    model: Fields, split: PreTokenization, rules: TextRules, keys: Mapping[str, int], specials: Mapping[str, int]
-) -> bool:
+def _marks_blanks(split: PreTokenization, rules: TextRules) -> bool:
     """Return whether texts have U+2581 for every blank before the model, so that the spec can use blanks instead."""
-    marks = split.marks_blanks or rules.normalizers[-1:] == (Replace(" ", False, SPACE_MARK),)
-    blank = next((key for key in keys if " " in key and key not in specials), None)
-    if marks and blank is not None:
-        model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
-    return marks
+    return split.marks_blanks or rules.normalizers[-1:] == (_MARK_BLANKS,)
+
+
+def _dropout(model: Fields) -> float:
+    """Take the dropout, with which `tokenizers` draws other ids at each call."""
+    value = model.take("dropout", None)
+    if value is None:
+        return 0.0
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        model.refuse(f"found {shown(value)}; expected null or a probability, 0 to 1", "dropout")
+    return float(value)
+
+
+def _flag(model: Fields, name: str) -> bool:
+    """Take a flag, which may be null."""
+    value = model.take(name, None)
+    return False if value is None else model.checked(value, bool, name)
 
 
 def _mark(model: Fields, name: str) -> str:
@@ -390,6 +421,8 @@ def _merges(model: Fields, keys: Keys, prefix: str) -> MergeKeys | MergeIds:
         return unread.merges(keys, prefix)
     pairs: list[tuple[str, str]] = []
     for number, merge in enumerate(model.checked(unread, list, "merges")):
+        if type(merge) is str and merge.startswith("#version"):
+            continue  # as in a merges.txt
         if type(merge) is str:
             left, _, right = merge.partition(" ")
             is_pair = left and right and " " not in right
