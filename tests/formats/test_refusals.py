@@ -107,6 +107,7 @@ UNIGRAM: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda model: model["vocab"].append(["zz", float("1e999")]), "Infinity"),
     (lambda model: model["vocab"].append(model["vocab"][5]), "is listed twice; expected each token once"),
     (lambda model: model.update(unk_id=10_000), "unk_id: found 10000; expected the id of a token"),
+    (lambda model: model["vocab"].append(["a b", -9.0]), "'a b' has a blank and would never be found"),
     (lambda model: model["vocab"].append(["", -9.0]), "a token is the empty string"),
     (lambda model: model["vocab"].append(["\ud800", -9.0]), r"token '\ud800' holds half a surrogate pair"),
 ]

@@ -17,7 +17,7 @@ from ...records import replace
 from ...spec.decoders import ByteLevel, DecoderStep
 from ...spec.merges import Merges
 from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
-from ...spec.rules import SPACE_MARK, Characters, Normalizer, Replace
+from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Characters, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
@@ -138,7 +138,10 @@ def _has_marks(
     if model.peek("byte_fallback") is True and SPACE_MARK not in keys:
         return False
     marks = split.marks_blanks or tuple(normalizers[-1:]) == (_MARK_BLANKS,)
-    return not (marks and any(" " in key and key not in specials for key in keys))
+    blank = next((key for key in keys if " " in key and key not in specials), None) if marks else None
+    if blank is not None and ESCAPED_MARK in normalizers:
+        model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
+    return blank is None
 
 
 def _with_end_of_word(decoder: tuple[DecoderStep, ...], characters: Characters | None) -> tuple[DecoderStep, ...]:
