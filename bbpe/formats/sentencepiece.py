@@ -1,11 +1,11 @@
 """SentencePiece's `.model` files, by the numbers of the fields in `sentencepiece_model.proto`.
 
-The file does not define BOS and EOS around a text.  Fields that only training uses are ignored.
+The file does not define BOS and EOS around a text.  Fields for training are ignored, and unknown ones are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from struct import Struct, error, pack
 
@@ -31,6 +31,9 @@ _TEXT, _SCORE, _KIND = 1, 2, 3
 _MODEL_TYPE, _VOCAB_SIZE, _SUFFIX, _FALLBACK, _UNK_ID, _UNK_SURFACE, _UNK_PIECE = 3, 4, 24, 35, 40, 44, 45
 _ENDS = {41: "<s>", 42: "</s>", 43: "<pad>"}
 _NAME, _TABLE, _PREPENDS, _SQUEEZES, _ESCAPES_BLANKS = 1, 2, 3, 4, 5
+#: All fields, by number; those without a name above are for training and self-tests, and are ignored.
+_OF_MODEL, _OF_PIECE, _OF_NORMALIZER = frozenset(range(1, 6)), frozenset((_TEXT, _SCORE, _KIND)), frozenset(range(1, 7))
+_OF_TRAINER = frozenset((*range(1, 8), *range(10, 27), *range(30, 37), *range(40, 56)))
 
 
 def load(
@@ -65,6 +68,8 @@ def _model_of(data: bytes) -> PieceModel:
             rows.append(_piece(len(rows), value))
         elif number in joined and isinstance(value, bytes):
             joined[number] += value
+        else:
+            _refuse_unknown((number,), _OF_MODEL, None)
     if not rows:
         raise VocabularyError("found no piece; expected a SentencePiece model")
     trainer, normalizer = Message.of(joined[_TRAINER]), Message.of(joined[_NORMALIZER])
@@ -114,6 +119,7 @@ def _usual_rows(data: bytes) -> tuple[list[Piece], int]:
 
 def _piece(token_id: int, row: bytes) -> Piece:
     message = Message.of(row)
+    _refuse_unknown(message.values, _OF_PIECE, _place(token_id))
     score = float_of(message.data(_SCORE, bytes(4)))
     return Piece(_text(message.data(_TEXT), _place(token_id)), score, message.number(_KIND, NORMAL))
 
@@ -125,8 +131,18 @@ def _text(value: bytes, place: str) -> str:
         raise VocabularyError(f"{value!r} is not valid UTF-8; expected text", place=place) from None
 
 
+def _refuse_unknown(numbers: Iterable[int], known: frozenset[int], place: str | None) -> None:
+    """Refuse a field that SentencePiece does not have, because it might change ids."""
+    unknown = min(set(numbers) - known, default=None)
+    if unknown is not None:
+        raise VocabularyError(f"unknown field {unknown}; expected those of SentencePiece 0.2", place=place)
+
+
 def _check(trainer: Message, normalizer: Message, denormalizer: Message) -> None:
     """Refuse models with options that are not supported."""
+    _refuse_unknown(trainer.values, _OF_TRAINER, "trainer_spec")
+    _refuse_unknown(normalizer.values, _OF_NORMALIZER, "normalizer_spec")
+    _refuse_unknown(denormalizer.values, _OF_NORMALIZER, "denormalizer_spec")
     kind = trainer.number(_MODEL_TYPE, _UNIGRAM)
     if kind not in (_UNIGRAM, _BPE, *_UNITS):
         problem = f"the model is of the type {kind}; expected {_UNIGRAM} to {max(_UNITS)}"
