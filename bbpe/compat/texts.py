@@ -160,7 +160,7 @@ class Engine:
         except TokenIdError:
             ids = [token_id for token_id in ids if token_id in self.names]
             text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
-        if _UNKNOWN in text and self.byte_ids:
+        if self.byte_ids and _UNKNOWN in text:
             text = decoder.text(self._with_marks(ids), "replace", None, skip_special_tokens, "raise")
         return text
 

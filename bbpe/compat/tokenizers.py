@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import formats
 from ..encoding.stream import StreamDecoder
@@ -416,49 +416,75 @@ class DecodeStream:
         ['n', None, 'é']
     """
 
-    __slots__ = ("_ids", "_push", "_skips", "_stream")
+    __slots__ = {
+        "_ids": "The ids of the prompt.",
+        "_skips": "Whether to drop special tokens.",
+        "_stream": "What decodes, from the first step on.",
+        "step": "Return the text that an id, or a list of ids, completes.",
+    }
+
+    if TYPE_CHECKING:  # the method of the stream, because a method that calls it would double the time for an id
+
+        def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
+            """Return the text that an id, or a list of ids, completes.
+
+            Args:
+                tokenizer: The tokenizer.
+                id: The next id, or the next ids.
+
+            Returns:
+                The text; None while a character is incomplete.
+
+            """
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
         self._ids, self._skips = list(ids or ()), skip_special_tokens
-        self._stream: StreamDecoder | None = None
-        self._push: Any = None
+        self._stream: Any = None
+        self.step = self._first_step  # type: ignore[method-assign]
 
-    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
-        """Return the text that an id, or a list of ids, completes.
-
-        Args:
-            tokenizer: The tokenizer.
-            id: The next id, or the next ids.
-
-        Returns:
-            The text; None while a character is incomplete.
-        """
-        if self._push is None:
+    def _first_step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
+        if self._stream is None:
             self._begin(tokenizer)
-        if type(id) is int:
-            return self._push(id) or None
-        ids: Any = [id] if hasattr(id, "__index__") else id
-        return "".join([self._push(each) or "" for each in ids]) or None
+        found: str | None = self._stream.step(tokenizer, id)
+        return found
 
     def _begin(self, tokenizer: Any) -> None:
         begin = getattr(tokenizer, "stream_decoder", None)
-        self._stream = None if begin is None else begin(self._ids, self._skips)
-        if self._stream is not None:
-            self._push = self._stream.push
+        stream = None if begin is None else begin(self._ids, self._skips)
+        if stream is not None:
+            self._continue(stream._stream)
         else:
             import tokenizers
 
-            stream = tokenizers.tokenizers.decoders.DecodeStream(self._ids, self._skips)
-            self._push = partial(stream.step, getattr(tokenizer, "synchronized", lambda: tokenizer)())
+            inner = getattr(tokenizer, "synchronized", lambda: tokenizer)()
+            self._continue(_Theirs(inner, tokenizers.tokenizers.decoders.DecodeStream(self._ids, self._skips)))
+
+    def _continue(self, stream: Any) -> None:
+        self._stream, self.step = stream, stream.step  # type: ignore[method-assign]
 
     def __copy__(self, memo: object = None) -> DecodeStream:
         other = DecodeStream(self._ids, self._skips)
         if self._stream is not None:
-            other._stream = self._stream.copy()
-            other._push = other._stream.push
+            other._continue(self._stream.copy())
         return other
 
     __deepcopy__ = __copy__
+
+
+class _Theirs:
+    """A stream of HF for a tokenizer of HF."""
+
+    def __init__(self, tokenizer: Any, stream: Any) -> None:
+        self._tokenizer, self._stream = tokenizer, stream
+
+    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
+        """Return the text that an id, or a list of ids, completes."""
+        found: str | None = self._stream.step(self._tokenizer, id)
+        return found
+
+    def copy(self) -> _Theirs:
+        """Return a stream in the same state."""
+        return _Theirs(self._tokenizer, copy(self._stream))
 
 
 def tokenizer_of_json(data: bytes) -> _Tokenizer:

@@ -115,6 +115,19 @@ cdef class FormStream:
     @cython.critical_section
     def push(self, token_id: int, /) -> str:
         """The text that an id completes; `TokenIdError` on an unknown one unless it is skipped or marked."""
+        return self._completed(token_id)
+
+    @cython.critical_section
+    def step(self, tokenizer: object, token_id: object, /) -> str | None:
+        """What `push` returns for an id, or for several in order, `None` for ""; `tokenizer` is not used."""
+        cdef str text
+        if type(token_id) is int or hasattr(token_id, "__index__"):
+            text = self._completed(token_id)
+        else:
+            text = "".join([self._completed(each) for each in token_id])
+        return text if text else None
+
+    cdef str _completed(self, object token_id):
         cdef size_t length = 0
         cdef uint32_t number = bbpe_plain_id(<PyObject *>token_id)
         cdef const uint8_t *found

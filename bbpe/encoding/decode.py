@@ -25,6 +25,8 @@ Ids: TypeAlias = "Sequence[int] | npt.NDArray[np.integer[Any]]"
 Rows: TypeAlias = "Iterable[Ids] | Ragged | npt.NDArray[np.integer[Any]]"
 
 _UNKNOWN_IDS = get_args(UnknownIds)
+#: The most ids of which Python drops the special ones as quickly as numpy.
+_FEW = 64
 #: The number of ids that one task decodes.
 _GROUP = 1 << 16
 #: A batch with fewer ids than this is decoded by one thread.
@@ -47,6 +49,10 @@ class Decoder:
     def special_ids(self) -> frozenset[int]:
         """The ids of special tokens."""
         return frozenset(self._spec.special_tokens.values())
+
+    @lazy_property
+    def _special_array(self) -> npt.NDArray[np.int64]:
+        return np.fromiter(self.special_ids, np.int64)
 
     @lazy_property
     def _skipped(self) -> bytes:
@@ -155,10 +161,10 @@ class Decoder:
             kept = array[self._are_tokens(array)]
         if not skip_special_tokens:
             return kept
-        if isinstance(kept, np.ndarray):
-            kept = kept[~np.isin(kept, list(self.special_ids))]
-            return cast(Ids, kept)
-        return [token_id for token_id in kept if token_id not in self.special_ids]
+        if len(kept) < _FEW and not isinstance(kept, np.ndarray):
+            return [token_id for token_id in kept if token_id not in self.special_ids]
+        array = as_ids(kept)
+        return cast(Ids, array[~np.isin(array, self._special_array)])
 
     def _are_tokens(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         count = self.token_bytes.id_count

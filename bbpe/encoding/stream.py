@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from ..core.ids import TokenBytes
 from ..core.stream import FormStream
@@ -47,6 +48,11 @@ class MachineStream:
     def push(self, token_id: int, /) -> str:
         """Return the text that an id completes."""
         return self._characters.decode(self.add(token_id))
+
+    def step(self, tokenizer: object, token_id: Any, /) -> str | None:
+        """Return what `push` returns for an id, or for several in order, `None` for ""; `tokenizer` is not used."""
+        ids = [token_id] if hasattr(token_id, "__index__") else token_id
+        return "".join([self.push(each) for each in ids]) or None
 
     def finish(self) -> str:
         """Return the rest of the text."""

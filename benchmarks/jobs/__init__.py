@@ -1,6 +1,6 @@
 """What is timed: a room for each concept; importing them fills `JOBS`."""
 
-from . import decoding, encoding, latency, loading, memory, models, pipeline, splitting, training
+from . import decoding, encoding, latency, loading, memory, models, pipeline, splitting, training, wrapped
 from .registry import CLOCKS, JOBS, Measured, Unit, digest
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "pipeline",
     "splitting",
     "training",
+    "wrapped",
 ]
