@@ -28,6 +28,8 @@ COMMANDS = {
     "tokens": "Count the tokens of texts, or cut texts to a number of tokens.",
     "encode": "Encode text to ids.",
     "decode": "Decode ids to text.",
+    "shard": "Encode a corpus into files that training reads.",
+    "shards": "Verify, merge or show such files.",
     "convert": "Convert a tokenizer to another format.",
     "inspect": "Show what a tokenizer file holds.",
     "lint": "Find what is wrong with a vocabulary.",

@@ -1,0 +1,81 @@
+"""`bbpe shards`: check, merge and show what `bbpe shard` wrote."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+
+import bbpe
+
+from .command import Command, load_named
+from .counting import share
+from .streams import say, say_json
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    verify = actions.add_parser("verify", help="Read all files and list faults; the exit status is 1 if there are any.")
+    verify.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
+    verify.add_argument("-t", "--tokenizer", metavar="NAME", help="the tokenizer that should have written them")
+    verify.add_argument("--sample", type=share, default=0.001, metavar="SHARE", help="of parts to encode again")
+    verify.add_argument("--seed", type=int, default=0, metavar="N", help="chooses these parts (default: 0)")
+    verify.set_defaults(action=_verify)
+    merge = actions.add_parser("merge", help="Merge shards into one part, in order or shuffled.")
+    merge.add_argument("folders", nargs="+", metavar="FOLDER", help="that bbpe shard wrote, in order")
+    merge.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the merged shards are written")
+    merge.add_argument("--shuffle", type=int, metavar="SEED", help="documents in a random order (default: as they are)")
+    merge.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    merge.set_defaults(action=_merge)
+    show = actions.add_parser("show", help="Show what shards hold, or the text and ids of a document.")
+    show.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
+    show.add_argument("document", nargs="?", type=int, metavar="N", help="the number of a document, from 0")
+    show.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    show.set_defaults(action=_show)
+
+
+def _run(args: Namespace) -> int:
+    status: int = args.action(args)
+    return status
+
+
+def _verify(args: Namespace) -> int:
+    tokenizer = None if args.tokenizer is None else load_named(args.tokenizer)
+    faults = bbpe.verify_shards(args.folder, tokenizer, sample=args.sample, seed=args.seed)
+    for fault in faults:
+        say(fault)
+    if not faults:
+        say(f"no faults: {args.folder}")
+    return int(bool(faults))
+
+
+def _merge(args: Namespace) -> int:
+    done = bbpe.merge_shards(args.folders, args.output, shuffle=args.shuffle)
+    if args.json:
+        say_json({"output": args.output, **asdict(done.totals)})
+    else:
+        say(f"{done.totals}: {args.output}")
+    return 0
+
+
+def _show(args: Namespace) -> int:
+    done = bbpe.load_shards(args.folder)
+    if args.document is not None:
+        ids = done[args.document].tolist()
+        text = done.plan.tokenizer.decode(ids)
+        if args.json:
+            say_json({"document": args.document, "ids": ids, "text": text})
+        else:
+            say(" ".join(map(str, ids)))
+            say(text)
+        return 0
+    policy = {name: value for name, value in done.plan.policy.as_json().items() if value not in (None, [])}
+    facts = {"folder": args.folder, "parts": len(done.plan), **done.plan.identity, **policy, **asdict(done.totals)}
+    if args.json:
+        say_json(facts)
+        return 0
+    for key, value in facts.items():
+        say(f"{key:<14} {value}")
+    return 0
+
+
+COMMAND = Command(_add_arguments, _run)
