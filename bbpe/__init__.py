@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .counting.count import count, count_from_iterator
     from .counting.counts import PretokenCounts, Summary, load_counts
     from .counting.options import Counting
+    from .counting.plan import CountPlan, count_part, plan_count, sum_counts
     from .encoding.engine import CacheInfo
     from .encoding.stream import StreamDecoder
     from .encodings import encoding_for_model, get_encoding
@@ -71,6 +72,7 @@ __all__ = [
     "Chunk",
     "Comparison",
     "CorpusError",
+    "CountPlan",
     "Counting",
     "Curve",
     "CurvePoint",
@@ -102,6 +104,7 @@ __all__ = [
     "corpus_curve",
     "count",
     "count_from_iterator",
+    "count_part",
     "count_tokens",
     "encoding_for_model",
     "evaluate",
@@ -115,6 +118,7 @@ __all__ = [
     "load_shards",
     "merge_shards",
     "patch_transformers",
+    "plan_count",
     "plan_shards",
     "prune",
     "set_cache_limit",
@@ -122,6 +126,7 @@ __all__ = [
     "shard_part",
     "split",
     "split_spans",
+    "sum_counts",
     "train",
     "train_from_counts",
     "train_from_iterator",
@@ -140,6 +145,7 @@ _MODULES = {
     ".counting.count": "count count_from_iterator",
     ".counting.counts": "PretokenCounts Summary load_counts",
     ".counting.options": "Counting",
+    ".counting.plan": "CountPlan count_part plan_count sum_counts",
     ".encoding.engine": "CacheInfo",
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "AccelerationError AccelerationWarning BBPEError CorpusError MemoryLimitError PatternError "

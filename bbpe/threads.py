@@ -98,20 +98,6 @@ class _Task(Generic[Item, Result]):
             del self, future  # the error refers to this frame
 
 
-def submit_all(
-    executor: futures.Executor, function: Callable[[Item], Result], items: Iterable[Item], waiting: int
-) -> Iterator[Result]:
-    """Yield `function(item)` in the order of the items, from an executor of the caller's; so many wait at most.
-
-    An error, Ctrl-C too, cancels what has not begun; the executor stays open.
-
-    >>> with futures.ThreadPoolExecutor() as executor:
-    ...     list(submit_all(executor, len, ["a", "bcd"], 2))
-    [1, 3]
-    """
-    return _in_order(lambda item: executor.submit(function, item), items, waiting)
-
-
 def _in_order(
     submit: Callable[[Item], futures.Future[Result]], items: Iterable[Item], waiting: int
 ) -> Iterator[Result]:

@@ -15,11 +15,10 @@ from ..core.rows import gather
 from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position
 from ..corpus.files import File
 from ..corpus.opened import Buffers
-from ..corpus.rowfiles import Rows
+from ..corpus.ranges import line_cuts, row_group_cuts
 from ..corpus.sources import Texts
 from ..errors import MemoryLimitError
 from ..text import Text, text_bytes
-from .counts import Summary
 
 #: The least number of parts that a corpus of many small files has: progress is reported after each.
 _STEPS = 16
@@ -42,8 +41,6 @@ class Part:
     chunks: tuple[Chunk, ...]
     place: Position | None
     read: int
-    #: What an executor has counted: then there is nothing else to count.
-    counted: tuple[Rows, Summary] | None = None
 
 
 class Corpus(Protocol):
@@ -92,7 +89,7 @@ class Files:
             yield number, (replace(event, read=base + event.read) for event in _behind(events, first.text))
 
     def parts(self, start: Position, size: int) -> Iterator[Part]:
-        """Yield ranges of plain files, cut where they may be, and other files whole; small ones together."""
+        """Yield ranges of files that may be cut, and other files whole; small ones together."""
         ranges: list[Range] = []
         held = 0
         if start.text:
@@ -104,17 +101,27 @@ class Files:
         for number in range(start.source, len(self._files)):
             file = self._files[number]
             at = start.byte if number == start.source else 0
-            for stop in self._cuts(number, at, size):
+            done = at
+            for stop, done in self._record_cuts(number, at, size):
                 ranges.append((file, at, stop))
-                yield Part(tuple(ranges), (), Position(number, 0, stop), self._bases[number] + stop)
+                yield Part(tuple(ranges), (), Position(number, 0, stop), self._bases[number] + done)
                 ranges, held, at = [], 0, stop
             ranges.append((file, at, None))
-            held += (self._sizes[number] - at) * (4 if file.is_packed else 1)
+            held += (self._sizes[number] - done) * (4 if file.is_packed else 1)
             if held >= size:
                 yield Part(tuple(ranges), (), Position(number + 1), self._bases[number + 1])
                 ranges, held = [], 0
         if ranges:
             yield Part(tuple(ranges), (), Position(len(self._files)), self._bases[-1])
+
+    def _record_cuts(self, number: int, at: int, size: int) -> Iterator[tuple[int, int]]:
+        """Yield where a file may be cut, as positions of its kind, and about how many bytes come before each."""
+        file, end = self._files[number], self._sizes[number]
+        if end > 2 * size and file.kind == "parquet" and file.size is not None:
+            return row_group_cuts(file.path, at, end, size)
+        if end - at > 2 * size and file.kind in ("jsonl", "json") and not file.is_packed:
+            return ((cut, cut) for cut in line_cuts(file.path, at, end, size))
+        return ((cut, cut) for cut in self._cuts(number, at, size))
 
     def pieces(self, start: Position, threads: int) -> Iterator[Part]:
         """Yield ranges of large plain files, small ones whole and together, and chunks of all others.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -23,13 +22,15 @@ from ..corpus.rowfiles import pyarrow_parquet
 from ..errors import CorpusError
 from ..progress import Progress
 from ..text import Text
-from ..threads import Workers, submit_all, thread_count
+from ..threads import Workers, thread_count
 from .checkpoint import Checkpoint, State, file_name
 from .corpus_parts import Corpus, Files, Iterated, Part
-from .counter import PartCounter, count_part, joined
-from .counts import PretokenCounts, counts_of
+from .counter import PartCounter, joined
+from .counts import PretokenCounts, Summary, counts_of
 from .estimate import plan_note
+from .handout import HandOut
 from .options import Counting, CountingTask, FileOptions, Report, TextOptions
+from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
 #: What a caller wants to know while counts grow: at least so many unique pretokens, of so many bytes.
@@ -37,6 +38,10 @@ Growth: TypeAlias = Callable[[int, int], None]
 
 #: Bytes of files, and of texts, that an executor counts at once.
 _FILES_PART, _TEXTS_PART = 64 << 20, 4 << 20
+_NOT_SEEN = (
+    "a worker has written its counts where this process does not see them; give checkpoint=, a folder that all "
+    "machines see"
+)
 #: Seconds between two states of a checkpoint.
 _CHECKPOINT_SECONDS = 30.0
 
@@ -185,7 +190,7 @@ class _CountRun:
     def run(self) -> PretokenCounts:
         """Count all of it."""
         with ExitStack() as stack:
-            if self._budget is not None or self._how.checkpoint is not None:
+            if self._budget is not None or self._how.checkpoint is not None or self._how.executor is not None:
                 self._spill = self._spilling(stack)
             if self._budget is not None:
                 note = plan_note(self._corpus, self._chunks, self._budget, self._threads)
@@ -226,14 +231,17 @@ class _CountRun:
 
     def _counted(self, stack: ExitStack) -> PretokenCounts | None:
         """Count what is left; returns the counts, or none when there are runs, which hold all of them."""
-        total, place, executor = self._corpus.total, self._state.place, self._how.executor
+        total, place = self._corpus.total, self._state.place
         self._report(Progress("count", 0, total, "bytes"))
+        if self._how.executor is not None and self._spill is not None:
+            self._count_by(self._how.executor, self._spill)
+            self._save(self._spill, self._state.place, ended=True)
+            return None
         self._counters = [PartCounter(self._chunks) for _ in range(self._threads)]
         # one thread needs no workers
         workers = stack.enter_context(Workers(self._counters)) if self._threads > 1 else None
         self._workers = workers
-        parts = self._corpus.pieces(place, self._threads) if executor is None else self._counted_by(executor, place)
-        for part in parts:
+        for part in self._corpus.pieces(place, self._threads):
             self._chunk += 1
             if workers is None:
                 self._counters[0].put(self._chunk, part)
@@ -256,21 +264,42 @@ class _CountRun:
         table = self._counters[0].held.table if workers is None else self._joined(workers)
         return counts_of(table, self._spec, replace(summary, files=self._corpus.files))
 
-    def _counted_by(self, executor: Executor, start: Position) -> Iterator[Part]:
-        """Yield parts with the counts that an executor made of them."""
+    def _count_by(self, executor: Executor, spill: Spill) -> None:
+        """Have an executor count what is left, whose workers write runs; parts come back in any order."""
         size = _FILES_PART if self._corpus.total is not None else _TEXTS_PART
         if self._budget is not None:
             size = max(min(size, self._budget.tables // 4), self._chunks.reading.block)
-        given: deque[Part] = deque()
+        tasks = (
+            RunTask(number, spill.path(number), part)
+            for number, part in enumerate(self._corpus.parts(self._state.place, size), self._chunk + 1)
+        )
+        hand_out = HandOut(executor, self._how.in_flight, self._how.attempts)
+        waiting: dict[int, tuple[Path, Part, Summary]] = {}
+        for task, (summary, found) in hand_out.results(partial(count_to_run, self._chunks, spill.parts), tasks):
+            if not task.path.exists():
+                raise CorpusError(f"{task.path}: {_NOT_SEEN}")
+            waiting[task.number] = task.path, replace(task.part, ranges=(), chunks=()), summary
+            spill.largest = max(spill.largest, found)
+            # a checkpoint has what comes before the first part that is missing
+            while (done := waiting.pop(self._chunk + 1, None)) is not None:
+                self._chunk += 1
+                spill.runs.append(done[0])
+                self._state = replace(self._state, summary=self._state.summary + done[2])
+                self._read = max(self._read, done[1].read)
+                self._after_part(done[1].place)
+            total = self._corpus.total
+            self._report(Progress("count", self._read if total is None else min(self._read, total), total, "bytes"))
 
-        def parts() -> Iterator[Part]:
-            for part in self._corpus.parts(start, size):
-                given.append(replace(part, ranges=(), chunks=()))
-                yield part
-
-        waiting = 2 * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
-        for counted in submit_all(executor, partial(count_part, self._chunks), parts(), waiting):
-            yield replace(given.popleft(), counted=counted)
+    def _after_part(self, place: Position | None) -> None:
+        """Save a checkpoint when it is time."""
+        if self._spill is None or place is None:
+            return
+        now = time.monotonic()
+        if self._checkpoint is not None and now - self._saved >= _CHECKPOINT_SECONDS:
+            self._flush(self._spill)
+            self._save(self._spill, place)
+            # no more than a twentieth of the time
+            self._saved = now + 20 * (time.monotonic() - now)
 
     def _after(self, spill: Spill, place: Position | None) -> None:
         """Spill when tables are full, and note where to go on."""
@@ -279,14 +308,7 @@ class _CountRun:
             self._flush(spill)
             if self._growth is not None:
                 self._growth(*spill.largest)
-        if self._checkpoint is None or place is None:
-            return
-        now = time.monotonic()
-        if now - self._saved >= _CHECKPOINT_SECONDS:
-            self._flush(spill)
-            self._save(spill, place)
-            # no more than a twentieth of the time
-            self._saved = now + 20 * (time.monotonic() - now)
+        self._after_part(place)
 
     def _joined(self, workers: Workers[PartCounter]) -> PretokenTable:
         """Add up the tables of all counters."""

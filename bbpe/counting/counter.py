@@ -105,10 +105,6 @@ class PartCounter:
 
     def count(self, part: Part, table: PretokenTable) -> Summary:
         """Add the pretokens of a part to a table; returns what there was in it."""
-        if part.counted is not None:
-            rows, found = part.counted
-            table.add_arrays(rows.data, rows.offsets, rows.counts)
-            return found
         block = self._block(part)
         if block is not None:
             return self.count_chunk(block, table)
@@ -228,10 +224,3 @@ def _line_spans(data: bytes | memoryview, start: int, stop: int) -> Iterator[tup
         end = whole.find(b"\n", start, stop) + 1 or stop
         yield start, end
         start = end
-
-
-def count_part(options: ChunkOptions, part: Part) -> tuple[Rows, Summary]:
-    """Count a part, wherever an executor runs this."""
-    table = PretokenTable()
-    summary = PartCounter(options).count(part, table)
-    return Rows(*table.arrays()), summary

@@ -31,12 +31,24 @@ _BUFFERS = 16
 silent: Report = deque[Progress](maxlen=0).append
 
 
+class CorpusOptions(TypedDict, total=False):
+    """Fields of `Counting` that change what is counted of files, as keywords of `plan_count`."""
+
+    sample: float
+    document: Document
+    max_pretoken_bytes: int | None
+    text_field: str
+    format: Format | None
+
+
 class TextOptions(TypedDict, total=False):
     """Fields of `Counting` that texts have too, as keywords of `count_from_iterator`."""
 
     max_memory: int | str | None
     checkpoint: str | os.PathLike[str] | None
     executor: Executor | None
+    in_flight: int | None
+    attempts: int
     threads: int | None
     sample: float
     document: Document
@@ -64,7 +76,10 @@ class Counting:
             process holds too.
         checkpoint: A folder that remembers how far a count is, so that a count that was killed goes on when it is
             called again with the same arguments.  It must be new, empty or an earlier count's, and not in the corpus.
-        executor: Any executor of `concurrent.futures`, which counts in place of threads.
+        executor: Any executor of `concurrent.futures`, which counts in place of threads.  Its workers write counts to
+            the folder of `checkpoint`, which workers on other machines must see, or to a temporary one.
+        in_flight: How many parts of the corpus the executor has at once; by default two for each of its workers.
+        attempts: How often a part is counted whose worker fails or dies.
         threads: How many threads count; by default one for each core, and fewer where memory is short.
         sample: The share of texts to count, more than 0 and at most 1; a hash of each text chooses.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
@@ -88,6 +103,8 @@ class Counting:
     max_memory: int | str | None = None
     checkpoint: str | os.PathLike[str] | None = None
     executor: Executor | None = None
+    in_flight: int | None = None
+    attempts: int = 3
     threads: int | None = None
     sample: float = 1.0
     document: Document = "file"
@@ -102,6 +119,9 @@ class Counting:
         check_share("Counting.sample", self.sample)
         if self.max_pretoken_bytes is not None:
             check_int("Counting.max_pretoken_bytes", self.max_pretoken_bytes, 1)
+        if self.in_flight is not None:
+            check_int("Counting.in_flight", self.in_flight, 1)
+        check_int("Counting.attempts", self.attempts, 1)
         if self.threads is not None:
             check_int("Counting.threads", self.threads, 1, MOST_THREADS)
         for name, value, kinds, expected in (

@@ -42,6 +42,10 @@ class Spill:
         self.largest = (0, 0)
         self.stopped = Event()
 
+    def path(self, number: int) -> Path:
+        """Return the path of the run with this number."""
+        return self._name("run", number)
+
     def write(self, take: Callable[[], Rows]) -> None:
         """Write the rows that `take()` returns, so that Ctrl-C is heard meanwhile."""
         path = self._name("run", len(self.runs))
@@ -118,6 +122,8 @@ def merged(runs: Sequence[Path], parts: int, name: Callable[[int], Path], room: 
     """
     files: list[Path] = []
     boundaries: Counts | None = None
+    if not runs:
+        return
     for part in range(parts):
         rows = _summed(runs, part, room)
         if boundaries is None:

@@ -36,8 +36,6 @@ class MachineStream:
 
     def copy(self) -> MachineStream:
         """Return a stream in the same state."""
-        from copy import deepcopy
-
         other = object.__new__(MachineStream)
         other.__dict__.update(self.__dict__)
         other._machine = deepcopy(self._machine)

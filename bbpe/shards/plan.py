@@ -13,7 +13,7 @@ from typing import Any
 
 from ..corpus.files import CorpusPaths, File, corpus_files, file_of
 from ..corpus.opened import naming
-from ..corpus.rowfiles import pyarrow_parquet
+from ..corpus.ranges import line_cuts, row_group_cuts
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import lazy_property
@@ -24,8 +24,6 @@ from .policy import Policy
 #: The version of the files of a plan.
 _VERSION = 1
 _PLAN, _TOKENIZER = "plan.json", "tokenizer.json"
-#: Bytes in which the end of a line is looked for at once.
-_WINDOW = 1 << 16
 #: Differences that a message shows.
 _SHOWN = 5
 
@@ -246,50 +244,14 @@ def _ranges(files: Iterable[File], policy: Policy) -> Iterator[Source]:
         if file.size <= policy.part_size or file.is_packed or not (by_line or file.kind == "parquet"):
             yield whole
             continue
-        cuts = _row_groups(file, policy.part_size) if file.kind == "parquet" else _lines(file, policy.part_size)
         start, done = 0, 0
-        for stop, position in cuts:
+        for stop, position in _cuts(file.path, file.size, policy.part_size, file.kind == "parquet"):
             yield Source(path, file.size, mtime, position - done, start, stop)
             start, done = stop, position
         yield Source(path, file.size, mtime, file.size - done, start)
 
 
-def _lines(file: File, size: int) -> Iterator[tuple[int, int]]:
-    """Yield where lines begin that divide a file into equal ranges of at most about `size` bytes."""
-    assert file.size is not None
-    count, last = -(-file.size // size), 0
-    with file.path.open("rb") as stream:
-        for number in range(1, count):
-            at = file.size * number // count
-            if at <= last:
-                continue
-            stream.seek(at - 1)
-            while (found := (block := stream.read(_WINDOW)).find(b"\n")) < 0 and block:
-                pass
-            cut = stream.tell() - len(block) + found + 1
-            if found < 0 or cut >= file.size:
-                return
-            yield cut, cut
-            last = cut
-
-
-def _row_groups(file: File, size: int) -> Iterator[tuple[int, int]]:
-    """Yield numbers of row groups that divide a file, and the share of its bytes before them."""
-    assert file.size is not None
-    import pyarrow as pa
-
-    parquet = pyarrow_parquet()
-    try:
-        metadata = parquet.read_metadata(file.path)
-    except (pa.ArrowException, OSError) as error:
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise CorpusError(f"{file.path}: expected a Parquet file: {error}") from error
-    sizes = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
-    total, held, before = max(sum(sizes), 1), 0, 0
-    for number, group in enumerate(sizes):
-        share = file.size * group // total
-        if held and held + share > size:
-            yield number, file.size * before // total
-            held = 0
-        held, before = held + share, before + group
+def _cuts(path: Path, size: int, most: int, is_parquet: bool) -> Iterator[tuple[int, int]]:
+    if is_parquet:
+        return row_group_cuts(path, 0, size, most)
+    return ((cut, cut) for cut in line_cuts(path, 0, size, most))

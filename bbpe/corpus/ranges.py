@@ -1,0 +1,54 @@
+"""Cut files of records into ranges: files of lines where lines begin, Parquet files between row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import CorpusError
+from .rowfiles import pyarrow_parquet
+
+#: Bytes in which the end of a line is looked for at once.
+_WINDOW = 1 << 16
+
+
+def line_cuts(path: Path, start: int, end: int, size: int) -> Iterator[int]:
+    """Yield where lines begin that divide bytes `start` to `end` into equal ranges of at most about `size` bytes."""
+    count, last = -(-(end - start) // size), start
+    with path.open("rb") as stream:
+        for number in range(1, count):
+            at = start + (end - start) * number // count
+            if at <= last:
+                continue
+            stream.seek(at - 1)
+            while (found := (block := stream.read(_WINDOW)).find(b"\n")) < 0 and block:
+                pass
+            cut = stream.tell() - len(block) + found + 1
+            if found < 0 or cut >= end:
+                return
+            yield cut
+            last = cut
+
+
+def row_group_cuts(path: Path, start: int, file_size: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield numbers of row groups after `start` that divide a file, and about how many bytes are before each.
+
+    Raises `CorpusError` naming the file when it is no Parquet file.
+    """
+    import pyarrow as pa
+
+    parquet = pyarrow_parquet()
+    try:
+        metadata = parquet.read_metadata(path)
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise CorpusError(f"{path}: expected a Parquet file: {error}") from error
+    groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+    total, held, before = max(sum(groups), 1), 0, 0
+    for number, group in enumerate(groups):
+        share = file_size * group // total
+        if held and held + share > size and number > start:
+            yield number, file_size * before // total
+            held = 0
+        held, before = held + share, before + group

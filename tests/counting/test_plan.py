@@ -1,0 +1,147 @@
+"""Counting in parts: by executors that finish in any order, and by stored plans."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import signal
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe.counting import count as count_module
+from bbpe.counting import options as count_options
+from bbpe.counting.handout import HandOut
+
+pytest.importorskip("pyarrow")
+WORDS = ["word", " Word", " 1", "'s", ".", "\n", "\u00e9", "\u6f22\u5b57", "<s>", "rare"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    generator = random.Random(4)
+    texts = ["".join(generator.choices(WORDS, k=generator.randrange(60))) + str(number) for number in range(400)]
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts[:200]))
+    parquet.write_table(pa.table({"text": texts[200:350]}), folder / "b.parquet", row_group_size=10)
+    (folder / "c.txt").write_text("".join(texts[350:]))
+    return folder
+
+
+class Shuffled(Executor):
+    """Does what it is given when so much waits, in a random order."""
+
+    _max_workers = 4
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Callable[[], Any], Future[Any]]] = []
+        self._random = random.Random(1)
+        self.results: list[int] = []
+        self.tasks: list[int] = []
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.tasks.append(len(pickle.dumps((function, arguments))))
+        self._waiting.append((partial(function, *arguments, **options), future))
+        if len(self._waiting) >= 6:
+            self.work()
+        return future
+
+    def work(self) -> None:
+        if self._waiting:
+            function, future = self._waiting.pop(self._random.randrange(len(self._waiting)))
+            result = function()
+            self.results.append(len(pickle.dumps(result)))
+            future.set_result(result)
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_parts_come_in_any_order(
+    checkpoint: bool, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"pattern": "gpt2", "special_tokens": ["<s>"]}
+    right = bbpe.count(corpus, **options)
+    monkeypatch.setattr(count_options, "_BLOCK", 500)
+    monkeypatch.setattr(count_module, "_FILES_PART", 900)
+    executor = Shuffled()
+    if checkpoint:
+        options["checkpoint"] = tmp_path / "state"
+    monkeypatch.setattr("bbpe.counting.handout.futures.wait", partial(wait_for, executor))
+    found = bbpe.count(corpus, **options, executor=executor, in_flight=6)
+    assert list(found) == list(right)
+    assert found.summary == right.summary
+    assert len(executor.tasks) > 15
+    assert max(executor.results) < 1000
+    assert max(executor.tasks) < 3000  # most of it the pattern
+
+
+def wait_for(executor: Shuffled, flying: Any, **_: Any) -> tuple[set[Any], set[Any]]:
+    while not (done := {future for future in flying if future.done()}):
+        executor.work()
+    return done, set(flying) - done
+
+
+def killed_once(plan: bbpe.CountPlan, number: int) -> bbpe.Summary:
+    mark = plan.folder / f"killed-{number}"
+    if number == 2 and not mark.exists():
+        mark.write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bbpe.count_part(plan, number)
+
+
+def test_a_plan_is_counted_by_a_pool_that_dies(corpus: Path, tmp_path: Path) -> None:
+    right = bbpe.count(corpus, pattern="gpt2")
+    plan = bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2", part_size=2000)
+    assert len(pickle.dumps(plan)) < 300
+    with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
+        found = dict(HandOut(executor).results(partial(killed_once, plan), range(len(plan))))
+    assert len(plan) > 6
+    assert sum(summary.pretokens for summary in found.values()) == right.total
+    counts = bbpe.sum_counts(plan.folder)
+    assert list(counts) == list(right)
+    assert counts.summary == right.summary
+    assert list(bbpe.sum_counts(plan.folder, max_memory="1GB")) == list(right)
+    assert counts.spec == right.spec
+    assert not list(plan.folder.glob("sum-*"))
+
+
+def test_what_does_not_fit_a_plan_is_refused(corpus: Path, tmp_path: Path) -> None:
+    plan = bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2", part_size=4000)
+    assert bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2", part_size=4000) == plan
+    with pytest.raises(bbpe.CorpusError, match="another plan, with document 'file' and 'line'"):
+        bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2", part_size=4000, document="line")
+    with pytest.raises(bbpe.CorpusError, match=rf"{len(plan)} of {len(plan)} parts are missing"):
+        bbpe.sum_counts(plan.folder)
+    with pytest.raises(ValueError, match=f"part is {len(plan)}"):
+        bbpe.count_part(plan, len(plan))
+    (corpus / "a.jsonl").write_text("")
+    with pytest.raises(bbpe.CorpusError, match=r"a\.jsonl: the file has changed"):
+        bbpe.count_part(plan, 0)
+    (plan.folder / "plan.json").write_text("{}")
+    with pytest.raises(bbpe.CorpusError, match=r"plan\.json: expected a plan of a count"):
+        bbpe.sum_counts(plan.folder)
+
+
+def test_runs_that_are_not_seen_are_named(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Elsewhere(Executor):
+        def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            task = arguments[0]
+            future.set_result(function(task))
+            task.path.unlink()
+            return future
+
+    with pytest.raises(bbpe.CorpusError, match="give checkpoint="):
+        bbpe.count(corpus, pattern="gpt2", executor=Elsewhere())
