@@ -37,6 +37,7 @@ ctypedef struct whole_text:
     bint is_str
     bint keeps_clusters  # parts end where grapheme clusters do
     size_t limit  # of ids
+    size_t start, before  # a place at which the ids of what precedes are those of the whole, and how many these are
 
 
 def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text, size_t limit) -> int | None:
@@ -56,7 +57,7 @@ def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text,
     text_open(&view, text)
     try:
         whole.tokens, whole.text, whole.length = &tokens.table, view.text, view.length
-        whole.is_str, whole.limit = isinstance(text, str), limit
+        whole.is_str, whole.limit, whole.start, whole.before = isinstance(text, str), limit, 0, 0
         whole.state = encoder.states.borrow(min(view.length, FIRST + limit))
         whole.encoder = encoder.states.encoder()
         if view.length <= HOLD_GIL:
@@ -115,31 +116,40 @@ def next_parts(
 cdef bbpe_status find_whole_part(whole_text *self, size_t n, size_t *guess, int64_t *part) noexcept nogil:
     """Write the length of the first part of n bytes, 0 if no character fits, and its number of ids.
 
-    No more is encoded than a guess at its length, which the next part has about, up to a cut where the ids are the same.
+    The text is encoded from cut to cut, where the ids are those of the whole: first up to a guess, which is less than the
+    length of the part before this one, then up to where the ids that are left would end if all were as long.
     """
     cdef bbpe_status status = BBPE_OK
-    cdef size_t count = 0, end = 0, kept = 0, cut
-    self.keeps_clusters = True
+    cdef size_t count = 0, end = 0, kept = 0, look = guess[0], cut
+    self.keeps_clusters, self.start, self.before = True, 0, 0
     while status == BBPE_OK:
         self.length, cut = n, BBPE_SPLIT_NO_CUT
-        if guess[0] + SPARE < n:
-            cut = bbpe_encode_cut(self.encoder, self.state, self.text, guess[0] + SPARE, n, SPARE)
+        if look + SPARE < n:
+            cut = bbpe_encode_cut(self.encoder, self.state, self.text, look, n, SPARE)
         if cut != BBPE_SPLIT_NO_CUT:
             self.length = cut
         status = find_part(self, &count, &end, &kept)
-        if count <= self.limit and self.length < n:
-            guess[0] *= 2
-            continue
-        if count <= self.limit:
-            end, kept = self.length, count
+        if self.before + count <= self.limit:
+            if self.length < n:
+                self.start, self.before = self.length, self.before + count
+                look = self.start + length_of_rest(self)
+                continue
+            end, kept = n, self.before + count
         if status == BBPE_OK and end == 0:
             status = find_first(self, n, &end, &kept)
         if end > 0 or not self.keeps_clusters:
             break
-        self.keeps_clusters = False
+        self.keeps_clusters, self.start, self.before, look = False, 0, 0, guess[0]
     part[0], part[1] = <int64_t>end, <int64_t>kept
-    guess[0] = end + end // 16
+    guess[0] = end - end // 16
     return status
+
+
+cdef size_t length_of_rest(const whole_text *self) noexcept nogil:
+    """A guess, rather too long, at the bytes of the ids that a part may have after `start`, at most as many as before it."""
+    cdef size_t rest = self.limit - self.before
+    cdef size_t length = self.start if rest >= self.before else rest * self.start // self.before
+    return length + length // 16 + 16
 
 
 cdef bbpe_status find_first(const whole_text *self, size_t n, size_t *end, size_t *kept) noexcept nogil:
@@ -155,45 +165,50 @@ cdef bbpe_status find_first(const whole_text *self, size_t n, size_t *end, size_
     return status
 
 
-cdef bbpe_status find_part(const whole_text *self, size_t *count, size_t *end, size_t *kept) noexcept nogil:
-    """Count the ids of a text, and find the part if they are too many, and how many ids are kept in it."""
-    cdef bbpe_status status = bbpe_encode_count(
-        self.encoder, self.state, self.text, 0, self.length, self.limit, True, count)
+cdef bbpe_status find_part(whole_text *self, size_t *count, size_t *end, size_t *kept) noexcept nogil:
+    """Count the ids of a text after `start`, and find the part if they are too many, and how many ids are kept in it."""
+    cdef bbpe_status status = count_rest(self, count)
     cdef size_t cut, at
-    if status != BBPE_OK or count[0] <= self.limit:
+    if status != BBPE_OK or self.before + count[0] <= self.limit:
         return status
-    at = units_of(self, 0, self.limit)
+    at = self.start + units_of(self, 0, self.limit - self.before)
     end[0] = NO_END
     if not bbpe_offsets_is_simple(self.text.units, self.text.unit_size, min(self.length, 2 * at + 2)):
         return BBPE_OK
-    cut = cut_before(self, at)
+    cut = max(self.start, cut_before(self, at))
     status = try_last(self, at, cut, end, kept)
     while status == BBPE_OK and end[0] == NO_END:
         status = find_after_cut(self, at, cut, end, kept)
         if status == BBPE_OK and cut > 0 and end[0] == NO_END:  # then all ends are tried, of the ids as they were
-            cut = 0
-            status = bbpe_encode_count(
-                self.encoder, self.state, self.text, 0, self.length, self.limit, True, count)
+            cut = self.start = self.before = 0
+            status = count_rest(self, count)
     return status
+
+
+cdef bbpe_status count_rest(const whole_text *self, size_t *count) noexcept nogil:
+    """Count the ids of a text after `start`, and keep them."""
+    return bbpe_encode_count(
+        self.encoder, self.state, self.text, self.start, self.length, self.limit - self.before, True, count)
 
 
 cdef bbpe_status try_last(whole_text *self, size_t at, size_t cut, size_t *end, size_t *kept) noexcept nogil:
     """Take the last of the ends that `find_after_cut` tries if it can be, as most can, without a list of the others."""
     cdef bbpe_status status
-    cdef size_t before = self.limit if cut > 0 else 0, start = at, last = whole_end(self, at, self.limit), count = 0
-    while cut > 0 and start > cut:
-        before -= 1
-        start -= units_of_one(self, before)
+    cdef size_t held = self.limit - self.before, known = 0, start = at, last = whole_end(self, at, held), count = 0
+    if cut > 0:
+        while start > cut:
+            held -= 1
+            start -= units_of_one(self, held)
+        known = self.before + held
     if (cut > 0 and start != cut) or last < cut:
         return BBPE_OK
-    status = bbpe_encode_count(self.encoder, self.state, self.text, cut, last, self.limit - before, False, &count)
+    status = bbpe_encode_count(self.encoder, self.state, self.text, cut, last, self.limit - known, False, &count)
     if status != BBPE_OK:
         return status
-    if before + count <= self.limit:
-        end[0], kept[0] = last, before + count
+    if known + count <= self.limit:
+        end[0], kept[0] = last, known + count
         return BBPE_OK
-    # the ids of the whole have been overwritten
-    return bbpe_encode_count(self.encoder, self.state, self.text, 0, self.length, self.limit, True, &count)
+    return count_rest(self, &count)  # the ids of the whole have been overwritten
 
 
 cdef inline size_t whole_end(const whole_text *self, size_t at, size_t i) noexcept nogil:
@@ -209,7 +224,8 @@ cdef bbpe_status find_after_cut(
 ) noexcept nogil:
     """Find the end of the part, whose first `limit` ids end at `at`, after a cut or at it; none if no token begins there."""
     cdef bbpe_status status = BBPE_OK
-    cdef size_t most = min(self.limit, 4 * (at - cut) + 4), i = self.limit, count = 0  # a token has a byte or more
+    cdef size_t i = self.limit - self.before, count = 0
+    cdef size_t most = min(i, 4 * (at - cut) + 4)  # a token has a byte or more
     cdef size_t *ends = <size_t *>bbpe_memory_new(most + 1, sizeof(size_t))
     if ends == NULL:
         return BBPE_NO_MEMORY
@@ -221,7 +237,7 @@ cdef bbpe_status find_after_cut(
         i -= 1
         at -= units_of_one(self, i)
     if cut == 0 or at == cut:
-        status = choose_end(self, cut, i, ends, count, end, kept)
+        status = choose_end(self, cut, self.before + i, ends, count, end, kept)
     bbpe_memory_free(ends)
     return status
 
