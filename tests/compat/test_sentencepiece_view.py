@@ -31,7 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 _rng = random.Random(3)
 _POOL = [*"aesmy dogs  12,é文東x", "see", "my", " dogs", "ﬁ", "▁", "<sep>", "<ctl>", "<unk>", "😀", "東京"]
-_SOUPS = ["".join(_rng.choices(_POOL, k=_rng.randint(1, 12))) for _ in range(60)]
+_SOUPS = ["".join(_rng.choices(_POOL, k=_rng.randint(1, 12))) for _ in range(24)]
 TEXTS = ["", " ", "see 東京東 dogs x", " x東  y ", *_SOUPS]
 TABLES = ("id_to_piece", "is_control", "is_unknown", "is_byte", "is_unused", "get_score")
 

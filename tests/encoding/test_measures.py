@@ -93,16 +93,17 @@ def test_usual_texts_are_cut_right_behind_the_tokens(tok_of):
         assert tok.encode(tok.truncate(text, n, "left"))[1:] == ids[len(ids) - n + 1 :] or n == 0
 
 
+@pytest.mark.parametrize("count", [14, pytest.param(60, marks=pytest.mark.full)])
 @pytest.mark.parametrize("pattern", ["gpt2", "llama3", "o200k"])
-def test_first_parts_are_those_of_the_slow_way(tok_of, pattern):
+def test_first_parts_are_those_of_the_slow_way(tok_of, pattern, count):
     """The longest part that ends after a token and a whole character, and has no more ids."""
     tok = tok_of(pattern)
     rng = random.Random(pattern)
     parts = ["the ", "thing", "é", "漢字", "😀", "\ud800", " ", "\n", "1234", "'s", "a" * 40]
-    texts = ["".join(rng.choices(parts, k=rng.randrange(60))) for _ in range(60)]
+    texts = ["".join(rng.choices(parts, k=rng.randrange(60))) for _ in range(count)]
     raw = [b"the ", b"\xe4\xb8", b"\xf0\x9f\x98", b"\x80", b"\xff", "é漢".encode(), b" ", b"ing"]
-    texts += [b"".join(rng.choices(raw, k=rng.randrange(40))) for _ in range(60)]
-    for text in [*texts, *TEXTS[:60], "ab" * 300]:
+    texts += [b"".join(rng.choices(raw, k=rng.randrange(40))) for _ in range(count)]
+    for text in [*texts, *TEXTS[:count], "ab" * (5 * count)]:
         ids = tok.encode(text)
         for n in {0, 1, 2, len(ids) // 2, len(ids) - 1} - {-1}:
             kept = tok.truncate(text, n)
