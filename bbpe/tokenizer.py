@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from . import formats
-from .core.short_calls import ShortCalls, short_first
+from .core.short_calls import ShortCalls, short_batches_first, short_first
 from .encoding.encoders import text_encoder
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
@@ -258,6 +258,7 @@ class Tokenizer:
         around = self._around if add_special_tokens else NOTHING_AROUND
         return self._encoder.to_array(text, matcher, threads, around).astype(chosen, copy=False)
 
+    @short_batches_first
     def encode_batch(
         self, texts: Iterable[Item], *, threads: int | None = None, allowed_special: Selection = (),
         disallowed_special: Selection = (), add_special_tokens: bool = False,

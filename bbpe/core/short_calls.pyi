@@ -5,6 +5,7 @@ from .encoder import Encoder
 from .piped import Call, Piped
 
 _Method = TypeVar("_Method", bound=Callable[..., list[int]])
+_Batches = TypeVar("_Batches", bound=Callable[..., list[list[int]]])
 _Selection: TypeAlias = str | tuple[str, ...] | frozenset[str]
 _Make: TypeAlias = Callable[[_Selection, _Selection, bool], "ShortCall | None"]
 
@@ -23,3 +24,4 @@ class ShortCalls:
     def __new__(cls, make: _Make) -> Self: ...
 
 def short_first(method: _Method) -> _Method: ...
+def short_batches_first(method: _Batches) -> _Batches: ...

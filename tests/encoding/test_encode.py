@@ -191,6 +191,35 @@ def test_calls_without_options_take_the_short_way_alone(tok_of: Callable[[str], 
             wrong()
 
 
+def test_short_batches_take_the_short_way(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+    """They skip Python code; what they return, raise and are called is as if they did not."""
+    tok = tok_of("gpt2")
+    slow: Any = inspect.unwrap(bbpe.Tokenizer.encode_batch)
+    assert slow is not bbpe.Tokenizer.encode_batch
+    batches: list[Any] = [
+        [], [""], ["a", "some text", "é中😀\ud800"], ["ab"] * 64, ["ab"] * 65, ["a" * 2047], ["a" * 2048], [b"ab", "c"],
+        [("a", "b"), "c"], ("a", "b"),
+    ]  # fmt: skip
+    for texts in batches:
+        again = list(texts)
+        for options in ({}, {"add_special_tokens": True}, {"threads": 2}, {"allowed_special": "all"}):
+            assert tok.encode_batch(again, **options) == slow(tok, again, **options)
+        assert tok.encode_batch(texts=texts) == slow(tok, again)
+    assert all(map(gc.is_tracked, tok.encode_batch(["ab", "c"])))
+    assert inspect.signature(bbpe.Tokenizer.encode_batch) == inspect.signature(slow)
+    special = next(iter(tok.special_tokens))
+    wrongs: list[tuple[Any, dict[str, Any]]] = [
+        (["a", 1], {}), ("ab", {}), (["a"], {"threads": 0}), (["a"], {"threads": "2"}), (["a"], {"special": "all"}),
+        (["a", f"b{special}"], {"disallowed_special": "all"}), (["a"], {"allowed_special": 3}),
+    ]  # fmt: skip
+    for texts, options in wrongs:
+        with pytest.raises((TypeError, ValueError)) as said:
+            slow(tok, texts, **options)
+        with pytest.raises(type(said.value)) as found:
+            tok.encode_batch(texts, **options)
+        assert str(found.value) == str(said.value)
+
+
 def test_numpy_results(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     for pattern in ("gpt2", "llama3", "whitespace"):
         tok = tok_of(pattern)
