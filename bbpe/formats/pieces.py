@@ -101,9 +101,11 @@ def spec_of(
 
     Raises `VocabularyError` naming the piece or the flag that is broken or not supported.
     """
+    of_words = model.unit == "word"
+    if of_words and model.byte_fallback:
+        raise VocabularyError("byte_fallback is set in a model of words, which is not supported")
     pieces = _Pieces(model, place)
     characters = pieces.characters()
-    of_words = model.unit == "word"
     plain = _WORDS if of_words else PATTERNS["none"]
     other = WordLevelModel(pieces.unknown, True) if of_words else None if model.is_bpe else _unigram(pieces)
     merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else ([], ())
@@ -245,7 +247,7 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
         check_charsmap(model.charsmap)
         rules.append(Charsmap(model.charsmap, tuple(kept), "" if model.remove_extra_whitespaces else prefix))
     if model.remove_extra_whitespaces:
-        blank = next((text for text in kept if " " in text or SPACE_MARK in text), None)
+        blank = next((text for text in kept if " " in text), None)
         if blank is not None:
             raise VocabularyError(
                 f"user-defined symbol {blank!r} has a blank and remove_extra_whitespaces is true; this combination is "

@@ -59,3 +59,26 @@ def test_words_in_a_row_without_a_token(tmp_path: Path) -> None:
     assert tok.decode(judge.encode("see my dogs")) == judge.decode(judge.encode("see my dogs"))
     with pytest.raises(VocabularyError, match=r"holds no WordLevelModel"):
         tok.save(tmp_path / "again.model")
+
+
+SYMBOLS = (["\u2581x"], ["x\u2581y", "\u2581\u2581"], ["y\u2581", "z\u2581\u2581"], ["\u2581"], ["\u2581\u2581see"])
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
+def test_symbols_with_marks_and_blanks_that_are_removed(tmp_path: Path, kind: str, rule: str) -> None:
+    rng = random.Random(kind)
+    pool = [*"xyz  \u2581\u2581semy \t\u3000", " x", "see", "x y", *(symbol for row in SYMBOLS for symbol in row)]
+    texts = ["", *("".join(rng.choices(pool, k=rng.randint(1, 8))) for _ in range(60))]
+    for number, symbols in enumerate(SYMBOLS):
+        options = {"normalization_rule_name": rule, "user_defined_symbols": symbols, "remove_extra_whitespaces": True}
+        judge = trained(tmp_path / "m.model", model_type=kind, add_dummy_prefix=number % 2 == 0, **options)
+        tok = bbpe.load(tmp_path / "m.model")
+        for text in texts:
+            assert tok.encode(text) == judge.encode(text), (symbols, text)
+
+
+def test_words_with_bytes_are_refused(tmp_path: Path) -> None:
+    trained(tmp_path / "m.model", model_type="word", byte_fallback=True, vocab_size=300)
+    with pytest.raises(VocabularyError, match="byte_fallback is set in a model of words"):
+        bbpe.load(tmp_path / "m.model")
