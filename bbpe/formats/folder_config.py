@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..records import dataclass, replace
-from ..spec.rules import Template, TokenOptions
+from ..spec.rules import Prefix, Template, TokenOptions
 from ..spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from .reading import Fields, read_file, read_json, shown
 
@@ -26,6 +26,9 @@ _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 # the classes whose flags replace the template of the file
 _WITH_FLAGS = ("Llama", "CodeLlama", "Gemma")
+_GPT2_END = "<|endoftext|>"
+# the classes of slow tokenizers that put CLS and SEP around texts, and two SEP between those of a pair
+_WITH_ENDS = ("Roberta", "Bart", "Longformer", "LED")
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class FolderConfig:
     adds: tuple[bool | None, bool | None] = (None, None)
     ends: tuple[str | None, str | None] = (None, None)
     add_prefix_space: bool | None = None
+    tokenizer_class: str = ""
+    #: The texts of CLS and SEP.
+    around: tuple[str | None, str | None] = (None, None)
 
 
 def other_files(folder: Path) -> dict[str, bytes]:
@@ -81,12 +87,19 @@ def read_folder(folder: Path) -> FolderConfig:
     known = {token.text for token in tokens}
     tokens += [token for token in dict.fromkeys((*found.values(), *listed)) if token.text not in known]
     uses = {use: token.text for use, token in found.items()}
-    has_flags = str(config.peek("tokenizer_class")).startswith(_WITH_FLAGS)
+    name = str(config.peek("tokenizer_class") or "")
+    adds = _flag(config, "add_bos_token"), _flag(config, "add_eos_token")
+    if name.startswith("GPT2") and not (folder / "tokenizer.json").is_file():
+        adds, uses = (adds[0], None), {"bos_token": _GPT2_END, **uses}
+    elif not name.startswith(_WITH_FLAGS):
+        adds = None, None
     return FolderConfig(
         tuple(tokens),
-        (_flag(config, "add_bos_token"), _flag(config, "add_eos_token")) if has_flags else (None, None),
+        adds,
         (uses.get("bos_token"), uses.get("eos_token")),
         _flag(config, "add_prefix_space"),
+        name,
+        (uses.get("cls_token"), uses.get("sep_token")),
     )
 
 
@@ -111,7 +124,21 @@ def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
     if spec.model is None and spec.characters is None:
         vocab = without_specials(vocab, {**added, **special}, spec.merges)
     made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
+    if spec.model is None and (spec.characters is None or spec.characters.are_bytes):
+        made = _with_class(made, config)
     return with_flags(replace(made, files=other_files(folder)), config)
+
+
+def _with_class(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
+    """Return a spec of bytes with the blank in front and the template that the class of a slow tokenizer gives it."""
+    if config.add_prefix_space:
+        spec = replace(spec, rules=replace(spec.rules, prefix=Prefix(" ")))
+    ids = {**spec.added_tokens, **spec.special_tokens}
+    first, last = (ids.get(text or usual) for text, usual in zip(config.around, ("<s>", "</s>"), strict=True))
+    if first is None or last is None or not config.tokenizer_class.startswith(_WITH_ENDS):
+        return spec
+    single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
+    return replace(spec, template=Template(single, (*single, (last, 0), ("B", 0), (last, 0))))
 
 
 def with_flags(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:

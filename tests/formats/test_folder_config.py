@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
-from vocabularies import added, byte_level, document, write_json
+from vocabularies import added, byte_level, document, keys, merge_lines, write_json
 
 import bbpe
 from bbpe.errors import VocabularyError
@@ -155,3 +155,40 @@ def test_errors_name_file_and_field(tmp_path: Path, name: str, value: Any, probl
     with pytest.raises(VocabularyError) as caught:
         bbpe.load(path)
     assert f"{name}: {problem}" in str(caught.value)
+
+
+GPT2_CLASSES = [
+    ({"tokenizer_class": "GPT2Tokenizer"}, False, ([], [])),
+    ({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True}, True, ([], [])),
+    ({"tokenizer_class": "GPT2TokenizerFast", "add_bos_token": True}, False, (["<|endoftext|>"], [])),
+    ({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "bos_token": "<s>"}, False, (["<s>"], [])),
+    ({"tokenizer_class": "RobertaTokenizer"}, False, (["<s>"], ["</s>"])),
+    ({"tokenizer_class": "BartTokenizer", "add_prefix_space": True}, True, (["<s>"], ["</s>"])),
+    ({"tokenizer_class": "RobertaTokenizer", "cls_token": "<c>", "sep_token": "<e>"}, False, (["<c>"], ["<e>"])),
+]
+
+
+@pytest.mark.parametrize(("config", "has_prefix", "around"), GPT2_CLASSES, ids=str)
+def test_slow_tokenizers(
+    tmp_path: Path, config: dict[str, Any], has_prefix: bool, around: tuple[list[str], list[str]]
+) -> None:
+    """vocab.json and merges.txt with a class: what `transformers` 5.24 gives for texts, framed texts and pairs."""
+    ends = ["<|endoftext|>", "<s>", "</s>", "<c>", "<e>"]
+    vocab = {**keys(), **{text: 300 + number for number, text in enumerate(ends)}}
+    write_json(tmp_path / "vocab.json", vocab)
+    (tmp_path / "merges.txt").write_text("\n".join(["#version: 0.2", *merge_lines()]) + "\n", "utf-8")
+    write_json(tmp_path / "tokenizer_config.json", config)
+    plain = document(model__vocab=vocab, pre_tokenizer=byte_level(add_prefix_space=has_prefix), added_tokens=[])
+    (tmp_path / "peer").mkdir()
+    peer = Tokenizer.from_file(str(write_json(tmp_path / "peer" / "tokenizer.json", plain)))
+    tok = bbpe.load(tmp_path)
+    first, last = ([vocab[text] for text in row] for row in around)
+    for text in ("", "the in", " the", "the\nin 12", "é"):
+        ids = peer.encode(text).ids
+        assert tok.encode(text) == ids, text
+        assert tok.encode(text, add_special_tokens=True) == [*first, *ids, *last]
+    one, other = peer.encode("the").ids, peer.encode("in").ids
+    expected = [*first, *one, *last, *(last or first), *other, *last]
+    assert tok.encode_aligned("the", "in", add_special_tokens=True).ids == expected
+    tok.save(tmp_path / "saved")
+    assert bbpe.load(tmp_path / "saved") == tok
