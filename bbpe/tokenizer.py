@@ -14,11 +14,8 @@ from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, sho
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
-from .formats.saving import Part, proven
 from .lazy import VIEWS, lazy_property, np, npt
 from .pipeline.special_tokens import Selection, SpecialTokens
-from .spec.added import with_added_tokens
-from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
 from .text import Text, readable
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from .encoding.placed import PlacedTexts
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
+    from .formats.saving import Part
     from .types import AlignedIds, Chunk, Padded, Ragged, Unit
 
 _T = TypeVar("_T", bound=Text)
@@ -1079,6 +1077,7 @@ class Tokenizer:
 
         """
         keys = self._vocabulary.keys()
+        from .spec.added import with_added_tokens
         return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=keys))
 
     # -- files, caches, views ------------------------------------------------------------------------
@@ -1116,6 +1115,7 @@ class Tokenizer:
             True
 
         """
+        from .formats.saving import proven
         files, _ = proven(self.spec, path, type(self), format=format, drop=drop)
         formats.put(files, path)
 
@@ -1295,6 +1295,7 @@ class Tokenizer:
     @lazy_property
     def fingerprint(self) -> str:
         """A digest of everything that can change an id or a text, as 64 hex digits."""
+        from .spec.fingerprint import fingerprint
         return fingerprint(self.spec)
 
     def __eq__(self, other: object) -> bool:

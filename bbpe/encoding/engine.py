@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
@@ -73,10 +72,13 @@ def checked_seed(dropout: float, seed: int | None) -> int:
     """Return the seed for a call with dropout, a random one for None; `ValueError` when either is out of range."""
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
-    chosen = secrets.randbits(64) if seed is None else seed
-    if not 0 <= chosen < 1 << 64:
+    if seed is None:
+        from secrets import randbits
+
+        return randbits(64)
+    if not 0 <= seed < 1 << 64:
         raise ValueError(f"seed is {seed}; expected 0 to 2**64 - 1")
-    return chosen
+    return seed
 
 
 class TextEncoder:

@@ -7,8 +7,6 @@ are those of `bbpe/published/table.py`.
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
@@ -48,13 +46,17 @@ def rank_text(vocab: Mapping[int, bytes]) -> bytes:
     >>> rank_text({1: b"b", 0: b"a", 2: b""})
     b'YQ== 0\nYg== 1\n= 2\n'
     """
+    from base64 import b64encode
+
     # an empty token is "=", as Whisper's files have it: readers split lines at blanks
     return b"".join(b"%s %d\n" % (b64encode(token) or b"=", token_id) for token_id, token in sorted(vocab.items()))
 
 
 def recognise(text: bytes) -> Known | None:
     """Return the known vocabulary with this rank file; `None` if there is none."""
-    name = _BY_DIGEST.get(hashlib.sha256(text).hexdigest())
+    from hashlib import sha256
+
+    name = _BY_DIGEST.get(sha256(text).hexdigest())
     row = None if name is None else PUBLISHED[name]
     if name is None or row is None or row.pattern is None or row.special_tokens is None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from ...errors import PatternError, VocabularyError
@@ -72,8 +71,10 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
 
 def _precompiled(fields: Fields) -> Precompiled:
     written = fields.take_type("precompiled_charsmap", str)
+    from base64 import b64decode
+
     try:
-        data = base64.b64decode(written, validate=True)
+        data = b64decode(written, validate=True)
     except ValueError:
         fields.refuse("the table is not valid base64; expected base64", "precompiled_charsmap")
     if data:
@@ -140,7 +141,9 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
         case Prepend(text):
             return {"type": "Prepend", "prepend": text}
         case Precompiled(data):
-            return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(data).decode()}
+            from base64 import b64encode
+
+            return {"type": "Precompiled", "precompiled_charsmap": b64encode(data).decode()}
         case Replace():
             return write_replace(rule)
         case BertNormalizer(clean, cjk, strip, lower):

@@ -28,7 +28,6 @@ from ..known import check_special_tokens
 from ..ranks import live_merges
 from ..reading import Fields, about, read_file, read_json, shown, well_formed
 from ..rows import FORMATS
-from ..wordpiece import read_wordpiece, write_wordpiece
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
 from .decoders import read_decoder, write_decoder
 from .documents import Unread, quick_document
@@ -37,8 +36,6 @@ from .own_fields import OWN, read_own_fields, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
 from .row_lengths import read_truncation, take_padding, write_padding, write_truncation
-from .unigram import read_unigram, write_unigram
-from .word_level import read_word_level, write_word_level
 
 NAMES = FORMATS["huggingface"].names
 _MARK_BLANKS = Replace(" ", False, SPACE_MARK)
@@ -186,10 +183,16 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     match spec.model:
         case WordPieceModel():
+            from ..wordpiece import write_wordpiece
+
             return write_wordpiece(spec, spec.model)
         case WordLevelModel():
+            from .word_level import write_word_level
+
             return write_word_level(spec, spec.model)
         case UnigramModel():
+            from .unigram import write_unigram
+
             return write_unigram(spec, spec.model)
     return _written_bpe(spec, path)
 
@@ -280,17 +283,23 @@ def _read_model(
         case "WordPiece":
             if split.byte_level:
                 model.refuse("WordPiece is not supported with the pre_tokenizer ByteLevel; expected words", "type")
+            from ..wordpiece import read_wordpiece
+
             wordpieces, wordpiece = read_wordpiece(model)
             return _Model(wordpieces, other=wordpiece)
         case "WordLevel":
             if split.byte_level:
                 model.refuse("WordLevel is not supported with the pre_tokenizer ByteLevel; expected words", "type")
+            from .word_level import read_word_level
+
             words, word_level = read_word_level(model, added.special)
             return _Model(words, other=word_level)
         case "Unigram":
             marks = has_marks and _marks_blanks(split, rules)
             if split.byte_level:
                 model.refuse("the pre_tokenizer ByteLevel is not supported together with Unigram")
+            from .unigram import read_unigram
+
             vocab, unigram, characters = read_unigram(model, specials, marks_blanks=marks)
             return _Model(vocab, characters=characters, other=unigram)
     return _bpe(model, added, split, rules, has_marks)
