@@ -1,5 +1,5 @@
 """The BPE model in C (csrc/models/bpe/bpe.h), made of a vocabulary and merges."""
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
@@ -8,7 +8,7 @@ from bbpe.core.c_models cimport (
     BBPE_BPE_MADE, bbpe_bpe, bbpe_bpe_add_merges, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init,
     bbpe_bpe_is_short, bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
     bbpe_bpe_merge_short, bbpe_bpe_set_levels, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
-    bbpe_model_of_bpe,
+    bbpe_merge, bbpe_merge_list_add, bbpe_merge_list_reserve, bbpe_model_of_bpe,
 )
 from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
@@ -17,6 +17,9 @@ from bbpe.core.merge_list cimport MergeList
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
+
+from array import array
+from itertools import chain
 
 from bbpe.errors import VocabularyError
 from bbpe.lazy import np
@@ -100,7 +103,7 @@ cdef class BPE(Model):
     cdef int _set_outputs(self, list outputs) except -1:
         if <size_t>len(outputs) != self.c.id_count:
             raise ValueError(f"{len(outputs)} rows of outputs for {self.c.id_count} ids")
-        cdef uint32_t[::1] starts = np.zeros(len(outputs) + 1, dtype=np.uint32)
+        cdef uint32_t[::1] starts = array("I", bytes((len(outputs) + 1) * sizeof(uint32_t)))
         cdef uint32_t total = 0
         cdef size_t i
         for i in range(self.c.id_count):
@@ -109,14 +112,38 @@ cdef class BPE(Model):
             total += <uint32_t>len(outputs[i])
             starts[i + 1] = total
         # one more, so that there is a first one
-        cdef uint32_t[::1] flat = np.array([*(token_id for row in outputs for token_id in row), 0], dtype=np.uint32)
-        self.written_count = int(np.max(flat)) + 1
+        written = array("I", chain.from_iterable(outputs))
+        written.append(0)
+        cdef uint32_t[::1] flat = written
+        self.written_count = max(written) + 1
         return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &flat[0]))
 
     @property
     def longest(self) -> int:
         """The bytes of the longest token."""
         return self.c.longest
+
+    def live_list(self) -> MergeList:
+        """The merges of `live_merges` without objects for them."""
+        cdef const bbpe_pretoken_entry *entry
+        cdef MergeList made = MergeList()
+        cdef bbpe_merge row
+        cdef size_t i
+        ranks = []
+        for i in range(self.c.tokens.count):
+            entry = self.c.tokens.entries + i
+            if entry.length > 1 and entry.value & BBPE_BPE_MADE:
+                row.made = <uint32_t>entry.value
+                parts = self.c.parts[row.made]
+                ranks.append((bbpe_bpe_value(&self.c, parts.left, parts.right) & ~<uint64_t>0xFFFFFFFF) | row.made)
+        ranks.sort()
+        check(bbpe_merge_list_reserve(&made.c, <size_t>len(ranks)))
+        for rank in ranks:
+            row.made = <uint32_t>(<uint64_t>rank & 0xFFFFFFFF)
+            row.left, row.right = self.c.parts[row.made].left, self.c.parts[row.made].right
+            bbpe_merge_list_add(&made.c, row)
+        made._close()
+        return made
 
     def live_merges(self) -> tuple[list[tuple[int, int, int]], list[int]]:
         """The merges that happen as (left id, right id, id) in order of priority, and the ids of two bytes and more

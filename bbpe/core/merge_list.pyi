@@ -1,7 +1,10 @@
 from collections.abc import Iterable
 from typing import Self
 
+from ..text import Buffer
 from .token_table import TokenTable
+
+NO_ID: int
 
 class MergeList:
     def __new__(cls, merges: Iterable[tuple[int, int, int]] = ()) -> Self: ...
@@ -18,6 +21,15 @@ class MergeList:
     def of_lines(cls, text: bytes, start: int, end: int, keys: TokenTable) -> Self | None: ...
     @classmethod
     def of_data(cls, data: bytes) -> Self: ...
+    @classmethod
+    def mapped(
+        cls,
+        merges: MergeList,
+        ids: Buffer,
+        before: Iterable[tuple[int, int, int]] = (),
+        *,
+        least: int = 0,
+    ) -> Self: ...
     def data(self) -> bytes: ...
     def __len__(self) -> int: ...
     def __getitem__(self, key: int, /) -> tuple[int, int, int]: ...

@@ -1,6 +1,7 @@
 """Merges as ids in one array (csrc/models/vocab/merge_list.h): what a list of merges keeps, and models are made of."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from bbpe.core.c_base cimport bbpe_status
@@ -20,6 +21,19 @@ from bbpe.errors import VocabularyError
 
 cdef inline tuple triple_of(const bbpe_merge *merge):
     return merge.left, merge.right, merge.made
+
+
+#: What `MergeList.mapped` takes for no id.
+NO_ID: int = 0xFFFFFFFF
+
+
+cdef inline bint is_id(number) except -1:
+    cdef int overflow = 0
+    cdef int64_t value
+    if type(number) is not int:
+        return False
+    value = PyLong_AsLongLongAndOverflow(number, &overflow)
+    return overflow == 0 and 0 <= value <= BBPE_VOCAB_MAX_ID
 
 
 ctypedef bbpe_status (*merges_reader)(
@@ -61,7 +75,7 @@ cdef class MergeList:
     cdef int _add(self, merge) except -1:
         cdef bbpe_merge row
         left, right, made = merge
-        if not all(type(number) is int and 0 <= number <= BBPE_VOCAB_MAX_ID for number in (left, right, made)):
+        if not (is_id(left) and is_id(right) and is_id(made)):
             raise VocabularyError(f"found the merge {merge!r}; expected ids from 0 to {BBPE_VOCAB_MAX_ID}")
         row.left, row.right, row.made = left, right, made
         check(bbpe_merge_list_reserve(&self.c, 1))
@@ -103,6 +117,31 @@ cdef class MergeList:
             merge = made.c.merges + i
             if max(merge.made, max(merge.left, merge.right)) > BBPE_VOCAB_MAX_ID:
                 raise ValueError(f"merge {i} is {triple_of(merge)}; expected ids")
+        made._close()
+        return made
+
+    @classmethod
+    def mapped(
+        cls, MergeList merges not None, ids: Buffer, before: Iterable[tuple[int, int, int]] = (), *, uint32_t least=0
+    ) -> Self:
+        """Merges, and after them those of a list with the id `ids[i]`, uint32, for each id i.
+
+        A merge with an id that `ids` does not have, or for which it has `NO_ID`, is left out, and so is one that makes
+        an id below `least`.
+        """
+        cdef MergeList made = cls(before)
+        cdef const uint32_t[::1] to = ids
+        cdef const bbpe_merge *merge
+        cdef bbpe_merge row
+        cdef size_t i
+        check(bbpe_merge_list_reserve(&made.c, merges.c.count))
+        for i in range(merges.c.count):
+            merge = merges.c.merges + i
+            if merge.made < least or max(merge.made, max(merge.left, merge.right)) >= <size_t>to.shape[0]:
+                continue
+            row.left, row.right, row.made = to[merge.left], to[merge.right], to[merge.made]
+            if max(row.made, max(row.left, row.right)) <= BBPE_VOCAB_MAX_ID:
+                bbpe_merge_list_add(&made.c, row)
         made._close()
         return made
 

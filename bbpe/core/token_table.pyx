@@ -2,8 +2,9 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyIndex_Check
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
@@ -29,6 +30,54 @@ MAX_ID: int = BBPE_VOCAB_MAX_ID
 
 cdef inline bytes token_of(TokenTable table, const bbpe_pretoken_entry *entry):
     return PyBytes_FromStringAndSize(<const char *>table.c.tokens.arena + entry.start, entry.length)
+
+
+def joined_bytes(tokens: Iterable[bytes]) -> bytes:
+    """The pairs of adjacent bytes in tokens, and those within a character: a bit for first << 8 | second, lowest first."""
+    cdef bytes token, made = PyBytes_FromStringAndSize(NULL, (1 << 16) // 8)
+    cdef uint8_t *bits = <uint8_t *>PyBytes_AS_STRING(made)
+    cdef const uint8_t *data
+    cdef size_t i, pair
+    memset(bits, 0, (1 << 16) // 8)
+    for pair in range(1 << 16):
+        if 0x80 <= (pair & 0xFF) < 0xC0:
+            bits[pair >> 3] |= <uint8_t>(1 << (pair & 7))
+    for token in tokens:
+        data = <const uint8_t *>PyBytes_AS_STRING(token)
+        for i in range(1, <size_t>len(token)):
+            pair = <size_t>data[i - 1] << 8 | data[i]
+            bits[pair >> 3] |= <uint8_t>(1 << (pair & 7))
+    return made
+
+
+def usual_pieces(bytes data not None) -> tuple[list[tuple[str, float, int]], int]:
+    """The text, the score and the type of the first pieces of a SentencePiece model, and where these end.
+
+    They are those that are spelled as usual: a text and a score, and a type if it is not 1, in less than 128 bytes.
+    """
+    cdef const uint8_t *at = <const uint8_t *>PyBytes_AS_STRING(data)
+    cdef const uint8_t *end = at + len(data)
+    cdef size_t row, size, kind
+    cdef float score
+    found = []
+    while end - at > 2 and at[0] == 0x0A and at[1] < 0x80 and <size_t>(end - at) >= 2 + <size_t>at[1]:
+        row = at[1]
+        if row < 7 or at[2] != 0x0A:
+            break
+        size, kind = at[3], 1
+        if row == size + 9 and at[row] == 3 << 3 and at[row + 1] < 0x80:
+            kind = at[row + 1]
+        elif row != size + 7:
+            break
+        if at[4 + size] != 0x15:
+            break
+        memcpy(&score, at + 5 + size, sizeof(score))
+        try:
+            found.append((PyUnicode_DecodeUTF8(<const char *>at + 4, <Py_ssize_t>size, NULL), score, kind))
+        except UnicodeDecodeError:
+            break  # the general way names the problem
+        at += 2 + row
+    return found, at - <const uint8_t *>PyBytes_AS_STRING(data)
 
 
 cdef class Marks:
@@ -258,6 +307,24 @@ cdef class TokenTable:
         for i in range(self.c.tokens.count):
             out[self.c.tokens.entries[i].value] = <uint32_t>self.c.tokens.entries[i].length
         return result
+
+    def characters(self) -> list[tuple[int, bytes]]:
+        """Ids and bytes of the tokens that are one character, in order."""
+        cdef const bbpe_pretoken_entry *entry
+        cdef const char *data
+        cdef size_t i
+        found = []
+        for i in range(self.c.tokens.count):
+            entry = self.c.tokens.entries + i
+            data = <const char *>self.c.tokens.arena + entry.start
+            # most tokens are longer or begin with ASCII; each byte that is not UTF-8 would be a character of its own
+            if entry.length == 0 or entry.length > 4 or (entry.length > 1 and not data[0] & 0x80):
+                continue
+            if entry.length == 1 and data[0] & 0x80:
+                continue
+            if len(PyUnicode_DecodeUTF8(data, entry.length, "surrogateescape")) == 1:
+                found.append((entry.value, token_of(self, entry)))
+        return found
 
     def pairs(self) -> list[tuple[int, bytes]]:
         """Ids and bytes, in order."""

@@ -115,18 +115,14 @@ def _of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) ->
 
 
 def _of_characters(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> TextEncoder:
-    from ..spec.characters import CharacterModel, is_single, joined_pairs
+    from ..spec.characters import CharacterModel, joined_pairs
     from ..splitting.scheme import Scheme
     from .rule_encoder import RuleEncoder
     from .simplified import simplified
 
     spec = simplified(spec) if is_fused else spec
-    merges = spec.merges or ()
-    alone = {token_id for token_id, token in spec.vocab.items() if is_single(token)}
-    made = dict.fromkeys((*(token_id for _, _, token_id in merges), *spec.vocab))
-    order = [token_id for token_id in made if token_id not in alone]
-    model = CharacterModel(spec.vocab, characters, order).by_list(
-        merges, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
+    model = CharacterModel(spec.vocab, characters).by_list(
+        spec.merges or (), whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
     )
     scheme = None
     # splitting between bytes that no token joins keeps ids, except for whole pretokens and fused unknown characters

@@ -8,7 +8,6 @@ the normalized text, and pieces of Unigram that score by their length.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -17,6 +16,7 @@ from ..files import StrPath
 from ..lazy import lazy_re
 from ..records import dataclass
 from ..spec.characters import CharacterModel, ordered_by_score
+from ..spec.merges import Merges
 from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import (
     ALL_BLANKS,
@@ -34,6 +34,7 @@ from ..spec.rules import (
     TokenOptions,
 )
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
+from ..spec.vocab import Vocab
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .character_keys import key_of
 
@@ -51,6 +52,10 @@ _MARK = Replace(" ", False, SPACE_MARK)
 Unit: TypeAlias = Literal["piece", "character", "word"]
 # a model of words splits before blanks, even if it was trained with blanks at the end of words
 _WORDS = Pattern(None, (r" [^ ]*|[^ ]+",))
+
+
+#: The text with U+2581 for blanks, the score and the type of a piece.
+Row: TypeAlias = tuple[str, float, int]
 
 
 class Piece(NamedTuple):
@@ -72,7 +77,7 @@ class PieceModel:
     `escapes_marks`: U+2581 in a text becomes its bytes, as only bbpe has it.
     """
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[Row]
     is_bpe: bool
     byte_fallback: bool
     add_dummy_prefix: bool
@@ -108,7 +113,7 @@ def spec_of(
     characters = pieces.characters()
     plain = _WORDS if of_words else PATTERNS["none"]
     other = WordLevelModel(pieces.unknown, True) if of_words else None if model.is_bpe else _unigram(pieces)
-    merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else ([], ())
+    merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else (Merges(()), ())
     return make_spec(
         pieces.vocab,
         merges,
@@ -130,7 +135,7 @@ class _Pieces:
     """The pieces of a model, sorted by their types."""
 
     def __init__(self, model: PieceModel, place: Callable[[int], str]) -> None:
-        self.vocab: dict[int, bytes] = {}
+        tokens: dict[int, bytes] = {}
         self.scores: dict[int, float] = {}
         self.special: dict[str, int] = {}
         self.user_defined: dict[str, int] = {}
@@ -141,14 +146,17 @@ class _Pieces:
         self.by_length: list[int] = []
         #: The highest id that is not padding, plus one.
         self.count = 0
-        found: dict[str, int] = {}
+        found = {text: token_id for token_id, (text, _, _) in enumerate(model.pieces)}
+        _check_unique(model.pieces, found, place)
         for token_id, piece in enumerate(model.pieces):
-            if not piece.text or piece.text in found:
-                problem = f"{piece.text!r} is empty or listed twice; expected each piece once"
-                raise VocabularyError(problem, place=place(token_id))
-            found[piece.text] = token_id
-            self._add(token_id, piece, place)
-        bytes_found = [key for key in BYTE_KEYS if key in found and model.pieces[found[key]].kind == BYTE]
+            text, score, kind = piece
+            if kind == NORMAL and score == score and " " not in text and len(text) <= _LONGEST_PIECE:
+                tokens[token_id], self.scores[token_id] = text.replace(SPACE_MARK, " ").encode(), score
+                self.count = token_id + 1
+            elif (token := self._add(token_id, piece, place)) is not None:
+                tokens[token_id], self.scores[token_id] = token, score
+        self.vocab = Vocab(tokens)
+        bytes_found = [key for key in BYTE_KEYS if key in found and model.pieces[found[key]][2] == BYTE]
         if model.byte_fallback and len(bytes_found) < 256:
             raise VocabularyError(f"byte_fallback is set, but {len(bytes_found)} bytes have pieces; expected all 256")
         if self.unknown is None:
@@ -156,10 +164,11 @@ class _Pieces:
         if model.byte_fallback:
             self.byte_ids = tuple(found[key] for key in BYTE_KEYS)
 
-    def _add(self, token_id: int, piece: Piece, place: Callable[[int], str]) -> None:
+    def _add(self, token_id: int, piece: Row, place: Callable[[int], str]) -> bytes | None:
+        """Sort a piece that is not an ordinary one without a problem; return its token if it is in the vocabulary."""
         text, _, kind = piece
         if kind == UNUSED and self.is_padded and _PADDING.fullmatch(text):
-            return
+            return None
         self.count = token_id + 1
         problem = self._problem_of(piece)
         if problem:
@@ -177,19 +186,19 @@ class _Pieces:
         if kind == USER_DEFINED and self.is_bpe:
             self.user_defined[text.replace(SPACE_MARK, " ")] = token_id
         elif kind in (NORMAL, USER_DEFINED):
-            self.vocab[token_id] = text.replace(SPACE_MARK, " ").encode()
-            self.scores[token_id] = piece.score
             if kind == USER_DEFINED:
                 self.by_length.append(token_id)
+            return text.replace(SPACE_MARK, " ").encode()
+        return None
 
-    def _problem_of(self, piece: Piece) -> str:
+    def _problem_of(self, piece: Row) -> str:
         """Return a description of what is wrong with a piece, "" if nothing is."""
         text, score, kind = piece
         if len(text) > _LONGEST_PIECE:
             return f"the piece has {len(text)} characters; expected at most {_LONGEST_PIECE}"
         if kind == NORMAL and " " in text:
             return f"{text!r} has a blank; expected U+2581 for each"
-        if kind == NORMAL and math.isnan(score):
+        if kind == NORMAL and score != score:
             return f"the score of {text!r} is NaN; expected a number"
         if kind == UNKNOWN and self.unknown is not None and not self.is_padded:
             return f"{text!r} is the second piece of the type UNKNOWN; expected one"
@@ -206,27 +215,40 @@ class _Pieces:
         return Characters(self.byte_ids, self.unknown, True, True, unknown_text=text)
 
 
-def _merges(pieces: _Pieces) -> tuple[list[tuple[bytes, bytes]], tuple[int, ...]]:
+def _check_unique(pieces: Sequence[Row], found: Mapping[str, int], place: Callable[[int], str]) -> None:
+    """Refuse an empty piece, and a piece that is listed twice; `found` has the last place of each."""
+    if len(found) == len(pieces) and "" not in found:
+        return
+    seen = {""}
+    for token_id, (text, _, _) in enumerate(pieces):
+        if text in seen:
+            problem = f"{text!r} is empty or listed twice; expected each piece once"
+            raise VocabularyError(problem, place=place(token_id))
+        seen.add(text)
+
+
+def _merges(pieces: _Pieces) -> tuple[Merges, tuple[int, ...]]:
     """Return the merges that can apply when any two neighbours merge whose concatenation is a piece, and their levels.
 
     There are no levels if no two of these merges have equal scores.
     """
-    rows = [(pieces.scores[token_id], token_id, token) for token_id, token in pieces.vocab.items()]
-    order, levels = ordered_by_score([row for row in rows if len(row[2].decode()) > 1])
     texts = [token.decode() for token in pieces.vocab.values()]
-    singles = {text for text in texts if len(text) == 1}
-    for text in texts:
-        if len(text) > 1 and not singles.issuperset(text):
-            # SentencePiece also merges characters that are not pieces
-            char = next(char for char in text if char not in singles).replace(" ", SPACE_MARK)
-            problem = f"{text.replace(' ', SPACE_MARK)!r} is a piece, but its character {char!r} is not"
-            raise VocabularyError(f"{problem}, which is not supported")
+    rows = zip(pieces.scores.values(), *zip(*pieces.vocab.items(), strict=True), strict=True) if texts else ()
+    order, levels = ordered_by_score([row for row, text in zip(rows, texts, strict=True) if len(text) > 1])
+    missing = set("".join(texts)).difference(texts)
+    if missing:
+        # SentencePiece also merges characters that are not pieces
+        text = next(text for text in texts if not missing.isdisjoint(text))
+        char = next(char for char in text if char in missing).replace(" ", SPACE_MARK)
+        problem = f"{text.replace(' ', SPACE_MARK)!r} is a piece, but its character {char!r} is not"
+        raise VocabularyError(f"{problem}, which is not supported")
     model = CharacterModel(pieces.vocab, pieces.characters(), order)
     has_levels = len(set(levels.values())) < len(order)
     merges = model.merges_by_rank([levels[token_id] for token_id in order] if has_levels else ())
-    pairs = [(pieces.vocab[left], pieces.vocab[right]) for left, right, _ in merges]
+    if not has_levels:
+        return merges, ()
     dense = {level: number for number, level in enumerate(dict.fromkeys(levels[made] for _, _, made in merges))}
-    return pairs, tuple(dense[levels[made]] for _, _, made in merges) if len(dense) < len(merges) else ()
+    return merges, tuple(dense[levels[made]] for _, _, made in merges) if len(dense) < len(merges) else ()
 
 
 def _unigram(pieces: _Pieces) -> UnigramModel:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from struct import Struct, error, pack
+from struct import pack
 
+from ..core.token_table import usual_pieces
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
 from ..spec.spec import TokenizerSpec
@@ -22,7 +23,6 @@ _UNIGRAM, _BPE = 1, 2
 _UNITS: dict[int, Unit] = {3: "word", 4: "character"}
 #: The name of a normalizer by which bbpe leaves U+2581 as it is, where SentencePiece takes it for a blank.
 _ESCAPES = "bbpe_escaped_marks"
-_FLOAT = Struct("<f").unpack_from
 _MOST_BYTES = 1 << 26  # the largest models have 5 MB
 
 # numbers of fields: of a model, of a piece, of the spec of its trainer, and of the spec of its normalizer
@@ -61,7 +61,7 @@ def load(
 
 
 def _model_of(data: bytes) -> PieceModel:
-    rows, at = _usual_rows(data)
+    rows, at = usual_pieces(data)
     joined: dict[int, bytes] = {_TRAINER: b"", _NORMALIZER: b"", _DENORMALIZER: b""}
     for number, kind, value in fields_of(data[at:]):
         if number == _PIECES and kind == BYTES and isinstance(value, bytes):
@@ -91,30 +91,6 @@ def _model_of(data: bytes) -> PieceModel:
 
 def _place(token_id: int) -> str:
     return f"piece {token_id}"
-
-
-def _usual_rows(data: bytes) -> tuple[list[Piece], int]:
-    """Return the first pieces, as far as they are spelled as usual, and where these end.
-
-    That is a text and a score, and a type if it is not NORMAL, in less than 128 bytes: 1 us instead of 7 for each.
-    """
-    rows: list[Piece] = []
-    at = 0
-    try:
-        while data[at] == 0x0A and data[at + 2] == 0x0A and data[at + 1] < 0x80:
-            size, end = data[at + 3], at + 2 + data[at + 1]
-            text, kind = at + 4, NORMAL
-            if end == text + size + 7 and data[end - 2] == _KIND << 3 and data[end - 1] < 0x80:
-                kind = data[end - 1]
-            elif end != text + size + 5:
-                break
-            if data[text + size] != 0x15:
-                break
-            rows.append(Piece(data[text : text + size].decode(), _FLOAT(data, text + size + 1)[0], kind))
-            at = end
-    except (IndexError, ValueError, error):
-        pass  # the general way names the problem
-    return rows, at
 
 
 def _piece(token_id: int, row: bytes) -> Piece:
@@ -160,7 +136,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """
     pieces = pieces_of(spec, path)
     rows = b"".join(bytes_field(_PIECES, _row(*piece)) for piece in pieces.pieces)
-    unknown_id, unknown = next((i, piece.text) for i, piece in enumerate(pieces.pieces) if piece.kind == UNKNOWN)
+    unknown_id, unknown = next((i, text) for i, (text, _, kind) in enumerate(pieces.pieces) if kind == UNKNOWN)
     trainer = number_field(_MODEL_TYPE, _BPE if pieces.is_bpe else _UNIGRAM)
     trainer += number_field(_VOCAB_SIZE, len(pieces.pieces))
     trainer += number_field(_FALLBACK, int(pieces.byte_fallback)) + number_field(_UNK_ID, unknown_id)

@@ -10,11 +10,16 @@ words whose characters are marked by their position.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..core.bpe import BPE
+from ..core.merge_list import NO_ID
+from ..core.token_table import joined_bytes
 from ..lazy import np, npt
+from .merges import Merges
 from .rules import Characters
+from .vocab import Vocab
 
 
 class ByteModel:
@@ -57,16 +62,16 @@ class ByteModel:
 
     def model(
         self,
-        merges: Iterable[tuple[int, int, int]] = (),
+        merges: Sequence[tuple[int, int, int]] | None = None,
         *,
         whole_pretokens: bool = False,
         fixed_merges: int,
         levels: Sequence[int] = (),
     ) -> BPE:
-        """Return the model, with more merges after its own; `levels` are those of all but the fixed merges."""
+        """Return the model, with its own merges or `merges`; `levels` are those of all but the fixed merges."""
         return BPE(
             dict(enumerate(self.tokens)),
-            [*self.merges, *merges],
+            self.merges if merges is None else merges,
             whole_pretokens=whole_pretokens,
             outputs=self.outputs,
             fixed_merges=fixed_merges,
@@ -82,17 +87,22 @@ def after(count: int, levels: Sequence[int]) -> npt.NDArray[np.int64] | None:
 class CharacterModel:
     """The model of bytes for tokens and merges of characters, and the ids that its ids are written as.
 
-    `order`: the ids of the tokens of several characters that merging makes, in any order, each once.
+    `order`: the ids of the tokens of several characters that merging makes, in any order, each once; by default that
+    of the vocabulary.
     """
 
-    def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Iterable[int]) -> None:
-        singles = {token: token_id for token_id, token in vocab.items() if is_single(token)}
+    def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Sequence[int] | None = None) -> None:
+        singles = {token: token_id for token_id, token in single_characters(vocab)}
         self._bytes = ByteModel(_of_byte(byte, singles, characters) for byte in range(256))
-        self._internal = {
-            token_id: self._bytes.character(token, (token_id,)) for token, token_id in singles.items()
-        }
-        for token_id in order:
-            self._internal[token_id] = self._bytes.add(vocab[token_id], (token_id,))
+        internal = {token_id: self._bytes.character(token, (token_id,)) for token, token_id in singles.items()}
+        ids = [token_id for token_id in vocab if token_id not in internal] if order is None else order
+        #: The first id in the model of a token of `order`.
+        self._first = len(self._bytes.tokens)
+        self._bytes.tokens += map(vocab.__getitem__, ids)
+        self._bytes.outputs += zip(ids)
+        internal.update(zip(ids, range(self._first, self._first + len(ids)), strict=True))
+        #: The ids in the model by id, and the ids by id in the model.
+        self._inner, self._outer = _table(internal), _table({inner: outer for outer, inner in internal.items()})
 
     def by_list(
         self,
@@ -102,36 +112,41 @@ class CharacterModel:
         levels: Sequence[int] = (),
     ) -> BPE:
         """Return a model that applies listed merges in order, or by `TokenizerSpec.merge_levels`."""
-        inner = self._internal
-        listed = [(inner[left], inner[right], inner[made]) for left, right, made in merges]
-        fixed = len(self._bytes.merges)
-        return self._bytes.model(listed, whole_pretokens=whole_pretokens, fixed_merges=fixed, levels=levels)
+        listed = merges if isinstance(merges, Merges) else Merges(merges)
+        fixed = self._bytes.merges
+        inner = Merges.mapped(listed, self._inner, fixed)
+        assert len(inner) == len(fixed) + len(listed)
+        return self._bytes.model(inner, whole_pretokens=whole_pretokens, fixed_merges=len(fixed), levels=levels)
 
-    def merges_by_rank(self, levels: Sequence[int] = ()) -> list[tuple[int, int, int]]:
+    def merges_by_rank(self, levels: Sequence[int] = ()) -> Merges:
         """Return the merges that can apply when any two neighbours merge whose concatenation is a token.
 
         The first token of `order` merges first, or the leftmost of those that have one of `levels`; the result has one
         merge for each token that merging can make.
         """
         tokens = self._bytes.tokens
-        model = BPE(dict(enumerate(tokens)), None, levels=after(len(tokens) - len(levels), levels))
-        return self._outer(model.live_merges()[0])
+        return self._of(BPE(dict(enumerate(tokens)), None, levels=after(len(tokens) - len(levels), levels)))
 
-    def live_merges(
-        self, merges: Iterable[tuple[int, int, int]], levels: Sequence[int] = ()
-    ) -> list[tuple[int, int, int]]:
+    def live_merges(self, merges: Iterable[tuple[int, int, int]], levels: Sequence[int] = ()) -> Merges:
         """Return the listed merges that can apply, in order."""
-        return self._outer(self.by_list(merges, levels=levels).live_merges()[0])
+        return self._of(self.by_list(merges, levels=levels))
 
-    def _outer(self, live: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-        """Translate merges of the model to merges of tokens, leaving out the merges that build characters."""
-        outer = {inner: token_id for token_id, inner in self._internal.items()}
-        building = {made for _, _, made in self._bytes.merges}
-        return [
-            (outer[left], outer[right], outer[made])
-            for left, right, made in live
-            if made not in building and left in outer and right in outer
-        ]
+    def _of(self, model: BPE) -> Merges:
+        """Return the live merges of a model as merges of tokens, leaving out the merges that build characters."""
+        return Merges.mapped(model.live_list(), self._outer, least=self._first)
+
+
+def _table(ids: Mapping[int, int]) -> memoryview[int]:
+    """Return a mapping of ids as an array."""
+    table = array("I", (NO_ID,)) * (max(ids, default=-1) + 1)
+    for key, value in ids.items():
+        table[key] = value
+    return memoryview(table)
+
+
+def single_characters(vocab: Mapping[int, bytes]) -> list[tuple[int, bytes]]:
+    """Return the ids and bytes of the tokens that are one character, in order."""
+    return (vocab if isinstance(vocab, Vocab) else Vocab(vocab)).characters()
 
 
 def _of_byte(byte: int, singles: Mapping[bytes, int], characters: Characters) -> tuple[int, ...]:
@@ -147,13 +162,7 @@ def joined_pairs(tokens: Collection[bytes]) -> bytes:
     A merge can join two adjacent bytes only in a token that has both of them in a row.  So splitting a text at a pair
     that no token has does not change its ids.  Borders within a character are excluded from splitting.
     """
-    bits = np.zeros(1 << 16, dtype=np.bool_)
-    bits.reshape(256, 256)[:, 0x80:0xC0] = True
-    joined = np.frombuffer(b"".join(tokens), dtype=np.uint8).astype(np.uint32)
-    ends = np.cumsum([len(token) for token in tokens])
-    pairs = joined[:-1] << 8 | joined[1:]
-    bits[np.delete(pairs, ends[:-1] - 1)] = True
-    return np.packbits(bits, bitorder="little").tobytes()
+    return joined_bytes(tokens)
 
 
 def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> tuple[list[int], dict[int, int]]:
@@ -164,23 +173,19 @@ def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> tuple[list[i
     the longer runs come first.  With both rules the leftmost run grows to the right, and then joins a run on its left
     first, because that makes the longest token.
     """
-    groups: dict[float, list[tuple[bytes, int]]] = {}
-    for score, token_id, token in scores:
-        groups.setdefault(score, []).append((token, token_id))
-    order: list[int] = []
-    levels: dict[int, int] = {}
-    for score in sorted(groups, reverse=True):
-        group = sorted(groups[score], key=lambda item: -len(item[0]))
-        is_run = len(set("".join(token.decode("utf-8") for token, _ in group))) == 1
-        for number, (_, token_id) in enumerate(group):
-            levels[token_id] = len(order) + (number if is_run else 0)
-        order += [token_id for _, token_id in group]
-    return order, levels
+    rows = sorted(scores, key=lambda row: (-row[0], -len(row[2])))
+    order = [token_id for _, token_id, _ in rows]
+    level_of = list(range(len(rows)))
+    for at in range(1, len(rows)):
+        if rows[at][0] == rows[at - 1][0]:
+            level_of[at] = level_of[at - 1]
+    for start, stop in _equal(level_of):
+        if len(set("".join(token.decode("utf-8") for _, _, token in rows[start:stop]))) == 1:
+            level_of[start:stop] = range(start, stop)
+    return order, dict(zip(order, level_of, strict=True))
 
 
-def is_single(token: bytes) -> bool:
-    """Return whether a token is one character."""
-    try:
-        return len(token.decode("utf-8")) == 1
-    except UnicodeDecodeError:
-        return False
+def _equal(levels: Sequence[int]) -> list[tuple[int, int]]:
+    """Return where several neighbours have one level, which is their first index."""
+    ends = {level: at + 1 for at, level in enumerate(levels) if level < at}
+    return list(ends.items())

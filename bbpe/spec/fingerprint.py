@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
 from ..lazy import np
-from .characters import CharacterModel, is_single
+from .characters import CharacterModel, single_characters
 from .rules import Template
 from .spec import TextRules, TokenizerSpec
 
@@ -91,6 +91,6 @@ def _live_merges(spec: TokenizerSpec) -> tuple[Iterable[tuple[int, int, int]], b
     listed = spec.merges or ()
     if spec.characters.marks_words or spec.characters.are_bytes:
         return listed, True
-    several = [token_id for token_id, token in spec.vocab.items() if not is_single(token)]
-    live = CharacterModel(spec.vocab, spec.characters, several).live_merges(listed, spec.merge_levels)
-    return live, len({made for _, _, made in live}) < len(several)
+    live = CharacterModel(spec.vocab, spec.characters).live_merges(listed, spec.merge_levels)
+    several = len(spec.vocab) - len(single_characters(spec.vocab))
+    return live, len({made for _, _, made in live}) < several

@@ -19,7 +19,7 @@ from ...pipeline.special_tokens import END_OF_TEXT
 from ...spec.spec import TextRules, TokenizerSpec
 from ...splitting.patterns import Pattern
 from ..known import check_special_tokens
-from ..pieces import UNKNOWN, Piece, PieceModel
+from ..pieces import UNKNOWN, PieceModel, Row
 from .bert import BERT, RWKV, read_bert, read_rwkv
 from .bpe import byte_level_pieces, read_byte_level
 from .characters import CHARACTERS, GEMMA, read_characters
@@ -91,7 +91,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 
 def _write_model(model: PieceModel, writer: Any) -> None:
     """Write the values of a model of pieces other than texts and types."""
-    writer.add_token_scores([piece.score for piece in model.pieces])
+    writer.add_token_scores([score for _, score, _ in model.pieces])
     writer.add_add_space_prefix(model.add_dummy_prefix)
     writer.add_remove_extra_whitespaces(model.remove_extra_whitespaces)
     if model.charsmap:
@@ -99,7 +99,7 @@ def _write_model(model: PieceModel, writer: Any) -> None:
 
 
 def _written(
-    spec: TokenizerSpec, pieces: Sequence[Piece], model: str, pre: str, write_rest: Callable[[Any], None]
+    spec: TokenizerSpec, pieces: Sequence[Row], model: str, pre: str, write_rest: Callable[[Any], None]
 ) -> bytes:
     """Return the bytes of the file; `write_rest` writes the values that only this type of model has."""
     try:
@@ -112,8 +112,8 @@ def _written(
         writer.add_type("model")
         writer.add_tokenizer_model(model)
         writer.add_tokenizer_pre(pre)
-        writer.add_token_list([piece.text for piece in pieces])
-        writer.add_token_types([piece.kind for piece in pieces])
+        writer.add_token_list([text for text, _, _ in pieces])
+        writer.add_token_types([kind for _, _, kind in pieces])
         write_rest(writer)
         _write_ends(writer, spec, pieces)
         writer.write_header_to_file()
@@ -122,7 +122,7 @@ def _written(
         return file.read_bytes()
 
 
-def _write_ends(writer: Any, spec: TokenizerSpec, pieces: Sequence[Piece]) -> None:
+def _write_ends(writer: Any, spec: TokenizerSpec, pieces: Sequence[Row]) -> None:
     """Write the ids of BOS, EOS and the unknown token, and whether BOS and EOS are added to a text."""
     before, after = ((), ()) if spec.template is None else spec.template.around
     begins = [spec.special_tokens["<s>"]] if spec.characters is not None and "<s>" in spec.special_tokens else []
@@ -131,8 +131,8 @@ def _write_ends(writer: Any, spec: TokenizerSpec, pieces: Sequence[Piece]) -> No
         writer.add_bos_token_id(token_id)
     for token_id in (*after, *ends)[:1]:
         writer.add_eos_token_id(token_id)
-    for token_id, piece in enumerate(pieces):
-        if piece.kind == UNKNOWN:
+    for token_id, (_, _, kind) in enumerate(pieces):
+        if kind == UNKNOWN:
             writer.add_unk_token_id(token_id)
     writer.add_add_bos_token(bool(before))
     if after or spec.characters is not None:

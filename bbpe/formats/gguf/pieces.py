@@ -13,7 +13,7 @@ from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.spec import TokenizerSpec
 from ...splitting.patterns import Pattern
-from ..pieces import BYTE, Piece, PieceModel, pieces_of, spec_of
+from ..pieces import BYTE, PieceModel, pieces_of, spec_of
 from ..reading import about
 from .fields import PREFIX, GGUFFields
 
@@ -48,7 +48,7 @@ def read_pieces(
     template = fields.template(len(texts), default=_DEFAULT_ADDED[model])
     fields.done()
     pieces = PieceModel(
-        [Piece(*row) for row in zip(texts, scores, kinds, strict=True)],
+        list(zip(texts, scores, kinds, strict=True)),
         is_bpe=is_bpe,
         byte_fallback=BYTE in kinds,
         add_dummy_prefix=prefix,
