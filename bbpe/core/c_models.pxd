@@ -57,6 +57,8 @@ cdef extern from "models/vocab/vocab.h" nogil:
 
     const uint32_t BBPE_VOCAB_MAX_ID
 
+    bbpe_status bbpe_tekken_rows_read(const uint8_t *text, size_t n, uint32_t first, size_t most, bbpe_vocab *vocab,
+        c_bool *is_usual)
     bbpe_status bbpe_rank_file_read(const uint8_t *text, size_t n, bbpe_vocab *vocab, bbpe_rank_file_kind *kind)
     bbpe_status bbpe_vocab_init(bbpe_vocab *self, uint64_t salt)
     void bbpe_vocab_free(bbpe_vocab *self)

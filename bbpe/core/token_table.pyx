@@ -11,7 +11,7 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_models cimport (
     BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, BBPE_VOCAB_MAX_ID, bbpe_keys_read, bbpe_keys_to_bytes,
-    bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get,
+    bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_tekken_rows_read, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get,
     bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve,
 )
 from bbpe.core.c_split cimport c_bool
@@ -164,6 +164,21 @@ cdef class TokenTable:
             status = bbpe_rank_file_read(data, n, &table.c, &kind)
         check(status)
         return None if kind == BBPE_RANK_FILE_UNUSUAL else (table, kind == BBPE_RANK_FILE_CANONICAL)
+
+    @classmethod
+    def of_tekken(cls, bytes text not None, size_t start, size_t end, uint32_t first, size_t most) -> Self | None:
+        """The tokens of the first `most` rows of the array text[start:end] of a tekken.json, with the ids `first` and up;
+        None when the text is out of the ordinary or wrong."""
+        cdef TokenTable table = cls({})
+        cdef const uint8_t *data = text
+        cdef c_bool is_usual = False
+        cdef bbpe_status status
+        if not start <= end <= <size_t>len(text):
+            raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
+        with nogil:
+            status = bbpe_tekken_rows_read(data + start, end - start, first, most, &table.c, &is_usual)
+        check(status)
+        return table if is_usual else None
 
     @classmethod
     def of_json(cls, bytes text not None, size_t start, size_t end) -> Self | None:

@@ -12,16 +12,19 @@ import json
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..core.json_text import find_members
 from ..errors import PatternError, VocabularyError
-from ..files import StrPath
+from ..files import ReadFile, StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
+from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from .known import check_special_tokens
 from .ranks import ranks_of
-from .reading import Fields, about, read_json, shown
+from .reading import Fields, about, loads, read_file, read_json, shown
 
 # the special tokens 0, 1, 2, ... of files of versions up to 7 that do not list them
 _UNLISTED = (
@@ -50,19 +53,57 @@ def load(
     Raises `VocabularyError` with file and position on malformed JSON, unknown fields, ranks out of order, bad base64
     and inconsistent sizes; `PatternError` on an unknown regex.
     """
-    specials = check_special_tokens(special_tokens)
-    document = Fields(read_json(path), path=path, place="")
+    options = _Options(path, pattern, check_special_tokens(special_tokens), name)
+    data = read_file(path)
+    document = _quick_document(data)
+    if document is not None:
+        with suppress(VocabularyError, PatternError):  # the slower reader explains what is wrong
+            return _spec(document, options)
+    return _spec(read_json(ReadFile(Path(path), data)), options)
+
+
+class _Options(NamedTuple):
+    path: StrPath
+    pattern: str | Sequence[str] | Pattern | None
+    specials: dict[str, int] | None
+    name: str | None
+
+
+class _Unread(NamedTuple):
+    """A list of rows in the bytes of a file."""
+
+    data: bytes
+    start: int
+    end: int
+
+
+def _quick_document(data: bytes) -> dict[str, Any] | None:
+    """Return the value of a document with `_Unread` rows; `None` when something is out of the ordinary or wrong."""
+    places = find_members(data, b"vocab")
+    if places is None or places[0] == (0, 0):
+        return None
+    start, end = places[0]
+    try:
+        value: dict[str, Any] = loads((data[:start] + b"null" + data[end:]).decode())
+    except (ValueError, RecursionError):  # also `VocabularyError`
+        return None
+    value["vocab"] = _Unread(data, start, end)
+    return value
+
+
+def _spec(value: object, options: _Options) -> TokenizerSpec:
+    path, pattern, specials, name = options
+    document = Fields(value, path=path, place="")
     for field in _NOT_TEXT:
         document.take(field, None)
     config = Fields(document.take("config"), path=path, place="config")
-    rows = document.take_type("vocab", list)
+    rows = document.take("vocab") if isinstance(document.peek("vocab"), _Unread) else document.take_type("vocab", list)
     listed = document.take("special_tokens", None)
     document.done()
-    source, count, size = _sizes(config, len(rows))
-    tokens = _tokens(rows[: size - count], path)
+    source, count, size = _sizes(config, MAX_ID if isinstance(rows, _Unread) else len(rows))
+    vocab = _vocab(rows, count, size - count, path)
     special = _special_tokens(listed, count, config)
     config.done()
-    vocab = {count + rank: token for rank, token in enumerate(tokens)}
     with about(path):
         return make_spec(
             vocab,
@@ -124,6 +165,16 @@ def _sizes(config: Fields, rows: int) -> tuple[str, int, int]:
             f"found {size}; expected at most {rows} tokens of vocab plus {count} special tokens", "default_vocab_size"
         )
     return source, count, size
+
+
+def _vocab(rows: _Unread | list[Any], first: int, most: int, path: StrPath) -> Vocab:
+    """Return the tokens of the first `most` rows, with the ids `first` and up."""
+    if not isinstance(rows, _Unread):
+        return Vocab(dict(enumerate(_tokens(rows[:most], path), first)))
+    found = Vocab.of_tekken(rows.data, rows.start, rows.end, first, most)
+    if found is None:
+        raise VocabularyError("a row is out of the ordinary; expected a rank, a token and its text")
+    return found
 
 
 def _tokens(rows: list[Any], path: StrPath) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from vocabularies import MERGES, small_spec, write_json
 import bbpe
 from bbpe import formats
 from bbpe.errors import PatternError, VocabularyError
+from bbpe.formats import tekken as tekken_json
 from bbpe.formats.tekken import _UNLISTED
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.spec import TokenizerSpec, make_spec
+from bbpe.spec.vocab import Vocab
 from bbpe.splitting.patterns import get_pattern
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
@@ -44,6 +47,57 @@ def row(**changes: Any) -> list[Any]:
     rows = tekken()["vocab"]
     rows[260] = {key: value for key, value in {**rows[260], **changes}.items() if value is not ...}
     return rows
+
+
+def loaded(path: Path) -> TokenizerSpec | str:
+    """What a file is, or the message by which it is refused."""
+    try:
+        return formats.load(path)
+    except (VocabularyError, PatternError) as error:
+        return str(error)
+
+
+def test_rows_in_c_are_those_of_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, path, quick = random.Random(81), tmp_path / "tekken.json", tekken_json._quick_document
+    texts = [json.dumps(tekken(), indent=space) for space in (None, 1)]
+    texts += [json.dumps(tekken(vocab=[dict(reversed(row.items())) for row in tekken()["vocab"]]))]
+    texts += [json.dumps(tekken(vocab=[{**row, "token_str": 'a"\u4e2d{'} for row in tekken()["vocab"]]))]
+    texts += [json.dumps(tekken(config__default_vocab_size=size)) for size in (258, 261, 270, 300)]
+    whole = texts[0].encode()
+    start = whole.index(b"vocab")
+    broken = []
+    for _ in range(150):
+        data, at = bytearray(whole), rng.randrange(start, len(whole))
+        data[at : at + rng.randint(0, 2)] = bytes(rng.choices(b'{}[]",: 0x=An\\\xff', k=rng.randint(0, 2)))
+        broken.append(bytes(data))
+    assert quick(whole) is not None
+    for data in [*(text.encode() for text in texts), *broken]:
+        path.write_bytes(data)
+        found = loaded(path)
+        with monkeypatch.context() as slow:
+            slow.setattr(tekken_json, "_quick_document", lambda data: None)
+            assert loaded(path) == found
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "expected"),
+    [
+        ('[{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}]', 1, {5: b"a"}),
+        ('[{"rank":0,"token_bytes":"YQ=="},{"rank":1}]', 1, None),
+        ('[{"rank":0,"token_bytes":"YQ==","token_str":null},{"rank":1,"token_bytes":"YQ==","token_str":""}]', 2, None),
+        ('[{"rank": 0, "token_bytes": "YQ==", "token_str": n ull}]', 1, None),
+        ('[{"rank": 0, "token_bytes": "YQ=", "token_str": null}]', 1, None),
+        ('[{"rank": 0, "token_bytes": "", "token_str": null}]', 1, None),
+        ('[{"rank": 1, "token_bytes": "YQ==", "token_str": null}]', 1, None),
+        ('[{"rank": 0, "token_bytes": "YQ==", "token_str": null}] 1', 1, None),
+        ('[{"rank": 0, "token_bytes": "YQ==", "token_str": null}', 1, None),
+        ('[{"rank": 0, "token_bytes": "YQ==", "token_str": null, "x": 1}]', 1, None),
+        ('[{"rank": 0, "token_bytes": "YQ==", "token_str": null}]', 2, None),
+        ("[]", 0, None),
+    ],
+)
+def test_usual_rows(rows: str, most: int, expected: dict[int, bytes] | None) -> None:
+    assert Vocab.of_tekken(rows.encode(), 0, len(rows), 5, most) == expected
 
 
 def test_round_trip(tmp_path: Path) -> None:
