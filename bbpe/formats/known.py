@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..published.table import PUBLISHED
 from ..records import dataclass
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 
@@ -36,8 +35,6 @@ _SHARED = {
     "qwen": _CHAT,
     "qwen3.5": _CHAT,
 }
-#: The names of published vocabularies by the digest of their ordinary tokens.
-_BY_DIGEST = {PUBLISHED[name].forms[0].files[0].sha256: name for name in _NAMES}
 
 
 def rank_text(vocab: Mapping[int, bytes]) -> bytes:
@@ -54,9 +51,13 @@ def rank_text(vocab: Mapping[int, bytes]) -> bytes:
 
 def recognise(text: bytes) -> Known | None:
     """Return the known vocabulary with this rank file; `None` if there is none."""
+    # imported here, because a file that names its pattern is not looked up
     from hashlib import sha256
 
-    name = _BY_DIGEST.get(sha256(text).hexdigest())
+    from ..published.table import PUBLISHED
+
+    digest = sha256(text).hexdigest()
+    name = next((name for name in _NAMES if PUBLISHED[name].forms[0].files[0].sha256 == digest), None)
     row = None if name is None else PUBLISHED[name]
     if name is None or row is None or row.pattern is None or row.special_tokens is None:
         return None
