@@ -102,7 +102,9 @@ class TokenizerSpec:
     @property
     def vocab_size(self) -> int:
         """The highest id plus one."""
-        return 1 + max((*self.vocab, *_byte_ids(self), *self.special_tokens.values(), *self.added_tokens.values()))
+        assert isinstance(self.vocab, Vocab)
+        others = (*_byte_ids(self), *self.special_tokens.values(), *self.added_tokens.values())
+        return max(self.vocab.id_count, 1 + max(others, default=-1))
 
     def __reduce__(self) -> tuple[type[TokenizerSpec], tuple[Any, ...]]:
         values = (getattr(self, name) for name in self.__match_args__)
