@@ -116,6 +116,13 @@ def test_example_makes_padded_batches(trained: tuple[Path, Path]) -> None:
     assert lines[0].startswith("epoch 0: ids (8, ")
 
 
+def test_example_patches_what_a_server_loads() -> None:
+    pytest.importorskip("tokenizers")
+    if find_spec("transformers") is None:
+        pytest.skip("transformers is not installed")
+    assert run_example("serve_patched.py", "platform").strip()
+
+
 def test_every_example_is_run() -> None:
     source = Path(__file__).read_text("utf-8")
     for path in EXAMPLES.glob("*.py"):

@@ -279,12 +279,15 @@ def _engine_of(inner: Any) -> Engine:
     """Return the engine of a tokenizer of HF; `AccelerationError` with the reason if bbpe does not support it."""
     try:
         data = inner.to_str().encode("utf-8", "surrogatepass")
+    except Exception as error:  # `tokenizers` raises it for a component in Python
+        raise AccelerationError(f"tokenizers cannot write this tokenizer as JSON: {error}") from error
+    try:
         tokenizer = _Tokenizer(replace(tokenizer_of_json(data).spec, padding=None, truncation=None))
         engine = engine_of_json(data, tokenizer)
     except BBPEError as error:
         raise AccelerationError(str(error)) from error
-    except Exception as error:  # of a component in Python, which has no JSON
-        raise AccelerationError(f"tokenizers cannot write this tokenizer as JSON: {error}") from error
+    if not tokenizer.vocab_size:
+        raise AccelerationError("the tokenizer has no tokens")
     if engine.tokenizer._encoder.word_texts is None:
         raise AccelerationError("a rule of this tokenizer needs Python, so its ids have no offsets")
     return engine

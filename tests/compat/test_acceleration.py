@@ -161,15 +161,17 @@ def stock_of(tokenizer: Any) -> Any:
 
 
 def test_a_long_text_warns_once(pair: tuple[Any, Any], caplog: pytest.LogCaptureFixture) -> None:
-    messages = []
-    logging.getLogger("transformers").propagate = True
+    messages, logger = [], logging.getLogger("transformers")
+    level, logger.propagate = logger.level, True
+    logger.setLevel(logging.WARNING)
     for tokenizer in pair:
         tokenizer.model_max_length = 3
         caplog.clear()
         tokenizer(TEXTS[2:])
         tokenizer.encode(TEXTS[2])
         messages.append([record.getMessage() for record in caplog.records])
-    logging.getLogger("transformers").propagate = False
+    logger.setLevel(level)
+    logger.propagate = False
     assert messages[0] == messages[1] != []
 
 

@@ -172,5 +172,7 @@ def test_what_is_refused() -> None:
     lost.pre_tokenizer = pre_tokenizers.Whitespace()
     with pytest.raises(AccelerationError, match="offsets of"):
         Backend(lost)
+    with pytest.raises(AccelerationError, match="no tokens"):
+        Backend(hf.Tokenizer(models.BPE()))
     with pytest.raises(AttributeError):
         Backend(KINDS["wordpiece"]()).no_such_name  # noqa: B018

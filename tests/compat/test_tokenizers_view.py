@@ -272,3 +272,10 @@ def test_invalid_bytes_are_marked_one_by_one() -> None:
     key = [trained.token_to_id(f"<0x{byte:02X}>") for byte in "中".encode()]
     for ids in (key, key[:2], [*key, key[0]], [key[1], *key], [*key[:2], trained.token_to_id("s"), *key]):
         assert trained.decode(ids) == theirs.decode(ids)
+
+
+def test_a_vocabulary_without_tokens() -> None:
+    empty = Tokenizer.from_str(hf.Tokenizer(hf.models.BPE()).to_str())
+    assert (empty.encode("see").ids, empty.get_vocab(), empty.decode([])) == ([], {}, "")
+    assert empty.add_tokens(["see"]) == 1
+    assert empty.encode("see my see").tokens == ["see", "see"]
