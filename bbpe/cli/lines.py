@@ -65,14 +65,19 @@ def convert_lines(args: Namespace, convert: Callable[[list[bytes], str, int], Se
 
 def encoded(args: Namespace, tokenizer: Tokenizer) -> Callable[[list[bytes], str, int], Sequence[str]]:
     """Return what encodes lines to ids, tokens or pieces, as the arguments say."""
+    from bbpe.spec.models import UnigramModel
+
     spelled = speller(args, tokenizer)
     allowed = selection_of(args)
+    model = tokenizer.spec.model
+    if args.sample is not None and not (model is None or (isinstance(model, UnigramModel) and not args.special)):
+        raise ValueError("--sample needs a tokenizer of BPE, or one of Unigram without --special")
 
     def rows_of(lines: list[bytes]) -> list[list[int]]:
         if args.sample is None:
             return tokenizer.encode_batch(lines, allowed_special=allowed)
-        if tokenizer.spec.model is None:
-            return [tokenizer.encode(line, dropout=args.sample) for line in lines]
+        if model is None:
+            return [tokenizer.encode(line, allowed_special=allowed, dropout=args.sample) for line in lines]
         return [tokenizer.encode_sampled(line, alpha=args.sample) for line in lines]
 
     return lambda lines, _label, _number: [" ".join(map(spelled, row)) for row in rows_of(lines)]

@@ -19,7 +19,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--per-line", action="store_true", help="count each line of text files")
     form.add_argument("--truncate", type=positive, metavar="N", help="write the first N tokens of a text, as text")
     form.add_argument("--chunk", type=positive, metavar="N", help="cut text files into chunks of at most N tokens")
-    parser.add_argument("--json", action="store_true", help="write JSON objects: counts, or chunks with their text")
+    parser.add_argument("--json", action="store_true", help="write JSON objects: counts, or what is cut with its text")
 
 
 def _run(args: Namespace) -> int:
@@ -27,9 +27,7 @@ def _run(args: Namespace) -> int:
     if args.per_line:
         _count_lines(args, tokenizer)
     elif args.truncate is not None:
-        for name in files_of(args.files):
-            text = b"".join(chunks_of(name))
-            write(tokenizer.truncate(text, args.truncate, allowed_special=selection_of(args)))
+        _write_beginnings(args, tokenizer)
     elif args.chunk is not None:
         _write_chunks(args, tokenizer)
     else:
@@ -66,6 +64,17 @@ def _count_lines(args: Namespace, tokenizer: Tokenizer) -> None:
                     say_json({"file": label_of(name), "line": number, "tokens": count})
                 else:
                     say(str(count))
+
+
+def _write_beginnings(args: Namespace, tokenizer: Tokenizer) -> None:
+    allowed = selection_of(args)
+    for name in files_of(args.files):
+        kept = tokenizer.truncate(b"".join(chunks_of(name)), args.truncate, allowed_special=allowed)
+        if args.json:
+            count = tokenizer.count_tokens(kept, allowed_special=allowed)
+            say_json({"file": label_of(name), "tokens": count, "text": kept.decode("utf-8", "replace")})
+        else:
+            write(kept)
 
 
 def _write_chunks(args: Namespace, tokenizer: Tokenizer) -> None:

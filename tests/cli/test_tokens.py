@@ -50,6 +50,9 @@ def test_counts(call: Any, path: Path) -> None:
 def test_parts(call: Any, path: Path) -> None:
     tok, text = bbpe.load(path), str(path.with_name("text.txt"))
     assert call("tokens", "--truncate", "5", text) == tok.truncate(TEXT, 5)
+    assert json.loads(call("tokens", "--truncate", "5", "--json", text)) == {
+        "file": text, "tokens": 5, "text": tok.truncate(TEXT, 5)
+    }  # fmt: skip
     chunks = tok.chunk(TEXT, 6)
     assert call("tokens", "--chunk", "6", text) == "".join(f"{a}\t{b}\t{n}\n" for a, b, n in chunks)
     rows = [json.loads(line) for line in call("tokens", "--chunk", "6", "--json", text).splitlines()]
@@ -173,3 +176,18 @@ def test_fetch_takes_models(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
     assert asked == ["o200k_base", "qwen3", "cl100k_base"]
     assert main(["fetch", "o200k_bas"]) == 1
     assert "did you mean 'o200k_base'" in capfd.readouterr().err
+
+
+def test_sampling(call: Any, path: Path, tmp_path: Path, capfdbinary: Any) -> None:
+    """Special tokens stay whole; a model without other segmentations is refused in one line."""
+    (tmp_path / "text.txt").write_text("see <s> my\n" * 30)
+    rows = call("encode", "--lines", "--special", "--sample", "0.5", str(tmp_path / "text.txt")).splitlines()
+    special = str(bbpe.load(path).special_tokens["<s>"])
+    assert len(set(rows)) > 1
+    assert all(special in row.split() for row in rows)
+    wordpiece, unigram = str(tmp_path / "wordpiece.json"), str(tmp_path / "unigram.json")
+    bbpe.train_from_iterator([TEXT] * 3, 60, model="wordpiece").save(wordpiece)
+    bbpe.train_from_iterator([TEXT] * 3, 290, model=bbpe.Unigram(byte_fallback=True)).save(unigram)
+    for arguments in (["-t", wordpiece], ["-t", unigram, "--special"]):
+        assert main(["encode", *arguments, "--lines", "--sample", "0.1", str(tmp_path / "text.txt")]) == 1
+        assert capfdbinary.readouterr().err.startswith(b"bbpe: error: --sample needs a tokenizer of BPE")
