@@ -67,7 +67,7 @@ class Shuffled(Executor):
             future.set_result(result)
 
 
-@pytest.mark.parametrize("checkpoint", [False, True])
+@pytest.mark.parametrize("checkpoint", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_parts_come_in_any_order(
     checkpoint: bool, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,12 +101,16 @@ def killed_once(plan: bbpe.CountPlan, number: int) -> bbpe.Summary:
     return bbpe.count_part(plan, number)
 
 
-def test_a_plan_is_counted_by_a_pool_that_dies(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pool", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_a_plan_is_counted_in_any_order_by_a_pool_that_dies(pool: bool, corpus: Path, tmp_path: Path) -> None:
     right = bbpe.count(corpus, pattern="gpt2")
     plan = bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2", part_size=2000)
     assert len(pickle.dumps(plan)) < 300
-    with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
-        found = dict(HandOut(executor).results(partial(killed_once, plan), range(len(plan))))
+    if pool:
+        with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
+            found = dict(HandOut(executor).results(partial(killed_once, plan), range(len(plan))))
+    else:
+        found = {number: bbpe.count_part(plan, number) for number in reversed(range(len(plan)))}
     assert len(plan) > 6
     assert sum(summary.pretokens for summary in found.values()) == right.total
     counts = bbpe.sum_counts(plan.folder)

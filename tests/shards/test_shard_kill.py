@@ -107,6 +107,7 @@ def killed_once(plan: bbpe.ShardPlan, number: int) -> int:
     return record.tokens
 
 
+@pytest.mark.full
 def test_workers_of_a_pool_write_parts_and_may_be_killed(folder: Path) -> None:
     tok = bbpe.load(folder / "tok.json")
     with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
