@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import errno
 import functools
 import gzip
 import hashlib
@@ -21,7 +22,9 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.shards.documents import DocumentEncoder
 from bbpe.shards.formats import FORMATS
+from bbpe.shards.outputs import Output
 
 EOS = "<|endoftext|>"
 TEXTS = ["low", "", "slow lower\n", "\u00e9\u6f22\u5b57", f"a{EOS}b", None, "lowest " * 30, "x"] * 12
@@ -341,3 +344,43 @@ def test_no_part_is_small_and_ranges_are_the_whole_corpus(tmp_path: Path, tok: b
         assert max(reads) <= 2 * size
     done = bbpe.shard(tmp_path / "*.jsonl", tmp_path / "5000", tok, part_size=5000)
     assert done.documents == sum(40 * (number + 1) ** 2 for number in range(9))
+
+
+def test_a_full_disk_leaves_nothing_and_the_run_goes_on(
+    corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = digests(bbpe.shard(corpus, tmp_path / "right", tok, eos=EOS, part_size=900).plan.folder)
+    written = 0
+
+    def full(self: Output, data: Any) -> int:
+        nonlocal written
+        written += 1
+        if written == 9:
+            raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "out"))
+        return write(self, data)
+
+    write = Output.write
+    monkeypatch.setattr(Output, "write", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        bbpe.shard(corpus, tmp_path / "out", tok, eos=EOS, part_size=900, threads=1)
+    assert caught.value.errno == errno.ENOSPC
+    assert not list((tmp_path / "out").glob(".*"))
+    found = digests(tmp_path / "out")
+    assert found.items() <= right.items()
+    monkeypatch.undo()
+    assert digests(bbpe.shard(corpus, tmp_path / "out", tok, eos=EOS, part_size=900).plan.folder) == right
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(
+    corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def grows(self: DocumentEncoder, event: Any) -> Any:
+        with corpus.open("a") as file:
+            file.write('{"text": "more"}\n')
+        return encoded(self, event)
+
+    encoded = DocumentEncoder._encoded
+    monkeypatch.setattr(DocumentEncoder, "_encoded", grows)
+    with pytest.raises(bbpe.CorpusError, match=r"a\.jsonl"):
+        bbpe.shard(corpus, tmp_path / "out", tok, eos=EOS)
+    assert not list((tmp_path / "out").glob("part-*"))
