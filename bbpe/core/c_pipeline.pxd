@@ -69,7 +69,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         _Bool is_over
 
     ctypedef enum bbpe_step_kind:
-        BBPE_STEP_SPLIT, BBPE_STEP_LENGTH, BBPE_STEP_REWRITE
+        BBPE_STEP_SPLIT, BBPE_STEP_LENGTH, BBPE_STEP_REWRITE, BBPE_STEP_MARK
 
     ctypedef struct bbpe_pre_tokenizer_step:
         bbpe_step_kind kind
@@ -81,6 +81,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         _Bool only_first
         const uint8_t *mark
         size_t mark_size
+        _Bool drops_space, unmarks
 
     ctypedef struct bbpe_pre_tokenizer:
         const bbpe_pre_tokenizer_step *steps

@@ -71,7 +71,7 @@ class RuleEncoder(TextEncoder):
         rules = self.rules.normalizers
         unmarks_first = self._unmarks and not self._normalizes_tokens
         normalize = compiled_normalizer(rules, marks_blanks=unmarks_first)
-        split = self._compiled_split()
+        split, leaves_blanks = self._compiled_split()
         if normalize is None or (split is None and (self._is_split or self.splitter.compiled is None)):
             return None
         prefix = self.rules.prefix
@@ -80,19 +80,24 @@ class RuleEncoder(TextEncoder):
             prefix_first=prefix is not None and prefix.first,
             finds_head=self._finds_head,
             unmarks=self._unmarks and not unmarks_first,
-            unmarks_pretokens=self._marks_pretokens,
+            unmarks_pretokens=self._marks_pretokens and not leaves_blanks,
             replaces_invalid=self._replaces_invalid or self._errors == "replace",
             normalizer=normalize if rules or unmarks_first else None,
             pre_tokenizer=split,
         )
 
-    def _compiled_split(self) -> CompiledPreTokenizer | None:
-        """Return what splits texts before the engine, compiled; `None` when nothing does, or it needs Python."""
+    def _compiled_split(self) -> tuple[CompiledPreTokenizer | None, bool]:
+        """Return what splits texts before the engine, compiled, and whether it leaves blanks in place of U+2581.
+
+        It is `None` when nothing splits them, or a rule needs Python.
+        """
         if self.rules.pre_tokenizers:
             from ..pipeline.pre_tokenizer_steps import compiled_rules
 
-            return compiled_rules(self.rules.pre_tokenizers).steps
-        return compiled_steps(self.splitter.pattern) if self._is_split or self.splitter.compiled is None else None
+            compiled = compiled_rules(self.rules.pre_tokenizers, unmarks=self._marks_pretokens)
+            return compiled.steps, compiled.unmarks
+        is_needed = self._is_split or self.splitter.compiled is None
+        return compiled_steps(self.splitter.pattern) if is_needed else None, False
 
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""

@@ -10,7 +10,7 @@ from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
 from ..records import dataclass
 from ..spec import rules
-from ..spec.rules import ByteLevel, FixedLength, Metaspace, UnicodeScripts
+from ..spec.rules import SPACE_MARK, ByteLevel, FixedLength, Metaspace, UnicodeScripts, WhitespaceSplit
 from ..splitting.automaton import automaton_of, tables_of
 from ..splitting.automaton_tables import Tables
 from .pre_tokenizers import splits_of
@@ -19,10 +19,11 @@ from .scripts import script_pieces
 
 @dataclass(frozen=True)
 class CompiledRules:
-    """A chain of rules in C, or the reason why it has none."""
+    """A chain of rules in C, or the reason why it has none; `unmarks`: it leaves blanks in place of U+2581."""
 
     steps: PreTokenizer | None
     reason: str = ""
+    unmarks: bool = False
 
 
 class _NoStepsError(Exception):
@@ -30,18 +31,21 @@ class _NoStepsError(Exception):
 
 
 @lru_cache(maxsize=64)
-def compiled_rules(chain: tuple[rules.PreTokenizer, ...]) -> CompiledRules:
+def compiled_rules(chain: tuple[rules.PreTokenizer, ...], *, unmarks: bool = False) -> CompiledRules:
     """Return the steps that split texts as `pretokens` does by a chain of rules, from a cache.
 
-    The spans are in the original bytes: the steps do not write the byte alphabet of `ByteLevel`.
+    The spans are in the original bytes: the steps do not write the byte alphabet of `ByteLevel`.  With `unmarks` they
+    leave blanks in place of U+2581 where that is no work.
 
     >>> compiled_rules((rules.WhitespaceSplit(),)).steps.split(b"a bc")[2].tolist()
     [1, 4]
     >>> compiled_rules((rules.Split("(?=ab)", "Isolated"),)).reason
     "pattern '(?=ab)': a lookaround of more than one character"
     """
+    last = chain[-1] if unmarks and chain else None
+    does_unmark = isinstance(last, Metaspace) and last.split and last.mark == SPACE_MARK
     try:
-        return CompiledRules(PreTokenizer(list(_steps(chain))))
+        return CompiledRules(PreTokenizer(list(_steps(chain, unmarks=does_unmark))), unmarks=does_unmark)
     except _NoStepsError as error:
         return CompiledRules(None, str(error))
 
@@ -51,18 +55,26 @@ def _script_tables(of_alphabet: bool) -> Tables:
     return tables_of(script_pieces(), of_alphabet=of_alphabet)
 
 
-def _steps(chain: Sequence[rules.PreTokenizer]) -> Iterator[tuple[Any, ...]]:
+def _steps(chain: Sequence[rules.PreTokenizer], *, unmarks: bool) -> Iterator[tuple[Any, ...]]:
     in_alphabet = False
-    for rule in chain:
+    for number, rule in enumerate(chain):
         if in_alphabet and isinstance(rule, ByteLevel | Metaspace):
             raise _NoStepsError(f"{type(rule).__name__} after ByteLevel")
+        after = chain[number + 1] if number + 1 < len(chain) else None
+        if isinstance(rule, WhitespaceSplit) and isinstance(after, Metaspace) and after.split and not in_alphabet:
+            continue
         if isinstance(rule, FixedLength):
             yield "length", rule.length, in_alphabet
         elif isinstance(rule, UnicodeScripts):
             yield "split", Automaton(_script_tables(in_alphabet)), "Removed", True
         elif isinstance(rule, Metaspace):
             mark = rule.mark.encode()
-            yield "rewrite", b"" if rule.prepend_scheme == "never" else mark, rule.prepend_scheme == "first", mark
+            rewriting = b"" if rule.prepend_scheme == "never" else mark, rule.prepend_scheme == "first", mark
+            if rule.split:
+                drops_space = number > 0 and isinstance(chain[number - 1], WhitespaceSplit)
+                yield "mark", *rewriting, drops_space, unmarks and after is None
+                continue
+            yield "rewrite", *rewriting
         elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
             yield "rewrite", b" ", False, b""
         for split in splits_of(rule):

@@ -228,9 +228,12 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     size_t *ends = bbpe_arena_take(&self->arena, (found.count + 1) * sizeof *ends);
     if (ends == NULL) return BBPE_NO_MEMORY;
     *pretokens = (part_pretokens){ends, found.count};
-    if (found.text == part->text && is_whole(&found) && !rules->unmarks_pretokens) {
+    const bool is_same = found.text == part->text;
+    if ((is_same || !call->is_aligned) && !rules->unmarks_pretokens && is_whole(&found)) {
         for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
-        return BBPE_OK;
+        uint8_t *to = is_same ? NULL : bbpe_arena_take(&self->arena, found.n);
+        if (to != NULL) *part = (bbpe_part){memcpy(to, found.text, found.n), found.n, part->at, NULL, false};
+        return is_same || to != NULL ? BBPE_OK : BBPE_NO_MEMORY;
     }
     const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL, false, 0};
     if (!begin_writing(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;

@@ -1,6 +1,7 @@
 #include "pipeline/pre_tokenizer.h"
 
 #include "memory/memory.h"
+#include "pipeline/mark_step.h"
 
 enum { MOST_PARTED = 32 };
 
@@ -226,7 +227,10 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
             status = cut_by_length(step, text, in, out);
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
-            status = rewrite(step, text, in, &head, sources, is_aligned, out, written);
+            if (step->kind == BBPE_STEP_MARK)
+                status = bbpe_mark_step_apply(step, text, in, &head, sources, is_aligned, out, written);
+            else
+                status = rewrite(step, text, in, &head, sources, is_aligned, out, written);
             text = written->bytes;
             sources = is_aligned ? written->sources : NULL;
             n = written->used;

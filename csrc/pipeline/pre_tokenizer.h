@@ -15,6 +15,7 @@ typedef enum {
     BBPE_STEP_SPLIT,   /* at the matches of a regex */
     BBPE_STEP_LENGTH,  /* after each `length` characters */
     BBPE_STEP_REWRITE, /* a prefix in front of spans, and a mark in place of each blank */
+    BBPE_STEP_MARK,    /* the same, and then a split in front of each mark: HF's Metaspace; the prefix is a mark */
 } bbpe_step_kind;
 
 typedef struct {
@@ -27,6 +28,8 @@ typedef struct {
     bool only_first;       /* only in front of spans that begin within the head of the text */
     const uint8_t *mark;   /* before that, this in place of each blank, */
     size_t mark_size;      /* or 0 */
+    bool drops_space;      /* BBPE_STEP_MARK: first a split at white space, which is dropped */
+    bool unmarks;          /* and then a blank in place of each mark */
 } bbpe_pre_tokenizer_step;
 
 typedef struct {

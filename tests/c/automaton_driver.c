@@ -161,7 +161,7 @@ static void try_split(const sample *drawn, bbpe_automaton_scratch *scratch, cons
     bbpe_spans_free(&expected);
 }
 
-/* Chains of a split, a length and a rewriting: the spans are in order, and parts of a text have those of the whole. */
+/* Chains of a split, a length and a rewriting or marking: the spans are in order, and parts of a text have those of the whole. */
 static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n) {
     const bbpe_split_behavior behavior = next(2) ? BBPE_SPLIT_ISOLATED : BBPE_SPLIT_REMOVED;
     const bbpe_pre_tokenizer_step split = {.kind = BBPE_STEP_SPLIT, .split = {&drawn->automaton, behavior, next(2)}};
@@ -172,7 +172,15 @@ static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, 
                                              .only_first = next(2),
                                              .mark = (const uint8_t *)"_",
                                              .mark_size = next(2)};
-    const bbpe_pre_tokenizer_step steps[5] = {split, length, changed, split, changed};
+    const bbpe_pre_tokenizer_step marked = {.kind = BBPE_STEP_MARK,
+                                            .prefix = (const uint8_t *)"_",
+                                            .prefix_size = next(2),
+                                            .only_first = next(2),
+                                            .mark = (const uint8_t *)"_",
+                                            .mark_size = 1,
+                                            .drops_space = next(2),
+                                            .unmarks = next(2)};
+    const bbpe_pre_tokenizer_step steps[5] = {split, length, next(2) ? changed : marked, split, changed};
     static uint64_t number; /* the scratch is used with all chains */
     const bool is_aligned = next(2);
     bbpe_pre_tokenizer chain, parted;

@@ -90,6 +90,30 @@ def test_chains_of_models(chain: tuple[Rule, ...]) -> None:
     assert compare(chain, random.Random(2), 100, 60)
 
 
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+@pytest.mark.parametrize("mark", ["\u2581", "_"])
+def test_marked_words(scheme: str, mark: str) -> None:
+    """A split at white space and Metaspace are one step, which may leave blanks in place of marks."""
+    rng = random.Random(3)
+    chain = (WhitespaceSplit(), Metaspace(scheme, True, mark))
+    assert compare(chain, rng, 200, 12)
+    assert compare((*chain, Digits(True)), rng, 50, 30)
+    assert compare((Digits(True), *chain), rng, 50, 30)
+    for rules in (chain, chain[1:]):
+        plain, unmarked = compiled_rules(rules), compiled_rules(rules, unmarks=True)
+        assert plain.steps is not None
+        assert unmarked.steps is not None
+        assert (plain.unmarks, unmarked.unmarks) == (False, mark == "\u2581")
+        for _ in range(200):
+            text = "".join(rng.choices([*PARTS, mark, "\x85", "\xa0", "\u3000"], k=rng.randint(0, 12)))
+            data, starts, ends = unmarked.steps.split(text.encode())
+            found = [bytes(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+            expected = pretokens(rules, text)
+            if unmarked.unmarks:
+                expected = [pretoken.replace(mark.encode(), b" ") for pretoken in expected]
+            assert found == expected, text
+
+
 WORDS = [*"it 's 't 've don't word Zz ( ); == _ 1 234 5678 - é".split(), " ", "  ", "\n", "\t"]
 PARTED = [
     FALCON,
