@@ -12,7 +12,8 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
     BBPE_SPLIT_CONTIGUOUS, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_NEXT, BBPE_SPLIT_MERGED_WITH_PREVIOUS,
-    BBPE_SPLIT_REMOVED, BBPE_STEP_LENGTH, BBPE_STEP_MARK, BBPE_STEP_REWRITE, BBPE_STEP_SPLIT, _Bool, bbpe_pre_tokenized,
+    BBPE_SPLIT_REMOVED, BBPE_STEP_BLANKS, BBPE_STEP_LENGTH, BBPE_STEP_MARK, BBPE_STEP_REWRITE, BBPE_STEP_SPLIT, _Bool,
+    bbpe_pre_tokenized,
     bbpe_pre_tokenizer_init, bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
     bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step, bbpe_split_cursor,
 )
@@ -36,6 +37,7 @@ cdef class PreTokenizer:
     A step is a tuple of its kind and its fields:
     `("split", automaton, behavior, inverts)`, as a rule `Split` of the automaton's regex;
     `("length", length, counts_bytes)`, after each `length` characters, or bytes;
+    `("blanks",)`, in front of each blank;
     `("rewrite", prefix, only_first, mark)`, with bytes in front of pieces, or only of those that begin within the head of the
     text, and others, unless empty, in place of blanks;
     `("mark", prefix, only_first, mark, drops_space, unmarks)`, the same, and split in front of each mark, with a split at white
@@ -175,6 +177,8 @@ cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:
         to.kind, to.length, to.counts_bytes = BBPE_STEP_LENGTH, step[1], step[2]
         if to.length == 0:
             raise ValueError("the length is 0; expected at least 1")
+    elif step[0] == "blanks":
+        to.kind = BBPE_STEP_BLANKS
     elif step[0] == "rewrite":
         prefix, mark = step[1], step[3]
         to.kind, to.prefix, to.prefix_size = BBPE_STEP_REWRITE, <const uint8_t *><char *>prefix, len(prefix)
@@ -187,5 +191,5 @@ cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:
         to.only_first, to.mark, to.mark_size = step[2], <const uint8_t *><char *>mark, len(mark)
         to.drops_space, to.unmarks = step[4], step[5]
     else:
-        raise ValueError(f"the kind of a step is {step[0]!r}; expected split, length, rewrite or mark")
+        raise ValueError(f"the kind of a step is {step[0]!r}; expected split, length, blanks, rewrite or mark")
     return 0

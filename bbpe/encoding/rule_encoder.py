@@ -15,7 +15,7 @@ from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.normalizers import normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
-from ..spec.rules import SPACE_MARK, Lowercase, Prepend, Replace, UnicodeForm
+from ..spec.rules import AT_BLANKS, SPACE_MARK, Lowercase, Prepend, Replace, UnicodeForm
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import PATTERNS
 from ..splitting.splitter import compiled_steps
@@ -96,6 +96,8 @@ class RuleEncoder(TextEncoder):
 
             compiled = compiled_rules(self.rules.pre_tokenizers, unmarks=self._marks_pretokens)
             return compiled.steps, compiled.unmarks
+        if self.splitter.pattern.steps == AT_BLANKS and self.splitter.compiled is None:
+            return CompiledPreTokenizer([("blanks",)]), False
         is_needed = self._is_split or self.splitter.compiled is None
         return compiled_steps(self.splitter.pattern) if is_needed else None, False
 

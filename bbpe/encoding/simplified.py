@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..records import replace
 from ..spec.models import UnigramModel
-from ..spec.rules import ESCAPED_MARK, SPACE_MARK, Prepend, Replace
+from ..spec.rules import AT_BLANKS, ESCAPED_MARK, SPACE_MARK, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec
-from ..spec.unigram import AT_BLANKS
 from ..splitting.patterns import PATTERNS
 
 

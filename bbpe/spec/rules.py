@@ -23,6 +23,8 @@ Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 #: The character that vocabularies of characters write in place of a blank.
 SPACE_MARK = "\u2581"
+#: The pattern of HF's Metaspace with `split`, for texts that have blanks in place of U+2581.
+AT_BLANKS = (r" [^ ]*|[^ ]+",)
 #: A limit on leading blanks that no text reaches.
 ALL_BLANKS = (1 << 31) - 1
 #: The names of byte tokens in files, in the order of the bytes.

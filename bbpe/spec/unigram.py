@@ -9,13 +9,11 @@ from ..lazy import np, npt
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 from .models import UnigramModel
-from .rules import BYTE_KEYS, SPACE_MARK
+from .rules import AT_BLANKS, BYTE_KEYS, SPACE_MARK
 from .spec import TokenizerSpec
 
 #: A character without a token scores this much less than the lowest token, in SentencePiece and HF's `tokenizers`.
 UNKNOWN_PENALTY = 10.0
-#: The pattern of HF's Metaspace with `split`, for texts that have blanks in place of U+2581.
-AT_BLANKS = (r" [^ ]*|[^ ]+",)
 
 
 def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:

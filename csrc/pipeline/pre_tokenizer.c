@@ -47,6 +47,18 @@ static bbpe_status cut_by_length(const bbpe_pre_tokenizer_step *step, const uint
     return BBPE_OK;
 }
 
+static bbpe_status cut_at_blanks(const uint8_t *text, const bbpe_spans *in, bbpe_spans *out) {
+    for (size_t i = 0; i < in->count; i++) {
+        for (size_t start = in->items[i].start, end; start < in->items[i].end; start = end) {
+            const uint8_t *found = memchr(text + start + 1, ' ', in->items[i].end - start - 1);
+            end = found == NULL ? in->items[i].end : (size_t)(found - text);
+            if (out->count == out->capacity && bbpe_spans_reserve(out, 1) != BBPE_OK) return BBPE_NO_MEMORY;
+            out->items[out->count++] = (bbpe_span){start, end};
+        }
+    }
+    return BBPE_OK;
+}
+
 static bool begins_with(const uint8_t *text, size_t n, const uint8_t *prefix, size_t size) {
     return n >= size && memcmp(text, prefix, size) == 0;
 }
@@ -225,6 +237,8 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
             status = bbpe_split_rule_apply(&step->split, &scratch->automaton, text, in, out);
         } else if (step->kind == BBPE_STEP_LENGTH) {
             status = cut_by_length(step, text, in, out);
+        } else if (step->kind == BBPE_STEP_BLANKS) {
+            status = cut_at_blanks(text, in, out);
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
             if (step->kind == BBPE_STEP_MARK)

@@ -14,6 +14,7 @@
 typedef enum {
     BBPE_STEP_SPLIT,   /* at the matches of a regex */
     BBPE_STEP_LENGTH,  /* after each `length` characters */
+    BBPE_STEP_BLANKS,  /* in front of each blank */
     BBPE_STEP_REWRITE, /* a prefix in front of spans, and a mark in place of each blank */
     BBPE_STEP_MARK,    /* the same, and then a split in front of each mark: HF's Metaspace; the prefix is a mark */
 } bbpe_step_kind;

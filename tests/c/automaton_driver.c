@@ -165,7 +165,9 @@ static void try_split(const sample *drawn, bbpe_automaton_scratch *scratch, cons
 static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n) {
     const bbpe_split_behavior behavior = next(2) ? BBPE_SPLIT_ISOLATED : BBPE_SPLIT_REMOVED;
     const bbpe_pre_tokenizer_step split = {.kind = BBPE_STEP_SPLIT, .split = {&drawn->automaton, behavior, next(2)}};
-    const bbpe_pre_tokenizer_step length = {.kind = BBPE_STEP_LENGTH, .length = 1 + next(4), .counts_bytes = next(2)};
+    const bbpe_pre_tokenizer_step length = {.kind = next(4) ? BBPE_STEP_LENGTH : BBPE_STEP_BLANKS,
+                                            .length = 1 + next(4),
+                                            .counts_bytes = next(2)};
     const bbpe_pre_tokenizer_step changed = {.kind = BBPE_STEP_REWRITE,
                                              .prefix = (const uint8_t *)" b",
                                              .prefix_size = next(3),

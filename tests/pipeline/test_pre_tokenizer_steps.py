@@ -35,6 +35,7 @@ from bbpe.spec.rules import (
 from bbpe.spec.rules import (
     PreTokenizer as Rule,
 )
+from bbpe.spec.unigram import AT_BLANKS
 
 FALCON = (Punctuation("Contiguous"), ByteLevel(False, True), Digits(False), Split("[0-9][0-9][0-9]", "Isolated"))
 DEEPSEEK_CODER = (
@@ -112,6 +113,16 @@ def test_marked_words(scheme: str, mark: str) -> None:
             if unmarked.unmarks:
                 expected = [pretoken.replace(mark.encode(), b" ") for pretoken in expected]
             assert found == expected, text
+
+
+def test_spans_at_blanks() -> None:
+    rng, steps = random.Random(4), PreTokenizer([("blanks",)])
+    for _ in range(300):
+        text = "".join(rng.choices([*PARTS, " ", "\udcff", "\udce2"], k=rng.randint(0, 12)))
+        data, starts, ends = steps.split(text.encode("utf-8", "surrogateescape"))
+        found = [bytes(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        expected = pretokens((Split(AT_BLANKS[0], "Isolated"),), text)
+        assert found == expected, text
 
 
 WORDS = [*"it 's 't 've don't word Zz ( ); == _ 1 234 5678 - é".split(), " ", "  ", "\n", "\t"]
