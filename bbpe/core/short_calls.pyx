@@ -73,7 +73,12 @@ cdef class ShortCalls:
             else:
                 return None
         cdef tuple key = (allowed, refused, adds)
-        if key not in self.found:
+        cdef bint is_known
+        try:
+            is_known = key in self.found
+        except TypeError:  # a tuple of what has no hash
+            return None
+        if not is_known:
             if len(self.found) >= MOST_CALLS:
                 self.found.clear()
             self.found[key] = self.make(allowed, refused, adds)
