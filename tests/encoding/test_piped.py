@@ -138,7 +138,8 @@ def test_short_texts_take_the_short_way_by_all_options(name: str) -> None:
         {"allowed_special": ["<s>"]}, {"disallowed_special": "all"}, {"disallowed_special": {"<s>"}},
         {"allowed_special": "all", "disallowed_special": "all"}, {"allowed_special": one, "disallowed_special": "all"},
         {"allowed_special": "all", "add_special_tokens": True}, {"allowed_special": {"<no>"}},
-        {"allowed_special": "every"}, {"allowed_special": (1,)}, {"allowed_special": ([],)}, {"dropout": 0.0}, {"seed": 1}, {"other": 1},
+        {"allowed_special": "every"}, {"allowed_special": (1,)}, {"allowed_special": ([],)},
+        {"dropout": 0.0}, {"seed": 1}, {"other": 1},
         {"add_special_tokens": 1}, {"add_special_tokens": ()}, {"pair": None}, {"pair": "a"},
     ]  # fmt: skip
     for text in texts(12, 20):
