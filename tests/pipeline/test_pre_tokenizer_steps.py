@@ -19,6 +19,7 @@ from bbpe.pipeline.pre_tokenizer_steps import compiled_rules
 from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.pipeline.scripts import split_by_script
 from bbpe.spec.rules import (
+    AT_BLANKS,
     BEHAVIORS,
     BertPreTokenizer,
     ByteLevel,
@@ -35,7 +36,6 @@ from bbpe.spec.rules import (
 from bbpe.spec.rules import (
     PreTokenizer as Rule,
 )
-from bbpe.spec.unigram import AT_BLANKS
 
 FALCON = (Punctuation("Contiguous"), ByteLevel(False, True), Digits(False), Split("[0-9][0-9][0-9]", "Isolated"))
 DEEPSEEK_CODER = (
