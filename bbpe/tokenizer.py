@@ -16,6 +16,7 @@ from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .lazy import VIEWS, lazy_property, np, npt
 from .pipeline.special_tokens import Selection, SpecialTokens
+from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
 from .text import Text, readable
@@ -1295,7 +1296,6 @@ class Tokenizer:
     @lazy_property
     def fingerprint(self) -> str:
         """A digest of everything that can change an id or a text, as 64 hex digits."""
-        from .spec.fingerprint import fingerprint
         return fingerprint(self.spec)
 
     def __eq__(self, other: object) -> bool:
