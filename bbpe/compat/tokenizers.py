@@ -439,8 +439,7 @@ class DecodeStream:
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
         self._ids, self._skips = list(ids or ()), skip_special_tokens
-        self._stream: Any = None
-        self.step = self._first_step  # type: ignore[method-assign]
+        self._continue(None, self._first_step)
 
     def _first_step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
         if self._stream is None:
@@ -452,20 +451,22 @@ class DecodeStream:
         begin = getattr(tokenizer, "stream_decoder", None)
         stream = None if begin is None else begin(self._ids, self._skips)
         if stream is not None:
-            self._continue(stream._stream)
+            self._continue(stream._stream, stream._stream.step)
         else:
             import tokenizers
 
             inner = getattr(tokenizer, "synchronized", lambda: tokenizer)()
-            self._continue(_Theirs(inner, tokenizers.tokenizers.decoders.DecodeStream(self._ids, self._skips)))
+            theirs = _Theirs(inner, tokenizers.tokenizers.decoders.DecodeStream(self._ids, self._skips))
+            self._continue(theirs, theirs.step)
 
-    def _continue(self, stream: Any) -> None:
-        self._stream, self.step = stream, stream.step  # type: ignore[method-assign]
+    def _continue(self, stream: Any, step: Any) -> None:
+        self._stream, self.step = stream, step  # type: ignore[method-assign]
 
     def __copy__(self, memo: object = None) -> DecodeStream:
         other = DecodeStream(self._ids, self._skips)
         if self._stream is not None:
-            other._continue(self._stream.copy())
+            stream = self._stream.copy()
+            other._continue(stream, stream.step)
         return other
 
     __deepcopy__ = __copy__
