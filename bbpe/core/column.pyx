@@ -60,8 +60,6 @@ cdef class Column:
 
     def __getitem__(self, size_t row) -> bytes:
         cdef text_view view
-        if row >= self.rows:
-            raise IndexError(f"row {row} of {self.rows}")
         self.open(&view, row)
         return PyBytes_FromStringAndSize(<const char *>view.text.units, view.length)
 
@@ -73,6 +71,8 @@ cdef class Column:
         cdef size_t low = 0, high = self.chunks.count, middle
         cdef const uint8_t *text = NULL
         cdef bbpe_row_state problem
+        if row >= self.rows:
+            raise IndexError(f"row {row} of {self.rows}")
         while high - low > 1:
             middle = (low + high) // 2
             if self.starts[middle] <= row:
@@ -93,11 +93,9 @@ cdef class Column:
         cdef bbpe_row_state problem = BBPE_ROW_FINE
         with nogil:
             for i in range(self.chunks.count):
-                row = bbpe_text_column_ends(&self.parts[i], ends + self.starts[i], &total, &problem)
-                if row < self.parts[i].rows:
-                    row += self.starts[i]
+                row = self.starts[i] + bbpe_text_column_ends(&self.parts[i], ends + self.starts[i], &total, &problem)
+                if row < self.starts[i + 1]:
                     break
-                row += self.starts[i]
         if row < self.rows:
             raise self.problem(row, problem)
         return total

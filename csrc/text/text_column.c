@@ -111,7 +111,7 @@ bbpe_row_state bbpe_text_column_row(const bbpe_text_column *self, size_t row, co
     if (self->kind == BBPE_COLUMN_VIEWS) return find_view(texts, row, text, length);
     const int64_t start = offset_at(self, row), end = offset_at(self, row + 1);
     if (start < 0 || start > end || (size_t)end > self->end) return BBPE_ROW_BROKEN;
-    *text = end == 0 ? NULL : (const uint8_t *)texts->buffers[2] + start;
+    *text = end == 0 ? (const uint8_t *)"" : (const uint8_t *)texts->buffers[2] + start;
     *length = (size_t)(end - start);
     return BBPE_ROW_FINE;
 }

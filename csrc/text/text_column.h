@@ -34,7 +34,7 @@ typedef struct {
 /* Make a column of an array of this schema. */
 bbpe_column_state bbpe_text_column_init(bbpe_text_column *self, const bbpe_arrow_schema *schema,
                                         const bbpe_arrow_array *array);
-/* Find a text of `length` bytes, which may be NULL if there are none; the row is less than `rows`. */
+/* Find a text of `length` bytes; the row is less than `rows`. */
 bbpe_row_state bbpe_text_column_row(const bbpe_text_column *self, size_t row, const uint8_t **text, size_t *length);
 /* Add the lengths of all texts to `*total`, which after each of them goes to `ends`; the row of a problem, or `rows`. */
 size_t bbpe_text_column_ends(const bbpe_text_column *self, int64_t *ends, int64_t *total, bbpe_row_state *problem);
