@@ -13,7 +13,7 @@ from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .documents import DocumentEncoder
 from .plan import parts_of
-from .policy import make_policy
+from .policy import Document, make_policy
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class TokenCounts:
 
 def count_tokens(
     files: CorpusPaths, tokenizer: Tokenizer, *, allowed_special: Selection = (), text_field: str = "text",
-    document: str = "file", input_format: SourceFormat | None = None, threads: int | None = None,
+    document: Document = "file", input_format: SourceFormat | None = None, threads: int | None = None,
     progress: bool | Report | None = None,
 ) -> TokenCounts:  # fmt: skip
     r"""Count the documents, tokens and bytes of a corpus.
@@ -80,9 +80,8 @@ def count_tokens(
 
     """
     policy = make_policy(
-        tokenizer, format="megatron", bos=None, eos=None, allowed_special=allowed_special, dtype="auto",
-        text_field=text_field, document=document, input_format=input_format, part_size="256MB", empty="keep",
-        on_error="raise",
+        tokenizer, allowed_special=allowed_special, text_field=text_field, document=document,
+        input_format=input_format, empty="keep",
     )  # fmt: skip
     encoder, count = DocumentEncoder(tokenizer, policy), thread_count(threads)
     sources = [source for part in parts_of(files, policy) for source in part]

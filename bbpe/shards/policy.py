@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from ..budget import parse_bytes
 from ..core.documents import Layout
 from ..corpus.files import Format as SourceFormat
 from ..corpus.files import check_format
 from ..errors import TokenNotFoundError
-from ..lazy import np
+from ..lazy import np, npt
 from ..pipeline.special_tokens import Selection
 from ..tokenizer import Tokenizer
 from .formats import FORMATS
@@ -81,10 +81,27 @@ class Policy:
         return Policy(**{**record, "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed)})
 
 
+class ShardOptions(TypedDict, total=False):
+    """What `shard` and `plan_shards` take as keywords."""
+
+    format: ShardFormat
+    eos: Token | None
+    bos: Token | None
+    allowed_special: Selection
+    dtype: npt.DTypeLike
+    text_field: str
+    document: Document
+    input_format: SourceFormat | None
+    part_size: int | str
+    empty: Empty
+    on_error: OnError
+
+
 def make_policy(
-    tokenizer: Tokenizer, *, format: str, bos: Token | None, eos: Token | None, allowed_special: Selection,  # noqa: A002
-    dtype: str, text_field: str, document: str, input_format: SourceFormat | None, part_size: int | str, empty: str,
-    on_error: str,
+    tokenizer: Tokenizer, *, format: ShardFormat = "megatron",  # noqa: A002
+    eos: Token | None = None, bos: Token | None = None, allowed_special: Selection = (), dtype: npt.DTypeLike = "auto",
+    text_field: str = "text", document: Document = "file", input_format: SourceFormat | None = None,
+    part_size: int | str = "256MB", empty: Empty = "skip", on_error: OnError = "raise",
 ) -> Policy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
     if format not in FORMATS:
@@ -112,13 +129,13 @@ def make_policy(
         bos=_id_of(tokenizer, "bos", bos),
         eos=_id_of(tokenizer, "eos", eos),
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
-        dtype=chosen.dtype(str(np.dtype(dtype)) if dtype != "auto" else dtype, tokenizer.vocab_size),
+        dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
-        document=document,  # type: ignore[arg-type]
+        document=document,
         input_format=input_format,
         part_size=parse_bytes(part_size),
-        empty=empty,  # type: ignore[arg-type]
-        on_error=on_error,  # type: ignore[arg-type]
+        empty=empty,
+        on_error=on_error,
     )
 
 

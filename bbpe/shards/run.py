@@ -10,50 +10,34 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, Unpack
 
 from ..corpus.files import CorpusPaths
-from ..corpus.files import Format as SourceFormat
 from ..counting.handout import HandOut
 from ..counting.options import Report, check_int, reporting
 from ..errors import CorpusError
 from ..files import write_atomic
-from ..pipeline.special_tokens import Selection
 from ..progress import Progress
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
 from .part import PartRecord, Totals, read_record, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
-from .policy import Token, make_policy
+from .policy import ShardOptions, make_policy
 
 _SKIPPED = "skipped.jsonl"
 
 
 def plan_shards(
-    files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
-    format: str = "megatron",  # noqa: A002
-    eos: Token | None = None, bos: Token | None = None, allowed_special: Selection = (), dtype: str = "auto",
-    text_field: str = "text", document: str = "file", input_format: SourceFormat | None = None,
-    part_size: int | str = "256MB", empty: str = "skip", on_error: str = "raise",
-) -> ShardPlan:  # fmt: skip
+    files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, **options: Unpack[ShardOptions]
+) -> ShardPlan:
     """Store a plan of shards in a folder, or return the plan that is there if it is the same.
 
     Args:
         files: As in `shard`.
         folder: The folder of the plan and of what is written.
         tokenizer: The tokenizer; it is stored beside the plan.
-        format: As in `shard`, and so are the other arguments.
-        eos: As in `shard`.
-        bos: As in `shard`.
-        allowed_special: As in `shard`.
-        dtype: As in `shard`.
-        text_field: As in `shard`.
-        document: As in `shard`.
-        input_format: As in `shard`.
-        part_size: As in `shard`.
-        empty: As in `shard`.
-        on_error: As in `shard`.
+        **options: As in `shard`.
 
     Returns:
         The plan; `len(plan)` is the number of parts.
@@ -73,10 +57,7 @@ def plan_shards(
         1
 
     """
-    policy = make_policy(
-        tokenizer, format=format, bos=bos, eos=eos, allowed_special=allowed_special, dtype=dtype, text_field=text_field,
-        document=document, input_format=input_format, part_size=part_size, empty=empty, on_error=on_error,
-    )  # fmt: skip
+    policy = make_policy(tokenizer, **options)
     return stored_or_new(make_plan(files, folder, tokenizer, policy))
 
 
@@ -170,7 +151,7 @@ def check_totals(plan: ShardPlan, totals: Totals) -> None:
 def shard(
     files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
     threads: int | None = None, executor: Executor | None = None, in_flight: int | None = None, attempts: int = 3,
-    progress: bool | Report | None = None, **options: Any,
+    progress: bool | Report | None = None, **options: Unpack[ShardOptions],
 ) -> Shards:  # fmt: skip
     r"""Encode a corpus into files that training reads.
 
