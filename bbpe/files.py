@@ -1,19 +1,24 @@
-"""Read whole files, and write whole files atomically."""
+"""Read whole files, and write files atomically: after a kill or a power cut a file is complete or unchanged."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from .atomic import Replacement, replacing, sync_folder
 from .errors import VocabularyError
 from .records import dataclass, field
 
 StrPath = str | os.PathLike[str]
+
+#: The most bytes of the target's name in a temporary name; common file systems allow at least 143 bytes in a name.
+_NAME_BYTES = 100
+#: The errors of file systems that cannot flush a folder.
+_NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
     All files are complete on the disk under temporary names before the first one is renamed.  So an error such as a
     full disk changes none of them.
 
-    Raises an `OSError` naming the file or the folder, and the errors of `atomic.check_replaceable`.
+    Raises an `OSError` naming the file or the folder, and the errors of `check_replaceable`.
     """
     target = Path(folder)
     made = not target.exists()
@@ -108,3 +113,159 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
     sync_folder(target)
     if made:
         sync_folder(target.parent)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing bytes that replaces `path` when the block ends without an error.
+
+    Until then the bytes are in a hidden file in the same folder, which is removed after an error.  Readers see the old
+    content or the new content, even after a power cut.  The new file has the mode of the old one, and its owner and
+    access list where the system permits.  A link is followed.  A device or a pipe is written to directly.
+
+    Raises an `OSError` naming `path` when the system reports one, and the errors of `check_replaceable`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "a.bin")) as file:
+    ...         _ = file.write(b"whole")
+    ...     Path(folder, "a.bin").read_bytes()
+    b'whole'
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with _naming(path), target.open("wb") as file:
+            yield file
+        return
+    new = Replacement(path)
+    try:
+        with new.naming():
+            yield new.file
+        new.finish()
+        new.move()
+    finally:
+        new.discard()
+    sync_folder(target.parent)
+
+
+class Replacement:
+    """A new file that will replace `path`.
+
+    Write to `file`, whose name is `temporary`, then call `finish` and `move`; call `discard` in any case.  Raises the
+    errors of `replacing`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path, self._target = path, Path(os.path.realpath(path))
+        old = check_replaceable(path)
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            problem = "the path is not a regular file; expected a file or a new name"
+            raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
+        self.temporary = self._target.with_name(temporary_name(self._target.name))
+        with self.naming():
+            # the umask decides the permissions of a new file; a file that replaces another is private at first
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            self.file: BinaryIO = os.fdopen(os.open(self.temporary, flags, 0o666 if old is None else 0o600), "wb")
+            try:
+                if old is not None:
+                    _copy_status(self._target, old, self.temporary)
+            except BaseException:
+                self.discard()
+                raise
+
+    def finish(self) -> None:
+        """Flush all bytes to the disk."""
+        with self.naming(), self.file:
+            self.file.flush()
+            os.fsync(self.file.fileno())
+
+    def move(self) -> None:
+        """Replace the target."""
+        with self.naming():
+            self.temporary.replace(self._target)
+
+    def discard(self) -> None:
+        """Remove the file unless it was moved."""
+        with suppress(OSError):  # buffered bytes may not fit the disk, but they are not needed
+            self.file.close()
+        self.temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Make system errors name the target instead of the temporary file."""
+        with _naming(self._path, self.temporary):
+            yield
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """Refuse to replace a file that is not writable; return its status, `None` if it does not exist.
+
+    Raises `PermissionError` naming `path` when no mode bit allows writing, even for root, or when the system denies
+    it; an `OSError` with EMLINK when the file has hard links, which would keep the old content.
+    """
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return status
+    name = os.fspath(path)
+    if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is read-only; make it writable, or choose another name", name)
+    if status.st_nlink > 1:
+        problem = f"the file has {status.st_nlink} names (hard links); delete this one first, or choose another name"
+        raise OSError(errno.EMLINK, problem, name)
+    return status
+
+
+def temporary_name(name: str) -> str:
+    """Return a random hidden name for a file that will be renamed to `name`."""
+    head = os.fsencode(name)[:_NAME_BYTES].decode("utf-8", "ignore")
+    return f".{head}.{os.urandom(6).hex()}.tmp"
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, where the system supports it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # the folder may be written but not listed, or the system does not open folders
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NOT_FOR_FOLDERS:
+            raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
+    finally:
+        os.close(handle)
+
+
+def _copy_status(target: Path, old: os.stat_result, new_path: Path) -> None:
+    """Give a new file the owner, mode and access list of the file that it replaces, but never more rights."""
+    for owner in (old.st_uid, -1):
+        with suppress(OSError, AttributeError):
+            os.chown(new_path, owner, old.st_gid)
+            break
+    new = new_path.stat()
+    if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
+        import shutil
+
+        shutil.copystat(target, new_path)
+        os.utime(new_path)
+        return
+    mode = stat.S_IMODE(old.st_mode) & 0o777
+    if new.st_gid != old.st_gid:
+        # a different group gets only the rights of others
+        mode &= ~0o070 | (mode & 0o007) << 3
+    new_path.chmod(mode)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[None]:
+    # a failed write does not name a file, and the caller does not know the temporary name
+    try:
+        yield
+    except OSError as error:
+        unnamed = error.filename is None or error.filename == str(temporary)
+        if error.errno is None or not unnamed:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None

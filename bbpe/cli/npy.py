@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bbpe.atomic import replacing
 from bbpe.errors import TokenIdError
+from bbpe.files import replacing
 from bbpe.lazy import np, npt
 
 _BLOCK = 1 << 16

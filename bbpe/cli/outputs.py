@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bbpe.atomic import check_replaceable
 from bbpe.corpus.files import corpus_paths
+from bbpe.files import check_replaceable
 from bbpe.formats import FORMATS
 from bbpe.formats.folder_config import OTHER_FILES
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..atomic import replacing
 from ..core.rows import take, trim
 from ..errors import CorpusError, MemoryLimitError
+from ..files import replacing
 from ..lazy import np, npt
 from .opened import naming
 

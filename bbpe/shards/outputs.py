@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..atomic import Replacement, sync_folder
+from ..files import Replacement, sync_folder
 
 #: The bytes of a file that are read at once for its digest.
 _BLOCK = 1 << 20

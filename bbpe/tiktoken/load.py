@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..atomic import replacing
 from ..errors import VocabularyError
+from ..files import replacing
 from ..formats.known import rank_text
 from ..formats.tiktoken import read_ranks
 from ..published.find import cached_by_tiktoken
