@@ -1,6 +1,7 @@
 #include "pipeline/compiled.h"
 
 #include "base/utf8.h"
+#include "pipeline/part_writer.h"
 
 enum {
     MOST_STRETCHES = 4096,
@@ -47,55 +48,7 @@ static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call
     return BBPE_OK;
 }
 
-/* Where byte i of a part, or its end, comes from. */
-static size_t source_of(const bbpe_part *part, size_t i) {
-    return part->sources == NULL ? part->at + i : part->sources[i];
-}
-
 /* -- steps: each leaves a part as it is, or points it to memory of the run --------------------------------------- */
-
-/* What a step writes: the bytes of a part, and their sources if these are wanted. */
-typedef struct {
-    uint8_t *to;
-    size_t *sources;
-    size_t used;
-    const bbpe_part *from;
-    bool by_characters; /* a byte comes from its whole character */
-    size_t head;        /* of what is written */
-} part_writer;
-
-static bool begin_writing(part_writer *self, bbpe_pipeline_run *run, const bbpe_part *from, size_t most, bool is_aligned) {
-    if (most > SIZE_MAX / 16) return false;
-    *self = (part_writer){bbpe_arena_take(&run->arena, most), NULL, 0, from, from->sources == NULL, 0};
-    if (is_aligned && self->to != NULL) self->sources = bbpe_arena_take(&run->arena, most * sizeof *self->sources);
-    return self->to != NULL && (!is_aligned || self->sources != NULL);
-}
-
-/* Copy bytes [start, end) of the part. */
-static void copy_bytes(part_writer *self, size_t start, size_t end) {
-    memcpy(self->to + self->used, self->from->text + start, end - start);
-    size_t first = start, next = start;
-    for (size_t i = start; self->sources != NULL && i < end; i++) {
-        if (self->by_characters && i == next) (void)bbpe_utf8_decode(self->from->text, first = i, self->from->n, &next);
-        self->sources[self->used + i - start] = source_of(self->from, self->by_characters ? first : i);
-    }
-    if (start < self->from->head) self->head = self->used + (end < self->from->head ? end : self->from->head) - start;
-    self->used += end - start;
-}
-
-/* Write bytes that come from byte `source` of the part. */
-static void write_bytes(part_writer *self, const uint8_t *bytes, size_t n, size_t source) {
-    memcpy(self->to + self->used, bytes, n);
-    for (size_t i = 0; self->sources != NULL && i < n; i++)
-        self->sources[self->used + i] = source_of(self->from, source);
-    self->used += n;
-    if (source < self->from->head) self->head = self->used;
-}
-
-static void end_writing(part_writer *self, bbpe_pipeline_run *run, bbpe_part *part) {
-    if (self->sources == NULL) bbpe_arena_trim(&run->arena, self->to, self->used);
-    *part = (bbpe_part){self->to, self->used, part->at, self->sources, false, self->head};
-}
 
 static size_t find_mark(const uint8_t *text, size_t at, size_t n) {
     while (n - at >= sizeof MARK) {
@@ -109,31 +62,31 @@ static size_t find_mark(const uint8_t *text, size_t at, size_t n) {
 
 static bbpe_status unmark(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *part) {
     size_t at = find_mark(part->text, 0, part->n), done = 0;
-    part_writer writer;
+    bbpe_part_writer writer;
     if (at == part->n) return BBPE_OK;
     const bbpe_part from = *part;
-    if (!begin_writing(&writer, self, &from, part->n, is_aligned)) return BBPE_NO_MEMORY;
+    if (!bbpe_part_writer_begin(&writer, self, &from, part->n, is_aligned)) return BBPE_NO_MEMORY;
     for (; at < from.n; at = find_mark(from.text, done, from.n)) {
-        copy_bytes(&writer, done, at);
-        write_bytes(&writer, (const uint8_t *)" ", 1, at);
+        bbpe_part_writer_copy(&writer, done, at);
+        bbpe_part_writer_put(&writer, (const uint8_t *)" ", 1, at);
         done = at + sizeof MARK;
     }
-    copy_bytes(&writer, done, from.n);
-    end_writing(&writer, self, part);
+    bbpe_part_writer_copy(&writer, done, from.n);
+    bbpe_part_writer_end(&writer, self, part);
     return BBPE_OK;
 }
 
 static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
     const bbpe_pipeline *rules = call->pipeline;
     const size_t size = rules->prefix_length;
-    part_writer writer;
+    bbpe_part_writer writer;
     if (size == 0 || part->n == 0 || (rules->prefix_first && part->head == 0)) return BBPE_OK;
     if (part->n >= size && memcmp(part->text, rules->prefix, size) == 0) return BBPE_OK;
     const bbpe_part from = *part;
-    if (!begin_writing(&writer, self, &from, size + part->n, call->is_aligned)) return BBPE_NO_MEMORY;
-    write_bytes(&writer, rules->prefix, size, 0);
-    copy_bytes(&writer, 0, from.n);
-    end_writing(&writer, self, part);
+    if (!bbpe_part_writer_begin(&writer, self, &from, size + part->n, call->is_aligned)) return BBPE_NO_MEMORY;
+    bbpe_part_writer_put(&writer, rules->prefix, size, 0);
+    bbpe_part_writer_copy(&writer, 0, from.n);
+    bbpe_part_writer_end(&writer, self, part);
     return BBPE_OK;
 }
 
@@ -149,24 +102,24 @@ static size_t find_invalid(const uint8_t *text, size_t at, size_t n) {
 static bbpe_status replace_invalid(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *part) {
     static const uint8_t REPLACEMENT[3] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
     size_t at = find_invalid(part->text, 0, part->n), done = 0;
-    part_writer writer;
+    bbpe_part_writer writer;
     if (at == part->n) return BBPE_OK;
     const bbpe_part from = *part;
-    if (from.n > SIZE_MAX / 4 || !begin_writing(&writer, self, &from, 3 * from.n, is_aligned)) return BBPE_NO_MEMORY;
+    if (from.n > SIZE_MAX / 4 || !bbpe_part_writer_begin(&writer, self, &from, 3 * from.n, is_aligned)) return BBPE_NO_MEMORY;
     for (; at < from.n; at = find_invalid(from.text, done, from.n)) {
-        copy_bytes(&writer, done, at);
-        write_bytes(&writer, REPLACEMENT, sizeof REPLACEMENT, at);
+        bbpe_part_writer_copy(&writer, done, at);
+        bbpe_part_writer_put(&writer, REPLACEMENT, sizeof REPLACEMENT, at);
         done = at + 1;
     }
-    copy_bytes(&writer, done, from.n);
-    end_writing(&writer, self, part);
+    bbpe_part_writer_copy(&writer, done, from.n);
+    bbpe_part_writer_end(&writer, self, part);
     return BBPE_OK;
 }
 
 static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
     const uint8_t *out;
     size_t n;
-    part_writer writer;
+    bbpe_part_writer writer;
     const bbpe_part from = *part;
     const bool is_aligned = call->is_aligned, finds_head = call->pipeline->finds_head && from.head > 0;
     bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
@@ -183,12 +136,12 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
                             from.is_exact, head};
         return BBPE_OK;
     }
-    if (!begin_writing(&writer, self, &from, n, is_aligned)) return BBPE_NO_MEMORY;
+    if (!bbpe_part_writer_begin(&writer, self, &from, n, is_aligned)) return BBPE_NO_MEMORY;
     memcpy(writer.to, out, n);
-    for (size_t i = 0; is_aligned && i < n; i++) writer.sources[i] = source_of(&from, self->normalizer.sources[i]);
+    for (size_t i = 0; is_aligned && i < n; i++) writer.sources[i] = bbpe_part_source(&from, self->normalizer.sources[i]);
     writer.used = n;
     writer.head = head;
-    end_writing(&writer, self, part);
+    bbpe_part_writer_end(&writer, self, part);
     return BBPE_OK;
 }
 
@@ -203,17 +156,17 @@ static bool is_whole(const bbpe_pre_tokenized *found) {
 }
 
 /* Copy the bytes of a span of what was pre-tokenized, with blanks in place of U+2581 if the vocabulary has these. */
-static void copy_span(part_writer *self, bbpe_span span, bool unmarks) {
+static void copy_span(bbpe_part_writer *self, bbpe_span span, bool unmarks) {
     size_t done = span.start;
     if (unmarks) {
         for (size_t at = find_mark(self->from->text, done, span.end); at < span.end;
              at = find_mark(self->from->text, done, span.end)) {
-            copy_bytes(self, done, at);
-            write_bytes(self, (const uint8_t *)" ", 1, at);
+            bbpe_part_writer_copy(self, done, at);
+            bbpe_part_writer_put(self, (const uint8_t *)" ", 1, at);
             done = at + sizeof MARK;
         }
     }
-    copy_bytes(self, done, span.end);
+    bbpe_part_writer_copy(self, done, span.end);
 }
 
 /* Split a part into pretokens, and leave in it only what these have. */
@@ -221,7 +174,7 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
                                 part_pretokens *pretokens) {
     const bbpe_pipeline *rules = call->pipeline;
     bbpe_pre_tokenized found;
-    part_writer writer;
+    bbpe_part_writer writer;
     const bbpe_status status = bbpe_pre_tokenizer_split(rules->pre_tokenizer, &self->pre_tokenizer, part->text, part->n,
                                                         part->head, call->is_aligned, &found);
     if (status != BBPE_OK) return status;
@@ -232,11 +185,11 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     if ((is_same || !call->is_aligned) && !rules->unmarks_pretokens && is_whole(&found)) {
         for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
         uint8_t *to = is_same ? NULL : bbpe_arena_take(&self->arena, found.n);
-        if (to != NULL) *part = (bbpe_part){memcpy(to, found.text, found.n), found.n, part->at, NULL, false};
+        if (to != NULL) *part = (bbpe_part){memcpy(to, found.text, found.n), found.n, part->at, NULL, false, 0};
         return is_same || to != NULL ? BBPE_OK : BBPE_NO_MEMORY;
     }
     const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL, false, 0};
-    if (!begin_writing(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;
+    if (!bbpe_part_writer_begin(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;
     writer.by_characters = false;
     for (size_t i = 0; i < found.count; i++) {
         copy_span(&writer, found.spans[i], rules->unmarks_pretokens);
@@ -244,9 +197,9 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     }
     for (size_t i = 0; call->is_aligned && i < writer.used; i++) {
         const size_t at = writer.sources[i];
-        writer.sources[i] = source_of(&outer, found.sources == NULL ? at : found.sources[at]);
+        writer.sources[i] = bbpe_part_source(&outer, found.sources == NULL ? at : found.sources[at]);
     }
-    end_writing(&writer, self, part);
+    bbpe_part_writer_end(&writer, self, part);
     part->at = outer.at;
     part->is_exact = outer.sources == NULL || outer.is_exact;
     return BBPE_OK;

@@ -1,5 +1,5 @@
-/* Three steps of a chain in one pass: a split at white space, marks in place of blanks and in front of words, and a split in front
- * of marks.  Most words have one mark, which begins them. */
+/* Three steps of a chain in one pass: a split at white space, marks in place of blanks and in front of words, and a split in
+ * front of marks.  Most words have one mark, which begins them. */
 #include "pipeline/mark_step.h"
 
 #include "memory/memory.h"

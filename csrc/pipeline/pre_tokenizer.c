@@ -105,13 +105,15 @@ static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8
 }
 
 /* Set the sources of what was written last for a span, which begins at `start` there; `before` are those of its text. */
-static bbpe_status set_sources(const bbpe_pre_tokenizer_step *step, const uint8_t *text, bbpe_span span, const size_t *before, size_t start, bbpe_rewritten *out) {
+static bbpe_status set_sources(const bbpe_pre_tokenizer_step *step, const uint8_t *text, bbpe_span span, const size_t *before,
+                               size_t start, bbpe_rewritten *out) {
     size_t *sources = bbpe_memory_reserve(out->sources, &out->source_capacity, out->used, sizeof *sources);
     if (sources == NULL) return BBPE_NO_MEMORY;
     out->sources = sources;
     size_t to = out->used;
     for (size_t i = span.end; i-- > span.start;) {
-        for (size_t k = text[i] == ' ' && step->mark_size > 0 ? step->mark_size : 1; k-- > 0;) sources[--to] = before == NULL ? i : before[i];
+        const size_t size = text[i] == ' ' && step->mark_size > 0 ? step->mark_size : 1, source = before == NULL ? i : before[i];
+        for (size_t k = 0; k < size; k++) sources[--to] = source;
     }
     const size_t first = before == NULL ? span.start : before[span.start];
     while (to > start) sources[--to] = first;
