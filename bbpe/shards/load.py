@@ -148,7 +148,8 @@ def load_shards(folder: str | os.PathLike[str]) -> Shards:
 def read_part(plan: ShardPlan, number: int) -> tuple[Ids, Lengths]:
     """Return the ids of a part and the lengths of its documents; `CorpusError` where its files do not fit together."""
     stem = plan.stem(number)
-    ids, lengths = plan.policy.files.read(stem, plan.policy.dtype)
+    ids = plan.policy.files.ids(stem, plan.policy.dtype)
+    lengths = plan.policy.files.lengths(stem, plan.policy.dtype, ids)
     path = with_suffix(stem, ".lens")
     listed = mapped(path, "<i4").astype(np.int64)
     if int(listed.sum()) != len(ids):

@@ -11,8 +11,9 @@ from typing import Any
 
 from ..counting.options import check_int
 from ..errors import CorpusError
-from ..lazy import np
+from ..lazy import np, npt
 from .formats import Lengths
+from .formats.format import mapped, with_suffix
 from .load import Shards, load_shards
 from .outputs import outputs
 from .part import PartFiles, PartRecord, read_record, write_record
@@ -20,8 +21,8 @@ from .plan import ShardPlan, stored_or_new
 from .run import finish_shards
 from .shuffle import Documents, shuffled
 
-#: Ids that are copied at once.
-_BLOCK = 1 << 20
+#: Ids, and documents, that are copied at once.
+_BLOCK, _DOCUMENTS = 1 << 20, 1 << 16
 
 
 def merge_shards(
@@ -109,7 +110,11 @@ def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[
         for number in range(len(plan)):
             record = read_record(plan, number)
             assert record is not None
-            ids, lengths = shards.part(number)
+            # not the lists of the format, which are larger, and were checked when they were written
+            ids = plan.policy.files.ids(plan.stem(number), plan.policy.dtype)
+            lengths = mapped(with_suffix(plan.stem(number), ".lens"), "<i4")
+            if (len(lengths), len(ids)) != (record.documents, record.tokens):
+                raise CorpusError(f"{plan.stem(number)}: the files are not those of the record; verify the shards")
             sources += record.sources
             document = at = 0
             paths, counts = [source.path for source in plan.parts[number]], record.sources
@@ -124,11 +129,13 @@ def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[
                 document += count
 
 
-def _some(lengths: Lengths) -> Iterator[Lengths]:
+def _some(lengths: npt.NDArray[np.int32]) -> Iterator[Lengths]:
     """Yield lengths of documents that have about a block of ids together, or are one document."""
-    ends = np.cumsum(lengths)
-    start = done = 0
-    while start < len(lengths):
-        stop = max(int(np.searchsorted(ends, done + _BLOCK, "right")), start + 1)
-        yield lengths[start:stop]
-        start, done = stop, int(ends[stop - 1])
+    for first in range(0, len(lengths), _DOCUMENTS):
+        few = lengths[first : first + _DOCUMENTS].astype(np.int64)
+        ends = np.cumsum(few)
+        start = done = 0
+        while start < len(few):
+            stop = max(int(np.searchsorted(ends, done + _BLOCK, "right")), start + 1)
+            yield few[start:stop]
+            start, done = stop, int(ends[stop - 1])

@@ -50,14 +50,20 @@ def _for_people(count: int) -> str:
     return f"{value:.{digits}f} {['', 'k', 'M', 'G', 'T', 'P'][power]}T"
 
 
-def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
-    ids, path = mapped(with_suffix(stem, ".ds"), dtype), with_suffix(stem, ".ds.index")
+def _ids(stem: Path, dtype: str) -> Ids:
+    found: Ids = mapped(with_suffix(stem, ".ds"), dtype)
+    return found
+
+
+def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
+    path = with_suffix(stem, ".ds.index")
     ends = mapped(path, "<u8").astype(np.int64)
-    lengths = np.diff(ends, prepend=0)
+    lengths: Lengths = np.diff(ends, prepend=0)
     if (ends[-1] if len(ends) else 0) != len(ids) or (lengths < 0).any():
         raise CorpusError(f"{path}: the documents do not end where {stem.name}.ds ends")
-    return ids, lengths
+    return lengths
 
 
 _SUFFIXES = (".ds", ".ds.index", ".ds.metadata")
-DATATROVE = Format("datatrove", _SUFFIXES, {"uint16": 1 << 16, "uint32": 1 << 32}, True, DatatroveWriter, _read)
+_DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
+DATATROVE = Format("datatrove", _SUFFIXES, _DTYPES, True, DatatroveWriter, _ids, _lengths)

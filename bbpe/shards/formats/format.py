@@ -36,10 +36,10 @@ class Writer(Protocol):
 class Format:
     """A format of shards.
 
-    `writer(outputs, dtype, name)` makes a writer, where `name` is that of the tokenizer.  `read(stem, dtype)` returns
-    the ids of a part and the lengths of its documents, `None` where the files do not have them.  `dtypes` are those
-    that it has, by the number of ids that fit each, the narrow one first.  `has_boundaries`: documents end in its
-    files without an id between them.
+    `writer(outputs, dtype, name)` makes a writer, where `name` is that of the tokenizer.  `ids(stem, dtype)` returns
+    the ids of a part, mapped into memory, and `lengths(stem, dtype, ids)` the lengths of its documents, `None` where
+    the files do not have them.  `dtypes` are those that it has, by the number of ids that fit each, the narrow one
+    first.  `has_boundaries`: documents end in its files without an id between them.
     """
 
     name: str
@@ -47,7 +47,8 @@ class Format:
     dtypes: dict[str, int]
     has_boundaries: bool
     writer: Callable[[Outputs, str, str], Writer]
-    read: Callable[[Path, str], tuple[Ids, Lengths | None]]
+    ids: Callable[[Path, str], Ids]
+    lengths: Callable[[Path, str, Ids], Lengths | None]
 
     def dtype(self, asked: str, id_count: int) -> str:
         """Return the dtype of ids; `ValueError` when the format lacks it, or it cannot hold so many ids."""
@@ -59,6 +60,10 @@ class Format:
         if id_count > most:
             raise ValueError(f"dtype is {asked!r}, which holds {most} ids; the tokenizer has {id_count}")
         return asked
+
+
+def no_lengths(stem: Path, dtype: str, ids: Ids) -> None:
+    """Return `None`: the files of the format have no ends of documents."""
 
 
 def with_suffix(stem: Path, suffix: str) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, mapped, with_suffix
+from .format import AllLengths, Format, Ids, mapped, no_lengths, with_suffix
 from .raw import RawWriter
 
 _HEADER = 1024
@@ -41,15 +41,15 @@ class LlmcWriter(RawWriter):
         self.output.patch(head.tobytes())
 
 
-def _read(stem: Path, dtype: str) -> tuple[Ids, None]:
+def _ids(stem: Path, dtype: str) -> Ids:
     path = with_suffix(stem, ".bin")
     if path.stat().st_size < _HEADER:
         raise CorpusError(f"{path}: the file is shorter than the header of llm.c, {_HEADER} bytes")
     head = np.fromfile(path, "<i4", _HEADER // 4)
-    ids = mapped(path, dtype, offset=_HEADER)
+    ids: Ids = mapped(path, dtype, offset=_HEADER)
     if tuple(head[:3].tolist()) != (*_MAGIC[dtype], len(ids)):
         raise CorpusError(f"{path}: the header is {head[:3].tolist()}; expected {[*_MAGIC[dtype], len(ids)]}")
-    return ids, None
+    return ids
 
 
-LLMC = Format("llmc", (".bin",), {"uint16": 1 << 16, "uint32": 1 << 32}, False, LlmcWriter, _read)
+LLMC = Format("llmc", (".bin",), {"uint16": 1 << 16, "uint32": 1 << 32}, False, LlmcWriter, _ids, no_lengths)

@@ -84,15 +84,21 @@ def read_index(path: Path) -> tuple[str, Any, Any, Any]:
     return dtype, lengths, begins, documents
 
 
-def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
+def _ids(stem: Path, dtype: str) -> Ids:
+    found: Ids = mapped(with_suffix(stem, ".bin"), dtype)
+    return found
+
+
+def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     path = with_suffix(stem, ".idx")
     found, lengths, begins, documents = read_index(path)
-    ids = mapped(with_suffix(stem, ".bin"), found)
     bounds = np.concatenate([begins // np.dtype(found).itemsize, [len(ids)]]).astype(np.int64)
     if found != dtype or (np.diff(bounds) != lengths).any():
         raise CorpusError(f"{path}: the sequences do not follow one another in {stem.name}.bin, or are not {dtype}")
-    return ids, np.diff(bounds[documents])
+    of_documents: Lengths = np.diff(bounds[documents])
+    return of_documents
 
 
 #: A vocabulary of fewer than 65,500 ids takes two bytes, as in Megatron.
-MEGATRON = Format("megatron", (".bin", ".idx"), {"uint16": 65499, "int32": 1 << 31}, True, MegatronWriter, _read)
+_DTYPES = {"uint16": 65499, "int32": 1 << 31}
+MEGATRON = Format("megatron", (".bin", ".idx"), _DTYPES, True, MegatronWriter, _ids, _lengths)

@@ -47,15 +47,20 @@ class OlmoWriter:
         self._packed.close()
 
 
-def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
-    ids, path = mapped(with_suffix(stem, ".npy"), dtype), with_suffix(stem, ".csv.gz")
+def _ids(stem: Path, dtype: str) -> Ids:
+    found: Ids = mapped(with_suffix(stem, ".npy"), dtype)
+    return found
+
+
+def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
+    path = with_suffix(stem, ".csv.gz")
     with gzip.open(path, "rt", encoding="utf-8", errors="surrogateescape", newline="") as file:
         found = [(int(row[0]), int(row[1])) for row in csv.reader(file)]
     bounds = np.array(found, np.int64).reshape(-1, 2)
     expected = np.concatenate([np.zeros(1, np.int64), bounds[:, 1]])
     if (bounds[:, 0] != expected[:-1]).any() or expected[-1] != len(ids):
         raise CorpusError(f"{path}: the documents do not follow one another in {stem.name}.npy")
-    return ids, np.diff(expected)
+    return np.diff(expected)
 
 
-OLMO = Format("olmo", (".npy", ".csv.gz"), {"uint16": 1 << 16, "uint32": 1 << 32}, True, OlmoWriter, _read)
+OLMO = Format("olmo", (".npy", ".csv.gz"), {"uint16": 1 << 16, "uint32": 1 << 32}, True, OlmoWriter, _ids, _lengths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ...corpus.rowfiles import pyarrow_parquet
 from ...errors import CorpusError
@@ -65,7 +66,7 @@ class ParquetWriter:
         self._writer.close()
 
 
-def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
+def _column(stem: Path) -> Any:
     path = with_suffix(stem, ".parquet")
     import pyarrow as pa
 
@@ -77,7 +78,17 @@ def _read(stem: Path, dtype: str) -> tuple[Ids, Lengths]:
         raise CorpusError(f"{path}: expected a Parquet file of shards: {error}") from error
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], pa.list_(pa.int32()))
-    return column.flatten().to_numpy(), np.diff(column.offsets.to_numpy().astype(np.int64))
+    return column
 
 
-PARQUET = Format("parquet", (".parquet",), {"int32": 1 << 31}, True, ParquetWriter, _read)
+def _ids(stem: Path, dtype: str) -> Ids:
+    found: Ids = _column(stem).flatten().to_numpy()
+    return found
+
+
+def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
+    found: Lengths = np.diff(_column(stem).offsets.to_numpy().astype(np.int64))
+    return found
+
+
+PARQUET = Format("parquet", (".parquet",), {"int32": 1 << 31}, True, ParquetWriter, _ids, _lengths)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Output, Outputs
-from .format import AllLengths, Format, Ids, Lengths, mapped, with_suffix
+from .format import AllLengths, Format, Ids, Lengths, mapped, no_lengths, with_suffix
 
 #: The bytes of the header of a `.npy` file with the shape of any length.
 _HEADER = 128
@@ -58,21 +58,22 @@ class NumpyWriter(RawWriter):
         self.output.patch(head + text.encode().ljust(_HEADER - 11) + b"\n")
 
 
-def _read_raw(stem: Path, dtype: str) -> tuple[Ids, None]:
-    return mapped(with_suffix(stem, ".bin"), dtype), None
+def _raw_ids(stem: Path, dtype: str) -> Ids:
+    found: Ids = mapped(with_suffix(stem, ".bin"), dtype)
+    return found
 
 
-def _read_numpy(stem: Path, dtype: str) -> tuple[Ids, None]:
+def _numpy_ids(stem: Path, dtype: str) -> Ids:
     path = with_suffix(stem, ".npy")
     try:
-        ids = np.load(path, mmap_mode="r") if path.stat().st_size > _HEADER else np.load(path)
+        ids: Ids = np.load(path, mmap_mode="r") if path.stat().st_size > _HEADER else np.load(path)
     except ValueError as error:
         raise CorpusError(f"{path}: expected a .npy file: {error}") from error
     if ids.dtype != dtype or ids.ndim != 1:
         raise CorpusError(f"{path}: the array is {ids.dtype} of {ids.ndim} dimensions; expected {dtype} of one")
-    return ids, None
+    return ids
 
 
 _DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
-NANOGPT = Format("nanogpt", (".bin",), _DTYPES, False, RawWriter, _read_raw)
-NUMPY = Format("numpy", (".npy",), _DTYPES, False, NumpyWriter, _read_numpy)
+NANOGPT = Format("nanogpt", (".bin",), _DTYPES, False, RawWriter, _raw_ids, no_lengths)
+NUMPY = Format("numpy", (".npy",), _DTYPES, False, NumpyWriter, _numpy_ids, no_lengths)
