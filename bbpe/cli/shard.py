@@ -90,8 +90,8 @@ def _plan(args: Namespace) -> ShardPlan:
 def _write(plan: ShardPlan, numbers: range, args: Namespace) -> Totals:
     totals = Totals()
     with reporting(progress_of(args)) as report:
-        for record in run_parts(plan, numbers, threads=thread_count(args.threads), report=report):
-            totals += record.totals
+        for part in run_parts(plan, numbers, threads=thread_count(args.threads), report=report):
+            totals += part
     return totals
 
 

@@ -93,6 +93,11 @@ def shard_part(plan: ShardPlan, number: int) -> PartRecord:
     return write_part(plan, number)
 
 
+def totals_of_part(plan: ShardPlan, number: int) -> Totals:
+    """Write one part for an executor, whose driver needs no lists of files and lines."""
+    return write_part(plan, number).totals
+
+
 def finish_shards(plan: ShardPlan) -> Shards:
     """Sum up the parts of a plan when all of them are done, and remove what runs that were killed have left.
 
@@ -230,14 +235,14 @@ class _Meter:
 def run_parts(
     plan: ShardPlan, numbers: Iterable[int], *, executor: Executor | None = None, threads: int = 1,
     in_flight: int | None = None, attempts: int = 3, report: Report,
-) -> Iterator[PartRecord]:  # fmt: skip
-    """Write parts of a plan, and yield their records as they come."""
+) -> Iterator[Totals]:  # fmt: skip
+    """Write parts of a plan, and yield what was in each as they come."""
     meter = _Meter(sum(source.read for number in numbers for source in plan.parts[number]), report)
     wanted = list(numbers)
     workers = min(threads, max(len(wanted), 1))
     if executor is None and workers == 1:
         for number in wanted:
-            yield write_part(plan, number, threads=threads, report=meter.add)
+            yield write_part(plan, number, threads=threads, report=meter.add).totals
         return
     with ExitStack() as stack:
         if executor is None:
@@ -245,8 +250,8 @@ def run_parts(
             # this process alone, so no attempt ends better than another
             work: Any = partial(write_part, plan, threads=threads // workers, report=meter.add)
             for _, record in HandOut(pool, workers, 1).results(work, wanted):
-                yield record
+                yield record.totals
             return
-        for _, record in HandOut(executor, in_flight, attempts).results(partial(shard_part, plan), wanted):
-            meter.add(record.input)
-            yield record
+        for _, totals in HandOut(executor, in_flight, attempts).results(partial(totals_of_part, plan), wanted):
+            meter.add(totals.input)
+            yield totals

@@ -20,6 +20,7 @@ import pytest
 
 import bbpe
 from bbpe.counting.handout import HandOut
+from bbpe.shards.run import totals_of_part
 
 EOS = "<|endoftext|>"
 RUN = """
@@ -107,13 +108,23 @@ def killed_once(plan: bbpe.ShardPlan, number: int) -> int:
     return record.tokens
 
 
+def test_little_goes_through_a_driver(folder: Path, tmp_path: Path) -> None:
+    """A part of many files, with lines that cannot be read."""
+    tok = bbpe.load(folder / "tok.json")
+    for number in range(300):
+        (tmp_path / f"{number}.jsonl").write_text('{"text": "low"}\n{}\n')
+    plan = bbpe.plan_shards(tmp_path / "*.jsonl", tmp_path / "out", tok, on_error="skip")
+    assert len(pickle.dumps((partial(totals_of_part, plan), 3))) < 1000
+    totals = totals_of_part(plan, 0)
+    assert (totals.documents, totals.refused) == (300, 300)
+    assert len(pickle.dumps(totals)) < 1000
+
+
 @pytest.mark.full
 def test_workers_of_a_pool_write_parts_and_may_be_killed(folder: Path) -> None:
     tok = bbpe.load(folder / "tok.json")
     with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
         plan = bbpe.plan_shards(folder / "a.jsonl", folder / "pool", tok, eos=EOS, part_size="100kB")
-        assert len(pickle.dumps((partial(bbpe.shard_part, plan), 3))) < 1000
-        assert len(pickle.dumps(bbpe.shard_part(plan, 0))) < 1000
         found = dict(HandOut(executor).results(partial(killed_once, plan), range(len(plan))))
         done = bbpe.finish_shards(plan)
     assert done.tokens == sum(found.values())
