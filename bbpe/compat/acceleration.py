@@ -93,8 +93,10 @@ def _accelerated(kind: Any, base: Any) -> Any:
 def _encode(kind: Any) -> Callable[..., Any]:
     slow = kind.encode
 
-    def encode(self: Any, text: Any, text_pair: Any = None, add_special_tokens: bool = True, **options: Any) -> Any:
-        if type(text) is str and text_pair is None and not options:
+    def encode(
+        self: Any, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *more: Any, **options: Any
+    ) -> Any:
+        if type(text) is str and text_pair is None and not more and not options:
             backend = self._tokenizer
             if type(backend) is Backend:
                 backend.encode_special_tokens = self.split_special_tokens
@@ -105,7 +107,7 @@ def _encode(kind: Any) -> Callable[..., Any]:
                     if len(ids) > self.model_max_length:
                         self._eventual_warn_about_too_long_sequence(ids, None, self.verbose)
                     return ids
-        return slow(self, text, text_pair, add_special_tokens, **options)
+        return slow(self, text, text_pair, add_special_tokens, *more, **options)
 
     return encode
 
@@ -113,7 +115,7 @@ def _encode(kind: Any) -> Callable[..., Any]:
 def _encode_plus(kind: Any) -> Callable[..., Any]:
     slow = kind._encode_plus
 
-    def encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
+    def encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
         is_batched = isinstance(text, list | tuple)
         if not is_batched:
             items = [text] if not text_pair else [(text, text_pair)]
@@ -122,9 +124,9 @@ def _encode_plus(kind: Any) -> Callable[..., Any]:
         else:
             is_matched = isinstance(text_pair, list | tuple) and len(text) == len(text_pair)
             items = list(zip(text, text_pair, strict=True)) if is_matched else []
-        found = _batch(self, items, options) if items else None
+        found = _batch(self, items, options) if items and not more else None
         if found is None:
-            return slow(self, text, text_pair, **options)
+            return slow(self, text, text_pair, *more, **options)
         if is_batched or options.get("return_tensors") is not None:
             return found
         first = {key: value[0] for key, value in found.items()}
@@ -147,7 +149,9 @@ def _batch_encode_plus(kind: Any) -> Callable[..., Any]:
 def _decode(kind: Any) -> Callable[..., Any]:
     slow = kind.decode
 
-    def decode(self: Any, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
+    def decode(self: Any, token_ids: Any, skip_special_tokens: bool = False, *more: Any, **options: Any) -> Any:
+        if more:
+            return slow(self, token_ids, skip_special_tokens, *more, **options)
         if type(token_ids) is list and token_ids:
             if type(token_ids[0]) is int:
                 return self._decode(token_ids, skip_special_tokens=skip_special_tokens, **options)
@@ -161,10 +165,11 @@ def _decode(kind: Any) -> Callable[..., Any]:
 def _batch_decode(kind: Any) -> Callable[..., Any]:
     slow = kind.batch_decode
 
-    def batch_decode(self: Any, sequences: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
-        if type(sequences) is list and all(type(ids) is list and (not ids or type(ids[0]) is int) for ids in sequences):
+    def batch_decode(self: Any, sequences: Any, skip_special_tokens: bool = False, *more: Any, **options: Any) -> Any:
+        are_rows = type(sequences) is list and not more
+        if are_rows and all(type(ids) is list and (not ids or type(ids[0]) is int) for ids in sequences):
             return [self._decode(ids, skip_special_tokens=skip_special_tokens, **options) for ids in sequences]
-        return slow(self, sequences, skip_special_tokens, **options)
+        return slow(self, sequences, skip_special_tokens, *more, **options)
 
     return batch_decode
 

@@ -158,6 +158,8 @@ class Engine:
         try:
             text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
         except TokenIdError:
+            if min(ids) < 0:
+                raise
             ids = [token_id for token_id in ids if token_id in self.names]
             text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
         if self.byte_ids and _UNKNOWN in text:

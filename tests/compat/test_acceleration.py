@@ -110,6 +110,9 @@ def test_encode_and_decode(pair: tuple[Any, Any]) -> None:
     assert ours.batch_decode(rows) == theirs.batch_decode(rows)
     assert ours.batch_decode([]) == theirs.batch_decode([])
     assert ours.decode(7) == theirs.decode(7)
+    assert ours.encode(TEXTS[0], None, True, "max_length", True, 30) == theirs.encode(
+        TEXTS[0], None, True, "max_length", True, 30
+    )
     assert ours.convert_ids_to_tokens(rows[0]) == theirs.convert_ids_to_tokens(rows[0])
     assert ours(WORDS, is_split_into_words=True).data == theirs(WORDS, is_split_into_words=True).data
     tokens = theirs.tokenize(TEXTS[0])

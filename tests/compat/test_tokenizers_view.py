@@ -255,6 +255,8 @@ def test_errors(pair: tuple[Any, Any]) -> None:
     ):  # fmt: skip
         with pytest.raises(TypeError):
             call()
+    with pytest.raises(bbpe.TokenIdError, match="-1"):  # an OverflowError of HF
+        ours.decode([5, -1])
     with pytest.raises(ValueError, match="stride is 9"):
         ours.enable_truncation(9, stride=9)
     with pytest.raises(ValueError, match="strategy"):
