@@ -51,14 +51,9 @@ cdef class Trainer:
             raise ValueError(f"byte_order has {len(byte_order)} bytes; expected 256")
         counts = table.counts()
         _check_sizes(table, counts)
-        cdef bbpe_train_options options = bbpe_train_options(
-            ties=TIE_RULES[tie_break],
-            merge_limit=merge_limit,
-            min_frequency=max(min_frequency, 1),
-            max_length=max_token_length,
-            threshold=threshold,
-            interrupted=is_interrupted,
-        )
+        cdef bbpe_train_options options
+        options.ties, options.merge_limit, options.min_frequency = TIE_RULES[tie_break], merge_limit, max(min_frequency, 1)
+        options.max_length, options.threshold, options.interrupted = max_token_length, threshold, is_interrupted
         if base is not None:
             self._begin_from(table, counts, base, encode, options)
             return

@@ -113,11 +113,13 @@ cdef class FrequencyTrainer:
         check_ends(word_ends, <size_t>ids.shape[0])
         if <size_t>weights.shape[0] != n or (word_ends[n - 1] if n else 0) != ids.shape[0] or not (np.asarray(ids) < base).all():
             raise ValueError("symbols, ends and counts do not fit together")
+        cdef bbpe_train_options options
+        options.ties, options.merge_limit = BBPE_TRAIN_IDS if strings is None else BBPE_TRAIN_BYTES, merge_limit
+        options.min_frequency, options.max_length, options.threshold = max(min_frequency, 1), UINT32_MAX, 0
+        options.interrupted = is_interrupted
         check(bbpe_train_init_symbols(
             &self.learner, n, <size_t>len(symbols), &tokens[0], &starts[0], base,
-            bbpe_train_options(
-                BBPE_TRAIN_IDS if strings is None else BBPE_TRAIN_BYTES, merge_limit, max(min_frequency, 1), UINT32_MAX,
-                0, is_interrupted)))
+            options))
         # the most frequent first, as equal counts in a row take less room
         cdef const int64_t[::1] order = np.argsort(counts, kind="stable")[::-1].astype(np.int64)
         cdef bbpe_status status = BBPE_OK
