@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Condition, Lock, Thread
@@ -50,17 +51,21 @@ def check_threads(threads: int | None) -> None:
 def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:
     """Yield `function(item)` in the order of the items; at most `2 * threads` results wait.
 
-    One thread means no pool.  Where the system has no more threads, those that there are make the calls, this one too.
+    One thread means no pool.  Where the system has no more threads, those that there are make the calls, this one too,
+    and it alone in a process that may no longer read the modules of pools.
     An error, Ctrl-C too, cancels what has not begun.
 
     >>> list(imap(len, ["a", "bcd"], threads=2))
     [1, 3]
     """
     workers = thread_count(threads)
-    if workers == 1:
+    pool = None
+    if workers > 1:
+        with suppress(ImportError):
+            pool = futures.ThreadPoolExecutor(workers)
+    if pool is None:
         yield from map(function, items)
         return
-    pool = futures.ThreadPoolExecutor(workers)
 
     def submit(item: Item) -> futures.Future[Result]:
         task = _Task(function, item)

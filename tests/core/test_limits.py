@@ -120,6 +120,17 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[bbpe.Tokenizer, P
     return tok, path, {name: call(tok, path) for name, call in CALLS.items()}
 
 
+def test_a_process_that_cannot_read_modules_any_more_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreadable:
+        def __getattr__(self, name: str) -> None:
+            raise ModuleNotFoundError("No module named 'concurrent.futures.thread'")
+
+    monkeypatch.setattr(threads, "futures", Unreadable())
+    callers = {threading.get_ident(): 0}
+    assert list(imap(lambda item: callers.setdefault(threading.get_ident(), item) + item, [1, 2], threads=2)) == [1, 2]
+    assert len(callers) == 1
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_without_more_threads_those_that_are_there_do_it(
     name: str, few_threads: int, answers: tuple[bbpe.Tokenizer, Path, dict[str, object]]
