@@ -126,7 +126,8 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page of HTML with the comparison, which needs no other file."""
-        return page(" and ".join(self.names), f"<h1>{escape(' and '.join(self.names))}</h1>{self._repr_html_()}")
+        title = " and ".join(self.names)
+        return page(title, f"<main><h1>{escape(title)}</h1>{self._repr_html_()}</main>")
 
     def __str__(self) -> str:
         return "\n".join([*self.lines(), *([self.table().text()] if self.pairs else [])])

@@ -97,7 +97,7 @@ class Evaluation:
 
     def to_html(self) -> str:
         """Return a page of HTML with the table, which needs no other file."""
-        return page("Evaluation", f"<h1>Evaluation</h1>{self.table().html()}<p>{NOTE}</p>")
+        return page("Evaluation", f"<main><h1>Evaluation</h1>{self.table().html()}<p>{NOTE}</p></main>")
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of the bytes a token of each tokenizer on each corpus.

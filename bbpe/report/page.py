@@ -17,8 +17,7 @@ body { margin: 0 auto; padding: 1rem 1.25rem 3rem; max-width: 100rem; background
   font: 16px/1.5 system-ui, sans-serif }
 h1 { font-size: 1.35rem; margin: .2rem 0 .8rem } h2 { font-size: 1.05rem; margin: 1rem 0 .3rem }
 a { color: var(--accent) } p { max-width: 60rem }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; display: block;
-  overflow-x: auto }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
 th[scope=row], thead th:first-child { text-align: left; font-weight: 600 } thead th { color: var(--soft) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 1px }
@@ -26,7 +25,7 @@ th[scope=row], thead th:first-child { text-align: left; font-weight: 600 } thead
 
 
 def page(title: str, body: str, *, style: str = "", script: str = "", nonce: str = "") -> str:
-    """Return a whole page; `body` is HTML that is already escaped.
+    """Return a whole page; `body` is HTML that is already escaped, with a heading and a `main`.
 
     The policy in the head lets the page make no request; a script runs only with the `nonce`.
     """

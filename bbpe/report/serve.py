@@ -80,12 +80,12 @@ class Playground(ThreadingHTTPServer):
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1"><title>bbpe playground</title>'
-            f"<style>{STYLE}{style}</style></head><body><h1>Tokens</h1><form>"
+            f"<style>{STYLE}{style}</style></head><body><main><h1>Tokens</h1><form>"
             f'<label for="text">Text</label><textarea id="text" spellcheck="false">{escape(_SAMPLE)}</textarea>'
             f"<fieldset><legend>Tokenizers, up to {MOST}</legend>{choices}</fieldset>"
             '<div class="row"><label><input type="checkbox" id="special">special tokens are special</label>'
             '<label>a file of text <input type="file" id="file"></label></div></form>'
-            '<p id="note" role="status"></p><main id="view"></main>'
+            '<p id="note" role="status"></p><div id="view"></div></main>'
             '<div id="tip" role="status" aria-live="polite"></div>'
             f'<script nonce="{nonce}">{script}</script></body></html>\n'
         )

@@ -46,18 +46,22 @@ class Table:
         return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
 
     def html(self) -> str:
-        """Return the table as an element of HTML."""
-        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in self.header)
+        """Return the table as an element of HTML; one that is too wide scrolls, by the keyboard too."""
+        head = "".join(_cell(cell, "col") for cell in self.header)
         body = "".join(
-            "<tr>"
-            + "".join(
-                f'<th scope="row">{escape(cell)}</th>' if column < self.left else f"<td>{escape(cell)}</td>"
-                for column, cell in enumerate(row)
-            )
-            + "</tr>"
+            f"<tr>{''.join(_cell(cell, 'row' * (column < self.left)) for column, cell in enumerate(row))}</tr>"
             for row in self.rows
         )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        label = escape(", ".join(filter(None, self.header[: self.left])))
+        return (
+            f'<div role="region" aria-label="table of {label}" tabindex="0" style="overflow-x: auto">'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
+
+
+def _cell(text: str, scope: str) -> str:
+    """Return a cell: a header of its column or row if it has a scope; an empty one would announce nothing."""
+    return f'<th scope="{scope}">{escape(text)}</th>' if scope and text else f"<td>{escape(text)}</td>"
 
 
 def number(value: float | None, digits: int = 3) -> str:

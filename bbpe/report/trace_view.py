@@ -123,5 +123,5 @@ def _lattice(each: PretokenTrace) -> tuple[str, int, int]:
 def html(pretokens: Sequence[PretokenTrace]) -> str:
     """Return a page with the picture and the steps of a trace."""
     text = escape("\n".join(lines(pretokens)))
-    body = f"<h1>Trace</h1>{svg(pretokens)}<h2>Steps</h2><pre>{text}</pre>"
-    return page("Trace", body, style="svg { max-width: 100% }")
+    body = f"<main><h1>Trace</h1>{svg(pretokens)}<h2>Steps</h2><pre>{text}</pre></main>"
+    return page("Trace", body, style="svg { max-width: 100% } pre { white-space: pre-wrap; overflow-wrap: anywhere }")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 PATH = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+#: The script of axe-core, from the package that carries it; None if there is none.
+_SPEC = importlib.util.find_spec("axe_playwright_python")
+AXE = None if _SPEC is None or _SPEC.origin is None else Path(_SPEC.origin).with_name("axe.min.js")
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --remote-debugging-pipe --window-size=1000,700"
@@ -98,9 +102,16 @@ class Browser:
             assert time.monotonic() < end, f"never true: {condition}"
             time.sleep(0.02)
 
-    def dark(self) -> None:
-        """Prefer dark colours from now on."""
-        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    def dark(self, scheme: str = "dark") -> None:
+        """Prefer dark colours from now on, or those of another scheme."""
+        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def violations(self) -> list[str]:
+        """What axe-core finds wrong with the page: its impact and rule, with the first element."""
+        assert AXE is not None
+        self.run(AXE.read_text("utf-8") + ";0")
+        found = self.run("axe.run({ resultTypes: ['violations'] }).then(result => result.violations)")
+        return [f"{each['impact']} {each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
 
     def type(self, text: str) -> None:
         """Type a text where the focus is."""
