@@ -191,6 +191,7 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 
 $(VENV)/tested: $(VENV)/built
 	$(PIP) install $(call extra,test)
+	$(PIP) install --no-deps axe-playwright-python  # only its axe-core: it would bring Playwright
 	touch $@
 
 $(VENV)/benched: $(VENV)/built
