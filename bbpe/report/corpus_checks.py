@@ -8,6 +8,7 @@ from ..corpus.sources import Reading
 from ..lazy import np, npt
 from ..tokenizer import Tokenizer
 from .findings import Example, Finding
+from .measures import count_ids
 from .subject import Subject
 from .texts import Corpus, documents
 
@@ -16,7 +17,7 @@ def uses(tokenizer: Tokenizer, corpus: Corpus, reading: Reading) -> npt.NDArray[
     """Return how often each id is used in the texts of a corpus, int64[vocab_size]."""
     used = np.zeros(tokenizer.vocab_size, np.int64)
     for batch in documents(corpus, reading):
-        used += np.bincount(tokenizer.encode_batch_to_numpy(batch).ids, minlength=len(used))
+        count_ids(tokenizer.encode_batch_to_numpy(batch).ids, used)
     return used
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..lazy import np, npt
+from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes
@@ -23,6 +24,8 @@ ORDER = 2.5
 #: Words are followed into their tokens in this many bytes of a corpus.
 _FOLLOWED = 1 << 20
 _WORDS_AT_ONCE = 1 << 17
+#: Ids are counted in parts whose copies fit the cache.
+_IDS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class CorpusCount:
         """Count the documents of a batch."""
         self.sizes += batch.sizes.tolist()
         self.characters += batch.characters
-        self.words += len(batch.words)
+        self.words += len(batch.word_starts)
 
     def totals(self) -> TextTotals:
         """Return the totals."""
@@ -163,16 +166,15 @@ class Batch:
         self.characters = int(np.count_nonzero(flags != 0x80)) - len(self.texts)
         steps = compiled_steps(WORDS)
         assert steps is not None
-        _, starts, ends = steps.split(self.data)
-        #: The start and end of each word in `data`, int64[n, 2].
-        self.words: _Array = np.stack([starts, ends], axis=1)
+        #: Where each word starts and ends in `data`, int64[n].
+        _, self.word_starts, self.word_ends = steps.split(self.data)
 
 
 class TokenizerCount:
     """Adds up the totals of one tokenizer while a corpus is read."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: Tokenizer, part_ids: Sequence[int]) -> None:
+        self.tokenizer, self.part_ids = tokenizer, part_ids
         self.counts: _Array = np.zeros(tokenizer.vocab_size, np.int64)
         self.tokens: list[int] = []
         self.split = self.followed = self.changed = self._tried = 0
@@ -180,7 +182,7 @@ class TokenizerCount:
     def add(self, batch: Batch, threads: int | None) -> Ragged:
         """Encode a batch, count its tokens, and return them."""
         rows = self.tokenizer.encode_batch_to_numpy(batch.texts, threads=threads)
-        self.counts += np.bincount(rows.ids, minlength=len(self.counts))
+        count_ids(rows.ids, self.counts)
         self.tokens += np.diff(rows.offsets).tolist()
         self._follow(batch)
         return rows
@@ -198,32 +200,50 @@ class TokenizerCount:
                 return
             part = Batch([text])
             starts = spans[1:, 0] if len(spans) else np.zeros(0, np.int64)
-            self._count_split(part.data, starts[starts > 0], part.words)
+            self._count_split(part, starts[starts > 0])
 
-    def _count_split(self, data: bytes, cuts: _Array, words: _Array) -> None:
+    def _count_split(self, part: Batch, cuts: _Array) -> None:
         """Count the words that have a border of tokens within them."""
-        is_cut = np.zeros(len(data) + 1, np.bool_)
+        is_cut = np.zeros(len(part.data) + 1, np.bool_)
         is_cut[cuts] = True
-        for start in range(0, len(words), _WORDS_AT_ONCE):
-            some = words[start : start + _WORDS_AT_ONCE]
-            first, last = int(some[0, 0]), int(some[-1, 1])
+        for start in range(0, len(part.word_starts), _WORDS_AT_ONCE):
+            starts, ends = (each[start : start + _WORDS_AT_ONCE] for each in (part.word_starts, part.word_ends))
+            first, last = int(starts[0]), int(ends[-1])
             done = np.cumsum(is_cut[first:last], dtype=np.uint32)
-            self.split += int(np.count_nonzero(done[some[:, 1] - (first + 1)] > done[some[:, 0] - first]))
-        self.followed += len(words)
+            self.split += int(np.count_nonzero(done[ends - (first + 1)] > done[starts - first]))
+        self.followed += len(part.word_starts)
 
     def measures(self, name: str, corpus: str, text: TextTotals) -> Measures:
         """Return what was counted."""
         spec, tokenizer = self.tokenizer.spec, self.tokenizer
-        high = [token_id for token_id, token in spec.vocab.items() if len(token) == 1 and token[0] >= 0x80]
-        byte_ids = () if spec.characters is None else spec.characters.byte_ids
-        unknown = unknown_id(spec) if not byte_ids else None
+        has_bytes = spec.characters is not None and spec.characters.byte_ids
+        unknown = None if has_bytes else unknown_id(spec)
         return Measures(
             name, corpus, text, int(self.counts.sum()), self.split, self.followed,
-            int(self.counts[[*dict.fromkeys([*high, *byte_ids[0x80:]])]].sum()),
+            int(self.counts[list(self.part_ids)].sum()),
             None if unknown is None else int(self.counts[unknown]),
             len(tokenizer), int(np.count_nonzero(self.counts)), efficiency(self.counts, len(tokenizer)),
             self.changed,
         )  # fmt: skip
+
+
+def part_ids(spec: TokenizerSpec) -> tuple[int, ...]:
+    """Return the ids that are one byte of a longer character."""
+    high = [token_id for token_id, token in spec.vocab.items() if len(token) == 1 and token[0] >= 0x80]
+    byte_ids = () if spec.characters is None else spec.characters.byte_ids
+    return tuple(dict.fromkeys([*high, *byte_ids[0x80:]]))
+
+
+def count_ids(ids: npt.NDArray[np.uint32], counts: _Array) -> None:
+    """Add the number of times that each id occurs to `counts`, int64[n] with a place for each id.
+
+    >>> counts = np.zeros(4, np.int64)
+    >>> count_ids(np.array([3, 1, 3], np.uint32), counts)
+    >>> counts.tolist()
+    [0, 1, 0, 2]
+    """
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        counts += np.bincount(ids[start : start + _IDS_AT_ONCE], minlength=len(counts))
 
 
 def truncated_bytes(text: bytes, most: int) -> bytes:

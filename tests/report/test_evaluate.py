@@ -9,17 +9,28 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 import regex
 
 import bbpe
 from bbpe.cli import main
+from bbpe.report.measures import count_ids
 
 TEXTS = ["see my eyes first, see my dogs\n", "low lower lowest slow\n", "世界 hello é\n", "", "newest 123 dogs"] * 4
 SMALL = bbpe.train_from_iterator(TEXTS, 270)
 LARGE = bbpe.train_from_iterator(TEXTS, 300)
 WORDS = bbpe.train_from_iterator(TEXTS, 60, model="wordpiece")
 UNIGRAM = bbpe.train_from_iterator(TEXTS, 320, model="unigram")
+
+
+@pytest.mark.parametrize("size", [0, 1, (1 << 17) - 1, 1 << 17, (1 << 17) + 1, 300_000])
+def test_ids_are_counted_in_parts(size: int) -> None:
+    ids = np.random.default_rng(size).integers(0, 1000, size, np.uint32)
+    counts = np.full(1001, 5, np.int64)
+    count_ids(ids, counts)
+    found = Counter(ids.tolist())
+    assert counts.tolist() == [5 + found[token_id] for token_id in range(1001)]
 
 
 @pytest.mark.parametrize("tok", [SMALL, LARGE, WORDS, UNIGRAM], ids=["small", "large", "wordpiece", "unigram"])
