@@ -19,7 +19,7 @@ h1 { font-size: 1.35rem; margin: .2rem 0 .8rem } h2 { font-size: 1.05rem; margin
 a { color: var(--accent) } p { max-width: 60rem }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
-th[scope=row], thead th:first-child { text-align: left; font-weight: 600 } thead th { color: var(--soft) }
+th { font-weight: 600 } thead th { color: var(--soft) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 1px }
 """
 

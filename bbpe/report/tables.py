@@ -47,11 +47,12 @@ class Table:
 
     def html(self) -> str:
         """Return the table as an element of HTML; one that is too wide scrolls, by the keyboard too."""
-        head = "".join(_cell(cell, "col") for cell in self.header)
-        body = "".join(
-            f"<tr>{''.join(_cell(cell, 'row' * (column < self.left)) for column, cell in enumerate(row))}</tr>"
+        head = "".join(_cell(cell, "col", number < self.left) for number, cell in enumerate(self.header))
+        rows = (
+            "".join(_cell(cell, "" if number else "row", number < self.left) for number, cell in enumerate(row))
             for row in self.rows
         )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
         label = escape(", ".join(filter(None, self.header[: self.left])))
         return (
             f'<div role="region" aria-label="table of {label}" tabindex="0" style="overflow-x: auto">'
@@ -59,9 +60,14 @@ class Table:
         )
 
 
-def _cell(text: str, scope: str) -> str:
-    """Return a cell: a header of its column or row if it has a scope; an empty one would announce nothing."""
-    return f'<th scope="{scope}">{escape(text)}</th>' if scope and text else f"<td>{escape(text)}</td>"
+def _cell(text: str, scope: str, is_name: bool) -> str:
+    """Return a cell: a header of its column or row if it has a scope; an empty one would announce nothing.
+
+    Names are at the left and may have several lines; figures are at the right.
+    """
+    style = ' style="text-align: left; white-space: normal"' if is_name else ""
+    tag, attribute = ("th", f' scope="{scope}"') if scope and text else ("td", "")
+    return f"<{tag}{attribute}{style}>{escape(text)}</{tag}>"
 
 
 def number(value: float | None, digits: int = 3) -> str:
