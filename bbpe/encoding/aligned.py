@@ -71,7 +71,7 @@ def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None
 
 def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
     """Return for how many bytes of normalized text each id stands."""
-    inside = np.zeros(spec.vocab_size, np.uint32)
+    inside = np.zeros(max(spec.vocab_size, 1), np.uint32)  # a file may have no tokens
     assert isinstance(spec.vocab, Vocab)
     own = spec.vocab.lengths()
     inside[: len(own)] = own

@@ -65,7 +65,11 @@ def test_the_dropout_of_a_file_is_kept_and_not_applied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [{"type": "BPE", "vocab": {}, "merges": []}, {"type": "Unigram", "vocab": []}])
-def test_a_vocabulary_without_tokens_is_refused(tmp_path: Path, value: dict[str, Any]) -> None:
-    path = write_json(tmp_path / "x.json", document(model=value, pre_tokenizer=None, decoder=None))
-    with pytest.raises(bbpe.VocabularyError, match=r"model\.vocab: "):
-        bbpe.load(path)
+def test_a_vocabulary_without_tokens(tmp_path: Path, value: dict[str, Any]) -> None:
+    path = write_json(tmp_path / "x.json", document(model=value, pre_tokenizer=None, decoder=None, added_tokens=[]))
+    tok = bbpe.load(path)
+    assert (tok.vocab_size, tok.encode("see"), tok.decode([]), tok.get_vocab()) == (0, [], "", {})
+    ids, offsets = tok.encode_with_offsets("see")
+    assert (list(ids), offsets.tolist()) == ([], [])
+    tok.save(tmp_path / "y.json")
+    assert bbpe.load(tmp_path / "y.json") == tok

@@ -98,8 +98,6 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") or not has_marks else split
     rules = TextRules(normalizers, split.prefix, split.rules)
     read = _read_model(model, added, split, rules, has_marks)
-    if not (read.vocab or added.texts or (read.characters and read.characters.byte_ids)):
-        model.refuse("found no token; expected at least one", "vocab")
     with about(path):
         spec = make_spec(
             read.vocab,
