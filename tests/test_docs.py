@@ -125,6 +125,13 @@ def test_example_patches_what_a_server_loads() -> None:
     assert run_example("serve_patched.py", "platform").strip()
 
 
+def test_example_streams_from_a_server(trained: tuple[Path, Path]) -> None:
+    for name in ("fastapi", "httpx"):
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    assert run_example("fastapi_stream.py", trained[1], "see 東京 dogs") == "see 東京 dogs\n"
+
+
 def test_every_example_is_run() -> None:
     source = Path(__file__).read_text("utf-8")
     for path in EXAMPLES.glob("*.py"):

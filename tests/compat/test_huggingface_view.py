@@ -102,13 +102,13 @@ def test_saving(tok, view, tmp_path):
 def test_what_lies_beside_the_file(tmp_path):
     tok = Tokenizer(small_spec())
     tok.save(tmp_path / "tokenizer.json")
-    config = {"model_max_length": 7, "pad_token": {"content": "<|endoftext|>"}, "unk_token": "<unknown>"}  # with a token to add
+    config = {"model_max_length": 7, "pad_token": {"content": "<|endoftext|>"}, "unk_token": "<unknown>"}
     write_json(tmp_path / "tokenizer_config.json", config)
     (tmp_path / "chat_template.jinja").write_text(CHAT)
     view = bbpe.load(tmp_path).as_huggingface()
     assert (view.model_max_length, view.pad_token, view.unk_token) == (7, "<|endoftext|>", "<unknown>")
     assert view.chat_template == CHAT
-    assert len(view) == len(bbpe.load(tmp_path)) == len(tok) + 1
+    assert len(view) == len(bbpe.load(tmp_path)) == len(tok) + 1  # with the token that the config names
     assert view.eos_token == "<|endoftext|>"
     assert bbpe.load(tmp_path).as_huggingface(model_max_length=9).model_max_length == 9
     for wrong in ("[]", "{"):
