@@ -287,7 +287,8 @@ def _engine_of(inner: Any) -> Engine:
     except BBPEError as error:
         raise AccelerationError(str(error)) from error
     if tokenizer.spec.dropout:
-        raise AccelerationError(f"model.dropout is {tokenizer.spec.dropout}, so tokenizers draws other ids at each call")
+        dropout = tokenizer.spec.dropout
+        raise AccelerationError(f"model.dropout is {dropout}, so tokenizers draws other ids at each call")
     if not tokenizer.vocab_size:
         raise AccelerationError("the tokenizer has no tokens")
     if engine.tokenizer._encoder.word_texts is None:
