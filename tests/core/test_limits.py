@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import threading
 import weakref
@@ -231,14 +232,19 @@ def test_interrupted_work_is_stopped_and_waited_for() -> None:
     stopped, ended = threading.Event(), threading.Event()
 
     def work() -> None:
-        os.kill(os.getpid(), 2)
+        os.kill(os.getpid(), signal.SIGINT)
         # Python loses a signal whose exception is raised in a finalizer, so there is another one after a while
         while not stopped.wait(10):
-            os.kill(os.getpid(), 2)
+            os.kill(os.getpid(), signal.SIGINT)
         ended.set()
 
-    with pytest.raises(KeyboardInterrupt):
-        run_in_thread(work, stopped.set)
+    # jobs that a shell starts in the background ignore the signal
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_in_thread(work, stopped.set)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ended.is_set()
 
 
