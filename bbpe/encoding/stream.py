@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from ..core.ids import TokenBytes
@@ -36,6 +35,8 @@ class MachineStream:
 
     def copy(self) -> MachineStream:
         """Return a stream in the same state."""
+        from copy import deepcopy
+
         other = object.__new__(MachineStream)
         other.__dict__.update(self.__dict__)
         other._machine = deepcopy(self._machine)
