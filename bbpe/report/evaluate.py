@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..lazy import np, npt
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer
 from ..types import Ragged
-from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_documents, part_ids
+from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_documents
 from .page import page
 from .plots import save_evaluation
 from .tables import NOTHING, Table, number, of_rows, share
@@ -170,10 +170,9 @@ def evaluate(
     if document not in ("file", "line"):
         raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
     reading = Reading(text_field, format=format)
-    counters = {name: partial(TokenizerCount, tok, part_ids(tok.spec)) for name, tok in named.items()}
     rows: list[Measures] = []
     for name, corpus in sets.items():
-        rows += _of_corpus(counters, name, documents(corpus, reading, document), threads, seed)
+        rows += _of_corpus(named, name, documents(corpus, reading, document), threads, seed)
     if parity is not None:
         base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
         rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]
@@ -211,12 +210,11 @@ def named_corpora(given: Corpus | Mapping[str, Corpus]) -> dict[str, Corpus]:
 
 
 def _of_corpus(
-    counters: Mapping[str, Callable[[], TokenizerCount]], name: str, batches: Iterator[list[Any]],
-    threads: int | None, seed: int,
-) -> list[Measures]:  # fmt: skip
+    named: Mapping[str, Tokenizer], name: str, batches: Iterator[list[Any]], threads: int | None, seed: int
+) -> list[Measures]:
     """Return the measures of all tokenizers on a corpus, which is read once."""
     total = CorpusCount()
-    counts = {key: counter() for key, counter in counters.items()}
+    counts = {key: TokenizerCount(tok) for key, tok in named.items()}
     # one thread for each tokenizer where there are several
     inner = threads if len(counts) == 1 else 1
     for texts in batches:

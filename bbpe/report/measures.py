@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from ..lazy import np, npt
 from ..spec.spec import TokenizerSpec
+from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes
@@ -173,8 +174,8 @@ class Batch:
 class TokenizerCount:
     """Adds up the totals of one tokenizer while a corpus is read."""
 
-    def __init__(self, tokenizer: Tokenizer, part_ids: Sequence[int]) -> None:
-        self.tokenizer, self.part_ids = tokenizer, part_ids
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
         self.counts: _Array = np.zeros(tokenizer.vocab_size, np.int64)
         self.tokens: list[int] = []
         self.split = self.followed = self.changed = self._tried = 0
@@ -220,18 +221,19 @@ class TokenizerCount:
         unknown = None if has_bytes else unknown_id(spec)
         return Measures(
             name, corpus, text, int(self.counts.sum()), self.split, self.followed,
-            int(self.counts[list(self.part_ids)].sum()),
+            int(self.counts[part_ids(spec)].sum()),
             None if unknown is None else int(self.counts[unknown]),
             len(tokenizer), int(np.count_nonzero(self.counts)), efficiency(self.counts, len(tokenizer)),
             self.changed,
         )  # fmt: skip
 
 
-def part_ids(spec: TokenizerSpec) -> tuple[int, ...]:
+def part_ids(spec: TokenizerSpec) -> list[int]:
     """Return the ids that are one byte of a longer character."""
-    high = [token_id for token_id, token in spec.vocab.items() if len(token) == 1 and token[0] >= 0x80]
+    vocab = spec.vocab if isinstance(spec.vocab, Vocab) else Vocab(spec.vocab)
+    high = [vocab.id_of(token) for token in (bytes([byte]) for byte in range(0x80, 0x100)) if vocab.has_token(token)]
     byte_ids = () if spec.characters is None else spec.characters.byte_ids
-    return tuple(dict.fromkeys([*high, *byte_ids[0x80:]]))
+    return [*dict.fromkeys([*high, *byte_ids[0x80:]])]
 
 
 def count_ids(ids: npt.NDArray[np.uint32], counts: _Array) -> None:
