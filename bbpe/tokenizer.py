@@ -1270,8 +1270,8 @@ class Tokenizer:
     def as_huggingface(self, **options: Any) -> Any:
         """Return this tokenizer as a `transformers.PreTrainedTokenizerFast` with the same ids.
 
-        The result has all methods of that class, and HF's `tokenizers` does its work. It uses the
-        `tokenizer_config.json` and the chat template that were loaded with the tokenizer.
+        The result has all methods of that class, and HF's `tokenizers` does its work; `bbpe.accelerate` puts our engine
+        under it. It uses the `tokenizer_config.json` and the chat template that were loaded with the tokenizer.
 
         Args:
             **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they override those of the files.

@@ -286,8 +286,7 @@ def _engine_of(inner: Any) -> Engine:
         engine = engine_of_json(data, tokenizer)
     except BBPEError as error:
         raise AccelerationError(str(error)) from error
-    if tokenizer.spec.dropout:
-        dropout = tokenizer.spec.dropout
+    if dropout := tokenizer.spec.dropout:
         raise AccelerationError(f"model.dropout is {dropout}, so tokenizers draws other ids at each call")
     if not tokenizer.vocab_size:
         raise AccelerationError("the tokenizer has no tokens")
