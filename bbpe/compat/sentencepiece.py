@@ -15,7 +15,7 @@ from .. import formats
 from ..core.normalizer import Normalizer
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
-from ..formats.pieces import BYTE, CONTROL, UNKNOWN, UNUSED, Piece, rows_of
+from ..formats.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED, Piece, rows_of
 from ..lazy import lazy_property, np
 from ..loading import load
 from ..pipeline.alignment import align
@@ -429,7 +429,7 @@ class _Model:
     def _words(self, normalized: str) -> Iterator[str]:
         unknown = ""
         for word in re.findall(f"{SPACE_MARK}[^{SPACE_MARK}]*|[^{SPACE_MARK}]+", normalized):
-            if self._ids.get(word, self._unknown) == self._unknown:
+            if self._ids.get(word, self._unknown) in (self._unknown, *self._characters.unused):
                 unknown += word
                 continue
             if unknown:

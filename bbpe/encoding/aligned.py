@@ -129,7 +129,10 @@ def _known(spec: TokenizerSpec, characters: Characters) -> list[bytes]:
 
 def _known_between(spec: TokenizerSpec, characters: Characters, front: bytes, back: bytes) -> bytes:
     known = np.zeros(0x110000, np.uint8)
-    for token in spec.vocab.values():
+    unused = frozenset(characters.unused)
+    for token_id, token in spec.vocab.items():
+        if token_id in unused:
+            continue
         symbol = token[len(front) : len(token) - len(back)]
         if not symbol or len(symbol) > 4 or not (token.startswith(front) and token.endswith(back)):
             continue

@@ -22,6 +22,7 @@ from ..spec.rules import (
     WhitespaceSplit,
 )
 from ..spec.spec import TextRules, TokenizerSpec
+from ..spec.vocab import Vocab
 from ..splitting.patterns import PATTERNS
 from ..splitting.scheme import Scheme
 from .engine import TextEncoder
@@ -44,7 +45,11 @@ def wordpiece_encoder(
     if isinstance(model, WordPieceModel):
         prefix, most = model.prefix.encode(), model.max_characters
     unknown = None if isinstance(model, LongestMatchModel) else model.unknown
-    made = WordPiece(spec.vocab, unknown=unknown, prefix=prefix, max_characters=most, bert=bert)
+    words = spec.vocab
+    if spec.characters is not None and spec.characters.unused:
+        unused = frozenset(spec.characters.unused)
+        words = Vocab({token_id: word for token_id, word in words.items() if token_id not in unused})
+    made = WordPiece(words, unknown=unknown, prefix=prefix, max_characters=most, bert=bert)
     if bert is None:
         return TextEncoder(made, spec.pattern), False
     return TextEncoder(made, PATTERNS["none"], _bert_scheme(bert)), True

@@ -9,7 +9,7 @@ the normalized text, and pieces of Unigram that score by their length.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from ..errors import VocabularyError
 from ..files import StrPath
@@ -36,16 +36,15 @@ from ..spec.rules import (
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..spec.vocab import Vocab
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .character_keys import key_of
+from .piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Row, padded, rows_of
 
-#: The types of pieces in models and in GGUF files.
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 #: The text that SentencePiece decodes the unknown piece to by default.
 UNKNOWN_TEXT = " \u2047 "
 _LONGEST_PIECE = 1024  # characters
-_MOST_PADDING = 1 << 16
 _PADDING = lazy_re(r"\[PAD\d+\]")
 _MARK = Replace(" ", False, SPACE_MARK)
+# SentencePiece would encode U+2581 as three bytes, but here it is a blank, which is one byte
+_BLANK_OF_BYTES = "byte_fallback is set, but U+2581 alone is not a piece in use, which is not supported"
 
 
 #: What a model finds: pieces that merges or scores make, single characters, or whole words.
@@ -54,27 +53,16 @@ Unit: TypeAlias = Literal["piece", "character", "word"]
 _WORDS = Pattern(None, (r" [^ ]*|[^ ]+",))
 
 
-#: The text with U+2581 for blanks, the score and the type of a piece.
-Row: TypeAlias = tuple[str, float, int]
-
-
-class Piece(NamedTuple):
-    """A row: its text with U+2581 for blanks, its score, and its type."""
-
-    text: str
-    score: float
-    kind: int
-
-
 @dataclass(frozen=True)
 class PieceModel:
     """All pieces in order of ids, and the rules for texts.
 
     `byte_fallback`: a character without a piece becomes the pieces of its bytes.  `charsmap`: a compiled normalization
-    table, or empty.  `is_padded`: unused pieces named `[PADn]` fill gaps between ids and are ignored.  `unknown_text`:
-    the text that decoding writes for the unknown piece.  `is_suffix`: blanks end words, so the added blank is at the
-    end of a text.  `unit`: a text is split into characters or words without merges, or merges make its pieces.
-    `escapes_marks`: U+2581 in a text becomes its bytes, as only bbpe has it.
+    table, or empty.  `is_padded`: unused pieces named `[PADn]` fill gaps between ids and are ignored; others are
+    refused, because llama.cpp writes them.  `unknown_text`: the text that decoding writes for the unknown piece.
+    `is_suffix`: blanks end words, so the added blank is at the end of a text.  `unit`: a text is split into characters
+    or words without merges, or merges make its pieces.  `escapes_marks`: U+2581 in a text becomes its bytes, as only
+    bbpe has it.
     """
 
     pieces: Sequence[Row]
@@ -114,6 +102,8 @@ def spec_of(
     plain = _WORDS if of_words else PATTERNS["none"]
     other = WordLevelModel(pieces.unknown, True) if of_words else None if model.is_bpe else _unigram(pieces)
     merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else (Merges(()), ())
+    if pieces.unused:
+        _check_unused_characters(pieces, merges, place)
     return make_spec(
         pieces.vocab,
         merges,
@@ -144,6 +134,7 @@ class _Pieces:
         self.byte_ids: tuple[int, ...] = ()
         self.is_bpe, self.is_padded, self.unknown_text = model.is_bpe, model.is_padded, model.unknown_text
         self.by_length: list[int] = []
+        self.unused: list[int] = []
         #: The highest id that is not padding, plus one.
         self.count = 0
         found = {text: token_id for token_id, (text, _, _) in enumerate(model.pieces)}
@@ -185,9 +176,11 @@ class _Pieces:
             self.kept.append(text)
         if kind == USER_DEFINED and self.is_bpe:
             self.user_defined[text.replace(SPACE_MARK, " ")] = token_id
-        elif kind in (NORMAL, USER_DEFINED):
+        elif kind in (NORMAL, USER_DEFINED, UNUSED):
             if kind == USER_DEFINED:
                 self.by_length.append(token_id)
+            elif kind == UNUSED:
+                self.unused.append(token_id)
             return text.replace(SPACE_MARK, " ").encode()
         return None
 
@@ -196,23 +189,23 @@ class _Pieces:
         text, score, kind = piece
         if len(text) > _LONGEST_PIECE:
             return f"the piece has {len(text)} characters; expected at most {_LONGEST_PIECE}"
-        if kind == NORMAL and " " in text:
+        if kind in (NORMAL, UNUSED) and " " in text:
             return f"{text!r} has a blank; expected U+2581 for each"
-        if kind == NORMAL and score != score:
+        if kind in (NORMAL, UNUSED) and score != score:
             return f"the score of {text!r} is NaN; expected a number"
         if kind == UNKNOWN and self.unknown is not None and not self.is_padded:
             return f"{text!r} is the second piece of the type UNKNOWN; expected one"
         if kind == BYTE and text not in BYTE_KEYS:
             return f"{text!r} has the type BYTE; expected <0x00> to <0xFF>"
-        if kind == UNUSED:
-            return f"{text!r} has the type UNUSED, which is not supported"
+        if kind == UNUSED and self.is_padded:
+            return f"{text!r} has the type UNUSED, which is not supported in GGUF"
         return "" if NORMAL <= kind <= BYTE else f"{text!r} has the type {kind}; expected {NORMAL} to {BYTE}"
 
     def characters(self) -> Characters:
         """Return the options of characters."""
         # no rule is needed if decoding writes the text of the piece itself
         text = None if self.special.get(self.unknown_text) == self.unknown else self.unknown_text
-        return Characters(self.byte_ids, self.unknown, True, True, unknown_text=text)
+        return Characters(self.byte_ids, self.unknown, True, True, unknown_text=text, unused=tuple(self.unused))
 
 
 def _check_unique(pieces: Sequence[Row], found: Mapping[str, int], place: Callable[[int], str]) -> None:
@@ -251,10 +244,27 @@ def _merges(pieces: _Pieces) -> tuple[Merges, tuple[int, ...]]:
     return merges, tuple(dense[levels[made]] for _, _, made in merges) if len(dense) < len(merges) else ()
 
 
+def _check_unused_characters(pieces: _Pieces, merges: Merges, place: Callable[[int], str]) -> None:
+    """Refuse an unused blank with bytes, and an unused character that merges without them.
+
+    The latter is unknown after merging, and runs of unknown characters are one id.
+    """
+    unused = frozenset(pieces.unused)
+    if pieces.byte_ids:
+        if any(pieces.vocab[token_id] == b" " for token_id in unused):
+            raise VocabularyError(_BLANK_OF_BYTES)
+        return
+    for left, right, _ in merges:
+        for token_id in (left, right):
+            text = pieces.vocab[token_id].decode()
+            if token_id in unused and len(text) == 1:
+                problem = f"{text.replace(' ', SPACE_MARK)!r} is a character of the type UNUSED that merges"
+                raise VocabularyError(f"{problem}, which needs byte_fallback", place=place(token_id))
+
+
 def _unigram(pieces: _Pieces) -> UnigramModel:
     if pieces.byte_ids and b" " not in pieces.vocab.values():
-        # SentencePiece would encode U+2581 as three bytes, but here it is a blank, which is one byte
-        raise VocabularyError("byte_fallback is set, but U+2581 alone is not a piece, which is not supported")
+        raise VocabularyError(_BLANK_OF_BYTES)
     scores = tuple(pieces.scores.get(token_id, 0.0) for token_id in range(pieces.count))
     return UnigramModel(scores, True, tuple(pieces.by_length))
 
@@ -326,17 +336,6 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
     )  # fmt: skip
 
 
-def padded(rows: Mapping[int, Piece], size: int, path: StrPath) -> list[Piece]:
-    """Return a piece for each id; gaps get unused pieces `[PADn]`."""
-    if size > 2 * len(rows) + _MOST_PADDING:
-        problem = f"{len(rows)} tokens have ids up to {size - 1}, but GGUF needs a token for each id"
-        raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
-    pieces = [rows.get(token_id) or Piece(f"[PAD{token_id}]", 0.0, UNUSED) for token_id in range(size)]
-    if len({piece.text for piece in pieces}) < len(pieces):
-        raise VocabularyError("a token has the name of the padding for another id; write tokenizer.json", path=path)
-    return pieces
-
-
 def _rules_of(spec: TokenizerSpec, rules: Sequence[Normalizer], path: StrPath) -> tuple[bytes, bool, bool]:
     """Return the normalization table, whether blanks are squeezed, and whether a blank is put in front."""
     left = list(rules)
@@ -355,35 +354,6 @@ def _rules_of(spec: TokenizerSpec, rules: Sequence[Normalizer], path: StrPath) -
             path=path,
         )
     return table.data, squeezes, prepends or bool(table.prefix)
-
-
-def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
-    """Return the pieces by id; without scores in the model, these are 0, -1, -2, ... in the order of merges and ids."""
-    rows: dict[int, Piece] = {}
-    if isinstance(spec.model, UnigramModel):
-        for token_id, token in spec.vocab.items():
-            kind = USER_DEFINED if token_id in spec.model.user_defined else NORMAL
-            rows[token_id] = Piece(key_of(token, characters), spec.model.scores[token_id], kind)
-    else:
-        levels: dict[int, int] = {}  # a piece may have several merges, which follow one another
-        for (_, _, made), level in zip(spec.merges or (), _levels_of(spec), strict=True):
-            levels.setdefault(made, level)
-        numbers = {level: number for number, level in enumerate(sorted(set(levels.values())))}
-        others = {token_id: len(numbers) + i for i, token_id in enumerate(sorted(spec.vocab.keys() - levels.keys()))}
-        for token_id, token in spec.vocab.items():
-            number = numbers[levels[token_id]] if token_id in levels else others[token_id]
-            rows[token_id] = Piece(key_of(token, characters), -float(number), NORMAL)
-    bytes_of = zip(characters.byte_ids, BYTE_KEYS, strict=False)
-    rows.update({token_id: Piece(key, 0.0, BYTE) for token_id, key in bytes_of})
-    added = {token_id: text.replace(" ", SPACE_MARK) for text, token_id in spec.added_tokens.items()}
-    rows.update({token_id: Piece(text, 0.0, USER_DEFINED) for token_id, text in added.items()})
-    for text, token_id in spec.special_tokens.items():
-        rows[token_id] = Piece(text, 0.0, UNKNOWN if token_id == characters.unknown else CONTROL)
-    return rows
-
-
-def _levels_of(spec: TokenizerSpec) -> Sequence[int]:
-    return spec.merge_levels or range(len(spec.merges or ()))
 
 
 def _check_merges(spec: TokenizerSpec, characters: Characters, path: StrPath) -> None:

@@ -15,7 +15,8 @@ from ..files import StrPath, read_bytes
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .known import check_special_tokens
-from .pieces import NORMAL, UNKNOWN, UNKNOWN_TEXT, Piece, PieceModel, Unit, pieces_of, spec_of
+from .piece_rows import NORMAL, UNKNOWN, Piece
+from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 from .reading import about
 

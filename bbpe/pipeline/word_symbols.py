@@ -59,7 +59,10 @@ class WordSymbols:
     @property
     def model(self) -> BPE:
         """The model of bytes."""
-        return self._bytes.model(whole_pretokens=self._whole, fixed_merges=self._fixed, levels=self._levels)
+        unused = [form for token_id in self._characters.unused for form in self._forms.get(token_id, {}).values()]
+        return self._bytes.model(
+            whole_pretokens=self._whole, fixed_merges=self._fixed, levels=self._levels, unused=unused
+        )
 
     def _free_byte(self, singles: Mapping[bytes, Mapping[int, int]]) -> int:
         """Return a byte that no symbol has; any byte if all bytes are symbols, because then none is unknown."""
@@ -75,8 +78,9 @@ class WordSymbols:
         singles: dict[bytes, dict[int, int]] = {}
         if self._characters.are_bytes:
             singles = {bytes((byte,)): {} for byte in range(256)}
+        unused = frozenset(self._characters.unused)
         for token_id, token in vocab.items():
-            for position in self._positions:
+            for position in () if token_id in unused else self._positions:
                 char = self._unmarked(token, position)
                 if char and self._is_character(char):
                     singles.setdefault(char, {})[position] = token_id

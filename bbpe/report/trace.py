@@ -235,8 +235,10 @@ class _Tracer:
         """The id and score of each token, the score of an unknown character, and the longest token."""
         model = self.spec.model
         assert isinstance(model, UnigramModel)
-        scores, unknown = piece_scores(model, self.spec.vocab)
-        rows = zip(self.spec.vocab.items(), scores.tolist(), strict=True)
+        unused = () if self.spec.characters is None else frozenset(self.spec.characters.unused)
+        pieces = {token_id: token for token_id, token in self.spec.vocab.items() if token_id not in unused}
+        scores, unknown = piece_scores(model, pieces)
+        rows = zip(pieces.items(), scores.tolist(), strict=True)
         known = {token: (token_id, score) for (token_id, token), score in rows if token}
         return known, unknown, max(map(len, known))
 

@@ -67,16 +67,31 @@ class ByteModel:
         whole_pretokens: bool = False,
         fixed_merges: int,
         levels: Sequence[int] = (),
+        unused: Iterable[int] = (),
     ) -> BPE:
-        """Return the model, with its own merges or `merges`; `levels` are those of all but the fixed merges."""
-        return BPE(
-            dict(enumerate(self.tokens)),
-            self.merges if merges is None else merges,
-            whole_pretokens=whole_pretokens,
-            outputs=self.outputs,
-            fixed_merges=fixed_merges,
-            levels=after(fixed_merges, levels),
-        )
+        """Return the model, with its own merges or `merges`; `levels` are those of all but the fixed merges.
+
+        A merged token of `unused` is written as the two tokens that its merge joins.
+        """
+
+        def made(outputs: list[tuple[int, ...]]) -> BPE:
+            return BPE(
+                dict(enumerate(self.tokens)),
+                self.merges if merges is None else merges,
+                whole_pretokens=whole_pretokens,
+                outputs=outputs,
+                fixed_merges=fixed_merges,
+                levels=after(fixed_merges, levels),
+            )
+
+        model, outputs = made(self.outputs), list(self.outputs)
+        chosen = sorted(unused, key=lambda token_id: len(self.tokens[token_id]))
+        parts = {inner: (left, right) for left, right, inner in model.live_merges()[0]} if chosen else {}
+        for inner in chosen:
+            if inner in parts:
+                left, right = parts[inner]
+                outputs[inner] = outputs[left] + outputs[right]
+        return made(outputs) if chosen else model
 
 
 def after(count: int, levels: Sequence[int]) -> npt.NDArray[np.int64] | None:
@@ -92,9 +107,15 @@ class CharacterModel:
     """
 
     def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Sequence[int] | None = None) -> None:
-        singles = {token: token_id for token_id, token in single_characters(vocab)}
-        self._bytes = ByteModel(_of_byte(byte, singles, characters) for byte in range(256))
-        internal = {token_id: self._bytes.character(token, (token_id,)) for token, token_id in singles.items()}
+        singles, unused = single_characters(vocab), frozenset(characters.unused)
+        used = {token: token_id for token_id, token in singles if token_id not in unused}
+        of_bytes = [_of_byte(byte, used, characters) for byte in range(256)]
+        self._bytes = ByteModel(of_bytes)
+        internal: dict[int, int] = {}
+        for token_id, token in singles:
+            parts = tuple(part for byte in token for part in of_bytes[byte])
+            internal[token_id] = self._bytes.character(token, parts if token_id in unused else (token_id,))
+        self._unused = characters.unused
         ids = [token_id for token_id in vocab if token_id not in internal] if order is None else order
         #: The first id in the model of a token of `order`.
         self._first = len(self._bytes.tokens)
@@ -116,7 +137,10 @@ class CharacterModel:
         fixed = self._bytes.merges
         inner = Merges.mapped(listed, self._inner, fixed)
         assert len(inner) == len(fixed) + len(listed)
-        return self._bytes.model(inner, whole_pretokens=whole_pretokens, fixed_merges=len(fixed), levels=levels)
+        unused = [made for made in map(self._inner.__getitem__, self._unused) if self._first <= made < NO_ID]
+        return self._bytes.model(
+            inner, whole_pretokens=whole_pretokens, fixed_merges=len(fixed), levels=levels, unused=unused
+        )
 
     def merges_by_rank(self, levels: Sequence[int] = ()) -> Merges:
         """Return the merges that can apply when any two neighbours merge whose concatenation is a token.

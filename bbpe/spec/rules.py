@@ -329,6 +329,9 @@ class Characters:
 
     `are_bytes`: the symbols are bytes, of which not all are tokens or which `end_of_word` marks.  `unknown_text`: the
     text that decoding writes for the unknown token, `None` for the token itself.
+
+    `unused`: the ids of tokens that encoding never writes, in order, as in SentencePiece.  Merges make them, and then
+    take them apart again; characters and words of them are unknown.
     """
 
     byte_ids: tuple[int, ...] = ()
@@ -339,6 +342,7 @@ class Characters:
     are_bytes: bool = field(default=False, repr=False)
     prefix: str = field(default="", repr=False)
     unknown_text: str | None = field(default=None, repr=False)
+    unused: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def marks_words(self) -> bool:
@@ -351,4 +355,6 @@ class Characters:
         if self.prefix:
             rest = (*rest, self.prefix)
         shown = repr((self, rest if self.marks_words or self.are_bytes else (), self.unknown_text))
+        if self.unused:
+            shown += repr(self.unused)
         return shown.encode("utf-8", "surrogatepass")

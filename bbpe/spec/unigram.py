@@ -20,8 +20,8 @@ def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
     """Return the compiled model of a spec with a Unigram model."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
-    unknown = spec.characters.unknown
-    pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id != unknown}
+    unknown, left_out = spec.characters.unknown, {spec.characters.unknown, *spec.characters.unused}
+    pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id not in left_out}
     if not spec.model.is_float:
         pieces |= _literals(spec, spec.model)
     scores, unknown_score = piece_scores(spec.model, pieces)

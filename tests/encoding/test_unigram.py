@@ -325,13 +325,14 @@ def model_of(rows: list[tuple[str, float, int]], **changes: Any) -> bytes:
         ([("a", float("-inf"), 1)], "no finite score"),
         ([("a", -1.0, 1), ("a", -1.0, 1)], "listed twice"),
         ([("a b", -1.0, 1)], "has a blank"),
-        ([("a", -1.0, 5)], "UNUSED"),
+        ([("a b", -1.0, 5)], "has a blank"),
+        ([("\u2581", -1.0, 5), *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256))], "not a piece in use"),
         ([(f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)], "U\\+2581 alone is not a piece"),
     ],
 )
 def test_broken_models(tmp_path: Path, rows: list[tuple[str, float, int]], problem: str) -> None:
     path = tmp_path / "a.model"
-    path.write_bytes(model_of(rows, byte_fallback=len(rows) == 256))
+    path.write_bytes(model_of(rows, byte_fallback=len(rows) >= 256))
     with pytest.raises(VocabularyError, match=problem) as caught:
         bbpe.load(path)
     assert str(path) in str(caught.value)

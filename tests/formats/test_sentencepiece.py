@@ -229,7 +229,7 @@ def test_what_is_not_followed_is_refused(tmp_path: Path, changes: dict[str, Any]
         ("", -1.0, 1, "'' is empty or listed twice"),
         ("b c", -1.0, 1, "'b c' has a blank"),
         ("bc", float("nan"), 1, "score of 'bc' is NaN"),
-        ("bc", -9.0, 5, "type UNUSED"),
+        ("bc", float("nan"), 5, "score of 'bc' is NaN"),
         ("<0x100>", 0.0, 6, "expected <0x00> to <0xFF>"),
         ("<unk2>", 0.0, 2, "second piece of the type UNKNOWN"),
     ],

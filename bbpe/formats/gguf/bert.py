@@ -16,7 +16,7 @@ from ...spec.models import LongestMatchModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, BertNormalizer, BertPreTokenizer, Template
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
-from ..pieces import BYTE, CONTROL, NORMAL, UNKNOWN
+from ..piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN
 from ..reading import about
 from .fields import PREFIX, GGUFFields
 

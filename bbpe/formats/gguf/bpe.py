@@ -20,7 +20,7 @@ from ...spec.spec import TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..key_tables import Keys, vocab_of_bytes
 from ..keys import byte_symbols, keys_of, merge_keys
-from ..pieces import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
+from ..piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
 from ..ranks import live_merges
 from ..reading import about
 from .fields import PREFIX, GGUFFields

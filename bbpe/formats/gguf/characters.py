@@ -15,7 +15,7 @@ from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ..character_keys import read_keys
 from ..key_tables import Keys
-from ..pieces import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from ..piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from ..reading import about
 from .fields import PREFIX, GGUFFields
 

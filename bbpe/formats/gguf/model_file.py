@@ -19,7 +19,8 @@ from ...pipeline.special_tokens import END_OF_TEXT
 from ...spec.spec import TextRules, TokenizerSpec
 from ...splitting.patterns import Pattern
 from ..known import check_special_tokens
-from ..pieces import UNKNOWN, PieceModel, Row
+from ..piece_rows import UNKNOWN, Row
+from ..pieces import PieceModel
 from .bert import BERT, RWKV, read_bert, read_rwkv
 from .bpe import byte_level_pieces, read_byte_level
 from .characters import CHARACTERS, GEMMA, read_characters

@@ -13,7 +13,8 @@ from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.spec import TokenizerSpec
 from ...splitting.patterns import Pattern
-from ..pieces import BYTE, PieceModel, pieces_of, spec_of
+from ..piece_rows import BYTE
+from ..pieces import PieceModel, pieces_of, spec_of
 from ..reading import about
 from .fields import PREFIX, GGUFFields
 

@@ -182,6 +182,14 @@ static bool find_whole(const bbpe_word_bpe *self, const uint8_t *bytes, size_t n
     return true;
 }
 
+/* Add the ids that a token is written as; false where these are more than `most`. */
+BBPE_INLINE bool put_output(const bbpe_bpe *bpe, uint32_t id, uint32_t *ids, size_t most, size_t *count) {
+    const uint32_t *output = bpe->outputs + bpe->output_starts[id], *end = bpe->outputs + bpe->output_starts[id + 1];
+    if ((size_t)(end - output) > most - *count) return false;
+    while (output < end) ids[(*count)++] = *output++;
+    return true;
+}
+
 bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                  uint32_t *ids, size_t *count) {
     const bbpe_word_bpe *self = model;
@@ -202,8 +210,8 @@ bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch,
             if (length == 0) continue;
             if (bbpe_bpe_is_short(self->bpe, length)) made = bbpe_bpe_merge_short(self->bpe, part, length, 1, found);
             else status = bbpe_bpe_merge_long(self->bpe, &scratch->work, part, length, 1, found, &made);
-            if (made > n - *count) return BBPE_TOO_LARGE;
-            for (size_t i = 0; i < made; i++) ids[(*count)++] = self->bpe->outputs[self->bpe->output_starts[found[i]]];
+            for (size_t i = 0; i < made; i++)
+                if (!put_output(self->bpe, found[i], ids, n, count)) return BBPE_TOO_LARGE;
         }
     }
     return status;

@@ -1,0 +1,69 @@
+"""The rows of SentencePiece's models and of GGUF files, text, score and type each, and those of a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ..errors import VocabularyError
+from ..files import StrPath
+from ..spec.models import UnigramModel
+from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters
+from ..spec.spec import TokenizerSpec
+from .character_keys import key_of
+
+#: The types of pieces in models and in GGUF files.
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+_MOST_PADDING = 1 << 16
+
+#: The text with U+2581 for blanks, the score and the type of a piece.
+Row: TypeAlias = tuple[str, float, int]
+
+
+class Piece(NamedTuple):
+    """A row: its text with U+2581 for blanks, its score, and its type."""
+
+    text: str
+    score: float
+    kind: int
+
+
+def padded(rows: Mapping[int, Piece], size: int, path: StrPath) -> list[Piece]:
+    """Return a piece for each id; gaps get unused pieces `[PADn]`."""
+    if size > 2 * len(rows) + _MOST_PADDING:
+        problem = f"{len(rows)} tokens have ids up to {size - 1}, but GGUF needs a token for each id"
+        raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
+    pieces = [rows.get(token_id) or Piece(f"[PAD{token_id}]", 0.0, UNUSED) for token_id in range(size)]
+    if len({piece.text for piece in pieces}) < len(pieces):
+        raise VocabularyError("a token has the name of the padding for another id; write tokenizer.json", path=path)
+    return pieces
+
+
+def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
+    """Return the pieces by id; without scores in the model, these are 0, -1, -2, ... in the order of merges and ids."""
+    rows: dict[int, Piece] = {}
+    if isinstance(spec.model, UnigramModel):
+        for token_id, token in spec.vocab.items():
+            kind = USER_DEFINED if token_id in spec.model.user_defined else NORMAL
+            rows[token_id] = Piece(key_of(token, characters), spec.model.scores[token_id], kind)
+    else:
+        levels: dict[int, int] = {}  # a piece may have several merges, which follow one another
+        for (_, _, made), level in zip(spec.merges or (), _levels_of(spec), strict=True):
+            levels.setdefault(made, level)
+        numbers = {level: number for number, level in enumerate(sorted(set(levels.values())))}
+        others = {token_id: len(numbers) + i for i, token_id in enumerate(sorted(spec.vocab.keys() - levels.keys()))}
+        for token_id, token in spec.vocab.items():
+            number = numbers[levels[token_id]] if token_id in levels else others[token_id]
+            rows[token_id] = Piece(key_of(token, characters), -float(number), NORMAL)
+    rows.update({token_id: rows[token_id]._replace(kind=UNUSED) for token_id in characters.unused})
+    bytes_of = zip(characters.byte_ids, BYTE_KEYS, strict=False)
+    rows.update({token_id: Piece(key, 0.0, BYTE) for token_id, key in bytes_of})
+    added = {token_id: text.replace(" ", SPACE_MARK) for text, token_id in spec.added_tokens.items()}
+    rows.update({token_id: Piece(text, 0.0, USER_DEFINED) for token_id, text in added.items()})
+    for text, token_id in spec.special_tokens.items():
+        rows[token_id] = Piece(text, 0.0, UNKNOWN if token_id == characters.unknown else CONTROL)
+    return rows
+
+
+def _levels_of(spec: TokenizerSpec) -> Sequence[int]:
+    return spec.merge_levels or range(len(spec.merges or ()))
