@@ -163,8 +163,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     if spec.characters is not None and spec.characters.unused:
         raise VocabularyError("no field holds pieces of the type UNUSED; write a SentencePiece .model", path=path)
-    padding, own = write_padding(spec.padding)
-    model = _written_model(spec, path)
+    (padding, own), model = write_padding(spec.padding), _written_model(spec, path)
     if own:
         model[OWN] = {**model.get(OWN, {}), **own}
     return {
