@@ -25,6 +25,7 @@ from ..spec.models import WordLevelModel
 from ..spec.rules import SPACE_MARK, SqueezeBlanks
 from ..text import well_formed
 from ..tokenizer import Tokenizer
+from .piece_calls import of_bytes, snake_case
 
 _T = TypeVar("_T")
 _Kind: TypeAlias = type | str
@@ -33,16 +34,7 @@ _KINDS = (int, str, "numpy")
 _NAMED = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
 
 
-def _snake_case(cls: type[_T]) -> type[_T]:
-    """Give each method of a class its name in snake_case, too."""
-    for name, value in list(vars(cls).items()):
-        if name[:1].isupper():
-            snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower().replace("n_best", "nbest")
-            setattr(cls, snake, value)
-    return cls
-
-
-@_snake_case
+@snake_case
 class SentencePieceProcessor:
     """A tokenizer with the interface of `sentencepiece.SentencePieceProcessor`; `Tokenizer.as_sentencepiece` makes one.
 
@@ -244,9 +236,15 @@ class SentencePieceProcessor:
     # -- decoding --------------------------------------------------------------------------------------------
 
     def Decode(self, input: Any, out_type: _Kind | None = None, num_threads: int | None = None) -> Any:
-        """Return the text of ids or pieces, or of each row of a list; control pieces have no text."""
+        """Return the text of ids or pieces, or of each row of a list; control pieces have no text.
+
+        With `out_type=bytes` texts are UTF-8.
+        """
+        if out_type is bytes:
+            decoded = self.Decode(input)
+            return [text.encode() for text in decoded] if isinstance(decoded, list) else decoded.encode()
         if out_type not in (None, str):
-            raise ValueError(f"out_type is {out_type!r}; expected str")
+            raise ValueError(f"out_type is {out_type!r}; expected str or bytes")
         if input is None or (isinstance(input, str | bytes) and not input):
             return ""
         if isinstance(input, str | bytes | int | np.integer):
@@ -269,13 +267,17 @@ class SentencePieceProcessor:
     # -- text and pieces -------------------------------------------------------------------------------------
 
     def Normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
-        """Return the normalized text, or of a list each one; with offsets, also the character that each comes from."""
+        """Return the normalized text, or of a list each one; with offsets, also the character that each comes from.
+
+        Of bytes these are bytes, and the offsets are those of bytes.
+        """
         if isinstance(input, list):
             return [self.Normalize(text, with_offsets) for text in input]
-        text = _str(input)
+        text, is_bytes = _str(input), isinstance(input, bytes)
         if not with_offsets:
-            return self._model.normalized(text)
-        return self._model.normalized_with_sources(text)
+            return self._model.normalized(text).encode() if is_bytes else self._model.normalized(text)
+        found = self._model.normalized_with_sources(text)
+        return of_bytes(text, *found) if is_bytes else found
 
     def GetPieceSize(self) -> int:
         """Return the number of pieces."""

@@ -75,6 +75,11 @@ def test_texts(pair: tuple[Any, Any]) -> None:
         # within a user-defined symbol all characters come from its first one there
         for with_offsets in (False, "<sep>" not in text):
             assert ours.normalize(text, with_offsets) == theirs.normalize(text, with_offsets)
+            data = text.encode()
+            assert ours.normalize(data, with_offsets) == theirs.normalize(data, with_offsets)
+            assert ours.normalize([data, data], with_offsets) == theirs.normalize([data, data], with_offsets)
+        for row in (ids, pieces, [ids, ids[:1]], []):
+            assert ours.decode(row, out_type=bytes) == theirs.decode(row, out_type=bytes), row
     assert ours.decode(np.array([4, 5])) == theirs.decode([4, 5])
 
 
