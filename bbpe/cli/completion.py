@@ -39,11 +39,12 @@ def _run(args: Namespace) -> int:
 
     names = " ".join(sorted({*PUBLISHED, *ALIASES, *MODELS}))
     preambles = {shell: text.replace("{names}", names) for shell, text in _PREAMBLES.items()}
-    write(shtab.complete(_marked(shtab.FILE), args.shell, preamble=preambles).encode())
+    complete: Any = shtab.complete  # whose annotations name fewer types than it takes
+    write(complete(_marked(shtab.FILE), args.shell, preamble=preambles).encode())
     return 0
 
 
-def _marked(files: dict[str, str]) -> ArgumentParser:
+def _marked(files: Any) -> ArgumentParser:
     """Return the parser of the program with the arguments of all commands, each marked with what completes it."""
     parser = make_parser()
     names = {"bash": _NAMES, "zsh": _NAMES, "fish": f"({_NAMES})"}
