@@ -2,7 +2,8 @@ from bbpe.core.c_text cimport bbpe_arrow_array, bbpe_arrow_schema
 
 
 cdef class ArrowChunks:
-    cdef readonly bint is_known     # whether the schema is one that the reader wants
+    # whether the schema is one that the reader wants
+    cdef readonly bint is_known
     cdef bbpe_arrow_schema schema
     cdef bbpe_arrow_array *arrays
     cdef size_t count, capacity

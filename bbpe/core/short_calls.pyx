@@ -7,9 +7,9 @@ from functools import wraps
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.piped cimport Call, Piped
 
-from bbpe.core.encoder import SHORT_TEXT
+from bbpe.core.encoder import SHORT_TEXT as _SHORT_TEXT
 
-cdef Py_ssize_t SHORT = SHORT_TEXT
+cdef Py_ssize_t SHORT = _SHORT_TEXT
 
 cdef enum:
     MOST_CALLS = 64  # that are remembered; a program has few
