@@ -24,7 +24,7 @@ class _Made:
 
 
 class _Field:
-    """What is known of a field: its default or the maker of its default, and whether `repr` shows it."""
+    """A field: its default or the maker of its default, and whether `repr` shows it."""
 
     def __init__(self, default: Any = _MISSING, default_factory: Any = None, repr: bool = True) -> None:  # noqa: A002
         self.default, self.factory, self.repr = default, default_factory, repr

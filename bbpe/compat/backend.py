@@ -1,4 +1,4 @@
-"""What encodes for an accelerated tokenizer of `transformers`: our engine in front of the tokenizer of HF.
+"""The backend of an accelerated tokenizer of `transformers`: our engine in front of the tokenizer of HF.
 
 The tokenizer of HF stays the authority on components, vocabulary and file.  Changes go to it, and the engine follows.
 """

@@ -31,7 +31,7 @@ class Component:
 
 
 class Normalizer(Component):
-    """What changes a text before it is split."""
+    """A normalizer, which changes a text before it is split."""
 
     def normalize_str(self, sequence: str) -> str:
         """Return the normalized text."""
@@ -39,7 +39,7 @@ class Normalizer(Component):
 
 
 class Decoder(Component):
-    """What turns tokens into text."""
+    """A decoder, which turns tokens into text."""
 
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the text of tokens that the vocabulary has."""
@@ -48,7 +48,7 @@ class Decoder(Component):
 
 
 class PostProcessor(Component):
-    """What adds the ids of the template."""
+    """A post-processor, which adds the ids of the template."""
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Return the number of ids that it adds to a text or a pair."""
@@ -56,7 +56,7 @@ class PostProcessor(Component):
 
 
 class Model(Component):
-    """What turns pretokens into ids."""
+    """A model, which turns pretokens into ids."""
 
     def token_to_id(self, token: str) -> int | None:
         """Return the id of a token; None if there is no such token."""

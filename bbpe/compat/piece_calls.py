@@ -1,4 +1,4 @@
-"""What the methods of SentencePiece's processor have in common: two names each, and offsets of bytes."""
+"""The common part of the methods of SentencePiece's processor: two names each, and offsets of bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the views for `tokenizers` and `transformers` need of a tokenizer to encode texts."""
+"""The engine that the views for `tokenizers` and `transformers` encode texts with."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Engine:
 
     @lazy_property
     def untrimmed(self) -> PlacedTexts:
-        """What finds the spans of ids with the white space around them."""
+        """The encoder that finds the spans of ids with the white space around them."""
         tokenizer = self.tokenizer
         return PlacedTexts(tokenizer._encoder, replace(self.spec, trims=()), tokenizer._vocabulary)
 

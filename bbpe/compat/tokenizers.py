@@ -372,27 +372,27 @@ class Tokenizer:
 
     @property
     def normalizer(self) -> Normalizer | None:
-        """What changes a text before it is split; None if nothing does."""
+        """The normalizer, which changes a text before it is split; None if nothing does."""
         return self._component("normalizer", Normalizer)  # type: ignore[no-any-return]
 
     @property
     def pre_tokenizer(self) -> Component | None:
-        """What splits a text; None if nothing does."""
+        """The pre-tokenizer, which splits a text; None if nothing does."""
         return self._component("pre_tokenizer", Component)  # type: ignore[no-any-return]
 
     @property
     def model(self) -> Model:
-        """What turns pretokens into ids."""
+        """A model, which turns pretokens into ids."""
         return self._component("model", Model)  # type: ignore[no-any-return]
 
     @property
     def decoder(self) -> Decoder | None:
-        """What turns tokens into text; None if blanks join them."""
+        """The decoder, which turns tokens into text; None if blanks join them."""
         return self._component("decoder", Decoder)  # type: ignore[no-any-return]
 
     @property
     def post_processor(self) -> PostProcessor | None:
-        """What adds the ids of the template; None if nothing does."""
+        """The post-processor, which adds the ids of the template; None if nothing does."""
         return self._component("post_processor", PostProcessor)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is out of the ordinary in a tokenizer, in sentences that also give the effect on ids and texts."""
+"""Unusual properties of a tokenizer, in sentences that also give the effect on ids and texts."""
 
 from __future__ import annotations
 

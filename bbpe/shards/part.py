@@ -27,7 +27,7 @@ Report: TypeAlias = Callable[[int], object]
 
 @dataclass(frozen=True)
 class Totals:
-    """What some parts have read and written.
+    """The totals of what some parts have read and written.
 
     `records` were read: `documents` that were written, `empty` ones that were left out, `null` ones without a text,
     and `refused` ones that cannot be read.  `input` is the bytes of files that were read, `text` those of all texts,
@@ -60,7 +60,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class PartRecord(Totals):
-    """What a part has.
+    """The record of a part.
 
     Attributes:
         part: Its number.

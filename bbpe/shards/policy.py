@@ -26,7 +26,7 @@ Token: TypeAlias = str | int
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What the bytes of shards depend on.
+    """The options on which the bytes of shards depend.
 
     Attributes:
         format: The name of the format.
@@ -82,7 +82,7 @@ class Policy:
 
 
 class ShardOptions(TypedDict, total=False):
-    """What `shard` and `plan_shards` take as keywords."""
+    """The keywords of `shard` and `plan_shards`."""
 
     format: ShardFormat
     eos: Token | None

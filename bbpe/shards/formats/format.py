@@ -1,4 +1,4 @@
-"""What a format of shards is: a writer, a reader, and the widths of ids that it has."""
+"""A format of shards: a writer, a reader, and the widths of its ids."""
 
 from __future__ import annotations
 
