@@ -10,12 +10,12 @@ from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_stretches,
 )
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
+from bbpe.core.c_memory cimport bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
-    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_trim, bbpe_span_trims, bbpe_stretch,
-    bbpe_stretch_source, bbpe_stretch_word_count, bbpe_text_span, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_lengths,
-    bbpe_token_spans,
+    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_scratch, bbpe_span_scratch_trim, bbpe_span_trim,
+    bbpe_span_trims, bbpe_stretch, bbpe_stretch_source, bbpe_stretch_word_count, bbpe_text_span, bbpe_token_blanks,
+    bbpe_token_blanks_of, bbpe_token_lengths, bbpe_token_spans,
 )
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_text cimport (
@@ -103,17 +103,9 @@ cdef class SpanTrims:
 
 
 ctypedef struct found_ids:
-    uint32_t *ids
-    bbpe_text_span *spans
-    size_t count, capacity, span_capacity
-    size_t *counts  # of the stretches of a round
-    size_t count_capacity
-    bint has_words
-    int64_t *words  # for each id the number of its pretoken, if it is wanted
-    size_t word_capacity, word_count
-    size_t *ends  # of the pretokens of a stretch
-    size_t end_capacity
-    bint in_chars  # spans become those of characters by counting these in the UTF-8
+    bbpe_span_scratch *memory  # the state's, for the ids and their spans
+    size_t count, word_count
+    bint has_words, in_chars  # spans become those of characters by counting these in the UTF-8
     bbpe_offsets_place place  # of the last span
 
 
@@ -129,54 +121,52 @@ def encode_aligned(
     cdef text_view view
     cdef found_ids found
     cdef bint is_mapped = unit != "byte" and not (isinstance(text, str) and text.isascii())
+    cdef bbpe_encode_state *state
     memset(&found, 0, sizeof(found))
     found.has_words = has_words
     text_open(&view, text)
     try:
-        found.in_chars = (
-            is_mapped and unit == "char" and isinstance(text, str)
-            and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
-        _encode(piped, &lengths.c, text, &view, call, NULL if trims is None else &trims.c, splitter, &found)
-        if is_mapped and not found.in_chars and found.count:
-            bbpe_offsets_map(
-                view.text.units, view.text.unit_size, view.length,
-                BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.spans.start, found.count)
-        return _result(piped, &found)
+        state = piped.encoder.states.borrow(view.length)
+        try:
+            found.memory = &bbpe_encode_state_loan(state).spans
+            found.in_chars = (
+                is_mapped and unit == "char" and isinstance(text, str)
+                and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
+            _encode(piped, state, &lengths.c, text, &view, call, NULL if trims is None else &trims.c, splitter, &found)
+            if is_mapped and not found.in_chars and found.count:
+                bbpe_offsets_map(
+                    view.text.units, view.text.unit_size, view.length,
+                    BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.memory.spans.start, found.count)
+            return _result(piped, &found)
+        finally:
+            bbpe_span_scratch_trim(found.memory)
+            piped.encoder.states.give_back(state)
     finally:
         text_close(&view)
-        bbpe_memory_free(found.ids)
-        bbpe_memory_free(found.spans)
-        bbpe_memory_free(found.counts)
-        bbpe_memory_free(found.words)
-        bbpe_memory_free(found.ends)
 
 
 cdef int _encode(
-    Piped piped, const bbpe_token_lengths *lengths, text, const text_view *view, Call call, const bbpe_span_trims *trims,
-    Splitter splitter, found_ids *found
+    Piped piped, bbpe_encode_state *state, const bbpe_token_lengths *lengths, text, const text_view *view, Call call,
+    const bbpe_span_trims *trims, Splitter splitter, found_ids *found
 ) except -1:
-    cdef bbpe_encode_state *state = piped.encoder.states.borrow(view.length)
     cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
     cdef bbpe_status status
     cdef call_view seen
     cdef bint fits = True
-    try:
-        run.is_done = True
-        bbpe_pipeline_empty(run)
-        check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
-        while not run.is_done and fits:
-            view_call(&seen, call)
-            seen.c.is_aligned = True
-            if view.length <= HOLD_GIL:
+    run.is_done = True
+    bbpe_pipeline_empty(run)
+    check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
+    while not run.is_done and fits:
+        view_call(&seen, call)
+        seen.c.is_aligned = True
+        if view.length <= HOLD_GIL:
+            status = _next_round(piped, splitter, state, &seen.c, lengths, trims, found, &fits)
+        else:
+            with nogil:
                 status = _next_round(piped, splitter, state, &seen.c, lengths, trims, found, &fits)
-            else:
-                with nogil:
-                    status = _next_round(piped, splitter, state, &seen.c, lengths, trims, found, &fits)
-            check(status)
-            if run.problem != BBPE_PIPELINE_FINE:
-                solve(run, call, &seen, text)
-    finally:
-        piped.encoder.states.give_back(state)
+        check(status)
+        if run.problem != BBPE_PIPELINE_FINE:
+            solve(run, call, &seen, text)
     if not fits:
         raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
     return 0
@@ -188,10 +178,10 @@ cdef tuple _result(Piped piped, const found_ids *found):
     spans = np.empty((found.count, 2), np.int64)
     if found.count:
         PyObject_GetBuffer(spans, &buffer, PyBUF_SIMPLE)
-        memcpy(buffer.buf, found.spans, found.count * sizeof(bbpe_text_span))
+        memcpy(buffer.buf, found.memory.spans, found.count * sizeof(bbpe_text_span))
         PyBuffer_Release(&buffer)
-    words = [found.words[i] for i in range(found.count)] if found.has_words else []
-    return piped.ints.to_list(found.ids, found.count), spans, words
+    words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
+    return piped.ints.to_list(found.memory.ids, found.count), spans, words
 
 
 cdef bbpe_status _next_round(
@@ -205,46 +195,47 @@ cdef bbpe_status _next_round(
     cdef void *grown
     if status != BBPE_OK or run.problem != BBPE_PIPELINE_FINE or run.count == 0:
         return status
-    grown = bbpe_memory_reserve(found.counts, &found.count_capacity, run.count, sizeof(size_t))
+    grown = bbpe_memory_reserve(found.memory.counts, &found.memory.count_capacity, run.count, sizeof(size_t))
     if grown == NULL:
         return BBPE_NO_MEMORY
-    found.counts = <size_t *>grown
+    found.memory.counts = <size_t *>grown
     for i in range(run.count):
         run.stretches[i].ends_text = True  # each is counted alone
     status = bbpe_encode_state_reserve(state, run.bytes + run.count)
     if status == BBPE_OK:
         status = bbpe_encode_stretches(
-            piped.encoder.states.encoder(), state, run.stretches, run.count, bbpe_encode_state_loan(state).ids, found.counts)
+            piped.encoder.states.encoder(), state, run.stretches, run.count, bbpe_encode_state_loan(state).ids,
+            found.memory.counts)
     if status != BBPE_OK:
         return status
     for i in range(run.count):
-        total += found.counts[i]
+        total += found.memory.counts[i]
     status = _reserve(found, total)
     if status == BBPE_OK:
         status = _put_round(run, lengths, trims, splitter, bbpe_encode_state_loan(state).ids, found, fits)
         if found.in_chars and fits[0]:
             bbpe_offsets_count(
-                run.tokens.text, run.tokens.n, &found.place, &found.spans[before].start, found.count - before)
+                run.tokens.text, run.tokens.n, &found.place, &found.memory.spans[before].start, found.count - before)
         bbpe_pipeline_empty(run)
     return status
 
 
 cdef bbpe_status _reserve(found_ids *found, size_t more) noexcept nogil:
-    cdef void *ids = bbpe_memory_reserve(found.ids, &found.capacity, found.count + more + 1, sizeof(uint32_t))
+    cdef void *ids = bbpe_memory_reserve(found.memory.ids, &found.memory.capacity, found.count + more + 1, sizeof(uint32_t))
     if ids == NULL:
         return BBPE_NO_MEMORY
-    found.ids = <uint32_t *>ids
+    found.memory.ids = <uint32_t *>ids
     cdef void *spans = bbpe_memory_reserve(
-        found.spans, &found.span_capacity, found.count + more + 1, sizeof(bbpe_text_span))
+        found.memory.spans, &found.memory.span_capacity, found.count + more + 1, sizeof(bbpe_text_span))
     if spans == NULL:
         return BBPE_NO_MEMORY
-    found.spans = <bbpe_text_span *>spans
+    found.memory.spans = <bbpe_text_span *>spans
     cdef void *words
     if found.has_words:
-        words = bbpe_memory_reserve(found.words, &found.word_capacity, found.count + more + 1, sizeof(int64_t))
+        words = bbpe_memory_reserve(found.memory.words, &found.memory.word_capacity, found.count + more + 1, sizeof(int64_t))
         if words == NULL:
             return BBPE_NO_MEMORY
-        found.words = <int64_t *>words
+        found.memory.words = <int64_t *>words
     return BBPE_OK
 
 
@@ -254,15 +245,15 @@ cdef bbpe_status _split(Splitter splitter, found_ids *found, bbpe_stretch *stret
     cdef c_bool wide = False
     cdef void *grown
     while start < stretch.n:
-        grown = bbpe_memory_reserve(found.ends, &found.end_capacity, count + 4096, sizeof(size_t))
+        grown = bbpe_memory_reserve(found.memory.ends, &found.memory.end_capacity, count + 4096, sizeof(size_t))
         if grown == NULL:
             return BBPE_NO_MEMORY
-        found.ends = <size_t *>grown
+        found.memory.ends = <size_t *>grown
         count += splitter.fill(
-            &splitter.row, stretch.text, start, stretch.n, found.ends + count, found.end_capacity - count, &wide)
-        start = found.ends[count - 1]
+            &splitter.row, stretch.text, start, stretch.n, found.memory.ends + count, found.memory.end_capacity - count, &wide)
+        start = found.memory.ends[count - 1]
     if count:
-        stretch.pretokens, stretch.pretoken_count = found.ends, count
+        stretch.pretokens, stretch.pretoken_count = found.memory.ends, count
     return BBPE_OK
 
 
@@ -277,22 +268,22 @@ cdef bbpe_status _put_round(
     cdef bint needs_pretokens = found.has_words or lengths.whole or lengths.fuses or lengths.drops
     for i in range(run.count):
         stretch = run.stretches[i]
-        count = found.counts[i]
+        count = found.memory.counts[i]
         own = count - (stretch.id != BBPE_STRETCH_NO_ID)
         if needs_pretokens and stretch.pretokens == NULL and splitter is not None:
             status = _split(splitter, found, &stretch)
             if status != BBPE_OK:
                 return status
         if count:
-            memcpy(found.ids + found.count, ids, count * sizeof(uint32_t))
+            memcpy(found.memory.ids + found.count, ids, count * sizeof(uint32_t))
         fits[0] = bbpe_token_spans(
-            lengths, &stretch, run.sources + i, run.tokens.text, run.tokens.n, ids, own, found.spans + found.count,
-            found.words + found.count if found.has_words else NULL)
+            lengths, &stretch, run.sources + i, run.tokens.text, run.tokens.n, ids, own, found.memory.spans + found.count,
+            found.memory.words + found.count if found.has_words else NULL)
         if not fits[0]:
             return BBPE_OK
         if own < count:
-            found.spans[found.count + own].start = <int64_t>run.sources[i].token_start
-            found.spans[found.count + own].end = <int64_t>run.sources[i].token_end
+            found.memory.spans[found.count + own].start = <int64_t>run.sources[i].token_start
+            found.memory.spans[found.count + own].end = <int64_t>run.sources[i].token_end
         if found.has_words:
             _number(&stretch, own, count, found)
         if trims != NULL:
@@ -306,10 +297,10 @@ cdef void _number(const bbpe_stretch *stretch, size_t own, size_t count, found_i
     """Count the numbers of pretokens of the last `count` ids from the beginning of the text."""
     cdef size_t i
     for i in range(own):
-        found.words[found.count + i] += <int64_t>found.word_count
+        found.memory.words[found.count + i] += <int64_t>found.word_count
     found.word_count += bbpe_stretch_word_count(stretch)
     if own < count:
-        found.words[found.count + own] = <int64_t>found.word_count
+        found.memory.words[found.count + own] = <int64_t>found.word_count
         found.word_count += 1
 
 
@@ -322,6 +313,6 @@ cdef void _trim(
     cdef bbpe_token_blanks blanks
     for i in range(count):
         at = found.count + i
-        blanks = (trims.blanks[found.ids[at]] if i < own else
+        blanks = (trims.blanks[found.memory.ids[at]] if i < own else
                   bbpe_token_blanks_of(source.token, source.token_length))
-        found.spans[at] = bbpe_span_trim(trims, run.tokens.text, run.tokens.n, blanks, at == 0, found.spans[at])
+        found.memory.spans[at] = bbpe_span_trim(trims, run.tokens.text, run.tokens.n, blanks, at == 0, found.memory.spans[at])

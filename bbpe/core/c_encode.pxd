@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
 from bbpe.core.c_models cimport bbpe_bpe_dropout, bbpe_model
-from bbpe.core.c_pipeline cimport bbpe_pipeline_call, bbpe_pipeline_run, bbpe_stretch
+from bbpe.core.c_pipeline cimport bbpe_pipeline_call, bbpe_pipeline_run, bbpe_span_scratch, bbpe_stretch
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.c_threads cimport bbpe_ordered_output
 
@@ -19,6 +19,7 @@ cdef extern from "encode/encode.h" nogil:
         bbpe_reusable_buffer out_of_order
         uint64_t seen, generation
         bbpe_pipeline_run run
+        bbpe_span_scratch spans
 
     ctypedef struct bbpe_encode_tables:
         size_t entries, slots, slots_taken

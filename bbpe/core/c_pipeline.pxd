@@ -263,6 +263,15 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef struct bbpe_text_span:
         int64_t start, end
 
+    ctypedef struct bbpe_span_scratch:
+        uint32_t *ids
+        bbpe_text_span *spans
+        int64_t *words
+        size_t *counts
+        size_t *ends
+        size_t capacity, span_capacity, word_capacity, count_capacity, end_capacity
+
+    void bbpe_span_scratch_trim(bbpe_span_scratch *self)
     bint bbpe_token_spans(
         const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
         const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words

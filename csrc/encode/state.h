@@ -5,6 +5,7 @@
 #include "memory/memory.h"
 #include "models/model.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/token_spans.h"
 #include "split/split.h"
 
 typedef struct bbpe_encoder bbpe_encoder;
@@ -31,6 +32,7 @@ typedef struct {
     uint64_t seen; /* bytes of text that it was lent for */
     uint64_t generation; /* the owner's mark */
     bbpe_pipeline_run run; /* memory for the pipeline */
+    bbpe_span_scratch spans; /* and for calls with offsets */
 } bbpe_encode_loan;
 /* The size of a state's tables, and what they took in since they have that size. */
 typedef struct {

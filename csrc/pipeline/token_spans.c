@@ -1,6 +1,9 @@
 #include "pipeline/token_spans.h"
 
 #include "base/utf8.h"
+#include "memory/memory.h"
+
+enum { MOST_KEPT = 1 << 18 }; /* ids: 4 MiB of spans */
 
 /* Where the walk over a stretch is. */
 typedef struct {
@@ -143,4 +146,18 @@ size_t bbpe_stretch_word_count(const bbpe_stretch *stretch) {
     if (stretch->pretokens == NULL) return stretch->n > 0;
     for (size_t i = 0; i < stretch->pretoken_count; end = stretch->pretokens[i++]) count += stretch->pretokens[i] > end;
     return count;
+}
+
+void bbpe_span_scratch_trim(bbpe_span_scratch *self) {
+    if (self->capacity > MOST_KEPT || self->count_capacity > MOST_KEPT || self->end_capacity > MOST_KEPT)
+        bbpe_span_scratch_free(self);
+}
+
+void bbpe_span_scratch_free(bbpe_span_scratch *self) {
+    bbpe_memory_free(self->ids);
+    bbpe_memory_free(self->spans);
+    bbpe_memory_free(self->words);
+    bbpe_memory_free(self->counts);
+    bbpe_memory_free(self->ends);
+    memset(self, 0, sizeof *self);
 }

@@ -26,6 +26,20 @@ typedef struct {
     int64_t start, end;
 } bbpe_text_span;
 
+/* Ids and their spans, with what it takes to find them: memory that a call borrows, and that stays for the next one.  Zeroed
+ * before use. */
+typedef struct {
+    uint32_t *ids;
+    bbpe_text_span *spans;
+    int64_t *words; /* for each id the number of its pretoken, where that is wanted */
+    size_t *counts; /* of ids, of the stretches of a round */
+    size_t *ends;   /* of the pretokens of a stretch */
+    size_t capacity, span_capacity, word_capacity, count_capacity, end_capacity;
+} bbpe_span_scratch;
+/* Free memory of so many ids that it is not worth keeping. */
+void bbpe_span_scratch_trim(bbpe_span_scratch *self);
+void bbpe_span_scratch_free(bbpe_span_scratch *self);
+
 /* Write the spans of the ids of a stretch of text[0..n), and unless `words` is NULL, the number within the stretch of the pretoken
  * that each is in; empty pretokens have none.  False when the ids do not stand for the stretch. */
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
