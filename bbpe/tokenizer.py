@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from . import formats
-from .core.short_calls import ShortCalls, short_batches_first, short_first
+from .core.short_calls import ShortCalls, placed_first, short_batches_first, short_first
 from .encoding.encoders import text_encoder
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
@@ -90,6 +90,10 @@ class Tokenizer:
     def _placed(self) -> PlacedTexts:
         from .encoding.placed import PlacedTexts
         return PlacedTexts(self._encoder, self.spec, self._vocabulary)
+
+    @lazy_property
+    def _placed_calls(self) -> ShortCalls:
+        return ShortCalls(partial(self._placed.call, self._specials))
 
     @property
     def _token_bytes(self) -> TokenBytes:
@@ -374,6 +378,7 @@ class Tokenizer:
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         return self._rows.padded(texts, matcher, threads, add_special_tokens, rules)
 
+    @placed_first
     def encode_with_offsets(
         self, text: Text, unit: Unit = "char", *, allowed_special: Selection = (),
         disallowed_special: Selection = (),

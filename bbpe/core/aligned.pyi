@@ -21,6 +21,7 @@ class TokenLengths:
         drops: bool = False,
         of_bytes: bool = False,
         known: Sequence[bytes] = (),
+        extents: npt.NDArray[np.uint8] | None = None,
     ) -> Self: ...
 
 class SpanTrims:
@@ -32,14 +33,14 @@ class SpanTrims:
     ) -> Self: ...
     def trim(self, data: Buffer, ids: npt.NDArray[np.uint32], spans: npt.NDArray[np.int64]) -> None: ...
 
-def encode_aligned(
-    piped: Piped,
-    lengths: TokenLengths,
-    text: Text,
-    call: Call,
-    trims: SpanTrims | None = None,
-    *,
-    unit: str = "byte",
-    has_words: bool = False,
-    splitter: Splitter | None = None,
-) -> tuple[list[int], npt.NDArray[np.int64], list[int]]: ...
+class AlignedCall:
+    def __new__(
+        cls,
+        piped: Piped,
+        lengths: TokenLengths,
+        call: Call,
+        trims: SpanTrims | None = None,
+        splitter: Splitter | None = None,
+    ) -> Self: ...
+    def encode(self, text: Text, unit: str) -> tuple[list[int], npt.NDArray[np.int64]]: ...
+    def encode_words(self, text: Text, unit: str) -> tuple[list[int], npt.NDArray[np.int64], list[int]]: ...

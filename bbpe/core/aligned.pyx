@@ -1,6 +1,7 @@
 """Texts -> ids with the places in the text that they come from (csrc/pipeline/token_spans.h)."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -13,9 +14,10 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
-    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_scratch, bbpe_span_scratch_trim, bbpe_span_trim,
-    bbpe_span_trims, bbpe_stretch, bbpe_stretch_source, bbpe_stretch_word_count, bbpe_text_span, bbpe_token_blanks,
-    bbpe_token_blanks_of, bbpe_token_lengths, bbpe_token_spans,
+    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_scratch, bbpe_span_scratch_trim,
+    bbpe_span_trim, bbpe_span_trims, bbpe_stretch, bbpe_stretch_source, bbpe_stretch_word_count, bbpe_text_span,
+    bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent, bbpe_token_lengths, bbpe_token_spans,
+    bbpe_token_spans_count,
 )
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_text cimport (
@@ -32,28 +34,36 @@ from bbpe.errors import VocabularyError
 VARIES: int = BBPE_LENGTH_VARIES
 
 
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+
+
 cdef class TokenLengths:
     """For how many bytes of normalized text each id stands.
 
     `first`: at the beginning of a pretoken, uint32[n] by id; `inside`: elsewhere; VARIES for an unknown token.  `whole`: that
     stands for its pretoken; else for a character, with `fuses` for a run of those that are not `known`: one bit for each
     code point, for characters within a pretoken, at its beginning, at its end, and alone.  `drops`: those that are not known
-    have no id.  `of_bytes`: each byte is a character.
+    have no id.  `of_bytes`: each byte is a character.  `extents`, of tokens that stand for as many bytes everywhere: the
+    vocabulary's (`TokenTable.extents`).
     """
-    cdef bbpe_token_lengths c
-    cdef object kept
 
     def __cinit__(
         self, const uint32_t[::1] first not None, const uint32_t[::1] inside not None, *, bint whole=False,
-        bint fuses=False, bint drops=False, bint of_bytes=False, known: Sequence[bytes] = ()
+        bint fuses=False, bint drops=False, bint of_bytes=False, known: Sequence[bytes] = (),
+        const uint8_t[:, ::1] extents: npt.NDArray[np.uint8] | None = None
     ):
         if first.shape[0] != inside.shape[0] or first.shape[0] == 0:
             raise ValueError(f"{first.shape[0]} and {inside.shape[0]} lengths; expected equally many, and at least one")
         if len(known) != (4 if fuses or drops else len(known) and 4):
             raise ValueError(f"known has {len(known)} sets; expected 4")
-        self.kept = first, inside, tuple(known)
+        if extents is not None and (extents.shape[0] != first.shape[0] or extents.shape[1] != 2):
+            raise ValueError(f"extents have {extents.shape[0]} rows of {extents.shape[1]}; expected {first.shape[0]} of 2")
+        self.kept = first, inside, tuple(known), extents
         self.c.first, self.c.inside, self.c.id_count = &first[0], &inside[0], first.shape[0]
         self.c.whole, self.c.fuses, self.c.drops, self.c.of_bytes = whole, fuses, drops, of_bytes
+        if extents is not None:
+            self.c.extents = <const bbpe_token_extent *>&extents[0, 0]
         cdef Py_ssize_t i
         for i in range(len(known)):
             self.c.known[i] = <const uint64_t *>PyBytes_AS_STRING(known[i])
@@ -66,9 +76,6 @@ cdef class SpanTrims:
     several passes, whether the first token of a text keeps the blanks that it begins with.  `is_added`: 1 for tokens that are
     found in the text and may take blanks of it, uint8[n] by id.
     """
-    cdef bbpe_span_trims c
-    cdef const uint8_t[::1] is_added
-    cdef object kept
 
     def __cinit__(
         self, const uint32_t[:, ::1] blanks not None, keeps_first: Sequence[bool], const uint8_t[::1] is_added not None
@@ -102,86 +109,90 @@ cdef class SpanTrims:
             spans[i, 0], spans[i, 1] = span.start, span.end
 
 
-ctypedef struct found_ids:
-    bbpe_span_scratch *memory  # the state's, for the ids and their spans
-    size_t count, word_count
-    bint has_words, in_chars  # spans become those of characters by counting these in the UTF-8
-    bbpe_offsets_place place  # of the last span
+cdef class AlignedCall:
+    """A pipeline with an encoder, a call of it, and what finds the places that ids come from; immutable, shared by any number of
+    threads.  `splitter` finds the pretokens that the pipeline does not, where they are needed.
 
-
-def encode_aligned(
-    Piped piped not None, TokenLengths lengths not None, text: Text, Call call not None, SpanTrims trims=None,
-    *, str unit not None="byte", bint has_words=False, Splitter splitter=None
-) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
-    """The ids of a text, and their starts and ends in it, int64[n, 2], in bytes of its UTF-8 or a unit of `map_spans`.
-
-    With `has_words` also the number of the pretoken of each id, otherwise none.  `splitter` finds the pretokens that the
-    pipeline does not, where they are needed.  `VocabularyError` when the tokens do not stand for the text.
+    Places are in bytes of a text's UTF-8 or a unit of `map_spans`.  `VocabularyError` when the tokens do not stand for a text.
     """
-    cdef text_view view
-    cdef found_ids found
-    cdef bint is_mapped = unit != "byte" and not (isinstance(text, str) and text.isascii())
-    cdef bbpe_encode_state *state
-    memset(&found, 0, sizeof(found))
-    found.has_words = has_words
-    text_open(&view, text)
-    try:
-        state = piped.encoder.states.borrow(view.length)
+
+    def __cinit__(
+        self, Piped piped not None, TokenLengths lengths not None, Call call not None, SpanTrims trims=None,
+        Splitter splitter=None
+    ):
+        self.piped, self.lengths, self.call, self.trims, self.splitter = piped, lengths, call, trims, splitter
+        self.new_array, self.dtype = np.empty, np.dtype(np.int64)
+
+    cpdef tuple encode(self, text: Text, str unit: str):  # -> tuple[list[int], npt.NDArray[np.int64]]
+        """The ids of a text, and their starts and ends in it, int64[n, 2]."""
+        ids, spans, _ = self._encode(text, unit, False)
+        return ids, spans
+
+    def encode_words(self, text: Text, str unit not None) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+        """The ids of a text, their starts and ends in it, int64[n, 2], and the numbers of their pretokens."""
+        return self._encode(text, unit, True)
+
+    cdef tuple _encode(self, text, str unit, bint has_words):
+        cdef text_view view
+        cdef found_ids found
+        cdef bint is_mapped = unit != "byte" and not (PyUnicode_Check(text) and PyUnicode_IS_ASCII(text))
+        cdef bbpe_encode_state *state
+        memset(&found, 0, sizeof(found))
+        found.has_words = has_words
+        text_open(&view, text)
         try:
-            found.memory = &bbpe_encode_state_loan(state).spans
-            found.in_chars = (
-                is_mapped and unit == "char" and isinstance(text, str)
-                and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
-            _encode(piped, state, &lengths.c, text, &view, call, NULL if trims is None else &trims.c, splitter, &found)
-            if is_mapped and not found.in_chars and found.count:
-                bbpe_offsets_map(
-                    view.text.units, view.text.unit_size, view.length,
-                    BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.memory.spans.start, found.count)
-            return _result(piped, &found)
+            state = self.piped.encoder.states.borrow(view.length)
+            try:
+                found.memory = &bbpe_encode_state_loan(state).spans
+                found.in_chars = (
+                    is_mapped and unit == "char" and PyUnicode_Check(text)
+                    and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
+                self._run(state, text, &view, &found)
+                if is_mapped and not found.in_chars and found.count:
+                    bbpe_offsets_map(
+                        view.text.units, view.text.unit_size, view.length,
+                        BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.memory.spans.start, found.count)
+                return self._result(&found)
+            finally:
+                bbpe_span_scratch_trim(found.memory)
+                self.piped.encoder.states.give_back(state)
         finally:
-            bbpe_span_scratch_trim(found.memory)
-            piped.encoder.states.give_back(state)
-    finally:
-        text_close(&view)
+            text_close(&view)
 
+    cdef int _run(self, bbpe_encode_state *state, text, const text_view *view, found_ids *found) except -1:
+        cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
+        cdef const bbpe_span_trims *trims = NULL if self.trims is None else &self.trims.c
+        cdef bbpe_status status
+        cdef call_view seen
+        cdef bint fits = True
+        run.is_done = True
+        bbpe_pipeline_empty(run)
+        check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
+        while not run.is_done and fits:
+            view_call(&seen, self.call)
+            seen.c.is_aligned = True
+            if view.length <= HOLD_GIL:
+                status = _next_round(self.piped, self.splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
+            else:
+                with nogil:
+                    status = _next_round(self.piped, self.splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
+            check(status)
+            if run.problem != BBPE_PIPELINE_FINE:
+                solve(run, self.call, &seen, text)
+        if not fits:
+            raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
+        return 0
 
-cdef int _encode(
-    Piped piped, bbpe_encode_state *state, const bbpe_token_lengths *lengths, text, const text_view *view, Call call,
-    const bbpe_span_trims *trims, Splitter splitter, found_ids *found
-) except -1:
-    cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
-    cdef bbpe_status status
-    cdef call_view seen
-    cdef bint fits = True
-    run.is_done = True
-    bbpe_pipeline_empty(run)
-    check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
-    while not run.is_done and fits:
-        view_call(&seen, call)
-        seen.c.is_aligned = True
-        if view.length <= HOLD_GIL:
-            status = _next_round(piped, splitter, state, &seen.c, lengths, trims, found, &fits)
-        else:
-            with nogil:
-                status = _next_round(piped, splitter, state, &seen.c, lengths, trims, found, &fits)
-        check(status)
-        if run.problem != BBPE_PIPELINE_FINE:
-            solve(run, call, &seen, text)
-    if not fits:
-        raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
-    return 0
-
-
-cdef tuple _result(Piped piped, const found_ids *found):
-    cdef Py_buffer buffer
-    cdef size_t i
-    spans = np.empty((found.count, 2), np.int64)
-    if found.count:
-        PyObject_GetBuffer(spans, &buffer, PyBUF_SIMPLE)
-        memcpy(buffer.buf, found.memory.spans, found.count * sizeof(bbpe_text_span))
-        PyBuffer_Release(&buffer)
-    words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
-    return piped.ints.to_list(found.memory.ids, found.count), spans, words
+    cdef tuple _result(self, const found_ids *found):
+        cdef Py_buffer buffer
+        cdef size_t i
+        spans = self.new_array((found.count, 2), self.dtype)
+        if found.count:
+            PyObject_GetBuffer(spans, &buffer, PyBUF_SIMPLE)
+            memcpy(buffer.buf, found.memory.spans, found.count * sizeof(bbpe_text_span))
+            PyBuffer_Release(&buffer)
+        words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
+        return self.piped.ints.to_list(found.memory.ids, found.count), spans, words
 
 
 cdef bbpe_status _next_round(
@@ -191,7 +202,7 @@ cdef bbpe_status _next_round(
     """Encode the next stretches of the text that the state's run has."""
     cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
     cdef bbpe_status status = bbpe_pipeline_next(run, call)
-    cdef size_t i, total = 0, before = found.count
+    cdef size_t i, total = 0
     cdef void *grown
     if status != BBPE_OK or run.problem != BBPE_PIPELINE_FINE or run.count == 0:
         return status
@@ -213,9 +224,6 @@ cdef bbpe_status _next_round(
     status = _reserve(found, total)
     if status == BBPE_OK:
         status = _put_round(run, lengths, trims, splitter, bbpe_encode_state_loan(state).ids, found, fits)
-        if found.in_chars and fits[0]:
-            bbpe_offsets_count(
-                run.tokens.text, run.tokens.n, &found.place, &found.memory.spans[before].start, found.count - before)
         bbpe_pipeline_empty(run)
     return status
 
@@ -262,35 +270,51 @@ cdef bbpe_status _put_round(
     const uint32_t *ids, found_ids *found, bint *fits
 ) noexcept nogil:
     """Add the ids of the run's stretches and their spans; `fits` is False when they do not stand for a stretch."""
-    cdef size_t i, count, own
+    cdef size_t i, count
     cdef bbpe_stretch stretch
     cdef bbpe_status status
     cdef bint needs_pretokens = found.has_words or lengths.whole or lengths.fuses or lengths.drops
     for i in range(run.count):
         stretch = run.stretches[i]
         count = found.memory.counts[i]
-        own = count - (stretch.id != BBPE_STRETCH_NO_ID)
         if needs_pretokens and stretch.pretokens == NULL and splitter is not None:
             status = _split(splitter, found, &stretch)
             if status != BBPE_OK:
                 return status
         if count:
             memcpy(found.memory.ids + found.count, ids, count * sizeof(uint32_t))
-        fits[0] = bbpe_token_spans(
-            lengths, &stretch, run.sources + i, run.tokens.text, run.tokens.n, ids, own, found.memory.spans + found.count,
-            found.memory.words + found.count if found.has_words else NULL)
+        fits[0] = _put_stretch(run, lengths, trims, &stretch, run.sources + i, count, found)
         if not fits[0]:
             return BBPE_OK
-        if own < count:
-            found.memory.spans[found.count + own].start = <int64_t>run.sources[i].token_start
-            found.memory.spans[found.count + own].end = <int64_t>run.sources[i].token_end
-        if found.has_words:
-            _number(&stretch, own, count, found)
-        if trims != NULL:
-            _trim(run, trims, run.sources + i, own, count, found)
         ids += count
         found.count += count
     return BBPE_OK
+
+
+cdef bint _put_stretch(
+    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, const bbpe_stretch *stretch,
+    const bbpe_stretch_source *source, size_t count, found_ids *found
+) noexcept nogil:
+    """Add the spans of the next `count` ids; False when they do not stand for the stretch."""
+    cdef size_t own = count - (stretch.id != BBPE_STRETCH_NO_ID)  # the last one is of an added token
+    cdef size_t counted = 0
+    cdef const uint32_t *ids = found.memory.ids + found.count
+    cdef bbpe_text_span *spans = found.memory.spans + found.count
+    cdef int64_t *words = found.memory.words + found.count if found.has_words else NULL
+    if found.in_chars and trims == NULL and words == NULL and bbpe_token_spans_count(
+            lengths, stretch, source, run.tokens.text, run.tokens.n, ids, own, &found.place, spans):
+        counted = own
+    elif not bbpe_token_spans(lengths, stretch, source, run.tokens.text, run.tokens.n, ids, own, spans, words):
+        return False
+    if own < count:
+        spans[own].start, spans[own].end = <int64_t>source.token_start, <int64_t>source.token_end
+    if words != NULL:
+        _number(stretch, own, count, found)
+    if trims != NULL:
+        _trim(run, trims, source, own, count, found)
+    if found.in_chars and counted < count:
+        bbpe_offsets_count(run.tokens.text, run.tokens.n, &found.place, &spans[counted].start, count - counted)
+    return True
 
 
 cdef void _number(const bbpe_stretch *stretch, size_t own, size_t count, found_ids *found) noexcept nogil:

@@ -2,6 +2,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_tables cimport bbpe_pretoken_table, bbpe_trie
+from bbpe.core.c_text cimport bbpe_offsets_place
 
 cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef bint _Bool
@@ -253,15 +254,26 @@ cdef extern from "pipeline/pipeline.h" nogil:
 
     const uint32_t BBPE_LENGTH_VARIES
 
+    ctypedef struct bbpe_token_extent:
+        uint8_t bytes, characters
+
+    bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n)
+
     ctypedef struct bbpe_token_lengths:
         const uint32_t *first
         const uint32_t *inside
+        const bbpe_token_extent *extents
         size_t id_count
         bint whole, fuses, drops, of_bytes
         const uint64_t *known[4]
 
     ctypedef struct bbpe_text_span:
         int64_t start, end
+
+    bint bbpe_token_spans_count(
+        const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place, bbpe_text_span *spans
+    )
 
     ctypedef struct bbpe_span_scratch:
         uint32_t *ids

@@ -4,6 +4,7 @@ from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 
 from functools import wraps
 
+from bbpe.core.aligned cimport AlignedCall
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.piped cimport Call, Piped
 
@@ -18,8 +19,9 @@ cdef enum:
 
 # stub: _Method = TypeVar("_Method", bound=Callable[..., list[int]])
 # stub: _Batches = TypeVar("_Batches", bound=Callable[..., list[list[int]]])
+# stub: _WithOffsets = TypeVar("_WithOffsets", bound=Callable[..., tuple[list[int], npt.NDArray[np.int64]]])
 # stub: _Selection: TypeAlias = str | tuple[str, ...] | frozenset[str]
-# stub: _Make: TypeAlias = Callable[[_Selection, _Selection, bool], "ShortCall | None"]
+# stub: _Make: TypeAlias = Callable[[_Selection, _Selection, bool], "ShortCall | AlignedCall | None"]
 
 
 cdef class ShortCall:
@@ -47,13 +49,13 @@ cdef class ShortCalls:
     """The calls of a tokenizer, by their options.  `make(allowed_special, disallowed_special, add_special_tokens)` returns what
     encodes their texts, or `None` if that takes code of Python."""
     cdef object make
-    cdef ShortCall plain  # of the call without options
+    cdef object plain  # of the call without options
     cdef dict found
 
     def __cinit__(self, make: _Make):
         self.make, self.plain, self.found = make, make((), (), False), {}
 
-    cdef ShortCall get(self, dict options):
+    cdef object get(self, dict options):
         """What encodes by these options, or `None`."""
         cdef object allowed = (), refused = (), adds = False
         if not options:
@@ -98,6 +100,19 @@ def short_first(method: _Method) -> _Method:
                 return call.to_list(text)
         return method(self, text, *pair, **options)
     return wraps(method)(encode)
+
+
+def placed_first(method: _WithOffsets) -> _WithOffsets:
+    """Have a method of one text and the unit of its offsets leave calls for a str to the `ShortCalls` in its object's
+    `_placed_calls`."""
+    def encode_with_offsets(self, text, unit="char", **options):
+        cdef AlignedCall call
+        if PyUnicode_Check(text) and unit in ("char", "byte", "utf16") and "add_special_tokens" not in options:
+            call = (<ShortCalls>self._placed_calls).get(options)
+            if call is not None:
+                return call.encode(text, unit)
+        return method(self, text, unit, **options)
+    return wraps(method)(encode_with_offsets)
 
 
 def short_batches_first(method: _Batches) -> _Batches:

@@ -14,6 +14,7 @@ from bbpe.core.c_models cimport (
     bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_tekken_rows_read, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get,
     bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve,
 )
+from bbpe.core.c_pipeline cimport bbpe_token_extent, bbpe_token_extent_of
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_tables cimport bbpe_pretoken_entry, bbpe_pretoken_table_find
 from bbpe.core.ends cimport bbpe_ends_part
@@ -321,6 +322,19 @@ cdef class TokenTable:
         cdef size_t i
         for i in range(self.c.tokens.count):
             out[self.c.tokens.entries[i].value] = <uint32_t>self.c.tokens.entries[i].length
+        return result
+
+    def extents(self) -> npt.NDArray[np.uint8]:
+        """What the token of each id up to the highest stands for, a `bbpe_token_extent` each: uint8[id_count, 2]."""
+        result = np.zeros((self.c.id_count, 2), dtype=np.uint8)
+        cdef uint8_t[:, ::1] out = result
+        cdef const bbpe_pretoken_entry *entry
+        cdef bbpe_token_extent extent
+        cdef size_t i
+        for i in range(self.c.tokens.count):
+            entry = self.c.tokens.entries + i
+            extent = bbpe_token_extent_of(self.c.tokens.arena + entry.start, entry.length)
+            out[entry.value, 0], out[entry.value, 1] = extent.bytes, extent.characters
         return result
 
     def characters(self) -> list[tuple[int, bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from ..core.aligned import VARIES, SpanTrims, TokenLengths, encode_aligned
+from ..core.aligned import VARIES, AlignedCall, SpanTrims, TokenLengths
 from ..core.split import Splitter
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import Matcher
@@ -13,8 +13,7 @@ from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..spec.vocab import Vocab
-from ..text import WHITE_SPACE, Text, bytes_to_alphabet
-from ..types import Unit
+from ..text import WHITE_SPACE, bytes_to_alphabet
 from .piped import NOTHING_AROUND, PipedTexts
 
 Spans: TypeAlias = "npt.NDArray[np.int64]"
@@ -23,7 +22,7 @@ _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
 
 class AlignedTexts:
-    """Encodes texts with the span of the text that each id comes from."""
+    """What encodes texts with the span of the text that each id comes from."""
 
     def __init__(self, piped: PipedTexts, spec: TokenizerSpec) -> None:
         self._piped, self._lengths, self._pattern = piped, _token_lengths(spec), spec.pattern
@@ -33,27 +32,10 @@ class AlignedTexts:
         """Return the splitter for pretokens that the pipeline leaves to the encoder."""
         return None if self._pattern.scheme is None else Splitter(self._pattern.scheme)
 
-    def encode(
-        self, text: Text, unit: Unit, matcher: Matcher | None, trims: SpanTrims | None
-    ) -> tuple[list[int], Spans]:
-        """Return the ids of a text, and their starts and ends in it, int64[n, 2].
-
-        Raises `VocabularyError` when the tokens do not stand for the text.
-        """
-        call, splitter = self._piped.call(matcher, NOTHING_AROUND), self._splitter
-        ids, spans, _ = encode_aligned(
-            self._piped.piped, self._lengths, text, call, trims, unit=unit, splitter=splitter
-        )
-        return ids, spans
-
-    def encode_words(
-        self, text: Text, unit: Unit, matcher: Matcher | None, trims: SpanTrims | None
-    ) -> tuple[list[int], Spans, list[int]]:
-        """Return what `encode` returns, and the number of the pretoken of each id."""
-        call, splitter = self._piped.call(matcher, NOTHING_AROUND), self._splitter
-        return encode_aligned(
-            self._piped.piped, self._lengths, text, call, trims, unit=unit, has_words=True, splitter=splitter
-        )
+    def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
+        """Return what encodes texts with the places of ids, by the tokens of a call."""
+        call = self._piped.call(matcher, NOTHING_AROUND)
+        return AlignedCall(self._piped.piped, self._lengths, call, trims, self._splitter)
 
 
 def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
@@ -81,15 +63,15 @@ def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
     match spec.model, spec.characters:
         case WordLevelModel(unknown), _:
             _set_varying(unknown, first)
-            return TokenLengths(first, first, whole=True)
+            return TokenLengths(first, first, whole=True, extents=_extents(spec, first))
         case WordPieceModel(unknown, prefix), _:
             _shorten(inside, spec, prefix, "")
             _set_varying(unknown, first, inside)
             return TokenLengths(first, inside, whole=True)
         case _, None:
-            return TokenLengths(inside, inside)
+            return TokenLengths(inside, inside, extents=_extents(spec, inside))
         case model, characters if characters.byte_ids:
-            return TokenLengths(inside, inside)
+            return TokenLengths(inside, inside, extents=_extents(spec, inside))
         case model, characters:
             _shorten(inside, spec, characters.prefix, characters.end_of_word)
             _shorten(first, spec, "", characters.end_of_word)
@@ -102,6 +84,15 @@ def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
                 of_bytes=characters.are_bytes,
                 known=_known(spec, characters),
             )
+
+
+def _extents(spec: TokenizerSpec, lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+    """Return what tokens of these lengths stand for, uint8[n, 2]: 0 for those that the vocabulary has otherwise."""
+    result = np.zeros((len(lengths), 2), np.uint8)
+    own = spec.vocab.extents() if isinstance(spec.vocab, Vocab) else result
+    result[: len(own)] = own
+    result[result[:, 0] != lengths] = 0
+    return result
 
 
 def _set_varying(unknown: int | None, *lengths: npt.NDArray[np.uint32]) -> None:

@@ -38,7 +38,7 @@ def encode_with_spans(
     Raises `VocabularyError` when a rule changed the text in a way that has no offsets.
     """
     if encoder.aligned_texts is not None:
-        return encoder.aligned_texts.encode(text, unit, matcher, trims)
+        return encoder.aligned_texts.call(matcher, trims).encode(text, unit)
     ids, spans = _slow_spans(encoder, token_bytes, text, matcher)
     if trims is not None:
         trims.trim(text_bytes(text), ids, spans)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import TypeAlias
 
-from ..core.aligned import SpanTrims
+from ..core.aligned import AlignedCall, SpanTrims
 from ..errors import VocabularyError
 from ..lazy import lazy_property, np, npt
-from ..pipeline.special_tokens import Matcher
+from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
 from ..spec.spec import TokenizerSpec
 from ..text import Text
 from ..types import AlignedIds, Unit
@@ -38,6 +38,11 @@ class PlacedTexts:
         _check_unit(unit)
         return encode_with_spans(self._encoder, self._vocabulary.tokens, text, unit, matcher, self._trims)
 
+    def call(self, specials: SpecialTokens, allowed: Selection, refused: Selection, _adds: bool) -> AlignedCall | None:
+        """Return what encodes texts with the places of ids by a call; `None` when a rule needs Python."""
+        texts = self._encoder.aligned_texts
+        return None if texts is None else texts.call(specials.matcher(allowed, refused), self._trims)
+
     def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
         """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""
         _check_unit(unit)
@@ -64,7 +69,7 @@ class PlacedTexts:
                 "a rule of this tokenizer needs Python, so its ids have no numbers of pretokens; `bbpe inspect` shows "
                 "the rule, and encode_with_offsets may have offsets"
             )
-        return encoder.encode_words(text, unit, matcher, self._trims)
+        return encoder.call(matcher, self._trims).encode_words(text, unit)
 
 
 def _check_unit(unit: str) -> None:

@@ -5,7 +5,6 @@
 #include "memory/memory.h"
 #include "models/model.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/token_spans.h"
 #include "split/split.h"
 
 typedef struct bbpe_encoder bbpe_encoder;

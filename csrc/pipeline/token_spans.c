@@ -95,8 +95,11 @@ static bool put_fixed(const bbpe_token_lengths *lengths, size_t start, size_t en
     size_t at = start;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= lengths->id_count) return false;
-        const uint32_t length = lengths->inside[ids[i]];
-        varies |= length - 1 >= BBPE_LENGTH_VARIES - 1; /* or is 0 */
+        uint32_t length = lengths->extents[ids[i]].bytes;
+        if (BBPE_UNLIKELY(length == 0)) {
+            length = lengths->inside[ids[i]];
+            varies |= length - 1 >= BBPE_LENGTH_VARIES - 1; /* or is 0 */
+        }
         spans[i] = (bbpe_text_span){(int64_t)at, (int64_t)(at + length)};
         at += length;
     }
@@ -129,7 +132,7 @@ static bbpe_text_span source_span(const bbpe_stretch_source *source, const uint8
 
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                       const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
-    const bool is_fixed = words == NULL && lengths->first == lengths->inside && !lengths->drops;
+    const bool is_fixed = words == NULL && lengths->extents != NULL;
     const size_t at = source->sources == NULL ? source->at : 0;
     const bool is_put = is_fixed && put_fixed(lengths, at, at + stretch->n, ids, count, spans);
     if (!is_put && !put_varying(lengths, stretch, ids, count, spans, words)) return false;
@@ -139,6 +142,33 @@ bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *str
         for (size_t i = 0; i < count; i++)
             spans[i] = (bbpe_text_span){(int64_t)at + spans[i].start, (int64_t)at + spans[i].end};
     return true;
+}
+
+bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                            const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
+                            bbpe_text_span *spans) {
+    if (lengths->extents == NULL || source->sources != NULL) return false;
+    bbpe_offsets_move(place, text, n, source->at);
+    size_t bytes = 0, chars = place->chars;
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] >= lengths->id_count) return false;
+        const bbpe_token_extent extent = lengths->extents[ids[i]];
+        if (BBPE_UNLIKELY(extent.bytes == 0)) return false;
+        const size_t after = chars + (extent.characters & ~BBPE_EXTENT_IS_WITHIN);
+        spans[i] = (bbpe_text_span){(int64_t)(chars - extent.characters / BBPE_EXTENT_IS_WITHIN), (int64_t)after};
+        bytes += extent.bytes;
+        chars = after;
+    }
+    if (bytes != stretch->n) return false;
+    *place = (bbpe_offsets_place){source->at + bytes, chars};
+    return true;
+}
+
+bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n) {
+    unsigned heads = 0;
+    if (n == 0 || n > BBPE_EXTENT_MOST) return (bbpe_token_extent){0};
+    for (size_t i = 0; i < n; i++) heads += !bbpe_utf8_is_tail(token[i]);
+    return (bbpe_token_extent){(uint8_t)n, (uint8_t)(heads + (bbpe_utf8_is_tail(token[0]) ? BBPE_EXTENT_IS_WITHIN : 0))};
 }
 
 size_t bbpe_stretch_word_count(const bbpe_stretch *stretch) {

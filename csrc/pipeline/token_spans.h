@@ -4,13 +4,23 @@
 #define BBPE_TOKEN_SPANS_H
 
 #include "pipeline/stretch.h"
+#include "text/text.h"
 
 #define BBPE_LENGTH_VARIES UINT32_MAX
+
+/* What most tokens stand for.  Texts look tokens up at random, and more of what is this small is in the cache. */
+typedef struct {
+    uint8_t bytes;      /* up to BBPE_EXTENT_MOST, else 0 */
+    uint8_t characters; /* that begin in them, and BBPE_EXTENT_IS_WITHIN if the first byte is within one */
+} bbpe_token_extent;
+enum { BBPE_EXTENT_MOST = 127, BBPE_EXTENT_IS_WITHIN = 128 };
+bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n);
 
 /* For how many bytes of a stretch an id stands; what it points to is the owner's. */
 typedef struct {
     const uint32_t *first;  /* at the beginning of a pretoken, by id; BBPE_LENGTH_VARIES: of an unknown token */
     const uint32_t *inside; /* elsewhere */
+    const bbpe_token_extent *extents; /* where tokens stand for as many bytes everywhere, and no character is left out; or NULL */
     size_t id_count;
     bool whole; /* an unknown token stands for its pretoken; else for a character, */
     bool fuses; /* or for a run of those that are not known */
@@ -44,6 +54,11 @@ void bbpe_span_scratch_free(bbpe_span_scratch *self);
  * that each is in; empty pretokens have none.  False when the ids do not stand for the stretch. */
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                       const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words);
+/* The same in characters of the text, in order; false too where it cannot be told from the tokens alone, and then
+ * bbpe_offsets_count can do it.  `*place` is where the spans before have ended, and then where these have. */
+bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                            const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
+                            bbpe_text_span *spans);
 /* How many pretokens of a stretch are not empty. */
 size_t bbpe_stretch_word_count(const bbpe_stretch *stretch);
 

@@ -108,6 +108,10 @@ BBPE_INLINE int64_t chars_before(const uint8_t *text, size_t n, bbpe_offsets_pla
     return (int64_t)place->chars;
 }
 
+void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, size_t byte) {
+    (void)chars_before(text, n, self, (int64_t)byte);
+}
+
 void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *spans, size_t count) {
     bbpe_offsets_place at = *place;
     for (size_t i = 0; i < count; i++) {

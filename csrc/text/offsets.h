@@ -24,6 +24,8 @@ typedef struct {
     size_t byte, chars;
 } bbpe_offsets_place;
 
+/* Go to a byte of text[0..n), faster onwards than back. */
+void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, size_t byte);
 /* As bbpe_offsets_map, in characters of valid UTF-8, in which surrogates are characters too; in any order, faster where they
  * do not fall.  `*place`, zeroed at first, is where the spans before have ended. */
 void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *spans, size_t count);

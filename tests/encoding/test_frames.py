@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from charsmap_tables import compiled_table
+from frames import frames
 from rule_files import METASPACES, named, of_characters, replaced
 from vocabularies import added, byte_level, document, sequence, split, write_json
 
@@ -55,23 +54,6 @@ CASES: dict[str, dict[str, Any]] = {
     "trims": document(post_processor=named("ByteLevel", add_prefix_space=True, trim_offsets=True, use_regex=True)),
 }
 UNIT = "the thing<x> is in-12 \u00e9e\u0301 \u4e2d, "
-
-
-def frames(call: Callable[[], object]) -> int:
-    """How many functions of Python a call enters."""
-    entered = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal entered
-        entered += event == "call" and "bbpe" in frame.f_code.co_filename
-
-    call()
-    sys.setprofile(count)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return entered
 
 
 def calls_of(tok: bbpe.Tokenizer, text: str) -> dict[str, Callable[[], object]]:

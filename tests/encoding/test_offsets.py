@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from frames import frames
 from strings import adversarial_strings, byte_soups
 from vocabularies import added, byte_level, document, sequence, split, write_json
 
@@ -89,6 +90,38 @@ def test_special_tokens_have_offsets(tok_of):
         assert places[tok.special_tokens["<|end|>"]] == [7, 14]
     with pytest.raises(ValueError, match="unit"):
         tok.encode_with_offsets("a", "line")
+
+
+def long_tokens():
+    """Bytes, the halves of é, and rows of it of up to 300 bytes; the longest are looked up otherwise."""
+    vocab = {byte: bytes([byte]) for byte in range(256)}
+    rows = ["é" * count for count in (1, 2, 31, 63, 64, 65, 127, 150)]
+    vocab |= {256 + at: row.encode() for at, row in enumerate(rows)}
+    return bbpe.Tokenizer.from_ranks(
+        {token: token_id for token_id, token in vocab.items()}, pattern="none", special_tokens={"<é>": 300, "<s>": 301}
+    )
+
+
+def test_long_tokens_and_special_ones_between_them():
+    tok = long_tokens()
+    for text in adversarial_strings(150, seed=45):
+        for row in ("é", "é" * 64, "é" * 301, "漢"):
+            whole = f"<s>{row}{text}<é>{row}<s><s>a{row}"
+            ids, spans = tok.encode_with_offsets(whole, "byte", allowed_special="all")
+            assert ids == tok.encode(whole, allowed_special="all")
+            for unit in ("char", "utf16"):
+                found = tok.encode_with_offsets(whole, unit, allowed_special="all")
+                assert (found[0], found[1].tolist()) == (ids, mapped(whole, spans.tolist(), unit))
+
+
+def test_calls_with_offsets_run_no_code_of_python(tok_of):
+    tok = tok_of("gpt2")
+    for options in ({}, {"allowed_special": "all"}, {"unit": "byte"}, {"disallowed_special": {"<|end|>"}}):
+        assert frames(lambda options=options: tok.encode_with_offsets("lower é", **options)) == 0
+    with pytest.raises(TypeError, match="add_special_tokens"):
+        tok.encode_with_offsets("low", add_special_tokens=True)
+    with pytest.raises(bbpe.SpecialTokenError):
+        tok.encode_with_offsets("a<s>", disallowed_special="all")
 
 
 def test_texts_of_ids_have_offsets(tok_of):
