@@ -80,7 +80,8 @@ cdef class Forms:
         return text + stream.finish(), n
 
     cdef str text_of(self, uint32_t number):
-        """The text of a token that has whole characters only, or `None`.  It is made once: a stream takes 74 instead of 95 ns a token."""
+        """The text of a token that has whole characters only, or `None`.  It is made once: a stream takes 74 instead of
+        95 ns a token."""
         cdef const uint8_t *token
         cdef size_t length = 0
         cdef Py_ssize_t used = 0
