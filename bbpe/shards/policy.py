@@ -19,7 +19,9 @@ from .formats.format import Format
 Empty: TypeAlias = Literal["skip", "keep"]
 OnError: TypeAlias = Literal["raise", "skip"]
 Document: TypeAlias = Literal["file", "line"]
-ShardFormat: TypeAlias = Literal["megatron", "nanogpt", "llmc", "olmo", "datatrove", "numpy", "parquet"]
+ShardFormat: TypeAlias = Literal[
+    "megatron", "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy", "parquet",
+]  # fmt: skip
 #: A token by its text or its id.
 Token: TypeAlias = str | int
 

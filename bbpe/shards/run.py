@@ -174,14 +174,14 @@ def shard(
         in_flight: How many parts it has at once; by default two for each of its workers.
         attempts: How often a part is tried whose worker fails or dies.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
-        **options: `format`: "megatron" (the default), "nanogpt", "llmc", "olmo", "datatrove", "numpy" or "parquet".
-            `eos`, `bos`: the token, or its id, after and before each document that is not empty; none by default, but
-            formats that have no ends of documents need one.  `allowed_special`: special tokens to find in texts, "all"
-            as in HF's tokenizers; none by default.  `dtype`: "auto" takes the narrowest that the format has.
-            `text_field`: the field or column with the text, "text".  `document`: "file", or "line" for text files of
-            which each line is a document.  `input_format`: what files are, if not what their names say.  `part_size`:
-            about how much input a part has, "256MB".  `empty`: "skip" or "keep" empty documents.  `on_error`: "raise",
-            or "skip" to leave out lines that cannot be read and list them in `skipped.jsonl`.
+        **options: `format`: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or
+            "parquet".  `eos`, `bos`: the token, or its id, after and before each document that is not empty; none by
+            default, but formats that have no ends of documents need one.  `allowed_special`: special tokens to find in
+            texts, "all" as in HF's tokenizers; none by default.  `dtype`: "auto" takes the narrowest that the format
+            has.  `text_field`: the field or column with the text, "text".  `document`: "file", or "line" for text files
+            of which each line is a document.  `input_format`: what files are, if not what their names say.
+            `part_size`: about how much input a part has, "256MB".  `empty`: "skip" or "keep" empty documents.
+            `on_error`: "raise", or "skip" to leave out lines that cannot be read and list them in `skipped.jsonl`.
 
     Returns:
         The shards.

@@ -81,6 +81,19 @@ def of_llmc(folder: Path, stem: str, dtype: str) -> Rows:
     return by_lens(ids, folder, stem)
 
 
+def of_automodel(folder: Path, stem: str, dtype: str) -> Rows:
+    data = (folder / f"{stem}.bin").read_bytes()
+    head = np.frombuffer(data[:1024], "<i4")
+    ids = np.frombuffer(data[1024:], dtype)
+    assert head[:4].tolist() == [278895051, 1, len(ids), ids.itemsize]
+    assert not head[4:].any()
+    rows = by_lens(ids, folder, stem)
+    begins = [0, *itertools.accumulate(map(len, rows))]
+    places = np.fromfile(folder / f"{stem}.bos.idx", "<i4").tolist()
+    assert places == [begin for begin, row in zip(begins, rows, strict=False) if row]
+    return rows
+
+
 def of_olmo(folder: Path, stem: str, dtype: str) -> Rows:
     ids = np.fromfile(folder / f"{stem}.npy", dtype)
     with gzip.open(folder / f"{stem}.csv.gz", "rt") as file:
@@ -107,6 +120,7 @@ READERS: dict[str, Callable[[Path, str, str], Rows]] = {
     "megatron": of_megatron,
     "nanogpt": lambda folder, stem, dtype: by_lens(np.fromfile(folder / f"{stem}.bin", dtype), folder, stem),
     "llmc": of_llmc,
+    "automodel": of_automodel,
     "olmo": of_olmo,
     "datatrove": of_datatrove,
     "numpy": lambda folder, stem, dtype: by_lens(np.load(folder / f"{stem}.npy"), folder, stem),

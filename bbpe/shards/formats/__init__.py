@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .datatrove import DATATROVE
 from .format import Format, Lengths, Writer
-from .llmc import LLMC
+from .llmc import AUTOMODEL, LLMC
 from .megatron import MEGATRON
 from .olmo import OLMO
 from .parquet import PARQUET
@@ -17,6 +17,7 @@ FORMATS: dict[str, Format] = {
     "megatron": MEGATRON,
     "nanogpt": NANOGPT,
     "llmc": LLMC,
+    "automodel": AUTOMODEL,
     "olmo": OLMO,
     "datatrove": DATATROVE,
     "numpy": NUMPY,
