@@ -32,6 +32,7 @@ class Records:
     """The texts of some records: `data` up to each of `ends`, int64[n], and the number of each record from 0.
 
     `skipped` is the number of records without a text among them, `position` where they end in the decompressed file.
+    `keys` has the id of each text, if a field with ids is asked for.
     """
 
     data: bytes | memoryview
@@ -39,6 +40,7 @@ class Records:
     numbers: npt.NDArray[np.int64]
     skipped: int
     position: int
+    keys: list[str] | None = None
 
 
 class JsonLines:
@@ -46,13 +48,15 @@ class JsonLines:
 
     `most` is the limit for the length of a line in bytes, 0 for none.  `refuse` gets the error of a line that is wrong
     and its number; the line is skipped if it returns.  `start` and `stop` are where lines begin, in a file that is not
-    compressed; records are numbered from `start` on.
+    compressed; records are numbered from `start` on.  `id_field` is the field with the id of a text; one that lacks it
+    is wrong, but with `refuse` its id is empty, as that of a null is.
     """
 
     def __init__(
         self, source: Opened, field: str, most: int, buffers: Buffers, refuse: Refuse | None = None, *,
-        start: int = 0, stop: int | None = None,
+        start: int = 0, stop: int | None = None, id_field: str | None = None,
     ) -> None:  # fmt: skip
+        self._id_field = id_field
         self._source, self._field, self._most, self._buffers = source, field, most, buffers
         self._name = field.encode("utf-8", "surrogatepass")
         self._refuse, self._start, self._stop = refuse, start, stop
@@ -106,10 +110,11 @@ class JsonLines:
         while at < len(lines):
             start, room = at, self._buffers.room(len(lines) - at)
             at, used, ends, numbers, count, records, nulls = read_lines(lines, at, self._name, room)
+            keys = self._keys(lines[start:at], numbers, self._line)
             self._line += count
             self._position += at - start
             if records:
-                yield Records(room[:used], ends, self._record + numbers, nulls, self._position)
+                yield Records(room[:used], ends, self._record + numbers, nulls, self._position, keys)
                 self._record += records
             if at < len(lines):
                 # wrong, or rare: the json module has the message, or the text
@@ -128,8 +133,29 @@ class JsonLines:
         else:
             data = b"" if text is None else bytes(text_bytes(text))
             ends = np.full(int(text is not None), len(data), np.int64)
-            yield Records(data, ends, np.full(len(ends), self._record), 1 - len(ends), self._position)
+            keys = self._keys(memoryview(line), ends - ends, self._line - 1)
+            yield Records(data, ends, np.full(len(ends), self._record), 1 - len(ends), self._position, keys)
         self._record += 1
+
+    def _keys(self, lines: memoryview, numbers: npt.NDArray[np.int64], before: int) -> list[str] | None:
+        """Return the ids of records of right lines, given their numbers among them; `before` lines are done."""
+        if self._id_field is None:
+            return None
+        name, room = self._id_field.encode("utf-8", "surrogatepass"), self._buffers.room(len(lines))
+        at, _, ends, own, count, records, _ = read_lines(lines, 0, name, room)
+        spans = zip(own.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False)
+        found = {number: key_of(bytes(room[start:end])) for number, start, end in spans}
+        # where one is no string, the next ones may be none either
+        for line in bytes(lines[at:]).split(b"\n") if at < len(lines) else ():
+            count += 1
+            if line.strip(b" \t\r"):
+                values = json.loads(line)
+                if self._id_field not in values and self._refuse is None:
+                    self._line = before + count
+                    raise self._failure(f"expected an object with the field {self._id_field!r}, as id_field= names it")
+                found[records] = key_of(values.get(self._id_field))
+                records += 1
+        return [found.get(number, "") for number in numbers.tolist()]
 
     def _text_of(self, line: bytes) -> str | None:
         try:
@@ -169,10 +195,24 @@ class JsonLines:
         return CorpusError(f"{self._source.file.path}: line {self._number()}: {problem}")
 
 
+def key_of(value: object) -> str:
+    """Return the id of a text by the value of its field: a string as it is, nothing for a null, JSON for other values.
+
+    >>> key_of("a-1"), key_of(None), key_of(17), key_of([1, "b"])
+    ('a-1', '', '17', '[1, "b"]')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return bytes(text_bytes(text)).decode()
+
+
 def parquet_columns(
-    source: Opened, field: str, most: int, start: int = 0, stop: int | None = None
-) -> Iterator[tuple[Any, int]]:
-    """Yield the column `field` of a Parquet file in batches of rows, each with the estimated position in bytes.
+    source: Opened, field: str, most: int, start: int = 0, stop: int | None = None, id_field: str | None = None
+) -> Iterator[tuple[Any, Any, int]]:
+    """Yield the columns `field` and `id_field` of batches of rows, each with the estimated position in bytes.
 
     `most` is the limit for the size of a cell in bytes, 0 for none.  `start` and `stop` are numbers of row groups.
     """
@@ -183,14 +223,17 @@ def parquet_columns(
     try:
         file = parquet.ParquetFile(source.stream, pre_buffer=False, buffer_size=_PARQUET_BUFFER if most else 0)
         _check_text_column(source.file, file.schema_arrow, field)
+        if id_field is not None and id_field not in file.schema_arrow.names:
+            raise CorpusError(f"{source.file.path}: no column {id_field!r}, as id_field= names it")
+        columns = list(dict.fromkeys((field, field if id_field is None else id_field)))
         size, rows = source.file.size or 0, max(file.metadata.num_rows, 1)
         for group in range(start, file.num_row_groups if stop is None else stop):
             place = f"row group {group}, after row {done}: "
             count = _rows_at_once(source, file.metadata.row_group(group), group, field, most)
-            for batch in file.iter_batches(count, row_groups=[group], columns=[field], use_threads=False):
+            for batch in file.iter_batches(count, row_groups=[group], columns=columns, use_threads=False):
                 done += len(batch)
                 place = f"row group {group}, after row {done}: "
-                yield batch.column(0), size * done // rows
+                yield batch.column(field), batch.column(columns[-1]), size * done // rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         # arrow reports broken content by an OSError without an errno; column names may be invalid UTF-8
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:

@@ -15,7 +15,7 @@ from ..lazy import np, npt
 from ..text import Text
 from .files import File, Format, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
-from .records import JsonLines, Refuse, parquet_columns
+from .records import JsonLines, Refuse, key_of, parquet_columns
 from .rowfiles import buffers_of
 
 #: The limit for the window of a decompressor, as a multiple of the limit for a text.
@@ -30,7 +30,8 @@ class Texts:
     that it is the last part.  With `complete` false the text continues after the last part, and another reader reads
     the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
     text, before or among these texts.  With `headroom`, `data` is a view of a `Block`, and the caller may write to the
-    `headroom` bytes before it.  `path` is the file, for messages.
+    `headroom` bytes before it.  `path` is the file, for messages.  `keys` has the id of each whole text, if a
+    field with ids is asked for and the file has fields.
     """
 
     data: bytes | memoryview
@@ -41,6 +42,7 @@ class Texts:
     complete: bool = True
     headroom: int = 0
     path: Path | None = None
+    keys: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,15 @@ class Reading:
 
     `text_field`: the field of a `.jsonl` file, or the column of a `.parquet` file, that has the text.  `block`: the
     bytes that are read at once.  `format`: the kind of all files, `None` to use their names.  `most`: the limit for the
-    length of a line or a cell in bytes, 0 for none.
+    length of a line or a cell in bytes, 0 for none.  `id_field`: the field or column that has ids
+    of texts, `None` for no ids.
     """
 
     text_field: str = "text"
     block: int = BLOCK
     format: Format | None = None
     most: int = 0
+    id_field: str | None = None
 
     def file(self, path: Path) -> File:
         """Return the kind and the size of a file; raises the errors of `file_of`."""
@@ -86,7 +90,7 @@ class Reading:
         if file.kind == "parquet":
             with opened(file, buffered=True) as source:
                 done = 0
-                for column, _ in parquet_columns(source, self.text_field, self.most):
+                for column, _, _ in parquet_columns(source, self.text_field, self.most):
                     rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
                     data, offsets = buffers_of(column.drop_null())
                     ends = offsets.tolist()
@@ -131,18 +135,25 @@ class Reading:
         self, file: File, start: int, stop: int | None, buffers: Buffers, refuse: Refuse | None
     ) -> Iterator[Texts]:
         with opened(file, _WINDOWS * self.most) as source:
-            lines = JsonLines(source, self.text_field, self.most, buffers, refuse, start=start, stop=stop)
+            lines = JsonLines(
+                source, self.text_field, self.most, buffers, refuse, start=start, stop=stop, id_field=self.id_field
+            )
             for records in lines:
                 source.check_position()
-                yield Texts(records.data, records.ends, True, source.position(), records.skipped, path=file.path)
+                yield Texts(
+                    records.data, records.ends, True, source.position(), records.skipped, path=file.path,
+                    keys=records.keys,
+                )  # fmt: skip
             source.check_size()
 
     def _parquet(self, file: File, start: int, stop: int | None) -> Iterator[Texts]:
         with opened(file, buffered=True) as source:
-            for column, position in parquet_columns(source, self.text_field, self.most, start, stop):
+            batches = parquet_columns(source, self.text_field, self.most, start, stop, self.id_field)
+            for column, ids, position in batches:
                 data, offsets = buffers_of(column.drop_null())
+                keys = None if self.id_field is None else list(map(key_of, ids.filter(column.is_valid()).to_pylist()))
                 # a view of memory that arrow owns and does not reuse while the view exists
-                yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path)
+                yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path, keys=keys)
 
 
 def _skip(source: Opened, size: int) -> None:

@@ -32,6 +32,7 @@ class Piece:
 
     `ids` are as files have them, `lengths` the number of ids of each document that ends here, int64[n].  `text` is the
     bytes of text, `null` the records without one among them, and `read` the bytes of input read since the last piece.
+    `keys` has the id of each document that ends here, if a field with ids is asked for and the file has fields.
     """
 
     ids: npt.NDArray[np.uint8]
@@ -39,6 +40,7 @@ class Piece:
     text: int = 0
     null: int = 0
     read: int = 0
+    keys: list[str] | None = None
 
 
 def _nothing() -> npt.NDArray[np.uint8]:
@@ -70,7 +72,7 @@ class DocumentEncoder:
     def pieces(self, source: Source, threads: int, refuse: Refuse | None) -> Iterator[Piece]:
         """Yield the documents of a source in order, a block at a time, encoded by threads."""
         policy, file, read = self._policy, source.file(self._policy), 0
-        reading = Reading(policy.text_field, _BLOCK, policy.input_format)
+        reading = Reading(policy.text_field, _BLOCK, policy.input_format, id_field=policy.id_field)
         events = reading.texts(file, start=source.start, stop=source.stop, buffers=self._buffers, refuse=refuse)
         if file.kind == "text" and policy.document == "file":
             yield from self._document(events)
@@ -82,7 +84,7 @@ class DocumentEncoder:
                 if file.kind != "parquet":
                     step = min(max(event.read - source.start, read), source.read) - read
                 read += step
-                yield Piece(ids, lengths, len(event.data), event.skipped, step)
+                yield Piece(ids, lengths, len(event.data), event.skipped, step, event.keys)
         source.file(policy)
         yield Piece(_nothing(), _no_lengths(), read=source.read - read)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from .shuffle import Documents, shuffled
 
 #: Ids, and documents, that are copied at once.
 _BLOCK, _DOCUMENTS = 1 << 20, 1 << 16
+#: About how many bytes an id of a document has.
+_KEY_BYTES = 40
 
 
 def merge_shards(
@@ -90,13 +92,15 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> PartRecord:
     item = np.dtype(plan.policy.dtype).itemsize
     with outputs(plan.stem(0)) as files:
         part = PartFiles(plan.policy, plan.tokenizer.name, files)
+        keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
         if plan.policy.shuffle is None:
-            for (ids, sizes), path in _blocks(all_shards, sources):
-                part.add(ids, sizes // item, path)
+            blocks = _blocks(all_shards, sources)
         else:
-            blocks = (documents for documents, _ in _blocks(all_shards, sources))
-            for ids, sizes in shuffled(blocks, plan.policy.shuffle, totals.tokens * item, plan.folder):
-                part.add(ids, sizes // item, "")
+            in_order = (documents for documents, _ in _blocks(all_shards, sources))
+            found = shuffled(in_order, plan.policy.shuffle, totals.tokens * item, plan.folder)
+            blocks = ((documents, "") for documents in found)
+        for (ids, sizes), path in blocks:
+            part.add(ids, sizes // item, path, None if keys is None else list(islice(keys, len(sizes))))
         part.finish()
         published = files.publish()
     details: Any = {"files": published, "sources": sources}
@@ -127,6 +131,32 @@ def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[
                     yield (taken.view(np.uint8), some * taken.itemsize), path
                     at = end
                 document += count
+
+
+def _keys(plan: ShardPlan, all_shards: Sequence[Shards], count: int) -> Iterator[str]:
+    """Yield the ids that documents have in the corpus, in the order of what is merged."""
+    plans = [shards.plan for shards in all_shards]
+    read = plan.policy.files.keys
+    assert read is not None
+    in_order = chain.from_iterable(read(plan.stem(number)) for plan in plans for number in range(len(plan)))
+    if plan.policy.shuffle is None:
+        return in_order
+    # as bytes they are shuffled as ids are: the order depends on the seed and the numbers of documents alone
+    blocks = map(_as_bytes, iter(lambda: list(islice(in_order, _DOCUMENTS)), []))
+    found = shuffled(blocks, plan.policy.shuffle, count * _KEY_BYTES, plan.folder)
+    return chain.from_iterable(starmap(_as_texts, found))
+
+
+def _as_bytes(keys: list[str]) -> Documents:
+    coded = [key.encode() for key in keys]
+    return np.frombuffer(b"".join(coded), np.uint8), np.array([len(key) for key in coded], np.int64)
+
+
+def _as_texts(data: npt.NDArray[np.uint8], sizes: Lengths) -> Iterator[str]:
+    whole, at = data.tobytes(), 0
+    for size in sizes.tolist():
+        yield whole[at : at + size].decode()
+        at += size
 
 
 def _some(lengths: npt.NDArray[np.int32]) -> Iterator[Lengths]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import np, npt
 from .documents import DocumentEncoder, Piece
-from .formats import Lengths, Writer
+from .formats import Keys, Lengths, Writer
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import Policy
@@ -146,15 +147,16 @@ class PartFiles:
     """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format."""
 
     def __init__(self, policy: Policy, name: str | None, files: Outputs) -> None:
-        self._writer: Writer = policy.files.writer(files, policy.dtype, name or "")
+        self._has_keys = policy.id_field is not None
+        self._writer: Writer = policy.files.writer(files, policy.dtype, name or "", has_keys=self._has_keys)
         self._lens: Output = files.open(".lens")
 
-    def add(self, ids: npt.NDArray[np.uint8], lengths: Lengths, source: str) -> None:
-        """Append ids, and end documents."""
+    def add(self, ids: npt.NDArray[np.uint8], lengths: Lengths, source: str, keys: Keys = None) -> None:
+        """Append ids, and end documents; `keys` are their ids in the corpus, which plain text has not."""
         if len(ids):
             self._writer.add(ids)
         if len(lengths):
-            self._writer.end(lengths, source)
+            self._writer.end(lengths, source, keys if keys or not self._has_keys else [""] * len(lengths))
             self._lens.write(lengths.astype("<i4").tobytes())
 
     def finish(self) -> None:
@@ -188,9 +190,11 @@ class _Part:
         if count and lengths.max() > _MOST_IDS:
             raise CorpusError(f"{path}: a document has {lengths.max()} tokens; expected at most {_MOST_IDS}")
         tokens = int(lengths.sum())
+        keys = piece.keys
         if self._policy.empty == "skip":
+            keys = None if keys is None else list(compress(keys, (lengths > 0).tolist()))
             lengths = lengths[lengths > 0]
-        self.files.add(piece.ids, lengths, path)
+        self.files.add(piece.ids, lengths, path, keys)
         self._totals += Totals(
             records=count + piece.null, documents=len(lengths), empty=count - len(lengths), null=piece.null,
             input=piece.read, text=piece.text, tokens=tokens,

@@ -37,6 +37,7 @@ class Policy:
         allowed_special: Special tokens that are found in texts: "all", or a sorted tuple.
         dtype: The dtype of ids in files.
         text_field: The field or the column with the text.
+        id_field: The field or the column with the id of a document, `None` if none is written.
         document: What a document of a text file is: the file, or each line with its end.
         input_format: What files are; `None` for what their names say.
         part_size: About how many bytes of input a part has.
@@ -56,6 +57,7 @@ class Policy:
     part_size: int
     empty: Empty
     on_error: OnError
+    id_field: str | None = None
     shuffle: int | None = None
 
     @property
@@ -92,6 +94,7 @@ class ShardOptions(TypedDict, total=False):
     allowed_special: Selection
     dtype: npt.DTypeLike
     text_field: str
+    id_field: str | None
     document: Document
     input_format: SourceFormat | None
     part_size: int | str
@@ -102,8 +105,9 @@ class ShardOptions(TypedDict, total=False):
 def make_policy(
     tokenizer: Tokenizer, *, format: ShardFormat = "megatron",  # noqa: A002
     eos: Token | None = None, bos: Token | None = None, allowed_special: Selection = (), dtype: npt.DTypeLike = "auto",
-    text_field: str = "text", document: Document = "file", input_format: SourceFormat | None = None,
-    part_size: int | str = "256MB", empty: Empty = "skip", on_error: OnError = "raise",
+    text_field: str = "text", id_field: str | None = None, document: Document = "file",
+    input_format: SourceFormat | None = None, part_size: int | str = "256MB", empty: Empty = "skip",
+    on_error: OnError = "raise",
 ) -> Policy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
     if format not in FORMATS:
@@ -119,6 +123,7 @@ def make_policy(
     check_format(input_format)
     if not isinstance(text_field, str):
         raise TypeError(f"text_field must be a str, not {type(text_field).__name__}")
+    _check_id_field(id_field, chosen)
     if bos is None and eos is None and not chosen.has_boundaries:
         known = "" if tokenizer.eos_token is None else f", such as eos={tokenizer.eos_token!r}"
         raise ValueError(
@@ -133,12 +138,23 @@ def make_policy(
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
         dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
+        id_field=id_field,
         document=document,
         input_format=input_format,
         part_size=parse_bytes(part_size),
         empty=empty,
         on_error=on_error,
     )
+
+
+def _check_id_field(id_field: object, chosen: Format) -> None:
+    if id_field is None:
+        return
+    if not isinstance(id_field, str):
+        raise TypeError(f"id_field must be a str or None, not {type(id_field).__name__}")
+    if chosen.keys is None:
+        having = " and ".join(repr(name) for name, known in FORMATS.items() if known.keys is not None)
+        raise ValueError(f"id_field is {id_field!r}; the format {chosen.name!r} has no ids of documents, {having} have")
 
 
 def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:

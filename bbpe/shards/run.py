@@ -178,8 +178,9 @@ def shard(
             "parquet".  `eos`, `bos`: the token, or its id, after and before each document that is not empty; none by
             default, but formats that have no ends of documents need one.  `allowed_special`: special tokens to find in
             texts, "all" as in HF's tokenizers; none by default.  `dtype`: "auto" takes the narrowest that the format
-            has.  `text_field`: the field or column with the text, "text".  `document`: "file", or "line" for text files
-            of which each line is a document.  `input_format`: what files are, if not what their names say.
+            has.  `text_field`: the field or column with the text, "text".  `id_field`: the field or column with the id
+            of a document, which "olmo" and "parquet" write; none by default.  `document`: "file", or "line" for text
+            files of which each line is a document.  `input_format`: what files are, if not what their names say.
             `part_size`: about how much input a part has, "256MB".  `empty`: "skip" or "keep" empty documents.
             `on_error`: "raise", or "skip" to leave out lines that cannot be read and list them in `skipped.jsonl`.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from .datatrove import DATATROVE
-from .format import Format, Lengths, Writer
+from .format import Format, Keys, Lengths, Writer
 from .llmc import AUTOMODEL, LLMC
 from .megatron import MEGATRON
 from .olmo import OLMO
 from .parquet import PARQUET
 from .raw import NANOGPT, NUMPY
 
-__all__ = ["FORMATS", "Format", "Lengths", "Writer"]
+__all__ = ["FORMATS", "Format", "Keys", "Lengths", "Writer"]
 
 #: The formats by their names.
 FORMATS: dict[str, Format] = {

@@ -11,13 +11,13 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Lengths, mapped, with_suffix
+from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, with_suffix
 
 
 class DatatroveWriter:
     """Writes ids and the ends of documents."""
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         self._ids, self._index = outputs.open(".ds"), outputs.open(".ds.index")
         self._metadata, self._size, self._name = outputs.open(".ds.metadata"), np.dtype(dtype).itemsize, name
         self._at = 0
@@ -26,7 +26,7 @@ class DatatroveWriter:
         """Append ids."""
         self._ids.write(ids.data)
 
-    def end(self, lengths: Lengths, source: str) -> None:
+    def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Write where documents end."""
         ends = self._at + np.cumsum(lengths, dtype=np.int64)
         self._index.write(ends.astype("<u8").tobytes())

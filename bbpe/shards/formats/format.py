@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -15,8 +15,17 @@ from ..outputs import Outputs
 Lengths: TypeAlias = "npt.NDArray[np.int64]"
 #: Ids as a file has them.
 Ids: TypeAlias = "npt.NDArray[np.integer[Any]]"
+#: The ids of documents in their corpus, if there is a field with them.
+Keys: TypeAlias = "Sequence[str] | None"
 #: Yields the lengths of all documents, int32[n] each, some at a time.
 AllLengths: TypeAlias = Callable[[], Iterator["npt.NDArray[np.int32]"]]
+
+
+class MakeWriter(Protocol):
+    """Makes a writer of the files of one part."""
+
+    def __call__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> Writer:
+        """Begin the files; `name` is that of the tokenizer, and with `has_keys` documents have ids in the corpus."""
 
 
 class Writer(Protocol):
@@ -25,8 +34,8 @@ class Writer(Protocol):
     def add(self, ids: npt.NDArray[np.uint8]) -> None:
         """Append ids, given as the bytes that files have."""
 
-    def end(self, lengths: Lengths, source: str) -> None:
-        """End documents, whose ids were added; `source` is the file that they come from."""
+    def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
+        """End documents, whose ids were added; `source` is the file that they come from, `keys` their ids in it."""
 
     def finish(self, lengths: AllLengths) -> None:
         """Write what follows all ids."""
@@ -36,19 +45,20 @@ class Writer(Protocol):
 class Format:
     """A format of shards.
 
-    `writer(outputs, dtype, name)` makes a writer, where `name` is that of the tokenizer.  `ids(stem, dtype)` returns
-    the ids of a part, mapped into memory, and `lengths(stem, dtype, ids)` the lengths of its documents, `None` where
-    the files do not have them.  `dtypes` are those that it has, by the number of ids that fit each, the narrow one
-    first.  `has_boundaries`: documents end in its files without an id between them.
+    `ids(stem, dtype)` returns the ids of a part, mapped into memory, and `lengths(stem, dtype, ids)` the lengths of its
+    documents, `None` where the files do not have them.  `dtypes` are those that it has, by the number of ids that fit
+    each, the narrow one first.  `has_boundaries`: documents end in its files without an id between them.  `keys(stem)`
+    yields the ids that documents of a part have in the corpus, where the format has a place for them.
     """
 
     name: str
     suffixes: tuple[str, ...]
     dtypes: dict[str, int]
     has_boundaries: bool
-    writer: Callable[[Outputs, str, str], Writer]
+    writer: MakeWriter
     ids: Callable[[Path, str], Ids]
     lengths: Callable[[Path, str, Ids], Lengths | None]
+    keys: Callable[[Path], Iterator[str]] | None = None
 
     def dtype(self, asked: str, id_count: int) -> str:
         """Return the dtype of ids; `ValueError` when the format lacks it, or it cannot hold so many ids."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Lengths, mapped, no_lengths, with_suffix
+from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, no_lengths, with_suffix
 from .raw import RawWriter
 
 _HEADER = 1024
@@ -30,7 +30,7 @@ class LlmcWriter(RawWriter):
 
     format = "llmc"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         super().__init__(outputs, dtype, name)
         self._stem = outputs.stem
         self.output.write(bytes(_HEADER))
@@ -55,11 +55,11 @@ class AutomodelWriter(LlmcWriter):
 
     format = "automodel"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         super().__init__(outputs, dtype, name)
         self._begins, self._at = outputs.open(".bos.idx"), 0
 
-    def end(self, lengths: Lengths, source: str) -> None:
+    def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Write where documents begin, but for those without ids."""
         ends = self._at + np.cumsum(lengths, dtype=np.int64)
         self._begins.write((ends - lengths)[lengths > 0].astype("<i4").tobytes())

@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Lengths, mapped, with_suffix
+from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, with_suffix
 
 _MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
 _HEADER = struct.Struct("<9sQBQQ")
@@ -25,14 +25,14 @@ _CODES = {"uint16": 8, "int32": 4}
 class MegatronWriter:
     """Writes a `.bin`, and in the end its `.idx`."""
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         self._bin, self._idx, self._dtype = outputs.open(".bin"), outputs.open(".idx"), dtype
 
     def add(self, ids: npt.NDArray[np.uint8]) -> None:
         """Append ids."""
         self._bin.write(ids.data)
 
-    def end(self, lengths: Lengths, source: str) -> None:
+    def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Do nothing: `finish` gets all lengths."""
 
     def finish(self, lengths: AllLengths) -> None:

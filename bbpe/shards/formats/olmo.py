@@ -1,7 +1,8 @@
 """dolma's and OLMo's files: a `.npy` of ids without a header, and a `.csv.gz` of where documents are.
 
-A row of the table is `start,end,id,src,loc`: the ids of a document, the end exclusive; its number in this part; the
-file that it comes from; and its number among those of the part that come from there.
+A row of the table is `start,end,id,src,loc`: the ids of a document, the end exclusive; its id in the corpus if a field
+with ids is named, else its number in this part; the file that it comes from; and its number among those of the part
+that come from there.
 """
 
 from __future__ import annotations
@@ -9,18 +10,19 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Lengths, mapped, with_suffix
+from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, with_suffix
 
 
 class OlmoWriter:
     """Writes ids, and a row for each document."""
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         self._ids, table = outputs.open(".npy"), outputs.open(".csv.gz")
         # no name and no time, so that equal rows have equal bytes
         self._packed = gzip.GzipFile("", "wb", 6, table, 0)
@@ -31,14 +33,15 @@ class OlmoWriter:
         """Append ids."""
         self._ids.write(ids.data)
 
-    def end(self, lengths: Lengths, source: str) -> None:
+    def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Write rows."""
         if source != self._source:
             self._source, self._within = source, 0
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
-        for length in lengths.tolist():
-            rows.writerow((self._at, self._at + length, self._document, source, self._within))
+        for number, length in enumerate(lengths.tolist()):
+            key = self._document if keys is None else keys[number]
+            rows.writerow((self._at, self._at + length, key, source, self._within))
             self._at, self._document, self._within = self._at + length, self._document + 1, self._within + 1
         self._packed.write(text.getvalue().encode("utf-8", "surrogateescape"))
 
@@ -52,10 +55,18 @@ def _ids(stem: Path, dtype: str) -> Ids:
     return found
 
 
+def _rows(path: Path) -> Iterator[list[str]]:
+    with gzip.open(path, "rt", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        yield from csv.reader(file)
+
+
+def _keys(stem: Path) -> Iterator[str]:
+    return (row[2] for row in _rows(with_suffix(stem, ".csv.gz")))
+
+
 def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     path = with_suffix(stem, ".csv.gz")
-    with gzip.open(path, "rt", encoding="utf-8", errors="surrogateescape", newline="") as file:
-        found = [(int(row[0]), int(row[1])) for row in csv.reader(file)]
+    found = [(int(row[0]), int(row[1])) for row in _rows(path)]
     bounds = np.array(found, np.int64).reshape(-1, 2)
     expected = np.concatenate([np.zeros(1, np.int64), bounds[:, 1]])
     if (bounds[:, 0] != expected[:-1]).any() or expected[-1] != len(ids):
@@ -63,4 +74,5 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     return np.diff(expected)
 
 
-OLMO = Format("olmo", (".npy", ".csv.gz"), {"uint16": 1 << 16, "uint32": 1 << 32}, True, OlmoWriter, _ids, _lengths)
+_DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
+OLMO = Format("olmo", (".npy", ".csv.gz"), _DTYPES, True, OlmoWriter, _ids, _lengths, _keys)

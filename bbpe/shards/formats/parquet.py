@@ -1,7 +1,8 @@
-"""Parquet with a column `input_ids`, list<int32>, a row for each document."""
+"""Parquet with a column `input_ids`, list<int32>, a row for each document; and a column `id` if a field has ids."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from ...corpus.rowfiles import pyarrow_parquet
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Lengths, with_suffix
+from .format import AllLengths, Format, Ids, Keys, Lengths, with_suffix
 
 #: The ids of a row group; one document may have more.
 _GROUP = 1 << 20
@@ -18,24 +19,27 @@ _GROUP = 1 << 20
 class ParquetWriter:
     """Writes row groups of about a million ids."""
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         parquet = pyarrow_parquet()
         import pyarrow as pa
 
         self._pa = pa
-        self._schema = pa.schema([pa.field("input_ids", pa.list_(pa.field("element", pa.int32())))])
+        fields = [pa.field("input_ids", pa.list_(pa.field("element", pa.int32())))]
+        self._schema = pa.schema(fields + [pa.field("id", pa.string())] * has_keys)
         self._writer = parquet.ParquetWriter(outputs.open(".parquet"), self._schema, compression="zstd")
         self._held: list[npt.NDArray[np.uint8]] = []
         self._lengths: list[Lengths] = []
+        self._keys: list[str] = []
         self._count = 0
 
     def add(self, ids: npt.NDArray[np.uint8]) -> None:
         """Hold ids."""
         self._held.append(ids)
 
-    def end(self, lengths: Lengths, source: str) -> None:
+    def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Hold lengths, and write row groups while there are enough ids."""
         self._lengths.append(lengths)
+        self._keys += keys or ()
         self._count += int(lengths.sum())
         if self._count < _GROUP:
             return
@@ -56,7 +60,11 @@ class ParquetWriter:
         if offsets[-1] > np.iinfo(np.int32).max:
             raise CorpusError(f"a row group would have {offsets[-1]} ids; a document of Parquet has less than 2**31")
         rows = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(ids), type=kind)
-        self._writer.write_table(pa.table([rows], schema=self._schema), row_group_size=max(len(rows), 1))
+        columns = [rows]
+        if len(self._schema) > 1:
+            columns.append(pa.array(self._keys[: len(rows)], pa.string()))
+            del self._keys[: len(rows)]
+        self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=max(len(rows), 1))
 
     def finish(self, lengths: AllLengths) -> None:
         """Write the last row group, and the footer."""
@@ -64,6 +72,12 @@ class ParquetWriter:
         if any(map(len, self._lengths)):
             self._write(held, np.concatenate(self._lengths))
         self._writer.close()
+
+
+def _keys(stem: Path) -> Iterator[str]:
+    file = pyarrow_parquet().ParquetFile(with_suffix(stem, ".parquet"))
+    for batch in file.iter_batches(columns=["id"], use_threads=False):
+        yield from batch.column(0).to_pylist()
 
 
 def _column(stem: Path) -> Any:
@@ -91,4 +105,4 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     return found
 
 
-PARQUET = Format("parquet", (".parquet",), {"int32": 1 << 31}, True, ParquetWriter, _ids, _lengths)
+PARQUET = Format("parquet", (".parquet",), {"int32": 1 << 31}, True, ParquetWriter, _ids, _lengths, _keys)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Output, Outputs
-from .format import AllLengths, Format, Ids, Lengths, mapped, no_lengths, with_suffix
+from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, no_lengths, with_suffix
 
 #: The bytes of the header of a `.npy` file with the shape of any length.
 _HEADER = 128
@@ -21,7 +21,7 @@ class RawWriter:
 
     suffix = ".bin"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         self._output, self._dtype = outputs.open(self.suffix), dtype
 
     @property
@@ -33,7 +33,7 @@ class RawWriter:
         """Append ids."""
         self._output.write(ids.data)
 
-    def end(self, lengths: Lengths, source: str) -> None:
+    def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Do nothing: there is no place for it."""
 
     def finish(self, lengths: AllLengths) -> None:
@@ -45,7 +45,7 @@ class NumpyWriter(RawWriter):
 
     suffix = ".npy"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         super().__init__(outputs, dtype, name)
         self.output.write(bytes(_HEADER))
 
