@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import bbpe
 
-from .command import Command, load_named
+from .command import Command, load_named, positive
 from .counting import share
 from .streams import say, say_json
 
@@ -20,10 +20,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
     verify.add_argument("--sample", type=share, default=0.001, metavar="SHARE", help="of parts to encode again")
     verify.add_argument("--seed", type=int, default=0, metavar="N", help="chooses these parts (default: 0)")
     verify.set_defaults(action=_verify)
-    merge = actions.add_parser("merge", help="Merge shards into one part, in order or shuffled.")
+    merge = actions.add_parser("merge", help="Merge shards, in order or shuffled, into one part or more.")
     merge.add_argument("folders", nargs="+", metavar="FOLDER", help="that bbpe shard wrote, in order")
     merge.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the merged shards are written")
     merge.add_argument("--shuffle", type=int, metavar="SEED", help="documents in a random order (default: as they are)")
+    merge.add_argument("--shard-size", type=positive, metavar="N", help="ids of each part, about (default: one part)")
     merge.add_argument("--json", action="store_true", help="write the result as a JSON object")
     merge.set_defaults(action=_merge)
     show = actions.add_parser("show", help="Show what shards hold, or the text and ids of a document.")
@@ -49,7 +50,7 @@ def _verify(args: Namespace) -> int:
 
 
 def _merge(args: Namespace) -> int:
-    done = bbpe.merge_shards(args.folders, args.output, shuffle=args.shuffle)
+    done = bbpe.merge_shards(args.folders, args.output, shuffle=args.shuffle, shard_size=args.shard_size)
     if args.json:
         say_json({"output": args.output, **asdict(done.totals)})
     else:

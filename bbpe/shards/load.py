@@ -145,13 +145,19 @@ def load_shards(folder: str | os.PathLike[str]) -> Shards:
     return Shards(plan, totals)
 
 
+def lens_of(plan: ShardPlan, number: int) -> npt.NDArray[np.int32]:
+    """Return the number of ids of each document of a part, mapped into memory."""
+    lengths: npt.NDArray[np.int32] = mapped(with_suffix(plan.stem(number), ".lens"), "<i4")
+    return lengths
+
+
 def read_part(plan: ShardPlan, number: int) -> tuple[Ids, Lengths]:
     """Return the ids of a part and the lengths of its documents; `CorpusError` where its files do not fit together."""
     stem = plan.stem(number)
     ids = plan.policy.files.ids(stem, plan.policy.dtype)
     lengths = plan.policy.files.lengths(stem, plan.policy.dtype, ids)
     path = with_suffix(stem, ".lens")
-    listed = mapped(path, "<i4").astype(np.int64)
+    listed = lens_of(plan, number).astype(np.int64)
     if int(listed.sum()) != len(ids):
         raise CorpusError(f"{path}: the documents have {listed.sum()} ids together; expected {len(ids)}")
     if lengths is not None and not np.array_equal(lengths, listed):

@@ -1,22 +1,22 @@
-"""Merge shards into one part, in order or shuffled, without holding more than a block of them."""
+"""Merge shards into one part or some of equal size, in order or shuffled, without holding more than a block of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice, starmap
+from itertools import chain, groupby, islice, pairwise, starmap
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..counting.options import check_int
 from ..errors import CorpusError
 from ..lazy import np, npt
 from .formats import Lengths
-from .formats.format import mapped, with_suffix
-from .load import Shards, load_shards
+from .load import Shards, lens_of, load_shards
 from .outputs import outputs
-from .part import PartFiles, PartRecord, read_record, write_record
+from .part import PartFiles, PartRecord, Totals, read_record, write_record
 from .plan import ShardPlan, stored_or_new
 from .run import finish_shards
 from .shuffle import Documents, shuffled
@@ -25,27 +25,32 @@ from .shuffle import Documents, shuffled
 _BLOCK, _DOCUMENTS = 1 << 20, 1 << 16
 #: About how many bytes an id of a document has.
 _KEY_BYTES = 40
+#: The number of a part, documents in it as bytes of ids and the number of ids of each, and the file they come from.
+_Piece: TypeAlias = "tuple[int, npt.NDArray[np.uint8], Lengths, str]"
 
 
 def merge_shards(
-    folders: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, shuffle: int | None = None
-) -> Shards:
-    """Merge shards of one tokenizer and one policy into a single part.
+    folders: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, shuffle: int | None = None,
+    shard_size: int | None = None,
+) -> Shards:  # fmt: skip
+    """Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
 
-    Without shuffling, the result is what `shard` would write in one part.  Documents keep their ids, and stay whole.
+    Without shuffling, a single part is what `shard` would write in one.  Documents keep their ids, and stay whole.
 
     Args:
         folders: The folders that `shard` wrote, in order; all of them must be complete.
         folder: The new folder.
         shuffle: A seed has the documents in a random order, exactly: any order may come, and it depends on the seed and
             the number of each document alone.  The order of the corpus by default.
+        shard_size: The ids of each part, about: it has no more by as much as a document, and the last one is not small.
+            All ids in one part by default.
 
     Returns:
         The merged shards.
 
     Raises:
         CorpusError: Shards are not complete, or differ in tokenizer or policy; the message names the differences.
-        ValueError: There are no folders, or the seed is out of range.
+        ValueError: There are no folders, the seed is out of range, or `shard_size` is less than a document has.
         OSError: A file cannot be read or written.
 
     Example:
@@ -64,47 +69,93 @@ def merge_shards(
         raise ValueError(f"folders is {folders!r}; expected a list of one folder or more")
     if shuffle is not None:
         check_int("shuffle", shuffle, 0, (1 << 64) - 1)
+    if shard_size is not None:
+        check_int("shard_size", shard_size, 1)
     all_shards = [load_shards(name) for name in folders]
-    plan = stored_or_new(_plan_of(all_shards, Path(folder).absolute(), shuffle))
-    if read_record(plan, 0) is None:
-        write_record(plan, _merge(plan, all_shards))
+    plan = stored_or_new(_plan_of(all_shards, Path(folder).absolute(), shuffle, shard_size))
+    if None in [read_record(plan, number) for number in range(len(plan))]:
+        _merge(plan, all_shards)
     return finish_shards(plan)
 
 
-def _plan_of(all_shards: Sequence[Shards], folder: Path, shuffle: int | None) -> ShardPlan:
+def _plan_of(all_shards: Sequence[Shards], folder: Path, shuffle: int | None, shard_size: int | None) -> ShardPlan:
     first = all_shards[0].plan
     for shards in all_shards:
-        policy = replace(shards.plan.policy, part_size=first.policy.part_size)
+        its = shards.plan.policy
+        policy = replace(its, part_size=first.policy.part_size, shard_size=first.policy.shard_size)
         differences = first.differences(replace(shards.plan, policy=policy, parts=first.parts))
         if differences:
             names = f"{first.folder} and {shards.plan.folder}"
             raise CorpusError(f"{names}: shards with {', '.join(differences)} cannot be merged")
-        if shuffle is None and shards.plan.policy.shuffle is not None:
+        if shuffle is None and its.shuffle is not None:
             raise CorpusError(f"{shards.plan.folder}: the shards are shuffled; merge them with a seed again")
     sources = tuple(chain.from_iterable(part for shards in all_shards for part in shards.plan.parts))
-    policy = replace(first.policy, shuffle=shuffle)
-    return ShardPlan(folder, policy, first.identity, (sources,), first.tokenizer)
+    policy = replace(first.policy, shuffle=shuffle, shard_size=shard_size)
+    count = 1 if shard_size is None else _part_count(all_shards, shard_size)
+    # documents of any source may be in any part
+    return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), first.tokenizer)
 
 
-def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> PartRecord:
+def _part_count(all_shards: Sequence[Shards], shard_size: int) -> int:
+    """Return into how many parts shards are divided; `ValueError` where a document would be longer than a part."""
+    tokens = sum(shards.tokens for shards in all_shards)
+    count = max(-(-tokens // shard_size), 1)
+    files = (lens_of(shards.plan, number) for shards in all_shards for number in range(len(shards.plan)))
+    longest = max(int(lengths.max(initial=0)) for lengths in files)
+    if count > 1 and longest > tokens // count:
+        raise ValueError(
+            f"shard_size is {shard_size}, so that parts have about {tokens // count} ids; expected more than the "
+            f"{longest} that one document has"
+        )
+    return count
+
+
+def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
+    """Write all parts, one after another."""
     totals = sum((shards.totals for shards in all_shards[1:]), all_shards[0].totals)
     sources: list[int] = []
     item = np.dtype(plan.policy.dtype).itemsize
-    with outputs(plan.stem(0)) as files:
-        part = PartFiles(plan.policy, plan.tokenizer.name, files)
-        keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
-        if plan.policy.shuffle is None:
-            blocks = _blocks(all_shards, sources)
-        else:
-            in_order = (documents for documents, _ in _blocks(all_shards, sources))
-            found = shuffled(in_order, plan.policy.shuffle, totals.tokens * item, plan.folder)
-            blocks = ((documents, "") for documents in found)
-        for (ids, sizes), path in blocks:
-            part.add(ids, sizes // item, path, None if keys is None else list(islice(keys, len(sizes))))
-        part.finish()
-        published = files.publish()
-    details: Any = {"files": published, "sources": sources}
-    return PartRecord(**vars(totals), part=0, plan=plan.digest, **details)
+    keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
+    if plan.policy.shuffle is None:
+        blocks = _blocks(all_shards, sources)
+    else:
+        in_order = (documents for documents, _ in _blocks(all_shards, sources))
+        found = shuffled(in_order, plan.policy.shuffle, totals.tokens * item, plan.folder)
+        blocks = ((documents, "") for documents in found)
+    # the first part is written even if there are no documents
+    nothing: _Piece = (0, np.empty(0, np.uint8), np.empty(0, np.int64), "")
+    pieces = chain([nothing], _divided(blocks, item, totals.tokens, len(plan)))
+    # what was read is in the record of the first part
+    left = replace(totals, documents=0, tokens=0)
+    for number, some in groupby(pieces, itemgetter(0)):
+        with outputs(plan.stem(number)) as files:
+            part = PartFiles(plan.policy, plan.tokenizer.name, files)
+            documents = tokens = 0
+            for _, ids, lengths, path in some:
+                part.add(ids, lengths, path, None if keys is None else list(islice(keys, len(lengths))))
+                documents, tokens = documents + len(lengths), tokens + int(lengths.sum())
+            part.finish()
+            published = files.publish()
+        own = replace(left, documents=documents, tokens=tokens)
+        details: Any = {"files": published, "sources": [] if plan.policy.moved else sources}
+        write_record(plan, PartRecord(**vars(own), part=number, plan=plan.digest, **details))
+        left = Totals()
+
+
+def _divided(blocks: Iterable[tuple[Documents, str]], item: int, tokens: int, count: int) -> Iterator[_Piece]:
+    """Yield documents with the number of the part that they are in, by where in all ids each of them begins."""
+    at = 0
+    for (ids, sizes), path in blocks:
+        if not len(sizes):
+            continue
+        lengths = sizes // item
+        ends = np.cumsum(lengths)
+        numbers = np.minimum((at + ends - lengths) * count // max(tokens, 1), count - 1)
+        bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(sizes)]
+        for start, stop in pairwise(bounds):
+            first, last = (int(ends[stop - 1]) if stop else 0 for stop in (start, stop))
+            yield int(numbers[start]), ids[first * item : last * item], lengths[start:stop], path
+        at += int(ends[-1])
 
 
 def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[Documents, str]]:
@@ -116,13 +167,13 @@ def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[
             assert record is not None
             # not the lists of the format, which are larger, and were checked when they were written
             ids = plan.policy.files.ids(plan.stem(number), plan.policy.dtype)
-            lengths = mapped(with_suffix(plan.stem(number), ".lens"), "<i4")
+            lengths = lens_of(plan, number)
             if (len(lengths), len(ids)) != (record.documents, record.tokens):
                 raise CorpusError(f"{plan.stem(number)}: the files are not those of the record; verify the shards")
             sources += record.sources
             document = at = 0
             paths, counts = [source.path for source in plan.parts[number]], record.sources
-            if plan.policy.shuffle is not None:  # documents come from any source
+            if plan.policy.moved:  # documents come from any source
                 paths, counts = [""], [len(lengths)]
             for path, count in zip(paths, counts, strict=True):
                 for some in _some(lengths[document : document + count]):

@@ -126,8 +126,9 @@ def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report
 
 def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, report: Report) -> PartRecord:
     """Write the files of a part under any name, and return its record, which is not written."""
-    if plan.policy.shuffle is not None:
-        raise CorpusError(f"{plan.folder}: the documents were shuffled when shards were merged; merge them again")
+    if plan.policy.moved:
+        how = plan.policy.moved
+        raise CorpusError(f"{plan.folder}: the documents were {how} when shards were merged; merge them again")
     with outputs(stem) as files:
         part = _Part(plan, files, threads, report)
         for source in plan.parts[number]:

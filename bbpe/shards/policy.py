@@ -44,6 +44,7 @@ class Policy:
         empty: Whether empty documents are left out or written.
         on_error: Whether a line that cannot be read ends the run or is left out.
         shuffle: The seed that documents were shuffled with when shards were merged.
+        shard_size: The most ids that parts should have into which merged shards were divided.
     """
 
     format: str
@@ -59,12 +60,18 @@ class Policy:
     on_error: OnError
     id_field: str | None = None
     shuffle: int | None = None
+    shard_size: int | None = None
 
     @property
     def layout(self) -> Layout:
         """How documents are written."""
         before, after = ([] if token is None else [token] for token in (self.bos, self.eos))
         return Layout(before, after, np.dtype(self.dtype).itemsize)
+
+    @property
+    def moved(self) -> str:
+        """How merging moved documents to parts other than those of their files; empty if it did not."""
+        return "shuffled" if self.shuffle is not None else "divided" if self.shard_size is not None else ""
 
     @property
     def files(self) -> Format:

@@ -29,7 +29,7 @@ def verify_shards(
     Args:
         folder: The folder that `shard` wrote.
         tokenizer: The tokenizer that should have written them, if that is to be checked.
-        sample: The share of parts that are encoded again, at least one; shuffled ones cannot be.
+        sample: The share of parts that are encoded again, at least one; shuffled or divided ones cannot be.
         seed: Chooses these parts.
 
     Returns:
@@ -70,7 +70,7 @@ def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: i
                 yield f"{plan.stem(number)}: the part is missing"
                 continue
             totals += record.totals
-            yield from _faults_of_part(plan, record, again=number in chosen and plan.policy.shuffle is None)
+            yield from _faults_of_part(plan, record, again=number in chosen and not plan.policy.moved)
         except (BBPEError, FileNotFoundError) as error:
             yield str(error)
     if not missing:

@@ -57,6 +57,8 @@ def test_verify_merge_and_show(made: list[str], tmp_path: Path, capsys: pytest.C
     assert "no faults" in say(capsys, "shards", "verify", tmp_path / "one", "-t", tmp_path / "tok.json")
     merged = say(capsys, "shards", "merge", tmp_path / "one", "-o", tmp_path / "all", "--shuffle", "7")
     assert "60 documents" in merged
+    say(capsys, "shards", "merge", tmp_path / "one", "-o", tmp_path / "equal", "--shard-size", "100")
+    assert len(bbpe.load_shards(tmp_path / "equal").plan) > 2
     ids, text = say(capsys, "shards", "show", tmp_path / "one", "3").splitlines()
     assert text == f"low 3 lower{EOS}"
     assert bbpe.load(tmp_path / "tok.json").decode(list(map(int, ids.split()))) == text

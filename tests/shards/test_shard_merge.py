@@ -95,6 +95,37 @@ def test_shuffling_is_a_permutation_that_the_seed_decides(
         bbpe.merge_shards([tmp_path / "m0"], tmp_path / "again")
 
 
+@pytest.mark.parametrize(("name", "seed"), [("llmc", None), ("olmo", 5)])
+def test_merged_into_parts_of_equal_size(
+    name: str, seed: int | None, two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    options: Any = {"format": name, "eos": EOS, "empty": "keep"}
+    one = bbpe.merge_shards([bbpe.shard(two, tmp_path / "a", tok, **options).plan.folder], tmp_path / "b", shuffle=seed)
+    rows, longest = [ids.tolist() for ids in one], max(map(len, one))
+    for size in (one.tokens, 1000, 3 * longest, longest + 30):
+        folder = tmp_path / str(size)
+        done = bbpe.merge_shards([tmp_path / "a"], folder, shuffle=seed, shard_size=size)
+        sizes = [len(done.part(number)[0]) for number in range(len(done.plan))]
+        assert len(sizes) == -(-one.tokens // size)
+        assert all(one.tokens // len(sizes) - longest < n < size + longest for n in sizes)
+        assert [ids.tolist() for ids in done] == rows
+        assert done[70].tolist() == rows[70]
+        assert done.totals == one.totals
+        assert bbpe.verify_shards(folder, tok) == []
+        (folder / "part-00000.json").unlink()
+        assert bbpe.merge_shards([tmp_path / "a"], folder, shuffle=seed, shard_size=size).totals == one.totals
+    again = bbpe.merge_shards([tmp_path / "1000"], tmp_path / "again", shuffle=seed)
+    assert (len(again), again.tokens) == (len(one), one.tokens)
+    with pytest.raises(bbpe.CorpusError, match="shard_size 1000 and None"):
+        bbpe.merge_shards([tmp_path / "a"], tmp_path / "1000", shuffle=seed)
+    with pytest.raises(ValueError, match=f"expected more than the {longest} that one document has"):
+        bbpe.merge_shards([tmp_path / "a"], tmp_path / "small", shard_size=longest - 1)
+    if seed is None:
+        (tmp_path / "1000" / "part-00001.json").unlink()
+        with pytest.raises(bbpe.CorpusError, match="documents were divided when shards were merged"):
+            bbpe.shard_part(bbpe.load_shards(tmp_path / "1000").plan, 1)
+
+
 def test_every_order_is_as_likely() -> None:
     """Each of 5 documents is at each place about as often, over many seeds."""
     places = np.zeros((5, 5), int)
