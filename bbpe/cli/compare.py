@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 import bbpe
 
@@ -33,7 +32,7 @@ def _run(args: Namespace) -> int:
 
     check_output(args.html, "the page", inputs_of(files=args.corpus or None, named=[args.left, args.right]))
     left, right = load_named(args.left, args.pattern), load_named(args.right, args.pattern)
-    corpus = [Path(path) for path in corpus_paths(args.corpus)] if args.corpus else None
+    corpus = corpus_paths(args.corpus) if args.corpus else None
     names = short_names([args.left, args.right])
     found = bbpe.compare(
         left, right, corpus, names=(names[0], names[1]), most=args.most, text_field=args.text_field,

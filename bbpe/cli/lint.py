@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
-from pathlib import Path
 
 import bbpe
 
@@ -27,7 +26,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     from bbpe.corpus.files import corpus_paths
 
-    corpus = [Path(path) for path in corpus_paths(args.corpus)] if args.corpus else None
+    corpus = corpus_paths(args.corpus) if args.corpus else None
     report = bbpe.lint(
         load_tokenizer(args), corpus, min_count=args.min_count, text_field=args.text_field, format=args.input_format
     )

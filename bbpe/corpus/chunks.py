@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from ..budget import shown
 from ..core.rows import hashes, take
@@ -21,6 +20,7 @@ from ..pipeline.streaming import complete_characters, pieces
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import Buffer
+from .files import FilePath
 from .pending import Pending
 from .sources import Reading, Texts
 
@@ -160,7 +160,7 @@ class Cutter:
                 cut_before = int(forced > 0)
             pending.keep(cut)
 
-    def _forced(self, data: Buffer, path: Path | None, byte: int) -> int:
+    def _forced(self, data: Buffer, path: FilePath | None, byte: int) -> int:
         """Find a place to cut the pretoken that a text of one endless pretoken ends with: where its pieces end anyway.
 
         Raises `MemoryLimitError` when pretokens are not cut, or are cut in pieces as large as memory.
@@ -191,7 +191,7 @@ class Cutter:
         number = max(int(np.searchsorted(borders, at)) - 1, 0)
         return int(borders[number]), int(borders[min(number + 1, len(borders) - 1)])
 
-    def _refusal(self, path: Path | None, byte: int) -> MemoryLimitError:
+    def _refusal(self, path: FilePath | None, byte: int) -> MemoryLimitError:
         if self._splitter.compiled is None:
             way = "a named split pattern, which no regex follows, or document='line'"
         elif self._options.longest:

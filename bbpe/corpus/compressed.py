@@ -10,9 +10,10 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any, BinaryIO, cast
 
 from ..errors import CorpusError, MemoryLimitError
@@ -137,7 +138,7 @@ COMPRESSIONS: dict[str, Callable[[BinaryIO, int], BinaryIO]] = {
 }
 
 
-def failure(path: Path, error: Exception) -> Exception:
+def failure(path: os.PathLike[str], error: Exception) -> Exception:
     """Return the exception to raise, with the name of the file, for one of `BROKEN`."""
     if isinstance(error, OSError) and error.errno is not None:
         error.filename = error.filename or str(path)
@@ -147,4 +148,5 @@ def failure(path: Path, error: Exception) -> Exception:
             f"{path}: decompressing the file takes more memory than max_memory leaves ({error}); give a larger "
             "max_memory, or compress the file with a smaller window"
         )
-    return CorpusError(f"{path}: expected a whole {path.suffix} file: {error}")
+    suffix = PurePath(path).suffix
+    return CorpusError(f"{path}: expected a whole {suffix} file: {error}")

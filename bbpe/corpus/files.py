@@ -18,7 +18,10 @@ from typing import Literal, TypeAlias, cast, get_args
 from ..errors import CorpusError
 from ..lazy import lazy_re
 from .compressed import COMPRESSIONS
+from .urls import Url, expand, is_url, path_of
 
+#: Where a file is: on this machine, or elsewhere.
+FilePath: TypeAlias = Path | Url
 CorpusPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 #: How a file may be asked to be read.
 Format: TypeAlias = Literal["text", "jsonl", "parquet"]
@@ -88,7 +91,7 @@ class File:
     reading may begin anywhere in it.
     """
 
-    path: Path
+    path: FilePath
     kind: Literal["text", "jsonl", "json", "parquet"]
     size: int | None = None
     asked: bool = False
@@ -101,8 +104,8 @@ class File:
         object.__setattr__(self, "is_plain", self.kind == "text" and bool(self.size) and not packed)
 
 
-def corpus_paths(files: CorpusPaths) -> list[Path]:
-    """Return the files that a path, a glob string, a folder, or a sequence of these stands for.
+def corpus_paths(files: CorpusPaths) -> list[FilePath]:
+    """Return the files that a path, a glob string, a folder, a URL of one of these, or a sequence of these stands for.
 
     A name that exists is taken literally, else as a glob (`**` for any folders between).  A folder stands
     for all files below it.  What a glob or a folder yields comes sorted by name, hidden names (a leading
@@ -118,9 +121,13 @@ def corpus_paths(files: CorpusPaths) -> list[Path]:
     ...     [path.name for path in corpus_paths(folder)]
     ['a.txt', 'b.txt']
     """
-    found: dict[str, Path] = {}
+    found: dict[str, FilePath] = {}
     for name in _names(files):
-        for path in _expand(name):
+        local = path_of(name)
+        if isinstance(local, Url):
+            found.update((str(path), path) for path in expand(name) if str(path) not in found)
+            continue
+        for path in _expand(str(local) if is_url(name) else name):
             found.setdefault(os.path.realpath(path), path)
     if not found:
         raise CorpusError("no files given; expected a path, a glob, a folder, or a sequence of these")
@@ -179,7 +186,7 @@ def corpus_files(files: CorpusPaths, asked: Format | None = None) -> list[File]:
     return [file_of(path, asked) for path in corpus_paths(files)]
 
 
-def file_of(path: Path, asked: Format | None = None) -> File:
+def file_of(path: FilePath, asked: Format | None = None) -> File:
     """Return the kind and the size of a file.
 
     Raises `CorpusError` when the suffix is that of a file that is not text, `OSError` when the file does not exist.
@@ -192,12 +199,15 @@ def file_of(path: Path, asked: Format | None = None) -> File:
     >>> file.kind, file.size
     ('jsonl', 2)
     """
+    if isinstance(path, Url):
+        # a server is asked once
+        path = path.with_status()
     status = path.stat()
     size = status.st_size if stat.S_ISREG(status.st_mode) else None
     return File(path, asked or kind_of(path), size, asked == "text")
 
 
-def kind_of(path: Path) -> Literal["text", "jsonl", "json", "parquet"]:
+def kind_of(path: FilePath) -> Literal["text", "jsonl", "json", "parquet"]:
     """Return the kind of a file by its suffix, without one of compression.
 
     Raises `CorpusError` when the suffix is that of a file that is not text.
@@ -238,7 +248,7 @@ def check_format(asked: object) -> None:
         raise ValueError(f"format is {asked!r}; expected {', '.join(map(repr, FORMATS))} or None")
 
 
-def _refused(path: Path, problem: str) -> CorpusError:
+def _refused(path: FilePath, problem: str) -> CorpusError:
     return CorpusError(
         f"{path}: {problem}; provide its texts as text, .jsonl or .parquet files, "
         "or read its bytes as text with format='text' (--input-format text)"

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, cast
 
 from ..core.rows import Block
 from ..errors import CorpusError
 from .compressed import BROKEN, COMPRESSIONS, failure
-from .files import File, check_head
+from .files import File, FilePath, check_head
+from .urls import Url
 
 #: Bytes of text that are read at once; a block and its tables fit the caches of a core.
 BLOCK = 1 << 20
@@ -62,7 +62,8 @@ class Opened:
         """Check that the size of the file has not changed; `CorpusError` with both sizes if it has."""
         if self.file.size is None:
             return
-        size = os.fstat(self.raw.fileno()).st_size
+        path = self.file.path
+        size = path.stat_now().st_size if isinstance(path, Url) else os.fstat(self.raw.fileno()).st_size
         if size != self.file.size:
             raise CorpusError(
                 f"{self.file.path}: its size changed from {self.file.size} to {size} bytes while it was read; "
@@ -133,7 +134,7 @@ def read_block(file: File, start: int, stop: int, buffers: Buffers) -> memoryvie
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def naming(path: FilePath) -> Iterator[None]:
     """Have an error of the system name the file: a failed read, unlike a failed open, does not say of what."""
     try:
         yield

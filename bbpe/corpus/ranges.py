@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from ..errors import CorpusError
+from .files import FilePath
 from .rowfiles import pyarrow_parquet
 
 #: Bytes in which the end of a line is looked for at once.
 _WINDOW = 1 << 16
 
 
-def line_cuts(path: Path, start: int, end: int, size: int) -> Iterator[int]:
+def line_cuts(path: FilePath, start: int, end: int, size: int) -> Iterator[int]:
     """Yield where lines begin that divide bytes `start` to `end` into equal ranges of at most about `size` bytes."""
     count, last = -(-(end - start) // size), start
     with path.open("rb") as stream:
@@ -30,7 +30,7 @@ def line_cuts(path: Path, start: int, end: int, size: int) -> Iterator[int]:
             last = cut
 
 
-def row_group_cuts(path: Path, start: int, file_size: int, size: int) -> Iterator[tuple[int, int]]:
+def row_group_cuts(path: FilePath, start: int, file_size: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield numbers of row groups after `start` that divide a file, and about how many bytes are before each.
 
     Raises `CorpusError` naming the file when it is no Parquet file.
@@ -39,7 +39,8 @@ def row_group_cuts(path: Path, start: int, file_size: int, size: int) -> Iterato
 
     parquet = pyarrow_parquet()
     try:
-        metadata = parquet.read_metadata(path)
+        with path.open("rb") as file:
+            metadata = parquet.read_metadata(file)
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:
             raise

@@ -9,11 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..lazy import np, npt
 from ..text import Text
-from .files import File, Format, check_head, file_of
+from .files import File, FilePath, Format, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
 from .records import JsonLines, Refuse, key_of, parquet_columns
 from .rowfiles import buffers_of
@@ -41,7 +40,7 @@ class Texts:
     skipped: int = 0
     complete: bool = True
     headroom: int = 0
-    path: Path | None = None
+    path: FilePath | None = None
     keys: list[str] | None = None
 
 
@@ -61,7 +60,7 @@ class Reading:
     most: int = 0
     id_field: str | None = None
 
-    def file(self, path: Path) -> File:
+    def file(self, path: FilePath) -> File:
         """Return the kind and the size of a file; raises the errors of `file_of`."""
         return file_of(path, self.format)
 

@@ -18,6 +18,7 @@ from ..core.column import text_column
 from ..core.count import PretokenTable
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, corpus_files
+from ..corpus.urls import is_url
 from ..corpus.rowfiles import pyarrow_parquet
 from ..errors import CorpusError
 from ..progress import Progress
@@ -61,7 +62,7 @@ def count(
     change while it is read.
 
     Args:
-        files: A path, glob or folder, or a list of them.
+        files: A path, glob or folder, or the URL of one, such as "s3://bucket/*.jsonl", or a list of them.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
         **options: The fields of `Counting`: `max_memory`, `checkpoint`, `executor`, `threads`, `sample`, `document`,
@@ -158,6 +159,8 @@ def _check_checkpoint(checkpoint: Path, inputs: Iterable[str | os.PathLike[str]]
     """Refuse a checkpoint folder that holds a file of the corpus, or is within a folder of it: it would be counted."""
     folder = Path(os.path.realpath(checkpoint))
     for given in inputs:
+        if is_url(os.fspath(given)):
+            continue
         path = Path(os.path.realpath(given))
         if path.is_dir() and folder.is_relative_to(path):
             # `corpus_paths` leaves out hidden folders

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, corpus_files, file_of
+from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..files import write_atomic
 from .corpus_parts import Files, Part, Range
@@ -96,8 +97,8 @@ class CountPlan:
         """Return the work of a part; `CorpusError` when a file is not as it was when the plan was made."""
         ranges: list[Range] = []
         for path, size, mtime, start, stop in self.parts[number]:
-            file = file_of(Path(path), self.options["format"])
-            if (file.size, Path(path).stat().st_mtime_ns) != (size, mtime):
+            file = file_of(path_of(path), self.options["format"])
+            if (file.size, file.path.stat().st_mtime_ns) != (size, mtime):
                 raise CorpusError(f"{path}: the file has changed since the plan was made; make a new plan")
             ranges.append((file, start, stop))
         return Part(tuple(ranges), (), None, 0)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 
 from ..corpus.chunks import ChunkOptions, Cutter
-from ..corpus.files import CorpusPaths, File, Format, check_format, corpus_paths
+from ..corpus.files import CorpusPaths, File, FilePath, Format, check_format, corpus_paths
 from ..corpus.opened import Buffers
 from ..corpus.pending import Pending
 from ..corpus.sources import Reading, Texts
@@ -33,7 +32,7 @@ class Document:
     order and can be read once.
     """
 
-    path: Path
+    path: FilePath
     row: int | None
     parts: Iterator[Ids]
 

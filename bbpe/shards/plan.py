@@ -11,9 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..corpus.files import CorpusPaths, File, corpus_files, file_of
+from ..corpus.files import CorpusPaths, File, FilePath, corpus_files, file_of
 from ..corpus.opened import naming
 from ..corpus.ranges import line_cuts, row_group_cuts
+from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import lazy_property
@@ -46,11 +47,11 @@ class Source:
 
     def file(self, policy: Policy) -> File:
         """Return the file; `CorpusError` when it is not as it was when the plan was made."""
-        path = Path(self.path)
-        file, status = file_of(path, policy.input_format), path.stat()
-        if (file.size, status.st_mtime_ns) != (self.size, self.mtime_ns):
+        file = file_of(path_of(self.path), policy.input_format)
+        if (file.size, file.path.stat().st_mtime_ns) != (self.size, self.mtime_ns):
             changed = f"has {file.size} bytes, and had {self.size}" if file.size != self.size else "was written to"
-            raise CorpusError(f"{path}: the file {changed} since the plan was made; make a new plan in another folder")
+            way = "make a new plan in another folder"
+            raise CorpusError(f"{file.path}: the file {changed} since the plan was made; {way}")
         return file
 
 
@@ -160,7 +161,7 @@ class ShardPlan:
 def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: Policy) -> ShardPlan:
     """Return a plan, which is not stored yet."""
     target, parts = Path(folder).absolute(), parts_of(files, policy)
-    paths = (Path(source.path) for part in parts for source in part)
+    paths = (path_of(source.path) for part in parts for source in part)
     inside = next((path for path in paths if path.is_relative_to(target)), None)
     if inside is not None:
         raise CorpusError(f"{inside}: the file is in the folder of the shards, {target}; use another folder")
@@ -251,7 +252,7 @@ def _ranges(files: Iterable[File], policy: Policy) -> Iterator[Source]:
         yield Source(path, file.size, mtime, file.size - done, start)
 
 
-def _cuts(path: Path, size: int, most: int, is_parquet: bool) -> Iterator[tuple[int, int]]:
+def _cuts(path: FilePath, size: int, most: int, is_parquet: bool) -> Iterator[tuple[int, int]]:
     if is_parquet:
         return row_group_cuts(path, 0, size, most)
     return ((cut, cut) for cut in line_cuts(path, 0, size, most))

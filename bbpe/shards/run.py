@@ -165,8 +165,8 @@ def shard(
     killed.  Literal special tokens in texts are plain text unless `allowed_special` has them.
 
     Args:
-        files: A path, glob or folder, or a list of them: text, `.jsonl` and `.parquet` files; text and lines may be
-            compressed as `.gz`, `.bz2`, `.xz` or `.zst`.
+        files: A path, glob or folder, or the URL of one, or a list of them: text, `.jsonl` and `.parquet` files; text
+            and lines may be compressed as `.gz`, `.bz2`, `.xz` or `.zst`.
         folder: The folder of the plan and of what is written.  All workers must see it, and the files.
         tokenizer: The tokenizer; it is stored beside the plan.
         threads: The number of threads without an executor; by default one for each core.

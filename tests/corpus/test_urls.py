@@ -1,0 +1,184 @@
+"""URLs: what they stand for, that they are read as files are, and in ranges; by file systems in memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import bbpe
+from bbpe.corpus.files import corpus_paths
+from bbpe.corpus.urls import Url, is_url, path_of
+from bbpe.counting.handout import HandOut
+from bbpe.shards.run import totals_of_part
+
+fsspec = pytest.importorskip("fsspec")
+from fsspec.spec import AbstractFileSystem  # noqa: E402
+
+TEXTS = ["low", "slow lower\n", "\u00e9\u6f22\u5b57", "lowest " * 30, "x"] * 40
+LINES = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
+TOK = bbpe.train_from_iterator(TEXTS, 270, special_tokens=["</s>"])
+
+
+class Server(AbstractFileSystem):  # type: ignore[misc]
+    """Files of a dictionary, with a version each, which are read in ranges; the next reads may fail."""
+
+    protocol = "server"
+    cachable = False
+    files: ClassVar[dict[str, bytes]] = {}
+    ranges: ClassVar[list[tuple[str, int, int]]] = []
+    failures: ClassVar[list[Exception]] = []
+
+    def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
+        below = self._strip_protocol(path)
+        found = [self.info(name) for name in self.files if name == below or name.startswith(below + "/")]
+        return found if detail else [info["name"] for info in found]
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        name = self._strip_protocol(path)
+        if name in self.files:
+            data = self.files[name]
+            return {"name": name, "size": len(data), "type": "file", "ETag": f"{hash(data):x}"}
+        if any(other.startswith(name + "/") for other in self.files):
+            return {"name": name, "size": 0, "type": "directory"}
+        raise FileNotFoundError(path)
+
+    def find(self, path: str, maxdepth: Any = None, withdirs: bool = False, detail: bool = False, **_: Any) -> Any:
+        found = {info["name"]: info for info in self.ls(path)}
+        return found if detail else list(found)
+
+    def cat_file(self, path: str, start: int, end: int, **_: Any) -> bytes:
+        Server.ranges.append((path, start, end))
+        if Server.failures:
+            raise Server.failures.pop()
+        return Server.files[path][start:end]
+
+
+fsspec.register_implementation("server", Server, clobber=True)
+
+
+@pytest.fixture(autouse=True)
+def server() -> dict[str, bytes]:
+    for known in (Server.files, Server.ranges, Server.failures):
+        known.clear()
+    return Server.files
+
+
+def packed(suffix: str) -> bytes:
+    if suffix == ".parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        sink = io.BytesIO()
+        parquet.write_table(pa.table({"text": TEXTS}), sink, row_group_size=20)
+        return sink.getvalue()
+    if suffix == ".jsonl.zst":
+        found: bytes = pytest.importorskip("zstandard").ZstdCompressor().compress(LINES)
+        return found
+    return {".txt": "".join(TEXTS).encode(), ".jsonl": LINES, ".jsonl.gz": gzip.compress(LINES)}[suffix]
+
+
+def ids_of(done: Any) -> list[list[int]]:
+    return [ids.tolist() for ids in done]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"])
+def test_all_that_reads_files_reads_urls(suffix: str, tmp_path: Path, server: dict[str, bytes]) -> None:
+    local, url = tmp_path / f"a{suffix}", f"server://bucket/a{suffix}"
+    server[f"bucket/a{suffix}"] = packed(suffix)
+    local.write_bytes(packed(suffix))
+    right = list(bbpe.count(local, pattern="gpt2"))
+    assert list(bbpe.count(url, pattern="gpt2")) == list(bbpe.count(url, pattern="gpt2", threads=2)) == right
+    with ThreadPoolExecutor(2) as executor:
+        assert list(bbpe.count(url, pattern="gpt2", executor=executor, checkpoint=tmp_path / "counts")) == right
+    plan = bbpe.plan_count(url, tmp_path / "plan", pattern="gpt2", part_size=900)
+    for number in range(len(plan)):
+        bbpe.count_part(plan, number)
+    assert list(bbpe.sum_counts(plan.folder)) == right
+    assert bbpe.train(url, 265) == bbpe.train(local, 265)
+    assert ids_of(TOK.encode_files(url)) == ids_of(TOK.encode_files(local))
+    assert bbpe.count_tokens(url, TOK) == bbpe.count_tokens(local, TOK)
+    done = bbpe.shard(url, tmp_path / "out", TOK, eos="</s>", part_size=900)
+    assert ids_of(done) == ids_of(bbpe.shard(local, tmp_path / "right", TOK, eos="</s>"))
+    assert len(done.plan) > 2 or suffix in (".txt", ".jsonl.gz", ".jsonl.zst")
+    assert bbpe.verify_shards(tmp_path / "out", TOK, sample=1.0) == []
+    assert "server://bucket/a" in (tmp_path / "out" / "plan.json").read_text()
+
+
+def test_what_urls_stand_for(tmp_path: Path, server: dict[str, bytes]) -> None:
+    for name in ("b.txt", "a.txt", "deep/c.jsonl", ".hidden/d.txt", ".e.txt", "f.bin"):
+        server[f"bucket/{name}"] = b"{}"
+    listed = corpus_paths(["server://bucket/a.txt", "server://bucket"])
+    urls = [f"server://bucket/{name}" for name in ("a.txt", "b.txt", "deep/c.jsonl", "f.bin")]
+    assert list(map(str, listed)) == urls
+    assert list(map(str, corpus_paths("server://bucket/*.txt"))) == urls[:2]
+    assert list(map(str, corpus_paths("server://bucket/**/*.jsonl"))) == urls[2:3]
+    assert pickle.loads(pickle.dumps(listed[0])) == Url("server://bucket/a.txt") == listed[0]
+    with pytest.raises(FileNotFoundError, match="server://bucket/none"):
+        corpus_paths("server://bucket/none.txt")
+    with pytest.raises(bbpe.CorpusError, match=r"'server://bucket/\*.csv' has no files"):
+        corpus_paths("server://bucket/*.csv")
+    with pytest.raises(bbpe.CorpusError, match=r"server://bucket/f.bin: a .bin file is numbers"):
+        bbpe.count("server://bucket/f.bin", pattern="gpt2")
+    with pytest.raises(bbpe.CorpusError, match="nothing://a: Protocol not known"):
+        corpus_paths("nothing://a")
+    (tmp_path / "a b.txt").write_text("low")
+    assert corpus_paths(f"file://{tmp_path}") == corpus_paths(f"file://{tmp_path}/*.txt") == [tmp_path / "a b.txt"]
+    assert path_of("file:///a%20b") == Path("/a%20b")
+    assert [is_url(name) for name in ("C://a", "s3://a", "a/s3://b", "gs://b::c")] == [False, True, False, True]
+
+
+def test_without_fsspec_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
+    with pytest.raises(ImportError, match=r"server://a: URLs need fsspec; .* pip install 'bbpe\[fsspec\]'"):
+        corpus_paths("server://a")
+
+
+def test_memory_of_fsspec(tmp_path: Path) -> None:
+    with fsspec.open("memory://corpus/a.jsonl", "wb") as file:
+        file.write(LINES)
+    done = bbpe.shard("memory://corpus", tmp_path / "out", TOK, eos="</s>", part_size=900, threads=2)
+    assert ids_of(done) == [[*TOK.encode(text), TOK.token_to_id("</s>")] for text in TEXTS]
+    plan = done.plan
+    (plan.folder / "part-00001.json").unlink()
+    with fsspec.open("memory://corpus/a.jsonl", "wb") as file:
+        file.write(LINES)
+    with pytest.raises(bbpe.CorpusError, match=r"memory:/.*a\.jsonl: the file was written to since the plan was made"):
+        bbpe.shard_part(plan, 1)
+
+
+def test_a_part_reads_its_range(tmp_path: Path, server: dict[str, bytes]) -> None:
+    line = json.dumps({"text": "low lower slow " * 60}).encode() + b"\n"
+    server["bucket/a.jsonl"] = line * 16_000
+    size = len(server["bucket/a.jsonl"])
+    plan = bbpe.plan_shards("server://bucket/a.jsonl", tmp_path / "out", TOK, eos="</s>", part_size=size // 3)
+    Server.ranges.clear()
+    bbpe.shard_part(plan, 1)
+    (source,) = plan.parts[1]
+    assert source.start > 3_000_000
+    assert min(start for _, start, _ in Server.ranges) >= source.start - (1 << 20)
+    assert max(end for _, _, end in Server.ranges) <= (source.stop or 0) + (4 << 20)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".parquet"])
+def test_a_server_that_fails_is_asked_again(suffix: str, tmp_path: Path, server: dict[str, bytes]) -> None:
+    """An error of a server, of any type, is no damaged file: another attempt may end well."""
+    server[f"bucket/a{suffix}"] = packed(suffix)
+    url = f"server://bucket/a{suffix}"
+    plan = bbpe.plan_shards(url, tmp_path / "out", TOK, eos="</s>", part_size=900)
+    Server.failures.append(RuntimeError("connection reset"))
+    with pytest.raises(OSError, match="connection reset") as caught:
+        bbpe.shard_part(plan, 0)
+    assert caught.value.filename == url
+    Server.failures += [RuntimeError("connection reset"), OSError("timed out"), TimeoutError()]
+    with ThreadPoolExecutor(1) as executor:
+        parts = HandOut(executor, attempts=4).results(partial(totals_of_part, plan), range(len(plan)))
+        assert len(list(parts)) == len(plan)
+    done = bbpe.finish_shards(plan)
+    assert not Server.failures
+    assert ids_of(done) == [[*TOK.encode(text), TOK.token_to_id("</s>")] for text in TEXTS]
