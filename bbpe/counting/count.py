@@ -18,8 +18,8 @@ from ..core.column import text_column
 from ..core.count import PretokenTable
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, corpus_files
-from ..corpus.urls import is_url
 from ..corpus.rowfiles import pyarrow_parquet
+from ..corpus.urls import is_url
 from ..errors import CorpusError
 from ..progress import Progress
 from ..text import Text
