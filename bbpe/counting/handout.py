@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Generic, TypeVar
 
 from ..errors import BBPEError
 from ..lazy import futures
@@ -14,6 +16,8 @@ Result = TypeVar("Result")
 
 #: Parts in flight for each worker: one that is worked on, and one that waits.
 _EACH = 2
+#: Seconds that an item may take before it is handed out again, and how many times as long as the longest one.
+_PATIENCE, _TIMES = 60.0, 4
 #: Errors that another attempt does not change.
 _FINAL = (BBPEError, ValueError, TypeError, ImportError, MemoryError)
 
@@ -33,18 +37,33 @@ def workers_of(executor: futures.Executor) -> int:
     return int(known or os.cpu_count() or 1)
 
 
+@dataclass(eq=False)
+class _Work(Generic[Item]):
+    """An item, how often it was handed out, when it was last, and whether it is done."""
+
+    item: Item
+    attempts: int = 0
+    begun: float = 0.0
+    is_done: bool = False
+
+
 class HandOut:
     """Hands out items of work.
 
     `in_flight` is how many an executor has at once; by default twice its workers.  An item whose work fails, or whose
     worker dies, is handed out again, `attempts` times in all, unless the error is one that another attempt does not
-    change.  A process pool that broke is replaced by one of the same size.
+    change.  A process pool that broke is replaced by one of the same size.  In the end, an item that takes `patience`
+    seconds, and four times as long as any that is done, is handed out again too, for a worker may hang; whichever of
+    both ends first counts.
     """
 
-    def __init__(self, executor: futures.Executor, in_flight: int | None = None, attempts: int = 3) -> None:
+    def __init__(
+        self, executor: futures.Executor, in_flight: int | None = None, attempts: int = 3, *,
+        patience: float = _PATIENCE,
+    ) -> None:  # fmt: skip
         self._given = self._executor = executor
         self._most = in_flight or _EACH * workers_of(executor)
-        self._attempts = attempts
+        self._attempts, self._patience = attempts, patience
 
     def results(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         """Yield each item with `function(item)`, in the order in which results come.
@@ -55,31 +74,49 @@ class HandOut:
         ...     sorted(HandOut(executor).results(len, ["a", "bcd"]))
         [('a', 1), ('bcd', 3)]
         """
-        waiting, flying = iter(items), dict[Any, tuple[Item, int]]()
-        again: list[tuple[Item, int]] = []
+        waiting, flying = map(_Work, items), dict[Any, _Work[Item]]()
+        again: list[_Work[Item]] = []
+        longest = 0.0
         try:
             while True:
                 while len(flying) < self._most:
-                    item = again.pop() if again else next(((item, 1) for item in waiting), None)
-                    if item is None:
+                    work = again.pop() if again else next(waiting, None) or self._late(flying.values(), longest)
+                    if work is None:
                         break
-                    flying[self._submit(function, item[0])] = item
+                    work.attempts, work.begun = work.attempts + 1, monotonic()
+                    flying[self._submit(function, work.item)] = work
                 if not flying:
                     return
-                done, _ = futures.wait(flying, return_when=futures.FIRST_COMPLETED)
+                look = self._limit(longest) if longest and len(flying) < self._most else None
+                done, _ = futures.wait(flying, timeout=look, return_when=futures.FIRST_COMPLETED)
                 for future in done:
-                    part, attempt = flying.pop(future)
+                    work = flying.pop(future)
                     error = _error_of(future)
+                    if work.is_done:
+                        continue
                     if error is None:
-                        yield part, future.result()
-                    else:
-                        self._check(error, part, attempt)
-                        again.append((part, attempt + 1))
+                        work.is_done, longest = True, max(longest, monotonic() - work.begun)
+                        yield work.item, future.result()
+                    elif work not in flying.values():
+                        self._check(error, work.item, work.attempts)
+                        again.append(work)
+                for future in [future for future, work in flying.items() if work.is_done]:
+                    future.cancel()
+                    del flying[future]
         finally:
             for future in flying:
                 future.cancel()
             if self._executor is not self._given:
                 self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def _limit(self, longest: float) -> float:
+        return max(self._patience, _TIMES * longest)
+
+    def _late(self, flying: Iterable[_Work[Item]], longest: float) -> _Work[Item] | None:
+        """Return work that takes too long, if there is any, by the longest that took an item that is done."""
+        now, limit = monotonic(), self._limit(longest)
+        late = (work for work in flying if longest and now - work.begun >= limit and work.attempts < self._attempts)
+        return next(late, None)
 
     def _submit(self, function: Callable[[Item], Result], item: Item) -> futures.Future[Result]:
         try:

@@ -109,6 +109,40 @@ def test_what_fails_is_tried_again_and_what_is_wrong_is_not() -> None:
         assert executor.submit(abs, -1).result() == 1
 
 
+def test_a_worker_that_hangs_holds_nobody_up_for_good() -> None:
+    """Its part is handed out again when it takes long, once, and what it does in the end counts no more."""
+    hangs, tries = threading.Event(), list[int]()
+
+    def work(number: int) -> int:
+        tries.append(number)
+        if number == 3 and tries.count(3) < 2:
+            hangs.wait(20)
+            raise OSError("the worker is gone")
+        return number * number
+
+    with ThreadPoolExecutor(3) as executor:
+        results = HandOut(executor, attempts=2, patience=0.05).results(work, range(12))
+        assert dict(results) == {number: number * number for number in range(12)}
+        assert sorted(tries) == sorted([*range(12), 3])
+        hangs.set()
+
+
+def test_of_two_tries_that_fail_the_last_one_counts() -> None:
+    tries = list[int]()
+
+    def work(number: int) -> int:
+        tries.append(number)
+        if number == 1:
+            time.sleep(0.3)
+            raise OSError(f"failure {tries.count(1)}")
+        return number
+
+    with ThreadPoolExecutor(3) as executor, pytest.raises(OSError, match="failure 2") as caught:
+        list(HandOut(executor, attempts=2, patience=0.05).results(work, range(4)))
+    assert caught.value.__notes__ == ["part 1 failed 2 times"]
+    assert tries.count(1) == 2
+
+
 def killed_once(folder: str, number: int) -> int:
     mark = Path(folder, str(number))
     if number % 3 == 1 and not mark.exists():
