@@ -18,7 +18,7 @@ CORES = $$(getconf _NPROCESSORS_ONLN)
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo bench bench-quick test test-full test-long lint stubs strict docs coverage sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
+.PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs coverage sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
 	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
@@ -41,6 +41,10 @@ test-full: $(VENV)/tested
 # what takes longer still
 test-long: $(VENV)/tested
 	$(BIN)/python -m pytest -m long
+
+# engines and formats of other projects, as far as their packages are installed
+test-engines: $(VENV)/tested
+	$(BIN)/python -m pytest -m engines
 
 lint: $(VENV)/linted
 	$(BIN)/ruff check

@@ -69,7 +69,8 @@ def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
         RayExecutor()
 
 
-@pytest.mark.long
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore")
 def test_a_cluster_writes_shards(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": f"low {n}"}) + "\n" for n in range(300)))
