@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
@@ -17,6 +17,39 @@ def snake_case(cls: type[_T]) -> type[_T]:
             snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower().replace("n_best", "nbest")
             setattr(cls, snake, value)
     return cls
+
+
+#: The kinds of results that names of methods end in, and their `out_type`.
+_KINDS: dict[str, Any] = {
+    "Ids": int,
+    "Pieces": str,
+    "Numpy": "numpy",
+    "OffsetMapping": "offset_mapping",
+    "ImmutableProto": "immutable_proto",
+    "SerializedProto": "serialized_proto",
+}
+#: The beginnings of such names, and the methods that they call.
+_CALLED = {
+    "Encode": "Encode", "SampleEncode": "_sampled", "NBestEncode": "NBestEncode",
+    "SampleEncodeAndScore": "_sampled_and_scored", "DecodeIds": "Decode", "DecodePieces": "Decode",
+}  # fmt: skip
+
+
+def with_kinds(cls: type[_T]) -> type[_T]:
+    """Give a class a method for each kind of results, such as `EncodeAsNumpy`, that it does not have itself."""
+    for base, called in _CALLED.items():
+        for name, kind in _KINDS.items():
+            if not hasattr(cls, f"{base}As{name}") and (called != "Decode" or "Proto" in name):
+                setattr(cls, f"{base}As{name}", _as_kind(getattr(cls, called), f"{base}As{name}", kind))
+    return cls
+
+
+def _as_kind(method: Callable[..., Any], name: str, kind: Any) -> Callable[..., Any]:
+    def call(self: Any, input: Any, *arguments: Any, **options: Any) -> Any:  # noqa: A002 - the package's name
+        return method(self, input, *arguments, out_type=kind, **options)
+
+    call.__name__, call.__doc__ = name, f"Do the same as `{method.__name__}` with `out_type={kind!r}`."
+    return call
 
 
 def of_bytes(text: str, normalized: str, sources: Sequence[int]) -> tuple[bytes, list[int]]:

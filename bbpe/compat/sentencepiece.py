@@ -5,48 +5,48 @@ The package `sentencepiece` is not needed.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any, TypeAlias, TypeVar
 
-from .. import formats
-from ..core.normalizer import Normalizer
 from ..errors import VocabularyError
-from ..files import ReadFile, StrPath
-from ..formats.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED, Piece, rows_of
-from ..lazy import lazy_property, np
+from ..files import StrPath
+from ..formats.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
+from ..formats.reading import read_text
+from ..lazy import np
 from ..loading import load
-from ..pipeline.alignment import align
-from ..pipeline.compiled_normalizers import compiled_normalizer
-from ..pipeline.normalizers import normalizer
-from ..spec.models import WordLevelModel
-from ..spec.rules import SPACE_MARK, SqueezeBlanks
-from ..text import well_formed
+from ..records import replace
 from ..tokenizer import Tokenizer
-from .piece_calls import of_bytes, snake_case
+from .piece_calls import of_bytes, snake_case, with_kinds
+from .piece_model import PieceModel, checked_text, str_of
+from .piece_texts import ImmutableNBestSentencePieceText, ImmutableSentencePieceText, offset_mapping
 
 _T = TypeVar("_T")
 _Kind: TypeAlias = type | str
-_KINDS = (int, str, "numpy")
-# the names of the pieces around a text, and of padding, unless a model's files name others
-_NAMED = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
+_PLACED = ("immutable_proto", "serialized_proto", "offset_mapping")
+_KINDS = (int, str, bytes, "numpy", *_PLACED)
+#: The options of `SetEncodeExtraOptions`.
+_EXTRA = ("bos", "eos", "reverse", "unk")
 
 
 @snake_case
+@with_kinds
 class SentencePieceProcessor:
     """A tokenizer with the interface of `sentencepiece.SentencePieceProcessor`; `Tokenizer.as_sentencepiece` makes one.
 
-    Each method has its name in CamelCase and in snake_case, and takes one text or a list of texts.  It differs from
-    sentencepiece in three points: `out_type` is `int`, `str` or "numpy"; pieces of `emit_unk_piece=False` that no
-    model has are the normalized text; and scores that no id depends on (of BPE, of characters, of words) only have the
-    right order.
+    Each method has its name in CamelCase and in snake_case, and takes one text or a list of texts.  `out_type` is `int`
+    for ids, `str` or `bytes` for pieces, "numpy" for int32 arrays, "offset_mapping" for a dictionary of ids, pieces and
+    offsets, "immutable_proto" for an object with the place of each piece, and "serialized_proto" for its bytes.
+    `EncodeAs...`, `SampleEncodeAs...`, `NBestEncodeAs...` and `SampleEncodeAndScoreAs...` end in `Ids`, `Pieces`,
+    `Numpy`, `OffsetMapping`, `ImmutableProto` or `SerializedProto`.
+
+    It differs from sentencepiece in two points: pieces of `emit_unk_piece=False` that no model has are the normalized
+    text; and scores that no id depends on (of BPE, of characters, of words) only have the right order.
 
     Args:
         model_file: The path of a model.
         model_proto: The bytes of a model.
-        out_type: What `Encode` returns: `int` for ids, `str` for pieces, "numpy" for int32 arrays.
+        out_type: What `Encode` returns.
         add_bos: Whether `Encode` adds the piece for the beginning of a text.
         add_eos: Whether `Encode` adds the piece for the end of a text.
         reverse: Whether `Encode` reverses the order.
@@ -73,7 +73,9 @@ class SentencePieceProcessor:
             "emit_unk_piece": emit_unk_piece, "enable_sampling": enable_sampling, "nbest_size": nbest_size,
             "alpha": alpha, "num_threads": num_threads,
         }  # fmt: skip
-        self._found: _Model | None = None
+        self._random = Random()
+        self._extra: tuple[list[str], list[str]] = ([], [])
+        self._found: PieceModel | None = None
         if model_file is not None or model_proto is not None:
             self.Load(model_file, model_proto)
 
@@ -91,11 +93,11 @@ class SentencePieceProcessor:
     def _of(cls, tokenizer: Tokenizer) -> SentencePieceProcessor:
         """Return a view of a tokenizer."""
         made = cls()
-        made._found = _Model(tokenizer)
+        made._found = PieceModel(tokenizer)
         return made
 
     @property
-    def _model(self) -> _Model:
+    def _model(self) -> PieceModel:
         if self._found is None:
             raise VocabularyError("no model is loaded; call Load(model_file)")
         return self._found
@@ -107,11 +109,10 @@ class SentencePieceProcessor:
         if (model_file is None) == (model_proto is None):
             raise ValueError("found both or neither of model_file and model_proto; expected one of them")
         if model_file is not None:
-            self._found = _Model(load(model_file))
+            self._found = PieceModel(load(model_file))
         else:
             assert model_proto is not None
-            source = ReadFile(Path("model_proto"), bytes(model_proto))
-            self._found = _Model(Tokenizer(formats.FORMATS["sentencepiece"].load(source)))
+            self._found = PieceModel.of_bytes(bytes(model_proto))
         return True
 
     def LoadFromFile(self, filename: StrPath) -> bool:
@@ -124,8 +125,48 @@ class SentencePieceProcessor:
 
     def serialized_model_proto(self) -> bytes:
         """Return a model with the same ids, as bytes; `VocabularyError` when such a model cannot hold the tokenizer."""
-        path = Path("model_proto")
-        return formats.FORMATS["sentencepiece"].written(self._model.tokenizer.spec, path)[path]
+        return self._model.written()
+
+    def OverrideNormalizerSpec(
+        self,
+        *,
+        add_dummy_prefix: bool | None = None,
+        remove_extra_whitespaces: bool | None = None,
+        escape_whitespaces: bool | None = None,
+    ) -> bool:
+        """Change flags of the normalization; `VocabularyError` when no model holds the tokenizer."""
+        flags = {
+            "add_dummy_prefix": add_dummy_prefix,
+            "remove_extra_whitespaces": remove_extra_whitespaces,
+            "marks_blanks": escape_whitespaces,
+        }
+        self._found = self._model.with_flags(**{name: flag for name, flag in flags.items() if flag is not None})
+        return True
+
+    def SetVocabulary(self, valid_vocab: Iterable[str]) -> bool:
+        """Write only these of the pieces of several characters; `VocabularyError` when no model holds the tokenizer."""
+        self._found = self._model.with_only(frozenset(valid_vocab))
+        return True
+
+    def ResetVocabulary(self) -> bool:
+        """Write all pieces again."""
+        self._found = self._model.with_only(None)
+        return True
+
+    def LoadVocabulary(self, filename: StrPath, threshold: int) -> bool:
+        """Write only the pieces of a file, a piece and a count on each line, whose count is at least `threshold`."""
+        rows = [line.split("\t") for line in read_text(filename).splitlines()]
+        return self.SetVocabulary(row[0] for row in rows if len(row) < 2 or int(row[1]) >= threshold)
+
+    def SetEncodeExtraOptions(self, extra_option: str) -> bool:
+        """Do this to all encoded texts: "bos", "eos", "reverse" and "unk" in any order, with ":" between, or ""."""
+        self._extra = (_extra_options(extra_option), self._extra[1])
+        return True
+
+    def SetDecodeExtraOptions(self, extra_option: str) -> bool:
+        """Do this to ids and pieces before they are decoded; the options are those of `SetEncodeExtraOptions`."""
+        self._extra = (self._extra[0], _extra_options(extra_option))
+        return True
 
     # -- encoding --------------------------------------------------------------------------------------------
 
@@ -136,7 +177,7 @@ class SentencePieceProcessor:
             return self._one(input, given)
         if not given["enable_sampling"] and given["out_type"] is int:
             threads = None if given["num_threads"] < 0 else max(given["num_threads"], 1)
-            rows = self._model.tokenizer.encode_batch([_text(text) for text in input], threads=threads)
+            rows = self._model.tokenizer.encode_batch([checked_text(text) for text in input], threads=threads)
             return [self._around(row, given) for row in rows]
         return [self._one(text, given) for text in input]
 
@@ -160,7 +201,7 @@ class SentencePieceProcessor:
         **options: Any,
     ) -> Any:
         """Return the ids of a random segmentation."""
-        return self.Encode(input, int, enable_sampling=True, nbest_size=nbest_size, alpha=alpha, **options)
+        return self._sampled(input, nbest_size, alpha, int, **options)
 
     def SampleEncodeAsPieces(
         self,
@@ -170,7 +211,17 @@ class SentencePieceProcessor:
         **options: Any,
     ) -> Any:
         """Return the pieces of a random segmentation."""
-        return self.Encode(input, str, enable_sampling=True, nbest_size=nbest_size, alpha=alpha, **options)
+        return self._sampled(input, nbest_size, alpha, str, **options)
+
+    def _sampled(
+        self,
+        input: Any,
+        nbest_size: int | None = None,
+        alpha: float | None = None,
+        out_type: _Kind | None = None,
+        **options: Any,
+    ) -> Any:
+        return self.Encode(input, out_type, enable_sampling=True, nbest_size=nbest_size, alpha=alpha, **options)
 
     def NBestEncode(
         self,
@@ -183,8 +234,8 @@ class SentencePieceProcessor:
         if isinstance(input, list):
             return [self.NBestEncode(text, nbest_size, out_type, **options) for text in input]
         given = self._with({**options, "nbest_size": nbest_size}, out_type)
-        found = self._model.tokenizer.encode_nbest(_text(input), max(given["nbest_size"], 1))
-        return [self._formed(input, ids, given) for ids, _ in found]
+        found = self._model.tokenizer.encode_nbest(checked_text(input), max(given["nbest_size"], 1))
+        return self._formed_all(input, found, given)
 
     def NBestEncodeAsIds(self, input: Any, nbest_size: int | None = None, **options: Any) -> Any:
         """Return the ids of the best segmentations."""
@@ -193,6 +244,58 @@ class SentencePieceProcessor:
     def NBestEncodeAsPieces(self, input: Any, nbest_size: int | None = None, **options: Any) -> Any:
         """Return the pieces of the best segmentations."""
         return self.NBestEncode(input, nbest_size, str, **options)
+
+    def SampleEncodeAndScore(
+        self,
+        input: Any,
+        out_type: _Kind | None = None,
+        *,
+        num_samples: int = 1,
+        alpha: float = 1.0,
+        wor: bool = False,
+        include_best: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Return random segmentations of a text, or of each text of a list, each with a logarithm of a probability.
+
+        It is that of the segmentation, or with `wor` (without replacement) that it is among the samples.  With
+        `include_best` the best segmentation is the first one.  `TypeError` if no model scores segmentations.
+        """
+        drawing: Any = {"num_samples": num_samples, "alpha": alpha, "wor": wor, "include_best": include_best}
+        given = self._with(options, out_type)
+        if num_samples < 1 or (include_best and not wor):
+            problem = f"num_samples is {num_samples} and include_best {include_best}"
+            raise ValueError(f"{problem}; expected 1 or more, and wor=True with include_best")
+        if isinstance(input, list):
+            return [self.SampleEncodeAndScore(text, out_type, **drawing, **options) for text in input]
+        lattice = self._model.lattice(checked_text(input), alpha)
+        if not wor:
+            found = [lattice.sample(self._random) for _ in range(num_samples)]
+        else:
+            found = lattice.samples_without_replacement(num_samples, self._random)
+        if include_best:
+            best = self._model.tokenizer.encode(input)
+            found = [(best, 0.0), *[row for row in found if row[0] != best][: num_samples - 1]]
+        formed = self._formed_all(input, found, given)
+        is_proto = given["out_type"] in ("immutable_proto", "serialized_proto")
+        return formed if is_proto else [(row, score) for row, (_, score) in zip(formed, found, strict=True)]
+
+    def _sampled_and_scored(
+        self, input: Any, num_samples: int = 1, alpha: float = 1.0, wor: bool = False, include_best: bool = False,
+        out_type: _Kind | None = None, **options: Any,
+    ) -> Any:  # fmt: skip
+        return self.SampleEncodeAndScore(
+            input, out_type, num_samples=num_samples, alpha=alpha, wor=wor, include_best=include_best, **options
+        )
+
+    def CalculateEntropy(self, input: Any, alpha: float, num_threads: int | None = None) -> Any:
+        """Return the entropy of the segmentations of a text, or of each text of a list, in nats.
+
+        The probability of one is proportional to e^(alpha * sum of scores).  `TypeError` if no model scores them.
+        """
+        if isinstance(input, list):
+            return [self.CalculateEntropy(text, alpha) for text in input]
+        return self._model.lattice(checked_text(input), alpha).entropy()
 
     Tokenize = Encode
 
@@ -203,56 +306,96 @@ class SentencePieceProcessor:
         given = {**self._options, **{name: value for name, value in options.items() if value is not None}}
         if out_type is not None:
             given["out_type"] = _kind(out_type)
+        if "unk" in self._extra[0]:
+            given["emit_unk_piece"] = True
         return given
 
     def _one(self, text: Any, given: dict[str, Any]) -> Any:
-        tokenizer, text = self._model.tokenizer, _text(text)
+        tokenizer, text = self._model.tokenizer, checked_text(text)
         if not given["enable_sampling"]:
             return self._formed(text, tokenizer.encode(text), given)
         size = given["nbest_size"]
         if size in (0, 1):
             raise ValueError(f"nbest_size is {size}; expected at least 2, or -1 to draw from all segmentations")
+        seed = self._random.getrandbits(63)
         if self._model.is_scored:
-            ids = tokenizer.encode_sampled(text, alpha=given["alpha"], nbest=None if size < 0 else size)
+            ids = tokenizer.encode_sampled(text, alpha=given["alpha"], nbest=None if size < 0 else size, seed=seed)
         else:
-            ids = tokenizer.encode(text, dropout=given["alpha"])
+            ids = tokenizer.encode(text, dropout=given["alpha"], seed=seed)
         return self._formed(text, ids, given)
+
+    def _formed_all(self, text: Any, found: list[tuple[list[int], float]], given: dict[str, Any]) -> Any:
+        """Return scored segmentations as a call wants them."""
+        if given["out_type"] not in ("immutable_proto", "serialized_proto"):
+            return [self._formed(text, ids, given) for ids, _ in found]
+        placed = [replace(self._placed(text, ids, given), score=score) for ids, score in found]
+        made = ImmutableNBestSentencePieceText(tuple(placed))
+        return made if given["out_type"] == "immutable_proto" else made.SerializeAsString()
 
     def _formed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> Any:
         """Return ids as a call wants them, with those around them."""
         kind = given["out_type"]
-        if kind is str:
+        if kind in _PLACED:
+            placed = self._placed(text, ids, given)
+            if kind == "offset_mapping":
+                return offset_mapping(placed, of_bytes=isinstance(text, bytes))
+            return placed if kind == "immutable_proto" else placed.SerializeAsString()
+        if kind in (str, bytes):
             found = self._model.pieces_of(text, ids, emit_unk_piece=given["emit_unk_piece"])
-            return self._around(found, {**given, "named": self._model.piece})
+            around = self._around(found, {**given, "named": self._model.piece})
+            return [piece.encode() for piece in around] if kind is bytes else around
         around = self._around(ids, given)
         return around if kind is int else np.array(around, np.int32)
 
+    def _placed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> ImmutableSentencePieceText:
+        if given["add_bos"] or given["add_eos"] or given["reverse"] or self._extra[0]:
+            raise ValueError("add_bos, add_eos and reverse have no place in a text; expected out_type int or str")
+        return self._model.placed(text, ids, emit_unk_piece=given["emit_unk_piece"])
+
     def _around(self, row: list[Any], given: dict[str, Any]) -> list[Any]:
         as_kind: Callable[[int], Any] = given.get("named", int)
-        before = [as_kind(self._model.needed("bos"))] if given["add_bos"] else []
-        after = [as_kind(self._model.needed("eos"))] if given["add_eos"] else []
-        return [*before, *(row[::-1] if given["reverse"] else row), *after]
+        chosen = ["reverse"] * given["reverse"] + ["bos"] * given["add_bos"] + ["eos"] * given["add_eos"]
+        return self._applied([*self._extra[0], *chosen], row, as_kind)
+
+    def _applied(self, options: list[str], row: list[Any], as_kind: Callable[[int], Any]) -> list[Any]:
+        for option in options:
+            if option == "reverse":
+                row = row[::-1]
+            elif option == "bos":
+                row = [as_kind(self._model.needed("bos")), *row]
+            elif option == "eos":
+                row = [*row, as_kind(self._model.needed("eos"))]
+        return row
 
     # -- decoding --------------------------------------------------------------------------------------------
 
     def Decode(self, input: Any, out_type: _Kind | None = None, num_threads: int | None = None) -> Any:
         """Return the text of ids or pieces, or of each row of a list; control pieces have no text.
 
-        With `out_type=bytes` texts are UTF-8.
+        With `out_type=bytes` texts are UTF-8; "immutable_proto", "serialized_proto" and "offset_mapping" are those of
+        `Encode`.
         """
-        if out_type is bytes:
-            decoded = self.Decode(input)
-            return [text.encode() for text in decoded] if isinstance(decoded, list) else decoded.encode()
-        if out_type not in (None, str):
-            raise ValueError(f"out_type is {out_type!r}; expected str or bytes")
+        if out_type not in (None, str, bytes, *_PLACED):
+            raise ValueError(f"out_type is {out_type!r}; expected str, bytes or one of {', '.join(_PLACED)}")
         if input is None or (isinstance(input, str | bytes) and not input):
-            return ""
+            return self._decoded([], out_type)
         if isinstance(input, str | bytes | int | np.integer):
-            return self._model.decoded([input])
+            return self._decoded([input], out_type)
         rows = list(input)
         if rows and isinstance(rows[0], list | tuple | np.ndarray):
-            return [self._model.decoded(list(row)) for row in rows]
-        return self._model.decoded(rows)
+            return [self._decoded(list(row), out_type) for row in rows]
+        return self._decoded(rows, out_type)
+
+    def _decoded(self, row: list[Any], kind: _Kind | None) -> Any:
+        is_pieces = bool(row) and isinstance(row[0], str | bytes)
+        row = self._applied(self._extra[1], row, self._model.piece if is_pieces else int)
+        if kind not in _PLACED:
+            text = self._model.decoded(row)
+            return text.encode() if kind is bytes else text
+        placed = self._model.placed_decoded(row)
+        if kind == "offset_mapping":
+            return {"text": placed.text, **offset_mapping(placed, of_bytes=False)}
+        return placed if kind == "immutable_proto" else placed.SerializeAsString()
 
     def DecodeIds(self, input: Any, **options: Any) -> Any:
         """Return the text of ids."""
@@ -273,7 +416,7 @@ class SentencePieceProcessor:
         """
         if isinstance(input, list):
             return [self.Normalize(text, with_offsets) for text in input]
-        text, is_bytes = _str(input), isinstance(input, bytes)
+        text, is_bytes = str_of(input), isinstance(input, bytes)
         if not with_offsets:
             return self._model.normalized(text).encode() if is_bytes else self._model.normalized(text)
         found = self._model.normalized_with_sources(text)
@@ -287,7 +430,7 @@ class SentencePieceProcessor:
 
     def PieceToId(self, piece: str | bytes | list[str]) -> Any:
         """Return the id of a piece, that of the unknown piece if there is none, or the ids of a list."""
-        return [self.PieceToId(one) for one in piece] if isinstance(piece, list) else self._model.id_of(_str(piece))
+        return [self.PieceToId(one) for one in piece] if isinstance(piece, list) else self._model.id_of(str_of(piece))
 
     def __getitem__(self, piece: str) -> int:
         found: int = self.PieceToId(piece)
@@ -334,151 +477,19 @@ class SentencePieceProcessor:
         return self._model.named("pad")
 
 
-class _Model:
-    """A tokenizer with its pieces; `VocabularyError` when it has none."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        spec = tokenizer.spec
-        if spec.characters is None or not spec.characters.marks_blanks:
-            raise VocabularyError(
-                "the symbols of the vocabulary are not characters with U+2581 for blanks, which SentencePiece needs"
-            )
-        self.tokenizer, self._characters = tokenizer, spec.characters
-        self.is_scored = spec.model is not None and not isinstance(spec.model, WordLevelModel)
-        self._unknown = -1 if spec.characters.unknown is None else spec.characters.unknown
-
-    def __reduce__(self) -> tuple[type[_Model], tuple[Tokenizer]]:
-        return type(self), (self.tokenizer,)
-
-    @lazy_property
-    def _rows(self) -> list[Piece]:
-        rows = rows_of(self.tokenizer.spec, self._characters)
-        unused = Piece("", 0.0, UNUSED)
-        return [rows.get(token_id, unused) for token_id in range(self.tokenizer.vocab_size)]
-
-    @lazy_property
-    def _ids(self) -> dict[str, int]:
-        return {row.text: token_id for token_id, row in enumerate(self._rows)}
-
-    @lazy_property
-    def _normalize(self) -> Callable[[str], str] | None:
-        return normalizer(self.tokenizer.spec.rules.normalizers)
-
-    @lazy_property
-    def _compiled(self) -> Normalizer | None:
-        return compiled_normalizer(self.tokenizer.spec.rules.normalizers, marks_blanks=False)
-
-    def normalized(self, text: str) -> str:
-        return text if self._normalize is None else self._normalize(text)
-
-    def normalized_with_sources(self, text: str) -> tuple[str, list[int]]:
-        """Return a normalized text, and where in the text its characters and its end come from."""
-        rules = self.tokenizer.spec.rules.normalizers
-        compiled, end = self._compiled, len(text)
-        while SqueezeBlanks() in rules and end and not self.normalized(text[end - 1]):
-            end -= 1  # blanks at the end are removed
-        if compiled is None:
-            aligned = align(rules, text)
-            return aligned.text, [*aligned.sources.tolist(), end]
-        data, sources = compiled.aligned(text.encode())
-        number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
-        first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
-        return data.decode(), [*first, end]
-
-    def row(self, token_id: int) -> Piece:
-        if not 0 <= token_id < len(self._rows):
-            raise IndexError(f"piece id {token_id} is out of range; expected 0 to {len(self._rows) - 1}")
-        return self._rows[token_id]
-
-    def piece(self, token_id: int) -> str:
-        return self.row(token_id).text
-
-    def id_of(self, piece: str) -> int:
-        return self._ids.get(piece, self._unknown)
-
-    def named(self, use: str) -> int:
-        """Return the id of the piece with a use, -1 if there is none."""
-        if use == "unk":
-            return self._unknown
-        found = self.tokenizer._vocabulary.id_of_named(use)
-        return self.tokenizer.spec.special_tokens.get(_NAMED[use], -1) if found is None else found
-
-    def needed(self, use: str) -> int:
-        found = self.named(use)
-        if found < 0:
-            raise ValueError(f"the model has no piece {_NAMED[use]!r} for add_{use}; expected a model with one")
-        return found
-
-    def pieces_of(self, text: str | bytes, ids: list[int], *, emit_unk_piece: bool) -> list[str]:
-        """Return the pieces of ids; text without a piece is a piece itself unless that of the model is wanted."""
-        rows = self._rows
-        found = [rows[token_id].text for token_id in ids]
-        if emit_unk_piece or self._unknown not in ids:
-            return found
-        normalized = self.normalized(_str(text))
-        if isinstance(self.tokenizer.spec.model, WordLevelModel):
-            return list(self._words(normalized))
-        at = 0
-        for number, token_id in enumerate(ids):
-            if token_id == self._unknown:
-                # unknown text has no piece in it, and characters in a row become one id
-                following = found[number + 1] if number + 1 < len(ids) else ""
-                end = normalized.find(following, at + 1) if following else len(normalized)
-                found[number] = normalized[at : end if end > 0 else at + 1]
-            at += len(found[number])
-        return found
-
-    def _words(self, normalized: str) -> Iterator[str]:
-        unknown = ""
-        for word in re.findall(f"{SPACE_MARK}[^{SPACE_MARK}]*|[^{SPACE_MARK}]+", normalized):
-            if self._ids.get(word, self._unknown) in (self._unknown, *self._characters.unused):
-                unknown += word
-                continue
-            if unknown:
-                yield unknown
-                unknown = ""
-            yield word
-        if unknown:
-            yield unknown
-
-    def decoded(self, row: Sequence[Any]) -> str:
-        """Return the text of a row of ids or of pieces."""
-        if row and isinstance(row[0], str | bytes):
-            texts = [_str(piece) for piece in row]
-            ids = [self.id_of(text) for text in texts]
-            if any(token_id == self._unknown != self._ids.get(text) for text, token_id in zip(texts, ids, strict=True)):
-                return self._with_unknown(texts, ids)
-        else:
-            ids = [int(token_id) for token_id in row]
-        kept = [token_id for token_id in ids if self.row(token_id).kind != CONTROL]
-        return self.tokenizer.decode(kept)
-
-    def _with_unknown(self, texts: list[str], ids: list[int]) -> str:
-        """Return the text of pieces some of which no model has, and which are text themselves."""
-        mark, stream, parts = self.tokenizer.decode([self._unknown]), self.tokenizer.stream_decoder(), list[str]()
-        for text, token_id in zip(texts, ids, strict=True):
-            if self.row(token_id).kind != CONTROL:
-                part = stream.push(token_id)
-                is_text = token_id == self._unknown != self._ids.get(text)
-                parts.append(part.removesuffix(mark) + text if is_text else part)
-        return "".join([*parts, stream.finish()])
-
-
 def _kind(out_type: _Kind) -> _Kind:
     if out_type not in _KINDS:
-        raise ValueError(f'out_type is {out_type!r}; expected int, str or "numpy"')
+        shown = ", ".join(kind if isinstance(kind, str) else kind.__name__ for kind in _KINDS)
+        raise ValueError(f"out_type is {out_type!r}; expected one of {shown}")
     return out_type
 
 
-def _text(text: Any) -> str | bytes:
-    if not isinstance(text, str | bytes):
-        raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
-    return text
-
-
-def _str(text: Any) -> str:
-    checked = _text(text)
-    return well_formed(checked) if isinstance(checked, str) else checked.decode("utf-8", "replace")
+def _extra_options(listed: str) -> list[str]:
+    found = listed.split(":") if listed else []
+    unknown = next((name for name in found if name not in _EXTRA), None)
+    if unknown is not None:
+        raise ValueError(f"the option {unknown!r} is not known; expected some of {', '.join(_EXTRA)}, with : between")
+    return found
 
 
 def _each(ids: int | list[int], find: Callable[[int], _T]) -> Any:

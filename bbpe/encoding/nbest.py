@@ -50,6 +50,10 @@ class UnigramSampler:
             )
         self._encoder, self._model = encoder, model
 
+    def pretokens(self, text: Text) -> list[bytes]:
+        """Return the parts of a text that the model divides."""
+        return self._encoder.pretokens(text)
+
     def nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
         """Return the ids of the n best segmentations, each with the sum of its scores, the best first."""
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST:

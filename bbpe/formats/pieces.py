@@ -16,6 +16,7 @@ from ..files import StrPath
 from ..lazy import lazy_re
 from ..records import dataclass
 from ..spec.characters import CharacterModel, ordered_by_score
+from ..spec.decoders import UNMARK
 from ..spec.merges import Merges
 from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import (
@@ -62,7 +63,8 @@ class PieceModel:
     refused, because llama.cpp writes them.  `unknown_text`: the text that decoding writes for the unknown piece.
     `is_suffix`: blanks end words, so the added blank is at the end of a text.  `unit`: a text is split into characters
     or words without merges, or merges make its pieces.  `escapes_marks`: U+2581 in a text becomes its bytes, as only
-    bbpe has it.
+    bbpe has it.  `marks_blanks`: blanks of a text become U+2581; otherwise pieces with U+2581 are found only where it
+    has that.
     """
 
     pieces: Sequence[Row]
@@ -76,6 +78,11 @@ class PieceModel:
     is_suffix: bool = False
     unit: Unit = "piece"
     escapes_marks: bool = False
+    marks_blanks: bool = True
+
+    def token_of(self, text: str) -> str:
+        """Return the text of a piece as the spec has it."""
+        return text.replace(SPACE_MARK, " ") if self.marks_blanks else text
 
 
 def spec_of(
@@ -116,7 +123,10 @@ def spec_of(
         token_options={text: TokenOptions(normalized=True, verbatim=True) for text in pieces.user_defined},
         template=template,
         model=other,
-        decoder=usual_decoder(characters, None, strip=_strips(model)),
+        decoder=(
+            *(() if model.marks_blanks else (UNMARK,)),
+            *usual_decoder(characters, None, strip=_strips(model)),
+        ),
         merge_levels=levels,
     )
 
@@ -133,6 +143,7 @@ class _Pieces:
         self.unknown: int | None = None
         self.byte_ids: tuple[int, ...] = ()
         self.is_bpe, self.is_padded, self.unknown_text = model.is_bpe, model.is_padded, model.unknown_text
+        self.marks_blanks, self._token_of = model.marks_blanks, model.token_of
         self.by_length: list[int] = []
         self.unused: list[int] = []
         #: The highest id that is not padding, plus one.
@@ -142,7 +153,7 @@ class _Pieces:
         for token_id, piece in enumerate(model.pieces):
             text, score, kind = piece
             if kind == NORMAL and score == score and " " not in text and len(text) <= _LONGEST_PIECE:
-                tokens[token_id], self.scores[token_id] = text.replace(SPACE_MARK, " ").encode(), score
+                tokens[token_id], self.scores[token_id] = self._token_of(text).encode(), score
                 self.count = token_id + 1
             elif (token := self._add(token_id, piece, place)) is not None:
                 tokens[token_id], self.scores[token_id] = token, score
@@ -164,7 +175,8 @@ class _Pieces:
         problem = self._problem_of(piece)
         if problem:
             raise VocabularyError(problem, place=place(token_id))
-        if kind == USER_DEFINED and " " in text:  # SentencePiece looks for it where blanks are U+2581 by then
+        # SentencePiece looks for it where blanks are U+2581 by then
+        if kind == USER_DEFINED and " " in text and self.marks_blanks:
             kind = CONTROL
         if kind == UNKNOWN and self.unknown is not None:
             self.special[text] = token_id  # never found in plain text
@@ -175,13 +187,13 @@ class _Pieces:
         elif kind == USER_DEFINED:
             self.kept.append(text)
         if kind == USER_DEFINED and self.is_bpe:
-            self.user_defined[text.replace(SPACE_MARK, " ")] = token_id
+            self.user_defined[self._token_of(text)] = token_id
         elif kind in (NORMAL, USER_DEFINED, UNUSED):
             if kind == USER_DEFINED:
                 self.by_length.append(token_id)
             elif kind == UNUSED:
                 self.unused.append(token_id)
-            return text.replace(SPACE_MARK, " ").encode()
+            return self._token_of(text).encode()
         return None
 
     def _problem_of(self, piece: Row) -> str:
@@ -189,7 +201,7 @@ class _Pieces:
         text, score, kind = piece
         if len(text) > _LONGEST_PIECE:
             return f"the piece has {len(text)} characters; expected at most {_LONGEST_PIECE}"
-        if kind in (NORMAL, UNUSED) and " " in text:
+        if kind in (NORMAL, UNUSED) and " " in text and self.marks_blanks:
             return f"{text!r} has a blank; expected U+2581 for each"
         if kind in (NORMAL, UNUSED) and score != score:
             return f"the score of {text!r} is NaN; expected a number"
@@ -205,7 +217,9 @@ class _Pieces:
         """Return the options of characters."""
         # no rule is needed if decoding writes the text of the piece itself
         text = None if self.special.get(self.unknown_text) == self.unknown else self.unknown_text
-        return Characters(self.byte_ids, self.unknown, True, True, unknown_text=text, unused=tuple(self.unused))
+        return Characters(
+            self.byte_ids, self.unknown, True, self.marks_blanks, unknown_text=text, unused=tuple(self.unused)
+        )
 
 
 def _check_unique(pieces: Sequence[Row], found: Mapping[str, int], place: Callable[[int], str]) -> None:
@@ -251,7 +265,7 @@ def _check_unused_characters(pieces: _Pieces, merges: Merges, place: Callable[[i
     """
     unused = frozenset(pieces.unused)
     if pieces.byte_ids:
-        if any(pieces.vocab[token_id] == b" " for token_id in unused):
+        if pieces.marks_blanks and any(pieces.vocab[token_id] == b" " for token_id in unused):
             raise VocabularyError(_BLANK_OF_BYTES)
         return
     for left, right, _ in merges:
@@ -263,7 +277,7 @@ def _check_unused_characters(pieces: _Pieces, merges: Merges, place: Callable[[i
 
 
 def _unigram(pieces: _Pieces) -> UnigramModel:
-    if pieces.byte_ids and b" " not in pieces.vocab.values():
+    if pieces.byte_ids and pieces.marks_blanks and b" " not in pieces.vocab.values():
         raise VocabularyError(_BLANK_OF_BYTES)
     scores = tuple(pieces.scores.get(token_id, 0.0) for token_id in range(pieces.count))
     return UnigramModel(scores, True, tuple(pieces.by_length))
@@ -272,25 +286,26 @@ def _unigram(pieces: _Pieces) -> UnigramModel:
 def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ...]:
     """Return the rules of a model; normalization does not change the user-defined symbols `kept`."""
     rules: list[Normalizer] = []
-    prefix = SPACE_MARK if model.add_dummy_prefix and not model.is_suffix else ""
+    blank = SPACE_MARK if model.marks_blanks else " "
+    prefix = blank if model.add_dummy_prefix and not model.is_suffix else ""
     if model.charsmap:
         from ..pipeline.charsmap import check_charsmap
 
         check_charsmap(model.charsmap)
         rules.append(Charsmap(model.charsmap, tuple(kept), "" if model.remove_extra_whitespaces else prefix))
     if model.remove_extra_whitespaces:
-        blank = next((text for text in kept if " " in text), None)
-        if blank is not None:
+        with_blank = next((text for text in kept if " " in text), None)
+        if with_blank is not None:
             raise VocabularyError(
-                f"user-defined symbol {blank!r} has a blank and remove_extra_whitespaces is true; this combination is "
-                "not supported"
+                f"user-defined symbol {with_blank!r} has a blank and remove_extra_whitespaces is true; this "
+                "combination is not supported"
             )
         rules.append(SqueezeBlanks())
     if prefix and (model.remove_extra_whitespaces or not model.charsmap):
         rules.append(Prepend(prefix))
     if model.add_dummy_prefix and model.is_suffix:
-        rules.append(Append(SPACE_MARK))
-    return (*((ESCAPED_MARK,) if model.escapes_marks else ()), *rules, _MARK)
+        rules.append(Append(blank))
+    return (*((ESCAPED_MARK,) if model.escapes_marks else ()), *rules, *((_MARK,) if model.marks_blanks else ()))
 
 
 def _strips(model: PieceModel) -> int:

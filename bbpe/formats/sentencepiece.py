@@ -84,6 +84,7 @@ def _model_of(data: bytes) -> PieceModel:
         remove_extra_whitespaces=bool(normalizer.number(_SQUEEZES, 1)),
         charsmap=normalizer.data(_TABLE),
         is_suffix=bool(trainer.number(_SUFFIX, 0)),
+        marks_blanks=bool(normalizer.number(_ESCAPES_BLANKS, 1)),
         escapes_marks=normalizer.data(_NAME) == _ESCAPES.encode(),
         unit=_UNITS.get(model_type, "piece"),
         unknown_text=_text(trainer.data(_UNK_SURFACE, UNKNOWN_TEXT.encode()), "trainer_spec.unk_surface"),
@@ -124,8 +125,6 @@ def _check(trainer: Message, normalizer: Message, denormalizer: Message) -> None
     if kind not in (_UNIGRAM, _BPE, *_UNITS):
         problem = f"the model is of the type {kind}; expected {_UNIGRAM} to {max(_UNITS)}"
         raise VocabularyError(problem, place="trainer_spec")
-    if not normalizer.number(_ESCAPES_BLANKS, 1):
-        raise VocabularyError("escape_whitespaces is false; expected true", place="normalizer_spec")
     if denormalizer.data(_TABLE):
         raise VocabularyError("found a normalization table, which is not supported", place="denormalizer_spec")
 

@@ -20,19 +20,26 @@ def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
     """Return the compiled model of a spec with a Unigram model."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
-    unknown, left_out = spec.characters.unknown, {spec.characters.unknown, *spec.characters.unused}
-    pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id not in left_out}
-    if not spec.model.is_float:
-        pieces |= _literals(spec, spec.model)
-    scores, unknown_score = piece_scores(spec.model, pieces)
+    pieces, scores, unknown_score = scored_pieces(spec)
     return core.UnigramModel(
         pieces,
         scores,
         unknown_score=unknown_score,
-        unknown=unknown,
+        unknown=spec.characters.unknown,
         byte_ids=spec.characters.byte_ids,
         is_float=spec.model.is_float,
     )
+
+
+def scored_pieces(spec: TokenizerSpec) -> tuple[dict[int, bytes], npt.NDArray[np.float64], float]:
+    """Return the strings that are searched in texts, their scores, and the score of a character without a token."""
+    assert isinstance(spec.model, UnigramModel)
+    assert spec.characters is not None
+    left_out = {spec.characters.unknown, *spec.characters.unused}
+    pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id not in left_out}
+    if not spec.model.is_float:
+        pieces |= _literals(spec, spec.model)
+    return pieces, *piece_scores(spec.model, pieces)
 
 
 def unigram_scheme(pattern: Pattern) -> Scheme | None:

@@ -208,7 +208,6 @@ def test_runs_of_equal_score(tmp_path: Path, lengths: list[int]) -> None:
 
 
 BROKEN: list[tuple[dict[str, Any], str]] = [
-    ({"normalizer_spec__escape_whitespaces": False}, "escape_whitespaces is false"),
     ({"normalizer_spec__precompiled_charsmap": b"\xff" * 9}, "table of the normalizer"),
     ({"denormalizer_spec__precompiled_charsmap": b"\xff"}, "denormalizer"),
 ]

@@ -1,0 +1,302 @@
+"""The pieces of a tokenizer as SentencePiece has them: their texts and types, and texts of ids and of pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from .. import formats
+from ..encoding.nbest import UnigramSampler
+from ..errors import VocabularyError
+from ..files import ReadFile
+from ..formats.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
+from ..formats.pieces import PieceModel as ListedPieces
+from ..formats.pieces import pieces_of, spec_of
+from ..lazy import lazy_property
+from ..pipeline.alignment import align
+from ..pipeline.compiled_normalizers import compiled_normalizer
+from ..pipeline.normalizers import normalizer
+from ..records import replace
+from ..spec.decoders import UNMARK
+from ..spec.models import WordLevelModel
+from ..spec.rules import SPACE_MARK, Normalizer, SqueezeBlanks
+from ..text import well_formed
+from ..tokenizer import Tokenizer
+from .piece_lattice import Lattice, PieceTable
+from .piece_texts import ImmutableSentencePiece, ImmutableSentencePieceText
+
+_PATH = Path("model_proto")
+#: The names of the pieces around a text, and of padding, unless a model's files name others.
+NAMED = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
+
+
+class PieceModel:
+    """A tokenizer with its pieces; `VocabularyError` when it has none."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        spec = tokenizer.spec
+        if spec.characters is None or not (spec.characters.marks_blanks or UNMARK in spec.decoder):
+            raise VocabularyError(
+                "the symbols of the vocabulary are not characters with U+2581 for blanks, which SentencePiece needs"
+            )
+        self.tokenizer, self._characters = tokenizer, spec.characters
+        self.is_scored = spec.model is not None and not isinstance(spec.model, WordLevelModel)
+        self._unknown = -1 if spec.characters.unknown is None else spec.characters.unknown
+
+    def __reduce__(self) -> tuple[type[PieceModel], tuple[Tokenizer]]:
+        return type(self), (self.tokenizer,)
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> PieceModel:
+        """Return the model of a file's bytes; `VocabularyError` if they are none."""
+        return cls(Tokenizer(formats.FORMATS["sentencepiece"].load(ReadFile(_PATH, data))))
+
+    def written(self) -> bytes:
+        """Return a model with the same ids, as bytes; `VocabularyError` when such a model cannot hold the tokenizer."""
+        return formats.FORMATS["sentencepiece"].written(self.tokenizer.spec, _PATH)[_PATH]
+
+    @lazy_property
+    def _listed(self) -> ListedPieces:
+        """The pieces and flags that a file would have."""
+        return pieces_of(self.tokenizer.spec, _PATH)
+
+    def _changed(self, listed: ListedPieces) -> PieceModel:
+        made = type(self)(Tokenizer(spec_of(listed, place=lambda token_id: f"piece {token_id}")))
+        made._listed = listed
+        return made
+
+    def lattice(self, text: str | bytes, alpha: float) -> Lattice:
+        """Return the segmentations of a text; `TypeError` if the model does not score them."""
+        pretokens = UnigramSampler(self.tokenizer._encoder).pretokens(text)
+        return Lattice(self._table, pretokens, alpha)
+
+    @lazy_property
+    def _table(self) -> PieceTable:
+        return PieceTable(self.tokenizer.spec)
+
+    def with_flags(self, **flags: Any) -> PieceModel:
+        """Return the model with other flags of normalization."""
+        return self._changed(replace(self._listed, **flags))
+
+    def with_only(self, pieces: Collection[str] | None) -> PieceModel:
+        """Return the model that writes, of the pieces of several characters, only these; `None`: it writes all."""
+        rows = []
+        for text, score, kind in self._listed.pieces:
+            is_in_use = pieces is None or text in pieces or len(text) == 1
+            rows.append((text, score, (NORMAL if is_in_use else UNUSED) if kind in (NORMAL, UNUSED) else kind))
+        return self._changed(replace(self._listed, pieces=rows))
+
+    @lazy_property
+    def _rows(self) -> list[Piece]:
+        rows = rows_of(self.tokenizer.spec, self._characters)
+        unused = Piece("", 0.0, UNUSED)
+        return [rows.get(token_id, unused) for token_id in range(self.tokenizer.vocab_size)]
+
+    @lazy_property
+    def _ids(self) -> dict[str, int]:
+        return {row.text: token_id for token_id, row in enumerate(self._rows)}
+
+    @lazy_property
+    def _normalize(self) -> Callable[[str], str] | None:
+        return normalizer(self.tokenizer.spec.rules.normalizers)
+
+    def normalized(self, text: str) -> str:
+        """Return a normalized text."""
+        return text if self._normalize is None else self._normalize(text)
+
+    def normalized_with_sources(self, text: str) -> tuple[str, list[int]]:
+        """Return a normalized text, and where in the text its characters and its end come from."""
+        return with_sources(self.tokenizer.spec.rules.normalizers, text)
+
+    def row(self, token_id: int) -> Piece:
+        """Return the piece of an id with its type; `IndexError` on an id out of range."""
+        if not 0 <= token_id < len(self._rows):
+            raise IndexError(f"piece id {token_id} is out of range; expected 0 to {len(self._rows) - 1}")
+        return self._rows[token_id]
+
+    def piece(self, token_id: int) -> str:
+        """Return the text of the piece of an id."""
+        return self.row(token_id).text
+
+    def id_of(self, piece: str) -> int:
+        """Return the id of a piece, or that of the unknown one."""
+        return self._ids.get(piece, self._unknown)
+
+    def named(self, use: str) -> int:
+        """Return the id of the piece with a use, -1 if there is none."""
+        if use == "unk":
+            return self._unknown
+        found = self.tokenizer._vocabulary.id_of_named(use)
+        return self.tokenizer.spec.special_tokens.get(NAMED[use], -1) if found is None else found
+
+    def needed(self, use: str) -> int:
+        """Return the id of the piece with a use; `ValueError` if there is none."""
+        found = self.named(use)
+        if found < 0:
+            raise ValueError(f"the model has no piece {NAMED[use]!r} for add_{use}; expected a model with one")
+        return found
+
+    def pieces_of(self, text: str | bytes, ids: list[int], *, emit_unk_piece: bool) -> list[str]:
+        """Return the pieces of ids; text without a piece is a piece itself unless that of the model is wanted."""
+        rows = self._rows
+        found = [rows[token_id].text for token_id in ids]
+        if emit_unk_piece or self._unknown not in ids:
+            return found
+        normalized = self.normalized(str_of(text))
+        if isinstance(self.tokenizer.spec.model, WordLevelModel):
+            return list(self._words(normalized))
+        at = 0
+        for number, token_id in enumerate(ids):
+            if token_id == self._unknown:
+                # unknown text has no piece in it, and characters in a row become one id
+                following = found[number + 1] if number + 1 < len(ids) else ""
+                end = normalized.find(following, at + 1) if following else len(normalized)
+                found[number] = normalized[at : end if end > 0 else at + 1]
+            at += len(found[number])
+        return found
+
+    def _words(self, normalized: str) -> Iterator[str]:
+        unknown = ""
+        for word in re.findall(f"{SPACE_MARK}[^{SPACE_MARK}]*|[^{SPACE_MARK}]+", normalized):
+            if self._ids.get(word, self._unknown) in (self._unknown, *self._characters.unused):
+                unknown += word
+                continue
+            if unknown:
+                yield unknown
+                unknown = ""
+            yield word
+        if unknown:
+            yield unknown
+
+    def placed(self, text: str | bytes, ids: Sequence[int], *, emit_unk_piece: bool) -> ImmutableSentencePieceText:
+        """Return a text with its pieces and the characters that each comes from.
+
+        Of the bytes of a character the last one has it.
+        """
+        string = str_of(text)
+        normalized, sources = self.normalized_with_sources(string)
+        parts: list[ImmutableSentencePiece] = []
+        at = spelled = 0
+        taken_pieces = self.pieces_of(text, list(ids), emit_unk_piece=False)
+        named = self.pieces_of(text, list(ids), emit_unk_piece=True) if emit_unk_piece else taken_pieces
+        for token_id, found, shown in zip(ids, taken_pieces, named, strict=True):
+            taken = len(found)
+            if self.row(token_id).kind == BYTE:
+                spelled += 1
+                is_last = spelled == len(normalized[at].encode())
+                taken, spelled = int(is_last), 0 if is_last else spelled
+            begin, end = sources[at], sources[at + taken]
+            parts.append(ImmutableSentencePiece(shown, token_id, string[begin:end], begin, end, not taken))
+            at += taken
+        return ImmutableSentencePieceText(string, tuple(parts))
+
+    def placed_decoded(self, row: Sequence[Any]) -> ImmutableSentencePieceText:
+        """Return the text of a row of ids or pieces, with the characters that each piece became."""
+        is_pieces = bool(row) and isinstance(row[0], str | bytes)
+        shown = [str_of(piece) for piece in row] if is_pieces else [self.piece(int(token_id)) for token_id in row]
+        parts: list[ImmutableSentencePiece] = []
+        text = ""
+        for token_id, piece, surface in zip(self.ids_of(row), shown, self._surfaces(row), strict=True):
+            parts.append(ImmutableSentencePiece(piece, token_id, surface, len(text), len(text) + len(surface)))
+            text += surface
+        return ImmutableSentencePieceText(text, tuple(parts))
+
+    def _surfaces(self, row: Sequence[Any]) -> list[str]:
+        """Return the text of each piece; each byte that is not UTF-8 is one U+FFFD."""
+        ids = self.ids_of(row)
+        texts = [str_of(piece) for piece in row] if row and isinstance(row[0], str | bytes) else [""] * len(ids)
+        found, text, before = list[str](), "", list[int]()
+        run = bytearray()
+        for number, (token_id, piece) in enumerate(zip(ids, texts, strict=True)):
+            kind = self.row(token_id).kind
+            if kind == BYTE:
+                run.append(self._characters.byte_ids.index(token_id))
+                following = ids[number + 1] if number + 1 < len(ids) else token_id
+                is_last = number + 1 == len(ids) or self.row(following).kind != BYTE
+                found += _characters_of(run) if is_last else ()
+                text += "\ufffd"
+                continue
+            run.clear()
+            part = ""
+            if kind != CONTROL:
+                is_text = piece and token_id == self._unknown != self._ids.get(piece)
+                before.append(token_id)
+                part = piece if is_text else self._later(token_id) if text else self.tokenizer.decode(before)
+            text += part
+            found.append(part)
+        return found
+
+    def _later(self, token_id: int) -> str:
+        """Return the text of a piece that is not the first one."""
+        first = self._first_piece
+        return self.tokenizer.decode([first, token_id]).removeprefix(self.tokenizer.decode([first]))
+
+    @lazy_property
+    def _first_piece(self) -> int:
+        """A piece with a text that is not a blank."""
+        rows = enumerate(self._rows)
+        return next(number for number, row in rows if row.kind == NORMAL and row.text.strip(SPACE_MARK))
+
+    def ids_of(self, row: Sequence[Any]) -> list[int]:
+        """Return the ids of a row of ids or of pieces."""
+        if row and isinstance(row[0], str | bytes):
+            return [self.id_of(str_of(piece)) for piece in row]
+        return [int(token_id) for token_id in row]
+
+    def decoded(self, row: Sequence[Any]) -> str:
+        """Return the text of a row of ids or of pieces."""
+        ids = self.ids_of(row)
+        if row and isinstance(row[0], str | bytes):
+            texts = [str_of(piece) for piece in row]
+            if any(token_id == self._unknown != self._ids.get(text) for text, token_id in zip(texts, ids, strict=True)):
+                return "".join(self._surfaces(row))
+        kept = [token_id for token_id in ids if self.row(token_id).kind != CONTROL]
+        text = self.tokenizer.decode(kept)
+        return "".join(self._surfaces(row)) if "\ufffd" in text else text
+
+
+def with_sources(rules: tuple[Normalizer, ...], text: str) -> tuple[str, list[int]]:
+    """Return a normalized text, and where in the text its characters and its end come from."""
+    apply, end = normalizer(rules), len(text)
+    while SqueezeBlanks() in rules and end and apply is not None and not apply(text[end - 1]):
+        end -= 1  # blanks at the end are removed
+    compiled = compiled_normalizer(rules, marks_blanks=False)
+    if compiled is None:
+        aligned = align(rules, text)
+        return aligned.text, [*aligned.sources.tolist(), end]
+    data, sources = compiled.aligned(text.encode())
+    number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
+    first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
+    return data.decode(), [*first, end]
+
+
+def _characters_of(data: bytes | bytearray) -> list[str]:
+    """Return the text of each of some bytes: the last byte of a character has it, and one of no character U+FFFD."""
+    found: list[str] = []
+    while len(found) < len(data):
+        for size in (1, 2, 3, 4):
+            try:
+                char = data[len(found) : len(found) + size].decode()
+            except UnicodeDecodeError:
+                continue
+            found += [*[""] * (size - 1), char] if len(char) == 1 else [*char]
+            break
+        else:
+            found.append("\ufffd")
+    return found
+
+
+def checked_text(text: Any) -> str | bytes:
+    """Return a text; `TypeError` on anything else."""
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
+    return text
+
+
+def str_of(text: Any) -> str:
+    """Return a text as a string."""
+    checked = checked_text(text)
+    return well_formed(checked) if isinstance(checked, str) else checked.decode("utf-8", "replace")

@@ -1,0 +1,94 @@
+"""SentencePiece's normalizer by itself: that of a model, or one of its rules by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..files import StrPath
+from ..loading import load
+from ..pipeline.normalizers import normalizer
+from ..spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
+from .piece_calls import of_bytes, snake_case
+from .piece_model import PieceModel, str_of, with_sources
+
+_NFKC = (UnicodeForm("NFKC"),)
+#: The rules of each name, and whether letters lose their case.
+_RULES: dict[str, tuple[tuple[Normalizer, ...], bool]] = {
+    "identity": ((), False),
+    "nfkc": (_NFKC, False),
+    "nfkc_cf": (_NFKC, True),
+    "nmt_nfkc": ((Nmt(), *_NFKC), False),
+    "nmt_nfkc_cf": ((Nmt(), *_NFKC), True),
+}
+
+
+@snake_case
+class SentencePieceNormalizer:
+    """The interface of `sentencepiece.SentencePieceNormalizer`: the normalization of a model without its pieces.
+
+    A rule by name is a normal form of Unicode.  SentencePiece's own tables have no newer characters, and do not bring
+    marks into their canonical order.
+
+    Args:
+        model_file: The path of a model.
+        model_proto: The bytes of a model.
+        rule_name: "identity", "nfkc", "nfkc_cf", "nmt_nfkc" or "nmt_nfkc_cf", in place of a model.
+        add_dummy_prefix: Whether a text gets a blank in front.
+        escape_whitespaces: Whether blanks become U+2581.
+        remove_extra_whitespaces: Whether each run of blanks becomes one, and those at the ends are removed.
+
+    Example:
+        >>> SentencePieceNormalizer(rule_name="nfkc_cf").Normalize("ＡＢ")
+        'ab'
+    """
+
+    def __init__(
+        self,
+        model_file: StrPath | None = None,
+        model_proto: bytes | None = None,
+        rule_name: str | None = None,
+        add_dummy_prefix: bool = False,
+        escape_whitespaces: bool = False,
+        remove_extra_whitespaces: bool = False,
+    ) -> None:
+        if (model_file is not None) + (model_proto is not None) + (rule_name is not None) != 1:
+            raise ValueError("expected one of model_file, model_proto and rule_name")
+        self._folds = False
+        if rule_name is None:
+            model = PieceModel(load(model_file)) if model_file is not None else PieceModel.of_bytes(model_proto or b"")
+            found = model.tokenizer.spec.rules.normalizers
+            rules: tuple[Normalizer, ...] = tuple(Charsmap(rule.data) for rule in found if isinstance(rule, Charsmap))
+        elif rule_name in _RULES:
+            rules, self._folds = _RULES[rule_name]
+        else:
+            raise ValueError(f"rule_name is {rule_name!r}; expected one of {', '.join(_RULES)}")
+        self._rules = (
+            *rules,
+            *((SqueezeBlanks(),) if remove_extra_whitespaces else ()),
+            *((Prepend(" "),) if add_dummy_prefix else ()),
+            *((Replace(" ", False, SPACE_MARK),) if escape_whitespaces else ()),
+        )
+
+    def Normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
+        """Return the normalized text, or of a list each one; with offsets, also the character that each comes from.
+
+        Of bytes these are bytes, and the offsets are those of bytes.
+        """
+        if isinstance(input, list):
+            return [self.Normalize(text, with_offsets) for text in input]
+        text, is_bytes = str_of(input), isinstance(input, bytes)
+        if with_offsets:
+            normalized, sources = with_sources(self._rules, text)
+            if self._folds:
+                normalized = _folded(normalized)
+            return of_bytes(text, normalized, sources) if is_bytes else (normalized, sources)
+        apply: Callable[[str], str] | None = normalizer(self._rules)
+        normalized = text if apply is None else apply(text)
+        normalized = _folded(normalized) if self._folds else normalized
+        return normalized.encode() if is_bytes else normalized
+
+
+def _folded(text: str) -> str:
+    """Return a text without the case of letters; each character stays one."""
+    return "".join(next((to for to in (char.casefold(), char.lower()) if len(to) == 1), char) for char in text)
