@@ -61,8 +61,11 @@ def shown(size: float) -> str:
 def set_cache_limit(limit: int | str) -> None:
     """Set how much memory the caches of all tokenizers in this process may take together; the default is 64 MiB.
 
+    When the limit is reached, a tokenizer gets the memory of caches that no call has used for a second, and of those at
+    least twice as large as its own will be, so that none goes without because others came first. When the limit is
+    lowered, caches that no call is using are freed at once.
+
     The memory of the last large array of ids that was freed may be kept for the next one, as much again as the limit.
-    Existing caches stay until `Tokenizer.clear_cache`.
 
     Args:
         limit: A number of bytes, or a string with a unit, such as "1GB" or "64 MiB".  With 0 each call has only a few
@@ -79,7 +82,10 @@ def set_cache_limit(limit: int | str) -> None:
     size = 0 if type(limit) is int and limit == 0 else parse_bytes(limit)
     if size >= 2**63:
         raise ValueError(f"the cache limit is {size} bytes; expected less than 2**63")
+    from .core.states import free_beyond_limit
+
     core.set_cache_limit(size)
+    free_beyond_limit()
 
 
 def resident_bytes() -> int:

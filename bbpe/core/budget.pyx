@@ -12,7 +12,7 @@ def set_cache_limit(limit: int):
     """Set how many bytes the caches of all tokenizers of this process may take together; 64 MiB at first.
 
     As much again may be kept of the memory of the last large array of ids that was dropped, for the next one.
-    Caches that exist go on until `Tokenizer.clear_cache`.  With 0 there are none but a few kilobytes of each call's
+    Caches that exist stay, until `states.free_beyond_limit`.  With 0 there are none but a few kilobytes of each call's
     own, and encoding is slower.  Raises `ValueError` on a negative limit.
 
     >>> bbpe.set_cache_limit(64 << 20)

@@ -17,7 +17,7 @@ cdef extern from "encode/encode.h" nogil:
     ctypedef struct bbpe_encode_loan:
         uint32_t *ids
         bbpe_reusable_buffer out_of_order
-        uint64_t seen, generation
+        uint64_t seen, generation, table_bytes, sized_at
         bbpe_pipeline_run run
         bbpe_span_scratch spans
 

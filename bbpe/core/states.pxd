@@ -9,8 +9,25 @@ cdef enum:
     IDLE = 16  # states that wait for a call; more are freed when they come back
 
 
+# A state that waits for a call, or NULL.  The other fields describe the state that was put here last; whoever chooses which
+# tables to free reads them, because the state itself may be another call's by then.
+ctypedef struct idle_state:
+    void *state
+    uint64_t bytes         # of its tables
+    uint64_t seen          # bytes of text that it was lent for
+    uint64_t seen_before   # what `seen` was when somebody last looked
+    uint64_t unused_since  # when somebody first saw this `seen`, in nanoseconds
+
+
+# The idle states of an encoder.
+ctypedef struct idle_states:
+    idle_state slots[IDLE]
+    void *owner
+    void *next
+
+
 cdef class States:
-    cdef void *idle[IDLE]
+    cdef idle_states *idle
     cdef uint64_t generation
     cdef Model model
     cdef Splitter splitter
@@ -22,5 +39,4 @@ cdef class States:
     cdef bbpe_encoder *encoder(self) noexcept nogil
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t worker=*) except NULL
     cdef int give_back(self, bbpe_encode_state *state, size_t worker=*) except -1
-    cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1
-    cdef void _free(self, bbpe_encode_state *state) noexcept
+    cdef int _size(self, bbpe_encode_state *state, size_t coming) except -1

@@ -1,15 +1,19 @@
-"""The scratch memory and the caches that the calls of one encoder borrow."""
+"""The scratch memory and the caches that the calls of one encoder borrow, and how all encoders share the budget of caches."""
+from time import monotonic_ns
+
 from libc.stdint cimport uint64_t
 
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport (
-    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP, BBPE_OK, bbpe_status,
+    BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_ADD, BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_STORE, BBPE_ATOMIC_SWAP,
+    BBPE_OK, bbpe_status,
 )
 from bbpe.core.c_encode cimport (
     bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete, bbpe_encode_state_grow, bbpe_encode_state_loan,
     bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_encoder, bbpe_encoder_delete,
     bbpe_encoder_new, bbpe_hot_cache_bytes,
 )
+from bbpe.core.c_memory cimport bbpe_memory_zeroed
 from bbpe.core.c_threads cimport bbpe_memory_budget_give, bbpe_memory_budget_take
 from bbpe.core.id_buffer cimport drop_idle_buffer
 from bbpe.core.status cimport check
@@ -26,6 +30,17 @@ cdef enum:
     ROOMY_ENTRY_WORTH = 8
     GROWTH = 4              # times as large: entries that are half full, slots of which a quarter was taken
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own, and the encoder all of its
+    UNUSED = 1000000000     # nanoseconds: tables that nobody used for so long are freed for those of any size
+    RICH = 2                # times as large: tables that are freed for others although they are used
+    SIZED_AGAIN = 1 << 10   # bytes of text after which the size of a state's tables is considered again
+    ASKS_AGAIN = 1 << 16    # the same if they stayed too small
+
+# The `idle_states` of all encoders, which are never freed: somebody may look at those of an encoder that goes.  They serve
+# the next encoder.
+cdef void *ALL_IDLE = NULL
+# Until then tables do not grow: those that were freed for others need the room when their encoders come again.  If the rest
+# grew into it, more would have to be freed, and so on in turns.
+cdef uint64_t SHORT_UNTIL = 0
 
 
 cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) except 0:
@@ -38,22 +53,93 @@ cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) except 0
     return max(slots, min(<size_t>FEW_SLOTS, entries // FEW_ENTRIES_A_SLOT), entries // ENTRIES_A_SLOT)
 
 
-cdef uint64_t hot_bytes(const bbpe_encode_state *state) noexcept:
-    cdef bbpe_encode_tables tables = bbpe_encode_state_tables(state)
-    return bbpe_hot_cache_bytes(tables.entries, tables.slots) if tables.is_grown else 0
-
-
-cdef size_t entries_for(const bbpe_encode_tables *tables, uint64_t seen, uint64_t coming):
+cdef size_t entries_for(const bbpe_encode_tables *tables, uint64_t coming) noexcept:
     """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
     to encode it.  Those that have filled up grow.  Others do not when a text comes again: it would take twice as long."""
     cdef size_t entries = tables.entries if tables.is_grown else LEAST_ENTRIES
-    if seen + coming < GROWN_AT:
-        return 0
     if tables.is_grown and tables.kept > tables.entries // 2:
         entries = min(<size_t>MOST_ENTRIES, GROWTH * tables.entries)
     while entries < MOST_ENTRIES and entries < coming // (ROOMY_ENTRY_WORTH if entries < ROOMY_ENTRIES else ENTRY_WORTH):
         entries *= 2
     return entries
+
+
+cdef void free_state(bbpe_encode_state *state) noexcept:
+    bbpe_memory_budget_give(&BUDGET, bbpe_encode_state_loan(state).table_bytes)
+    bbpe_encode_state_delete(state)
+
+
+cdef void free_idle(idle_state *slot) noexcept:
+    cdef bbpe_encode_state *state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&slot.state, NULL)
+    if state != NULL:
+        free_state(state)
+
+
+cdef idle_states *idle_states_of(void *owner) noexcept:
+    """Those that an encoder left, or new ones; NULL without memory."""
+    cdef idle_states *found = <idle_states *>BBPE_ATOMIC_ACQUIRE(&ALL_IDLE)
+    cdef void *nobody
+    while found != NULL:
+        nobody = NULL
+        if BBPE_ATOMIC_ACQUIRE(&found.owner) == NULL and BBPE_ATOMIC_SWAP(&found.owner, &nobody, owner):
+            return found
+        found = <idle_states *>found.next
+    found = <idle_states *>bbpe_memory_zeroed(1, sizeof(idle_states))
+    if found != NULL:
+        found.owner, found.next = owner, BBPE_ATOMIC_ACQUIRE(&ALL_IDLE)
+        while not BBPE_ATOMIC_SWAP(&ALL_IDLE, &found.next, found):
+            pass
+    return found
+
+
+cdef uint64_t look(uint64_t size, uint64_t now, idle_state **to) noexcept:
+    """The bytes of idle tables that may be freed for tables of `size`, and those of them that were not used for longest."""
+    cdef idle_states *idle = <idle_states *>BBPE_ATOMIC_ACQUIRE(&ALL_IDLE)
+    cdef idle_state *slot
+    cdef uint64_t seen, bytes, since, oldest = <uint64_t>-1, total = 0
+    cdef size_t i
+    to[0] = NULL
+    while idle != NULL:
+        for i in range(IDLE):
+            slot = &idle.slots[i]
+            bytes, seen = BBPE_ATOMIC_LOAD(&slot.bytes), BBPE_ATOMIC_LOAD(&slot.seen)
+            if BBPE_ATOMIC_ACQUIRE(&slot.state) == NULL or bytes == 0:
+                continue
+            if seen != BBPE_ATOMIC_LOAD(&slot.seen_before):
+                BBPE_ATOMIC_STORE(&slot.seen_before, seen)
+                BBPE_ATOMIC_STORE(&slot.unused_since, now)
+            since = BBPE_ATOMIC_LOAD(&slot.unused_since)
+            if since + UNUSED <= now or bytes >= RICH * size:
+                total += bytes
+                if since < oldest:
+                    oldest, to[0] = since, slot
+        idle = <idle_states *>idle.next
+    return total
+
+
+cdef int make_room(uint64_t needed, uint64_t size) except -1:
+    """Take so many bytes of the budget for tables of `size`, and free idle ones for that, the least recently used first.
+
+    These are tables that nobody used for a second, so that encoders in turns do not free each other's all the time, and
+    larger ones, so that a late encoder gets as much as others.  False, and nothing is freed, if they are too few."""
+    cdef idle_state *oldest
+    cdef uint64_t now, total
+    while not bbpe_memory_budget_take(&BUDGET, needed):
+        now = monotonic_ns()
+        total = look(size, now, &oldest)
+        if total == 0 or BBPE_ATOMIC_LOAD(&BUDGET.used) + needed > BBPE_ATOMIC_LOAD(&BUDGET.limit) + total:
+            return False
+        free_idle(oldest)
+        BBPE_ATOMIC_STORE(&SHORT_UNTIL, now + UNUSED)
+    return True
+
+
+def free_beyond_limit():
+    """Free idle tables until all fit the limit of the budget, the least recently used first."""
+    cdef idle_state *oldest
+    cdef uint64_t now = monotonic_ns()
+    while BBPE_ATOMIC_LOAD(&BUDGET.used) > BBPE_ATOMIC_LOAD(&BUDGET.limit) and look(0, now, &oldest):
+        free_idle(oldest)
 
 
 cdef class States:
@@ -64,12 +150,16 @@ cdef class States:
 
     def __cinit__(self, Model model not None, Splitter splitter=None):
         self.model, self.splitter = model, splitter
+        self.idle = idle_states_of(<void *>self)
+        if self.idle == NULL:
+            raise MemoryError("bbpe could not allocate memory")
         check(self._make(&self.light, True))
 
     def __dealloc__(self):
-        for i in range(IDLE):
-            if self.idle[i] != NULL:
-                self._free(<bbpe_encode_state *>self.idle[i])
+        if self.idle != NULL:
+            for i in range(IDLE):
+                free_idle(&self.idle.slots[i])
+            BBPE_ATOMIC_EXCHANGE(&self.idle.owner, NULL)
         bbpe_encoder_delete(self.light)
         bbpe_encoder_delete(<bbpe_encoder *>self.full)
 
@@ -96,12 +186,12 @@ cdef class States:
         """A state for a call that will encode so many bytes; the one that was given back to this worker, if it is there."""
         cdef bbpe_encode_state *state = NULL
         cdef bbpe_encode_loan *loan
-        cdef bbpe_encode_tables tables
-        cdef size_t entries
+        cdef void **idle
         cdef size_t i
         for i in range(worker, worker + IDLE):
-            if BBPE_ATOMIC_ACQUIRE(&self.idle[i % IDLE]) != NULL:
-                state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i % IDLE], NULL)
+            idle = &self.idle.slots[i % IDLE].state
+            if BBPE_ATOMIC_ACQUIRE(idle) != NULL:
+                state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(idle, NULL)
                 if state != NULL:
                     break
         if state == NULL:
@@ -109,66 +199,71 @@ cdef class States:
             if state == NULL:
                 raise MemoryError("bbpe could not allocate memory")
             bbpe_encode_state_loan(state).generation = BBPE_ATOMIC_LOAD(&self.generation)
+            bbpe_encode_state_loan(state).sized_at = GROWN_AT
         loan = bbpe_encode_state_loan(state)
-        tables = bbpe_encode_state_tables(state)
-        entries = entries_for(&tables, loan.seen, coming)
-        if entries > tables.entries or (entries > 0 and slots_for(&tables, entries) > tables.slots):
-            self._grow(state, entries)
         loan.seen += coming
+        if loan.seen >= loan.sized_at:
+            self._size(state, coming)
         self.prepare(loan.seen)
         return state
 
     cdef int give_back(self, bbpe_encode_state *state, size_t worker=0) except -1:
+        cdef bbpe_encode_loan *loan = bbpe_encode_state_loan(state)
+        cdef uint64_t bytes = loan.table_bytes, seen = loan.seen
+        cdef idle_state *slot
         cdef void *nothing
         cdef size_t i
-        if bbpe_encode_state_loan(state).generation == BBPE_ATOMIC_LOAD(&self.generation):
+        if loan.generation == BBPE_ATOMIC_LOAD(&self.generation):
             for i in range(worker, worker + IDLE):
-                nothing = NULL
-                if BBPE_ATOMIC_ACQUIRE(&self.idle[i % IDLE]) == NULL and BBPE_ATOMIC_SWAP(&self.idle[i % IDLE], &nothing, state):
+                slot, nothing = &self.idle.slots[i % IDLE], NULL
+                if BBPE_ATOMIC_ACQUIRE(&slot.state) == NULL and BBPE_ATOMIC_SWAP(&slot.state, &nothing, state):
+                    # from here on it may be another call's
+                    BBPE_ATOMIC_STORE(&slot.bytes, bytes)
+                    BBPE_ATOMIC_STORE(&slot.seen, seen)
                     return 0
-        self._free(state)
+        free_state(state)
         return 0
 
-    cdef int _grow(self, bbpe_encode_state *state, size_t entries) except -1:
-        """Give a state larger tables, as far as the budget has room; more than half of it if no other tables are there."""
+    cdef int _size(self, bbpe_encode_state *state, size_t coming) except -1:
+        """Give a state larger tables if it needs them, as far as the budget has room; more than half of it if no other
+        tables are there."""
+        cdef bbpe_encode_loan *loan = bbpe_encode_state_loan(state)
         cdef bbpe_encode_tables tables = bbpe_encode_state_tables(state)
-        cdef uint64_t size, before = hot_bytes(state)
-        cdef size_t slots
-        cdef bint is_modest
+        cdef size_t slots, entries = entries_for(&tables, coming)
+        cdef uint64_t size, before = loan.table_bytes
+        loan.sized_at = loan.seen + SIZED_AGAIN
+        if entries <= tables.entries and slots_for(&tables, entries) <= tables.slots:
+            return 0
+        if before > 0 and BBPE_ATOMIC_LOAD(&SHORT_UNTIL) > <uint64_t>monotonic_ns():
+            loan.sized_at = loan.seen + ASKS_AGAIN
+            return 0
         while entries >= LEAST_ENTRIES and entries >= tables.entries:
             slots = slots_for(&tables, entries)
             size = bbpe_hot_cache_bytes(entries, slots)
             if size == before:
                 break
-            is_modest = 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == before
             # what it had goes as soon as it is moved
-            if is_modest and bbpe_memory_budget_take(&BUDGET, size - before):
-                if bbpe_encode_state_grow(state, entries, slots):
-                    break
-                bbpe_memory_budget_give(&BUDGET, size - before)
+            if 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == before:
+                if make_room(size - before, size):
+                    if bbpe_encode_state_grow(state, entries, slots):
+                        loan.table_bytes = size
+                        break
+                    bbpe_memory_budget_give(&BUDGET, size - before)
+                loan.sized_at = loan.seen + ASKS_AGAIN
             entries //= 2
         return 0
-
-    cdef void _free(self, bbpe_encode_state *state) noexcept:
-        bbpe_memory_budget_give(&BUDGET, hot_bytes(state))
-        bbpe_encode_state_delete(state)
 
     def clear(self):
         """Free all caches; calls that run keep theirs until they end."""
         drop_idle_buffer()
         BBPE_ATOMIC_ADD(&self.generation, 1)
         for i in range(IDLE):
-            state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
-            if state != NULL:
-                self._free(state)
+            free_idle(&self.idle.slots[i])
 
     def info(self) -> tuple[int, int, int]:
         """Bytes of idle states' tables, of all caches of the process, and their limit."""
         cdef uint64_t idle = 0
         for i in range(IDLE):
-            # a state is only looked at while it is ours
-            state = <bbpe_encode_state *>BBPE_ATOMIC_EXCHANGE(&self.idle[i], NULL)
-            if state != NULL:
-                idle += hot_bytes(state)
-                self.give_back(state, i)
+            if BBPE_ATOMIC_ACQUIRE(&self.idle.slots[i].state) != NULL:
+                idle += BBPE_ATOMIC_LOAD(&self.idle.slots[i].bytes)
         return idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)

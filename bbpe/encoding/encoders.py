@@ -30,15 +30,15 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
     `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no offsets.
     """
     encoder = _text_encoder(spec, is_fused=is_fused)
-    encoder.aligned = partial(_aligned_texts, encoder, spec)
-    encoder.with_words = partial(_word_texts, encoder, spec)
+    encoder.aligned = partial(_aligned_texts, spec)
+    encoder.with_words = partial(_word_texts, spec)
     pipeline = encoder.pipeline()
     if pipeline is not None:
         encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
     return encoder
 
 
-def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
+def _aligned_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | None:
     """Return what encodes texts with the places of ids; `None` when a rule needs Python."""
     from .aligned import AlignedTexts
 
@@ -47,7 +47,7 @@ def _aligned_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | 
     return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
 
 
-def _word_texts(encoder: TextEncoder, spec: TokenizerSpec) -> AlignedTexts | None:
+def _word_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | None:
     """Return what encodes texts with the numbers of pretokens too; `None` when a rule needs Python."""
     from .aligned import AlignedTexts
     from .simplified import simplified

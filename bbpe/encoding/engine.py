@@ -97,10 +97,11 @@ class TextEncoder:
         self._open_tail = pattern.open_tail if scheme is None else 1  # such a scheme depends on pairs of bytes only
         #: Encodes texts with special tokens or a template; `None` if a regex splits.
         self.piped: PipedTexts | None = None
-        #: Makes the encoder of texts with the offsets of ids, or `None` when a rule needs Python.
-        self.aligned: Callable[[], AlignedTexts | None] = lambda: None
+        #: Makes the encoder of texts with the offsets of ids, or `None` when a rule needs Python. It gets this encoder
+        #: as an argument: one that referred to itself would keep its caches until the next garbage collection.
+        self.aligned: Callable[[TextEncoder], AlignedTexts | None] = lambda _: None
         #: Makes the same with the numbers of pretokens.
-        self.with_words: Callable[[], AlignedTexts | None] = lambda: None
+        self.with_words: Callable[[TextEncoder], AlignedTexts | None] = lambda _: None
         #: The encoder for short texts without special tokens; `None` if a regex splits.
         self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
 
@@ -114,12 +115,12 @@ class TextEncoder:
     @lazy_property
     def aligned_texts(self) -> AlignedTexts | None:
         """The encoder of texts with the offsets of ids; `None` when a rule needs Python."""
-        return self.aligned()
+        return self.aligned(self)
 
     @lazy_property
     def word_texts(self) -> AlignedTexts | None:
         """The encoder of texts with offsets and the numbers of pretokens; `None` when a rule needs Python."""
-        return self.with_words()
+        return self.with_words(self)
 
     def _pipe(self, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> PipedTexts | None:
         """Return what encodes the texts of a call through the compiled pipeline; `None` if the engine alone does."""

@@ -30,6 +30,8 @@ typedef struct {
     bbpe_reusable_buffer out_of_order; /* ids whose place is not yet known, when threads encode parts of a text */
     uint64_t seen; /* bytes of text that it was lent for */
     uint64_t generation; /* the owner's mark */
+    uint64_t table_bytes; /* of tables other than those that it contains */
+    uint64_t sized_at; /* what `seen` is when the size of its tables is considered again */
     bbpe_pipeline_run run; /* memory for the pipeline */
     bbpe_span_scratch spans; /* and for calls with offsets */
 } bbpe_encode_loan;
