@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from ..lazy import lazy_re, regex
 from .findings import Example, Finding
@@ -120,19 +120,21 @@ def _dead_merges(subject: Subject) -> Iterator[Finding]:
 
 def _twins(subject: Subject) -> Iterator[Finding]:
     texts = subject.texts
-    known = {text for text in texts if text is not None}
-    spaced = [number for number, text in enumerate(texts) if text and text[0] != " " and f" {text}" in known]
-    kinds: dict[str, Callable[[str], str]] = {
-        "case": str.lower,
-        "line ends": lambda text: text.replace("\r\n", "\n"),
-        "Unicode form": lambda text: text if text.isascii() else unicodedata.normalize("NFC", text),
-        "compatibility form": lambda text: text if text.isascii() else unicodedata.normalize("NFKC", text),
+    whole = [(number, text) for number, text in enumerate(texts) if text is not None]
+    known = {text for _, text in whole}
+    spaced = [number for number, text in whole if text[:1] not in ("", " ") and f" {text}" in known]
+    foreign = [(number, text) for number, text in whole if not text.isascii()]
+    kinds: dict[str, Iterator[tuple[int, str]]] = {
+        "case": ((number, text.lower()) for number, text in whole),
+        "line ends": ((number, text.replace("\r\n", "\n")) for number, text in whole if "\r\n" in text),
+        "Unicode form": ((number, unicodedata.normalize("NFC", text)) for number, text in foreign),
+        "compatibility form": ((number, unicodedata.normalize("NFKC", text)) for number, text in foreign),
     }
     groups = {"a leading blank": len(spaced)}
     examples: list[Example] = []
     numbers = set(spaced)
-    for kind, key in kinds.items():
-        twins = _groups(texts, key)
+    for kind, keys in kinds.items():
+        twins = _groups(texts, keys)
         if kind == "compatibility form":
             kind = "compatibility form (NFKC)"
         groups[kind] = sum(map(len, twins)) - len(twins)
@@ -152,13 +154,19 @@ def _twins(subject: Subject) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _groups(texts: list[str | None], key: Callable[[str], str]) -> list[list[int]]:
-    """Return the places of texts that become equal, for each group of two or more."""
-    found: dict[str, list[int]] = defaultdict(list)
+def _groups(texts: list[str | None], keys: Iterable[tuple[int, str]]) -> list[list[int]]:
+    """Return the places of texts that become equal, for each group of two or more, by the new texts of some places."""
+    found: dict[str, list[int]] = {}
+    changed = set()
+    for number, key in keys:
+        if key != texts[number]:
+            found.setdefault(key, []).append(number)
+            changed.add(number)
+    # the others are in a group only if a text becomes one of them
     for number, text in enumerate(texts):
-        if text is not None:
-            found[key(text)].append(number)
-    return [group for group in found.values() if len(group) > 1]
+        if text in found and number not in changed:
+            found[text].append(number)
+    return sorted(sorted(group) for group in found.values() if len(group) > 1)
 
 
 def _line_ends(subject: Subject) -> Iterator[Finding]:
