@@ -138,7 +138,7 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     }
     if (!bbpe_part_writer_begin(&writer, self, &from, n, is_aligned)) return BBPE_NO_MEMORY;
     memcpy(writer.to, out, n);
-    for (size_t i = 0; is_aligned && i < n; i++) writer.sources[i] = bbpe_part_source(&from, self->normalizer.sources[i]);
+    if (is_aligned) bbpe_part_find_sources(&from, self->normalizer.sources, n, writer.sources);
     writer.used = n;
     writer.head = head;
     bbpe_part_writer_end(&writer, self, part);

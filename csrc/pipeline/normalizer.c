@@ -163,6 +163,7 @@ static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
 /* Where the character begins that text[at] is in. */
 static size_t start_of(const uint8_t *text, size_t n, size_t at) {
     size_t start = at, next;
+    if (!bbpe_utf8_is_tail(text[at])) return at;
     while (start > 0 && at - start < 3 && bbpe_utf8_is_tail(text[start])) start--;
     return bbpe_utf8_decode(text, start, n, &next) != BBPE_UTF8_INVALID && next > at ? start : at;
 }
