@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from .measures import Measures
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = "osD^vPX*"
+#: Tokenizers in a line of the legend above the bars.
+_LEGEND = 5
 _STYLE = {
-    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
+    "font.size": 9, "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "grid.alpha": 0.25,
     "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "bbpe", "figure.constrained_layout.use": True,
     "legend.frameon": False,
 }  # fmt: skip
@@ -23,28 +27,27 @@ def save_evaluation(rows: Sequence[Measures], path: str | os.PathLike[str]) -> N
     """Draw bars of bytes a token: a group for each corpus, a bar with its interval for each tokenizer."""
     corpora = list(dict.fromkeys(row.corpus for row in rows))
     names = list(dict.fromkeys(row.tokenizer for row in rows))
-    figure = _figure((max(4.6, 1.6 + 0.25 * len(corpora) * (len(names) + 1)), 3.4))
-    axes = figure.subplots()
+    size = max(4.6, 1.6 + 0.25 * len(corpora) * (len(names) + 1)), 3.4
     width = 0.8 / len(names)
-    for place, name in enumerate(names):
-        chosen = {row.corpus: row for row in rows if row.tokenizer == name}
-        heights = [chosen[corpus].bytes_per_token or 0.0 for corpus in corpora]
-        spread: list[list[float]] = [[], []]
-        for corpus, height in zip(corpora, heights, strict=True):
-            low, high = chosen[corpus].bytes_per_token_interval or (height, height)
-            spread[0].append(max(height - low, 0.0))
-            spread[1].append(max(high - height, 0.0))
-        at = [number + (place - (len(names) - 1) / 2) * width for number in range(len(corpora))]
-        axes.bar(
-            at, heights, width * 0.92, label=name, color=COLOURS[place % len(COLOURS)],
-            yerr=spread if any(map(any, spread)) else None, error_kw={"elinewidth": 0.8, "capsize": 1.5},
-        )  # fmt: skip
-    axes.set_xticks(range(len(corpora)), corpora)
-    axes.set_ylabel("bytes per token")
-    axes.grid(visible=False, axis="x")
-    if len(names) > 1:
-        axes.legend(ncols=1 + len(names) // 4, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-    _save(figure, path)
+    with _axes(path, size) as axes:
+        for place, name in enumerate(names):
+            chosen = {row.corpus: row for row in rows if row.tokenizer == name}
+            heights = [chosen[corpus].bytes_per_token or 0.0 for corpus in corpora]
+            spread: list[list[float]] = [[], []]
+            for corpus, height in zip(corpora, heights, strict=True):
+                low, high = chosen[corpus].bytes_per_token_interval or (height, height)
+                spread[0].append(max(height - low, 0.0))
+                spread[1].append(max(high - height, 0.0))
+            at = [number + (place - (len(names) - 1) / 2) * width for number in range(len(corpora))]
+            axes.bar(
+                at, heights, width * 0.92, label=name, color=COLOURS[place % len(COLOURS)],
+                yerr=spread if any(map(any, spread)) else None, error_kw={"elinewidth": 0.8, "capsize": 1.5},
+            )  # fmt: skip
+        axes.set_xticks(range(len(corpora)), corpora)
+        axes.set_ylabel("bytes per token")
+        axes.grid(visible=False, axis="x")
+        if len(names) > 1:
+            axes.legend(ncols=min(len(names), _LEGEND), loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8)
 
 
 def save_lines(
@@ -52,28 +55,29 @@ def save_lines(
     up: str, knees: Sequence[tuple[float, float]] = (),
 ) -> None:  # fmt: skip
     """Draw lines over a logarithmic axis, each `(name, x, y)`, and rings around `knees`."""
-    figure = _figure((4.6, 3.2))
-    axes = figure.subplots()
-    for place, (name, x, y) in enumerate(lines):
-        look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "markersize": 4}
-        axes.plot(x, y, label=name, linewidth=1.4, **look)
-    if knees:
-        axes.scatter(*zip(*knees, strict=True), s=90, facecolors="none", edgecolors="#000000", label="knee", zorder=3)
-    axes.set_xscale("log", base=2)
-    ticks = sorted({value for _, x, _ in lines for value in x})
-    axes.set_xticks(ticks, [_short(value) for value in ticks])
-    axes.minorticks_off()
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
-    axes.legend()
-    _save(figure, path)
+    with _axes(path, (4.6, 3.2)) as axes:
+        for place, (name, x, y) in enumerate(lines):
+            look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "markersize": 4}
+            axes.plot(x, y, label=name, linewidth=1.4, **look)
+        if knees:
+            circles = {"s": 90, "facecolors": "none", "edgecolors": "#000000", "label": "knee", "zorder": 3}
+            axes.scatter(*zip(*knees, strict=True), **circles)
+        axes.set_xscale("log", base=2)
+        ticks = sorted({value for _, x, _ in lines for value in x})
+        axes.set_xticks(ticks, [_short(value) for value in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel(across)
+        axes.set_ylabel(up)
+        axes.legend()
 
 
 def _short(value: float) -> str:
     return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
 
 
-def _figure(size: tuple[float, float]) -> Any:
+@contextmanager
+def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Any]:
+    """Give the axes of a figure, all of which is drawn and then saved in our style."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -81,13 +85,8 @@ def _figure(size: tuple[float, float]) -> Any:
         raise ImportError("drawing needs matplotlib; pip install 'bbpe[plot]'") from None
     # a figure of its own, not pyplot's: nothing global changes and no window opens
     with mpl.rc_context(_STYLE):
-        return Figure(figsize=size, dpi=200)
-
-
-def _save(figure: Any, path: str | os.PathLike[str]) -> None:
-    import matplotlib as mpl
-
-    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=size, dpi=200)
+        yield figure.subplots()
         # without a date the same figures give the same file
         metadata = {"Date": None} if Path(path).suffix == ".svg" else None
         figure.savefig(path, metadata=metadata)

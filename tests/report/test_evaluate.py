@@ -8,6 +8,7 @@ import random
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,11 +191,17 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "would replace an input" in capsys.readouterr().err
 
 
-def test_figures(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+def test_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures: list[Any] = []
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    saved = figure.savefig
+    monkeypatch.setattr(figure, "savefig", lambda self, *args, **how: figures.append(self) or saved(self, *args, **how))
     drawn = {"e": bbpe.evaluate([SMALL, LARGE], TEXTS), "c": bbpe.learning_curve(LARGE, [270, 300], TEXTS)}
     for name, found in drawn.items():
         for suffix in ("svg", "png"):
             found.plot(tmp_path / f"{name}.{suffix}")
             assert (tmp_path / f"{name}.{suffix}").stat().st_size > 5000
     assert "bytes per token" in (tmp_path / "e.svg").read_text()
+    for axes in (each.axes[0] for each in figures):
+        assert not axes.spines["top"].get_visible()
+        assert not axes.get_legend().get_frame_on()
