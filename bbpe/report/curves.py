@@ -62,10 +62,11 @@ class Curve:
     def __iter__(self) -> Iterator[CurvePoint]:
         return iter(self.points)
 
-    def knee(self, corpus: str) -> int:
-        """Return the size of the point with the greatest distance from the line between the first and the last one.
+    def knee(self, corpus: str) -> int | None:
+        """Return the size of the point that is highest above the line between the first and the last one.
 
-        Sizes count by their logarithms. A larger vocabulary gains less for its size from there on.
+        Sizes count by their logarithms. A larger vocabulary gains less for its size from there on. A curve that bends
+        upwards has no such point, and the knee is `None`.
 
         Args:
             corpus: The name of a corpus.
@@ -80,7 +81,8 @@ class Curve:
         def above(point: CurvePoint) -> float:
             return (point.bytes_per_token - first.bytes_per_token) / high - log2(point.size / first.size) / wide
 
-        return max(points, key=above).size
+        highest = max(points, key=above)
+        return highest.size if above(highest) > 0 else None
 
     def table(self) -> Table:
         """Return the table of the points."""
@@ -118,7 +120,7 @@ class Curve:
             chosen = [point for point in self.points if point.corpus == corpus]
             lines.append((corpus, [point.size for point in chosen], [point.bytes_per_token for point in chosen]))
             knee = self.knee(corpus)
-            knees.append((knee, next(point.bytes_per_token for point in chosen if point.size == knee)))
+            knees += [(point.size, point.bytes_per_token) for point in chosen if point.size == knee]
         save_lines(lines, path, across=self.across, up="bytes per token", knees=knees)
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ import regex
 
 import bbpe
 from bbpe.cli import main
+from bbpe.report.curves import Curve, CurvePoint
 from bbpe.report.measures import count_ids
 
 TEXTS = ["see my eyes first, see my dogs\n", "low lower lowest slow\n", "世界 hello é\n", "", "newest 123 dogs"] * 4
@@ -129,7 +130,17 @@ def test_a_prefix_of_the_merges_is_a_smaller_training() -> None:
     points = curve.points
     assert points[0].gain is None
     assert points[1].gain == pytest.approx((points[1].bytes_per_token - points[0].bytes_per_token) * 100)
-    assert curve.knee("x") in (270, 280)
+    assert curve.knee("x") is None  # it bends upwards
+
+
+@pytest.mark.parametrize(
+    ("heights", "knee"), [((10, 30, 40), 20), ((10, 15, 40), None), ((20, 20, 20), None), ((5,), None)]
+)
+def test_a_knee_is_where_a_curve_bends_down(heights: tuple[int, ...], knee: int | None) -> None:
+    points = (CurvePoint(10 << place, "x", height, 10) for place, height in enumerate(heights))
+    curve = Curve("vocabulary size", tuple(points))
+    assert curve.knee("x") == knee
+    assert curve.as_dict()["knees"] == {"x": knee}
 
 
 def test_a_growing_corpus() -> None:
