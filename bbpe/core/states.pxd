@@ -39,4 +39,4 @@ cdef class States:
     cdef bbpe_encoder *encoder(self) noexcept nogil
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t worker=*) except NULL
     cdef int give_back(self, bbpe_encode_state *state, size_t worker=*) except -1
-    cdef int _size(self, bbpe_encode_state *state, size_t coming) except -1
+    cdef void _size(self, bbpe_encode_state *state, size_t coming) noexcept

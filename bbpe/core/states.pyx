@@ -43,7 +43,7 @@ cdef void *ALL_IDLE = NULL
 cdef uint64_t SHORT_UNTIL = 0
 
 
-cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) except 0:
+cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) noexcept:
     """How many slots there are to be beside so many entries.  Those of which a quarter was taken grow: at a half, some are
     taken anew when a text comes again, and they would grow as late as in its third pass.  Multilingual text of 8 MB, which
     has many long words, then takes 15.8 instead of 16.4 ms when it comes again."""
@@ -92,12 +92,20 @@ cdef idle_states *idle_states_of(void *owner) noexcept:
     return found
 
 
+cdef uint64_t nanoseconds() noexcept:
+    """The time of a clock that never goes back; 0 when Python has no memory for it, and then no table is old."""
+    try:
+        return monotonic_ns()
+    except MemoryError:
+        return 0
+
+
 cdef uint64_t look(uint64_t size, uint64_t now, idle_state **to) noexcept:
     """The bytes of idle tables that may be freed for tables of `size`, and those of them that were not used for longest."""
     cdef idle_states *idle = <idle_states *>BBPE_ATOMIC_ACQUIRE(&ALL_IDLE)
     cdef idle_state *slot
     cdef uint64_t seen, bytes, since, oldest = <uint64_t>-1, total = 0
-    cdef size_t i
+    cdef int i
     to[0] = NULL
     while idle != NULL:
         for i in range(IDLE):
@@ -117,7 +125,7 @@ cdef uint64_t look(uint64_t size, uint64_t now, idle_state **to) noexcept:
     return total
 
 
-cdef int make_room(uint64_t needed, uint64_t size) except -1:
+cdef bint make_room(uint64_t needed, uint64_t size) noexcept:
     """Take so many bytes of the budget for tables of `size`, and free idle ones for that, the least recently used first.
 
     These are tables that nobody used for a second, so that encoders in turns do not free each other's all the time, and
@@ -125,7 +133,7 @@ cdef int make_room(uint64_t needed, uint64_t size) except -1:
     cdef idle_state *oldest
     cdef uint64_t now, total
     while not bbpe_memory_budget_take(&BUDGET, needed):
-        now = monotonic_ns()
+        now = nanoseconds()
         total = look(size, now, &oldest)
         if total == 0 or BBPE_ATOMIC_LOAD(&BUDGET.used) + needed > BBPE_ATOMIC_LOAD(&BUDGET.limit) + total:
             return False
@@ -135,9 +143,10 @@ cdef int make_room(uint64_t needed, uint64_t size) except -1:
 
 
 def free_beyond_limit():
-    """Free idle tables until all fit the limit of the budget, the least recently used first."""
+    """Free idle tables until all fit a new limit of the budget, the least recently used first."""
     cdef idle_state *oldest
-    cdef uint64_t now = monotonic_ns()
+    cdef uint64_t now = nanoseconds()
+    BBPE_ATOMIC_STORE(&SHORT_UNTIL, 0)
     while BBPE_ATOMIC_LOAD(&BUDGET.used) > BBPE_ATOMIC_LOAD(&BUDGET.limit) and look(0, now, &oldest):
         free_idle(oldest)
 
@@ -224,7 +233,7 @@ cdef class States:
         free_state(state)
         return 0
 
-    cdef int _size(self, bbpe_encode_state *state, size_t coming) except -1:
+    cdef void _size(self, bbpe_encode_state *state, size_t coming) noexcept:
         """Give a state larger tables if it needs them, as far as the budget has room; more than half of it if no other
         tables are there."""
         cdef bbpe_encode_loan *loan = bbpe_encode_state_loan(state)
@@ -233,10 +242,10 @@ cdef class States:
         cdef uint64_t size, before = loan.table_bytes
         loan.sized_at = loan.seen + SIZED_AGAIN
         if entries <= tables.entries and slots_for(&tables, entries) <= tables.slots:
-            return 0
-        if before > 0 and BBPE_ATOMIC_LOAD(&SHORT_UNTIL) > <uint64_t>monotonic_ns():
+            return
+        if before > 0 and BBPE_ATOMIC_LOAD(&SHORT_UNTIL) > nanoseconds():
             loan.sized_at = loan.seen + ASKS_AGAIN
-            return 0
+            return
         while entries >= LEAST_ENTRIES and entries >= tables.entries:
             slots = slots_for(&tables, entries)
             size = bbpe_hot_cache_bytes(entries, slots)
@@ -251,7 +260,6 @@ cdef class States:
                     bbpe_memory_budget_give(&BUDGET, size - before)
                 loan.sized_at = loan.seen + ASKS_AGAIN
             entries //= 2
-        return 0
 
     def clear(self):
         """Free all caches; calls that run keep theirs until they end."""
@@ -262,8 +270,10 @@ cdef class States:
 
     def info(self) -> tuple[int, int, int]:
         """Bytes of idle states' tables, of all caches of the process, and their limit."""
-        cdef uint64_t idle = 0
+        cdef uint64_t used, idle = 0
         for i in range(IDLE):
             if BBPE_ATOMIC_ACQUIRE(&self.idle.slots[i].state) != NULL:
                 idle += BBPE_ATOMIC_LOAD(&self.idle.slots[i].bytes)
-        return idle, BBPE_ATOMIC_LOAD(&BUDGET.used), BBPE_ATOMIC_LOAD(&BUDGET.limit)
+        used = BBPE_ATOMIC_LOAD(&BUDGET.used)
+        # other threads may have freed some of them
+        return min(idle, used), used, BBPE_ATOMIC_LOAD(&BUDGET.limit)
