@@ -87,7 +87,10 @@ def ids_of(done: Any) -> list[list[int]]:
     return [ids.tolist() for ids in done]
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet"])
+OTHERS = [pytest.param(suffix, marks=pytest.mark.full) for suffix in (".txt", ".jsonl.gz", ".jsonl.zst")]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", *OTHERS])
 def test_all_that_reads_files_reads_urls(suffix: str, tmp_path: Path, server: dict[str, bytes]) -> None:
     local, url = tmp_path / f"a{suffix}", f"server://bucket/a{suffix}"
     server[f"bucket/a{suffix}"] = packed(suffix)
