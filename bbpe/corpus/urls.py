@@ -60,7 +60,8 @@ class Url(os.PathLike[str]):
 
     @property
     def _pure(self) -> PurePosixPath:
-        return PurePosixPath(self.url.partition("::")[0].partition("://")[2])
+        scheme, _, path = self.url.partition("::")[0].partition("://")
+        return PurePosixPath(path.partition("?")[0] if scheme in ("http", "https") else path)
 
     @property
     def name(self) -> str:
@@ -190,7 +191,8 @@ def expand(name: str) -> list[Url]:
             files = (file for file, info in listed.items() if info.get("type") != "directory")
             found = {file: listed[file] for file in files if "/." in path or not _is_hidden(file, fixed)}
         else:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+            # the question whether there is a file hides errors such as a missing permission
+            found = {path: system.info(path)}
     if not found:
         raise CorpusError(f"{name!r} has no files; expected at least one")
     scheme, _, rest = name.partition("://")

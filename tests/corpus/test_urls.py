@@ -35,6 +35,7 @@ class Server(AbstractFileSystem):  # type: ignore[misc]
     files: ClassVar[dict[str, bytes]] = {}
     ranges: ClassVar[list[tuple[str, int, int]]] = []
     failures: ClassVar[list[Exception]] = []
+    denied: ClassVar[str] = ""
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
         below = self._strip_protocol(path)
@@ -43,6 +44,8 @@ class Server(AbstractFileSystem):  # type: ignore[misc]
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         name = self._strip_protocol(path)
+        if name == self.denied:
+            raise PermissionError(13, "no key")
         if name in self.files:
             data = self.files[name]
             return {"name": name, "size": len(data), "type": "file", "ETag": f"{hash(data):x}"}
@@ -124,6 +127,10 @@ def test_what_urls_stand_for(tmp_path: Path, server: dict[str, bytes]) -> None:
     assert pickle.loads(pickle.dumps(listed[0])) == Url("server://bucket/a.txt") == listed[0]
     with pytest.raises(FileNotFoundError, match="server://bucket/none"):
         corpus_paths("server://bucket/none.txt")
+    Server.denied = "bucket/secret.txt"
+    with pytest.raises(PermissionError, match="no key"):
+        corpus_paths("server://bucket/secret.txt")
+    assert Url("https://host/a.jsonl.gz?download=1").suffixes == [".jsonl", ".gz"]
     with pytest.raises(bbpe.CorpusError, match=r"'server://bucket/\*.csv' has no files"):
         corpus_paths("server://bucket/*.csv")
     with pytest.raises(bbpe.CorpusError, match=r"server://bucket/f.bin: a .bin file is numbers"):
