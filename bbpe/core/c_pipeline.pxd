@@ -70,7 +70,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
         _Bool is_over
 
     ctypedef enum bbpe_step_kind:
-        BBPE_STEP_SPLIT, BBPE_STEP_LENGTH, BBPE_STEP_BLANKS, BBPE_STEP_REWRITE, BBPE_STEP_MARK
+        BBPE_STEP_SPLIT, BBPE_STEP_LENGTH, BBPE_STEP_BLANKS, BBPE_STEP_REWRITE, BBPE_STEP_MARK,
+        BBPE_STEP_ALPHABET
 
     ctypedef struct bbpe_pre_tokenizer_step:
         bbpe_step_kind kind

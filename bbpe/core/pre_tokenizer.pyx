@@ -12,8 +12,8 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
     BBPE_SPLIT_CONTIGUOUS, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_NEXT, BBPE_SPLIT_MERGED_WITH_PREVIOUS,
-    BBPE_SPLIT_REMOVED, BBPE_STEP_BLANKS, BBPE_STEP_LENGTH, BBPE_STEP_MARK, BBPE_STEP_REWRITE, BBPE_STEP_SPLIT, _Bool,
-    bbpe_pre_tokenized,
+    BBPE_SPLIT_REMOVED, BBPE_STEP_ALPHABET, BBPE_STEP_BLANKS, BBPE_STEP_LENGTH, BBPE_STEP_MARK, BBPE_STEP_REWRITE,
+    BBPE_STEP_SPLIT, _Bool, bbpe_pre_tokenized,
     bbpe_pre_tokenizer_init, bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
     bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step, bbpe_split_cursor,
 )
@@ -41,7 +41,8 @@ cdef class PreTokenizer:
     `("rewrite", prefix, only_first, mark)`, with bytes in front of pieces, or only of those that begin within the head of the
     text, and others, unless empty, in place of blanks;
     `("mark", prefix, only_first, mark, drops_space, unmarks)`, the same, and split in front of each mark, with a split at white
-    space, which is dropped, before that, and blanks in place of marks after it.
+    space, which is dropped, before that, and blanks in place of marks after it;
+    `("alphabet",)`, only as the last one, the characters of GPT-2's byte alphabet in place of bytes.
     """
 
     def __cinit__(self, steps: Sequence[_Step]):
@@ -104,7 +105,7 @@ cdef class Batches:
         self.cursor.is_over = len(self.view) == 0
         if limit == 0:
             raise ValueError("the limit is 0; expected at least 1")
-        if any(step[0] in ("rewrite", "mark") for step in steps.steps):
+        if any(step[0] in ("rewrite", "mark", "alphabet") for step in steps.steps):
             raise ValueError("a step rewrites the text; expected steps that split it")
 
     def __dealloc__(self):
@@ -190,6 +191,8 @@ cdef int _fill(bbpe_pre_tokenizer_step *to, tuple step) except -1:
         to.kind, to.prefix, to.prefix_size = BBPE_STEP_MARK, <const uint8_t *><char *>prefix, len(prefix)
         to.only_first, to.mark, to.mark_size = step[2], <const uint8_t *><char *>mark, len(mark)
         to.drops_space, to.unmarks = step[4], step[5]
+    elif step[0] == "alphabet":
+        to.kind = BBPE_STEP_ALPHABET
     else:
-        raise ValueError(f"the kind of a step is {step[0]!r}; expected split, length, blanks, rewrite or mark")
+        raise ValueError(f"the kind of a step is {step[0]!r}; expected split, length, blanks, rewrite, mark or alphabet")
     return 0

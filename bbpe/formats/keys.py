@@ -17,7 +17,7 @@ from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
 from .known import check_special_tokens, pattern_of, rank_text, recognise
 from .ranks import live_merges
-from .reading import about, read_file, read_json, read_text, shown, well_formed
+from .reading import Fields, about, read_file, read_json, read_text, shown, well_formed
 
 
 def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = None) -> dict[str, int]:
@@ -37,6 +37,12 @@ def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = 
                 place=place,
             )
     return {key: token_id for token_id, key in owner.items()}
+
+
+def take_unused(fields: Fields) -> None:
+    """Take the fields of BPE from a model of words, for which `tokenizers` ignores them."""
+    for name in ("byte_fallback", "dropout", "fuse_unk", "ignore_merges"):
+        fields.take(name, None)
 
 
 def byte_symbols(vocab: Vocab, characters: Characters) -> Characters | None:

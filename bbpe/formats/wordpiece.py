@@ -19,7 +19,7 @@ from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .keys import check_ids, check_well_formed, key_of_unknown, without_added
+from .keys import check_ids, check_well_formed, key_of_unknown, take_unused, without_added
 from .known import check_special_tokens
 from .reading import Fields, about, read_json, read_text, shown
 from .rows import FORMATS
@@ -151,6 +151,7 @@ def read_wordpiece(fields: Fields) -> tuple[dict[int, bytes], WordPieceModel]:
     prefix = fields.take_type("continuing_subword_prefix", str, "##")
     most = fields.take_int("max_input_chars_per_word", 0, (1 << 64) - 1, 100)
     keys = check_ids(fields.take_type("vocab", dict), path=fields.path, place=fields.at("vocab"))
+    take_unused(fields)
     fields.done()
     check_well_formed(keys, path=fields.path, place=fields.at("vocab"))
     vocab = {token_id: key.encode() for key, token_id in keys.items()}

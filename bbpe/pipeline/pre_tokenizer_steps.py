@@ -10,7 +10,7 @@ from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
 from ..records import dataclass
 from ..spec import rules
-from ..spec.rules import SPACE_MARK, ByteLevel, FixedLength, Metaspace, UnicodeScripts, WhitespaceSplit
+from ..spec.rules import SPACE_MARK, ByteAlphabet, ByteLevel, FixedLength, Metaspace, UnicodeScripts, WhitespaceSplit
 from ..splitting.automaton import automaton_of, tables_of
 from ..splitting.automaton_tables import Tables
 from .pre_tokenizers import splits_of
@@ -34,8 +34,8 @@ class _NoStepsError(Exception):
 def compiled_rules(chain: tuple[rules.PreTokenizer, ...], *, unmarks: bool = False) -> CompiledRules:
     """Return the steps that split texts as `pretokens` does by a chain of rules, from a cache.
 
-    The spans are in the original bytes: the steps do not write the byte alphabet of `ByteLevel`.  With `unmarks` they
-    leave blanks in place of U+2581 where that is no work.
+    The spans are in the original bytes unless a step writes others: `ByteLevel` leaves its alphabet to `ByteAlphabet`.
+    With `unmarks` they leave blanks in place of U+2581 where that is no work.
 
     >>> compiled_rules((rules.WhitespaceSplit(),)).steps.split(b"a bc")[2].tolist()
     [1, 4]
@@ -63,7 +63,9 @@ def _steps(chain: Sequence[rules.PreTokenizer], *, unmarks: bool) -> Iterator[tu
         after = chain[number + 1] if number + 1 < len(chain) else None
         if isinstance(rule, WhitespaceSplit) and isinstance(after, Metaspace) and after.split and not in_alphabet:
             continue
-        if isinstance(rule, FixedLength):
+        if isinstance(rule, ByteAlphabet):
+            yield ("alphabet",)
+        elif isinstance(rule, FixedLength):
             yield "length", rule.length, in_alphabet
         elif isinstance(rule, UnicodeScripts):
             yield "split", Automaton(_script_tables(in_alphabet)), "Removed", True

@@ -13,6 +13,7 @@ from ..lazy import lazy_re, regex
 from ..spec.rules import (
     Behavior,
     BertPreTokenizer,
+    ByteAlphabet,
     ByteLevel,
     CharDelimiterSplit,
     Digits,
@@ -58,7 +59,7 @@ def pretokens(rules: Sequence[PreTokenizer], text: str, *, head: int = 1) -> lis
     pieces, limit = [(text, head)] if text else [], TimeLimit(len(text))
     for rule in rules:
         pieces = [done for piece in pieces for done in _apply(rule, *piece, limit) if done[0]]
-    if any(isinstance(rule, ByteLevel) for rule in rules):
+    if any(isinstance(rule, ByteLevel) for rule in rules) and not isinstance(rules[-1], ByteAlphabet):
         return [alphabet_to_bytes(piece) for piece, _ in pieces]
     return [piece.encode("utf-8", "surrogateescape") for piece, _ in pieces]
 
@@ -101,7 +102,7 @@ def _spans(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[_Span]:
 
 
 def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
-    """Return the splits by regexes that a rule is made of, in order; none for `FixedLength` and `UnicodeScripts`."""
+    """Return the splits by regexes that a rule is made of, in order; none for the others."""
     match rule:
         case Split():
             return (rule,)
@@ -121,7 +122,7 @@ def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
             return (Split(regex.escape(rule.mark), "MergedWithNext"),) if rule.split else ()
         case ByteLevel():
             return (Split(_GPT2, "Isolated"),) if rule.use_regex else ()
-        case UnicodeScripts() | FixedLength():
+        case UnicodeScripts() | FixedLength() | ByteAlphabet():
             return ()
 
 

@@ -222,6 +222,11 @@ class ByteLevel:
 
 
 @dataclass(frozen=True)
+class ByteAlphabet:
+    """The pretokens stay in GPT-2's alphabet after `ByteLevel`, for a model of characters; only as the last rule."""
+
+
+@dataclass(frozen=True)
 class BertPreTokenizer:
     """Split at white space, drop it, and make each punctuation character a separate pretoken."""
 
@@ -247,6 +252,7 @@ PreTokenizer: TypeAlias = (
     | CharDelimiterSplit
     | Metaspace
     | ByteLevel
+    | ByteAlphabet
     | BertPreTokenizer
     | FixedLength
     | UnicodeScripts

@@ -1,3 +1,4 @@
+#include "pipeline/alphabet.h"
 #include "pipeline/normalizer_pass.h"
 
 static const uint8_t blank_mark[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
@@ -118,26 +119,20 @@ static bbpe_status charsmap(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     return status;
 }
 
-static bool is_printable(unsigned byte) {
-    return (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
-}
-
 static bbpe_status spell_bytes(bbpe_pass *pass) {
-    uint16_t alphabet[256];
-    uint32_t others = 0x100;
-    for (unsigned byte = 0; byte < 256; byte++) alphabet[byte] = (uint16_t)(is_printable(byte) ? byte : others++);
+    bbpe_alphabet alphabet;
+    bbpe_alphabet_fill(&alphabet);
     size_t i = 0;
-    while (i < pass->n && is_printable(pass->text[i]) && pass->text[i] < 0x80) i++;
+    while (i < pass->n && pass->text[i] < 0x80 && bbpe_alphabet_is_printable(pass->text[i])) i++;
     if (i == pass->n) return BBPE_OK;
     const bbpe_status status = bbpe_pass_cut(pass, i, i, pass->n);
     if (status != BBPE_OK) return status;
     bbpe_charsmap_output out = *pass->out; /* in registers */
     for (; i < pass->n; i++) {
-        const uint16_t c = alphabet[pass->text[i]];
-        out.bytes[out.used] = (uint8_t)(c < 0x80 ? c : 0xC0 | c >> 6);
-        out.bytes[out.used + 1] = (uint8_t)(0x80 | (c & 0x3F));
+        const uint8_t byte = pass->text[i];
+        memcpy(out.bytes + out.used, alphabet.bytes[byte], 2);
         if (out.is_aligned) out.sources[out.used] = out.sources[out.used + 1] = i;
-        out.used += 1 + (size_t)(c >= 0x80);
+        out.used += alphabet.sizes[byte];
     }
     pass->out->used = out.used;
     pass->done = pass->n;

@@ -1,6 +1,7 @@
 #include "pipeline/pre_tokenizer.h"
 
 #include "memory/memory.h"
+#include "pipeline/alphabet.h"
 #include "pipeline/mark_step.h"
 
 enum { MOST_PARTED = 32 };
@@ -140,6 +141,38 @@ static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *t
     return BBPE_OK;
 }
 
+static bool reserve_spelled(bbpe_rewritten *written, size_t most, bool is_aligned) {
+    uint8_t *bytes = bbpe_memory_reserve(written->bytes, &written->capacity, most, 1);
+    if (bytes == NULL) return false;
+    written->bytes = bytes;
+    if (!is_aligned) return true;
+    size_t *sources = bbpe_memory_reserve(written->sources, &written->source_capacity, most, sizeof *sources);
+    if (sources != NULL) written->sources = sources;
+    return sources != NULL;
+}
+
+/* Write the spans of n bytes in GPT-2's alphabet. */
+static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *in, const size_t *before, bool is_aligned,
+                               bbpe_spans *out, bbpe_rewritten *written) {
+    bbpe_alphabet alphabet;
+    bbpe_alphabet_fill(&alphabet);
+    if (n > SIZE_MAX / 4 || !reserve_spelled(written, 2 * n + 1, is_aligned)) return BBPE_NO_MEMORY;
+    written->used = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        const size_t start = written->used;
+        for (size_t at = in->items[i].start; at < in->items[i].end; at++) {
+            const size_t size = alphabet.sizes[text[at]];
+            memcpy(written->bytes + written->used, alphabet.bytes[text[at]], 2);
+            for (size_t k = 0; is_aligned && k < size; k++)
+                written->sources[written->used + k] = before == NULL ? at : before[at];
+            written->used += size;
+        }
+        const bbpe_status status = bbpe_spans_add(out, start, written->used);
+        if (status != BBPE_OK) return status;
+    }
+    return BBPE_OK;
+}
+
 /* Apply the last steps to a part, and add its spans. */
 static bbpe_status split_part(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text,
                               bbpe_span part, bbpe_spans *out) {
@@ -243,7 +276,9 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
             status = cut_at_blanks(text, in, out);
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
-            if (step->kind == BBPE_STEP_MARK)
+            if (step->kind == BBPE_STEP_ALPHABET)
+                status = spell_bytes(text, n, in, sources, is_aligned, out, written);
+            else if (step->kind == BBPE_STEP_MARK)
                 status = bbpe_mark_step_apply(step, text, in, &head, sources, is_aligned, out, written);
             else
                 status = rewrite(step, text, in, &head, sources, is_aligned, out, written);

@@ -182,7 +182,8 @@ static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, 
                                             .mark_size = 1,
                                             .drops_space = next(2),
                                             .unmarks = next(2)};
-    const bbpe_pre_tokenizer_step steps[5] = {split, length, next(2) ? changed : marked, split, changed};
+    const bbpe_pre_tokenizer_step spelled = {.kind = BBPE_STEP_ALPHABET}; /* only as the last step */
+    const bbpe_pre_tokenizer_step steps[5] = {split, length, next(2) ? changed : marked, split, next(2) ? changed : spelled};
     static uint64_t number; /* the scratch is used with all chains */
     const bool is_aligned = next(2);
     bbpe_pre_tokenizer chain, parted;

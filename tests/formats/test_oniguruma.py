@@ -43,7 +43,9 @@ def test_oniguruma_splits_alike(name: str) -> None:
         (r"a\X", r"\\\\X"),
         (r"a\Kb", r"\\\\K"),
         (r"\Ga", r"\\\\G"),
-        (r"(a)\1", r"\\\\1"),
+        (r"(?<x>a)\1", r"\\\\1"),
+        (r"\1(a)", r"\\\\1"),
+        (r"(?i)(a)\1", r"\\\\1"),
         (r"(?x) a b", r"\(\?x\)"),
         (r"(?i)[\p{L}x]", r"in a class that ignores case"),
         (r"(?i)[a-z&&[^b]]", "an intersection of classes that ignores case"),
@@ -130,6 +132,8 @@ TRANSLATED = [
     r"[\d&&[^1-2]]", r"[ab&&bc&&[b]]", r"(?i)the", r"(?i)ST|ff", r"(?i)ffi+", r"(?i)ss", r"(?i:ss)x?", r"(?i)s+t",
     r"(?i)k[a-s]", r"(?i)[^s\p{L}]+", r"(?i)\p{Lu}", r"x(?i)t|he", r"(?:x(?i)t|he)x", r"(?i:a(?-i:b))", r"(?i)é",
     r"(?i)[é]+", r"(?i)\w", r"(?i)[[:digit:]f]+", r"(?i)σ", r"(?m:e.)+", r"(?m).+", r"(?<name>t)h", r"t(?#comment)h",
+    r"(\[[^\]]+]|Br?|C|t|e|\(|\)|=|\+|\\|\/|%[0-9]{2}|[0-9])", r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])",
+    r"a]|b}|{x|x{|t{,}|x{a}", r"(.)\1+", r"([a-z])([a-z])?\2|\s", r"(?=e)|(?<=\s)",
     r"a{,2}b", r"(?:ab){2}?c", r"a{1,2}?", r"(?i)'(?:s|t|re)", r"(?i:[sdmt]|ll)x",
 ]  # fmt: skip
 

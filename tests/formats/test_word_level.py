@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
-from vocabularies import added, byte_level, document, sequence, split
+from vocabularies import added, document, sequence, split
 
 import bbpe
 from bbpe.cli import main
@@ -97,13 +97,6 @@ def test_errors_name_the_field(tmp_path: Path, change: dict[str, Any], problem: 
     with pytest.raises(VocabularyError) as caught:
         bbpe.load(path)
     assert problem in str(caught.value)
-
-
-def test_words_of_bytes_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(word_level(["a"]) | {"pre_tokenizer": byte_level(), "decoder": byte_level()}), "utf-8")
-    with pytest.raises(VocabularyError, match="WordLevel is not supported with"):
-        bbpe.load(path)
 
 
 def test_other_formats_cannot_hold_it(tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
     """Return the rules of a `normalizer` in order; `VocabularyError` naming an unknown one."""
     if value is None:
         return ()
-    return tuple(_read(part, path, place) for part, place in parts_of(value, "normalizers", path, "normalizer"))
+    rules = (_read(part, path, place) for part, place in parts_of(value, "normalizers", path, "normalizer"))
+    return tuple(rule for rule in rules if rule != Prepend(""))
 
 
 def _read(value: object, path: StrPath, place: str) -> Normalizer:
@@ -51,8 +52,6 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
             rule = Strip(fields.take_type("strip_left", bool), fields.take_type("strip_right", bool))
         case "Prepend":
             rule = Prepend(fields.take_type("prepend", str))
-            if not rule.text:
-                fields.refuse("found the empty string; expected at least one character", "prepend")
         case "Replace":
             rule = read_replace(fields)
         case "BertNormalizer":
@@ -95,6 +94,8 @@ def _bert(fields: Fields) -> BertNormalizer:
 def read_replace(fields: Fields) -> Replace:
     """Take the fields of a Replace, of a normalizer or a decoder; `PatternError` on a regex that cannot be followed."""
     source, is_regex = read_pattern(fields)
+    if not source:
+        fields.refuse("the pattern is empty, which matches between all characters; expected a non-empty one", "pattern")
     if is_regex:
         source = from_oniguruma(source, path=fields.path, place=fields.at("pattern"))
         if _may_be_empty(source, fields):
@@ -114,8 +115,6 @@ def read_pattern(fields: Fields) -> tuple[str, bool]:
     pattern = Fields(fields.take("pattern"), path=fields.path, place=fields.at("pattern"))
     is_regex = "String" not in pattern
     source = pattern.take_type("Regex" if is_regex else "String", str)
-    if not source:
-        pattern.refuse("the pattern is empty, which matches between all characters; expected a non-empty one")
     pattern.done()
     return source, is_regex
 

@@ -24,7 +24,7 @@ _AGREED = lazy_regex(
     | \(\?(?:[:>=!]|<[=!]) | \((?!\?) | [).|]
     | \(\?i:(?:'?(?:[A-Za-z]|\[[A-Za-z]+\])+\|?)+\)
     | [?*+][?+]?+ | \{{\d+,\d*\}}\?(?![+?*]) | \{{\d+(?:,\d*)?\}}(?![+?])
-    | (?<=\\s[+*]\+)\$
+    | (?<=\\s[+*]\+)\$ | \\[1-9](?![0-9])
     | [^\\\[\](){{}}.*+?^$|]
     )"""
 )
@@ -39,6 +39,8 @@ _ANCHORS = {
     r"\b": rf"(?:(?<={_WORD_CLASS})(?!{_WORD_CLASS})|(?<!{_WORD_CLASS})(?={_WORD_CLASS}))",
     r"\B": rf"(?:(?<={_WORD_CLASS})(?={_WORD_CLASS})|(?<!{_WORD_CLASS})(?!{_WORD_CLASS}))",
 }
+_BACK_REFERENCES = [rf"\{number}" for number in range(1, 10)]
+_LOOKS = lazy_regex(r"\(\?<[=!]")
 _NEW_LINE = r"(?>\r\n|[\n\x0b\f\r\u0085\u2028\u2029])"
 _OPTIONS = lazy_regex(r"\(\?([im]*)(?:-([im]+))?([:)])")
 _NAMED_GROUP, _COMMENT = lazy_regex(r"\(\?<[A-Za-z_]\w*>"), lazy_regex(r"\(\?#[^)]*\)")
@@ -118,6 +120,7 @@ class _Reader:
     def __init__(self, source: str, where: str) -> None:
         self._source, self._where, self._at = source, where, 0
         self._scopes = [_Scope()]
+        self._groups = 0  # that a number can refer to
         self._out: list[tuple[str, bool]] = []
         #: The literal that ignores case before the current position, and whether a group begins or ends after it.
         self._literal, self._is_grouped = "", False
@@ -148,6 +151,7 @@ class _Reader:
 
     def _put(self, token: str, end: int, *, is_repeated: bool = False) -> None:
         is_group = token in ("(?:", ")")
+        self._groups += token == "("
         self._literal, self._is_grouped = (self._literal, True) if is_group else ("", False)
         if token == ")" and len(self._scopes) > 1:
             self._out += [(")", False)] * self._scopes.pop().added
@@ -161,6 +165,10 @@ class _Reader:
         source, at = self._source, self._at
         anchor = next((text for text in _ANCHORS if source.startswith(text, at)), None)
         agreed = _AGREED.match(source, at)
+        if source[at : at + 2] in _BACK_REFERENCES:
+            is_known = int(source[at + 1]) <= self._groups and "(?<" not in _LOOKS.sub("", source)
+            if not is_known or agreed is None or self._scopes[-1].ignores_case:
+                raise _differs(source, at, self._where)
         if source[at] == "\\" and anchor is None:
             if source.startswith(r"\R", at):
                 return _NEW_LINE, at + 2
@@ -176,6 +184,8 @@ class _Reader:
         group = _NAMED_GROUP.match(source, at)
         if group is not None:
             return "(", group.end()
+        if source[at] in "]}{":  # outside of what they end, and before what is no interval
+            return f"\\{source[at]}", at + 1
         raise _differs(source, at, self._where)
 
     def _option(self) -> bool:
@@ -276,6 +286,7 @@ def _may_prefer_empty(tokens: list[str]) -> bool:
     """Return whether a regex may match the empty string where it could match a longer one."""
     groups = [_Group()]  # the open groups, beginning with the whole regex
     odd = False  # whether a quantifier or a group may prefer the empty match
+    early = False  # whether a clause that is not the last can match the empty string
     empty = void = True  # whether the last atom may match the empty string, and whether it always does
     for token in [*tokens, ""]:
         if token[:1] in ("?", "*", "+", "{"):
@@ -287,8 +298,7 @@ def _may_prefer_empty(tokens: list[str]) -> bool:
         group.void = group.void and void
         empty = void = True
         if token == "|":
-            if group.empty and len(groups) == 1:
-                return True
+            early = early or (group.empty and len(groups) == 1)
             group.maybe, group.empty = group.maybe or group.empty, True
         elif token == ")" and len(groups) > 1:
             groups.pop()
@@ -299,8 +309,8 @@ def _may_prefer_empty(tokens: list[str]) -> bool:
             groups.append(_Group(token[:3] in ("(?=", "(?!", "(?<")))
         elif token:
             void = token == "$" or token in _ANCHORS.values()
-            empty = void or any(gap in token for gap in ("|)", "||", ":|"))
-    return groups[0].empty and odd
+            empty = void or token in _BACK_REFERENCES or any(gap in token for gap in ("|)", "||", ":|"))
+    return (early and not groups[0].void) or (groups[0].empty and odd)
 
 
 def _end_of_group(tokens: list[str]) -> int:

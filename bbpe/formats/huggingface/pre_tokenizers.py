@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import PatternError, VocabularyError
@@ -12,6 +13,7 @@ from ...spec.rules import (
     SPACE_MARK,
     Behavior,
     BertPreTokenizer,
+    ByteAlphabet,
     ByteLevel,
     CharDelimiterSplit,
     Digits,
@@ -57,6 +59,11 @@ class PreTokenization:
     rules: tuple[PreTokenizer, ...] = ()
     byte_level: bool = False
     marks_blanks: bool = False
+
+    def spelled(self) -> PreTokenization:
+        """Return the effect for models whose tokens are texts in the byte alphabet, not bytes."""
+        rules = self.rules or _rules_of_bytes(self.pattern, self.prefix is not None)
+        return PreTokenization(PATTERNS["none"], None, (*rules, ByteAlphabet()))
 
     def on_words(self) -> PreTokenization:
         """Return the effect for models whose tokens have U+2581, not a blank, where Metaspace writes it."""
@@ -158,11 +165,19 @@ def _step(rule: PreTokenizer) -> tuple[str, bool] | None:
 
 def _read_split(fields: Fields, replaced: bool) -> Split:
     source, is_regex = read_pattern(fields)
+    if not source:
+        return _split_characters(fields)
     if not is_regex:
         source = _escaped(source)
     elif not replaced:
         source = from_oniguruma(source, path=fields.path, place=fields.place)
     return Split(source, _behavior(fields), fields.take_type("invert", bool))
+
+
+def _split_characters(fields: Fields) -> Split:
+    """Return the effect of an empty pattern, which matches between all characters."""
+    behavior, invert = _behavior(fields), fields.take_type("invert", bool)
+    return Split(r"[\s\S]", "Removed" if invert and behavior == "Removed" else "Isolated")
 
 
 def _behavior(fields: Fields, *default: str) -> Behavior:
@@ -230,6 +245,7 @@ def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
     Raises `PatternError` when a regex would mean something else in Oniguruma.
     """
     rules = spec.rules.pre_tokenizers or _as_rules(spec)
+    rules = rules[:-1] if rules[-1:] == (ByteAlphabet(),) else rules  # which follows from the model
     parts = [_written(rule) for rule in rules]
     if isinstance(rules[-1] if rules else None, ByteLevel) and spec.pattern.unicode_version is not None:
         # HF ignores unknown fields of this component, but not of others
@@ -251,11 +267,18 @@ def _as_rules(spec: TokenizerSpec) -> tuple[PreTokenizer, ...]:
             return (Metaspace(scheme, pattern == AT_BLANKS),)
     if not of_bytes and pattern == PATTERNS["none"]:
         return ()
+    return _rules_of_bytes(pattern, prefix is not None) if of_bytes else _splits(pattern, pattern.steps)
+
+
+def _rules_of_bytes(pattern: Pattern, is_prefixed: bool) -> tuple[PreTokenizer, ...]:
     steps = pattern.steps
-    is_cut = of_bytes and steps[-1:] == (_GPT2,) and not pattern.drops_gaps
+    is_cut = steps[-1:] == (_GPT2,) and not pattern.drops_gaps
+    return (*_splits(pattern, steps[:-1] if is_cut else steps), ByteLevel(is_prefixed, is_cut))
+
+
+def _splits(pattern: Pattern, steps: Sequence[str]) -> tuple[Split, ...]:
     behavior: Behavior = "Removed" if pattern.drops_gaps else "Isolated"
-    splits = [Split(step, behavior, pattern.drops_gaps) for step in (steps[:-1] if is_cut else steps)]
-    return (*splits, ByteLevel(prefix is not None, is_cut)) if of_bytes else tuple(splits)
+    return tuple(Split(step, behavior, pattern.drops_gaps) for step in steps)
 
 
 def _written(rule: PreTokenizer) -> dict[str, Any]:
@@ -275,5 +298,5 @@ def _written(rule: PreTokenizer) -> dict[str, Any]:
             return {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": cuts}
         case FixedLength(length):
             return {"type": "FixedLength", "length": length}
-        case Whitespace() | WhitespaceSplit() | BertPreTokenizer() | UnicodeScripts():
+        case Whitespace() | WhitespaceSplit() | BertPreTokenizer() | UnicodeScripts() | ByteAlphabet():
             return {"type": type(rule).__name__}

@@ -17,12 +17,13 @@ from ...records import replace
 from ...spec.decoders import ByteLevel, DecoderStep
 from ...spec.merges import Merges
 from ...spec.models import OtherModel, UnigramModel, WordLevelModel, WordPieceModel
-from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Characters, Normalizer, Replace
+from ...spec.rules import BYTE_KEYS, ESCAPED_MARK, SPACE_MARK, Characters, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
+from ...spec.vocab import Vocab
 from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters, read_keys
 from ..folder_config import FolderConfig, other_files, read_folder, with_flags
-from ..key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
+from ..key_tables import Keys, MergeIds, MergeKeys
 from ..keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys, without_added
 from ..known import check_special_tokens
 from ..ranks import live_merges
@@ -98,6 +99,9 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") or not has_marks else split
     rules = TextRules(normalizers, split.prefix, split.rules)
     read = _read_model(model, added, split, rules, has_marks)
+    if read.is_spelled:
+        split = split.spelled()
+        rules = TextRules(normalizers, split.prefix, split.rules)
     with about(path):
         spec = make_spec(
             read.vocab,
@@ -260,6 +264,8 @@ class _Model(NamedTuple):
     characters: Characters | None = None
     other: OtherModel | None = None
     dropout: float = 0.0
+    #: After the pre-tokenizer `ByteLevel` the tokens are texts in its alphabet, not bytes.
+    is_spelled: bool = False
 
 
 def _keys_of_model(model: Fields) -> Mapping[str, int]:
@@ -277,30 +283,25 @@ def _read_model(
     model: Fields, added: AddedTokens, split: PreTokenization, rules: TextRules, has_marks: bool
 ) -> _Model:
     """Read a model; `has_marks`: U+2581 has a token, so that a blank may take its place."""
-    specials = {**added.added, **added.special}
     match model.peek("type"):
         case "WordPiece":
-            if split.byte_level:
-                model.refuse("WordPiece is not supported with the pre_tokenizer ByteLevel; expected words", "type")
             from ..wordpiece import read_wordpiece
 
             wordpieces, wordpiece = read_wordpiece(model)
-            return _Model(wordpieces, other=wordpiece)
+            return _Model(wordpieces, other=wordpiece, is_spelled=split.byte_level)
         case "WordLevel":
-            if split.byte_level:
-                model.refuse("WordLevel is not supported with the pre_tokenizer ByteLevel; expected words", "type")
             from .word_level import read_word_level
 
             words, word_level = read_word_level(model, added.special)
-            return _Model(words, other=word_level)
+            return _Model(words, other=word_level, is_spelled=split.byte_level)
         case "Unigram":
             marks = has_marks and _marks_blanks(split, rules)
-            if split.byte_level:
-                model.refuse("the pre_tokenizer ByteLevel is not supported together with Unigram")
             from .unigram import read_unigram
 
-            vocab, unigram, characters = read_unigram(model, specials, marks_blanks=marks)
-            return _Model(vocab, characters=characters, other=unigram)
+            # a token with a blank is never a piece where blanks are U+2581
+            left_out = {*added.special, *(text for text in added.added if marks and " " in text)}
+            vocab, unigram, characters = read_unigram(model, left_out, marks_blanks=marks)
+            return _Model(vocab, characters=characters, other=unigram, is_spelled=split.byte_level)
     return _bpe(model, added, split, rules, has_marks)
 
 
@@ -317,15 +318,17 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     merges = _merges(model, keys, prefix)
     own = read_own_fields(model)
     model.done()
+    specials = {**added.added, **added.special}
+    both = {text for text in specials if text in keys}
+    if split.byte_level and not (whole and prefix):
+        read = _of_bytes(keys, merges, whole, both, _Unknown(unknown, fuse), prefix, end)
+        is_complete = read is not None and read.characters is None
+        if read is not None and (is_complete or not (byte_fallback and any(key in keys for key in BYTE_KEYS))):
+            return read._replace(dropout=dropout)
     if byte_fallback:
         _refuse_marks(model, "byte_fallback is", prefix, end)
     if whole:
         _refuse_marks(model, "ignore_merges is", prefix, "")
-    specials = {**added.added, **added.special}
-    both = {text for text in specials if text in keys}
-    if split.byte_level:
-        read = _of_bytes(model, keys, merges, whole, both, _Unknown(unknown, fuse), prefix, end)
-        return read._replace(dropout=dropout)
     marks = has_marks and _marks_blanks(split, rules)
     if marks and SPACE_MARK in prefix + end:
         _refuse_marks(model, "U+2581 for blanks is", prefix, end)
@@ -340,7 +343,9 @@ def _bpe(model: Fields, added: AddedTokens, split: PreTokenization, rules: TextR
     vocab, characters = read_keys(
         keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
     )
-    return _Model(vocab, merges.merges(keys, vocab), whole, characters, dropout=dropout)
+    return _Model(
+        vocab, merges.merges(keys, vocab), whole, characters, dropout=dropout, is_spelled=split.byte_level
+    )
 
 
 class _Unknown(NamedTuple):
@@ -349,7 +354,6 @@ class _Unknown(NamedTuple):
 
 
 def _of_bytes(
-    model: Fields,
     keys: Keys,
     merges: MergeKeys | MergeIds,
     whole: bool,
@@ -357,19 +361,19 @@ def _of_bytes(
     unknown: _Unknown,
     prefix: str,
     end: str,
-) -> _Model:
-    """Return a byte-level vocabulary, whose bytes need not all be tokens."""
+) -> _Model | None:
+    """Return a byte-level vocabulary, whose bytes need not all be tokens.
+
+    It is `None` if a key has a character outside the byte alphabet, or if tokens have the bytes 0xFD and 0xFF, which
+    mark the beginning and the end of words.
+    """
     kept = merges.using(both) | {text for text in both if len(text) == 1 and in_alphabet(text)}
-    vocab = vocab_of_bytes(keys, both - kept, path=model.path, place=model.at("vocab"))
-    for name, mark, byte in (("continuing_subword_prefix", prefix, 0xFD), ("end_of_word_suffix", end, 0xFF)):
-        wrong = [i for i, token in vocab.items() if _has_byte(token, prefix, end, byte)] if mark else []
-        if wrong:
-            key = next(key for key, token_id in keys.items() if token_id == wrong[0])
-            problem = f"found {shown(mark)} and the token {shown(key)} with the byte 0x{byte:02X}"
-            model.refuse(f"{problem}, which are not supported together", name)
-    # the marks are the bytes 0xFD, before a token, and 0xFF, after it
-    if prefix and end and f"ý{end}" in keys and f"{prefix}ÿ" in keys:
-        model.refuse(f"found the tokens {f'ý{end}'!r} and {f'{prefix}ÿ'!r}, which are not supported together", "vocab")
+    vocab = Vocab.of_keys(keys.table, keys.ids(both - kept))
+    if vocab is None or (prefix and end and f"ý{end}" in keys and f"{prefix}ÿ" in keys):
+        return None
+    for mark, byte in ((prefix, 0xFD), (end, 0xFF)):
+        if mark and any(_has_byte(token, prefix, end, byte) for token in vocab.values()):
+            return None
     # `tokenizers` never writes an unknown token that is not in its vocabulary
     unknown_id = None if unknown.token is None else keys.get(unknown.token)
     symbols = Characters((), unknown_id, unknown.is_fused, prefix=prefix, end_of_word=end, are_bytes=True)

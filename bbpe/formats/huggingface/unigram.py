@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Any
 
 from ...spec.models import UnigramModel
@@ -18,11 +18,11 @@ from .own_fields import read_own_fields, write_own_fields
 
 
 def read_unigram(
-    model: Fields, specials: Mapping[str, int], *, marks_blanks: bool
+    model: Fields, left_out: Collection[str], *, marks_blanks: bool
 ) -> tuple[Vocab, UnigramModel, Characters]:
     """Return the ordinary tokens, the model with their scores, and the options of characters.
 
-    Byte tokens and `specials`, the tokens of `added_tokens`, are not ordinary tokens.  Raises `VocabularyError` on a
+    Byte tokens and the keys `left_out` are not ordinary tokens.  Raises `VocabularyError` on a
     row that is not a token with a score, and on a repeated token.
     """
     model.only("type", "Unigram")
@@ -41,15 +41,14 @@ def read_unigram(
     model.done()
     if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
-    blank = next((key for key in keys if " " in key and key not in specials), None)
+    blank = next((key for key in keys if " " in key and key not in left_out), None)
     if marks_blanks and blank is not None:
         model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
-    left_out = {key for key in keys if key in specials}
     vocab, characters = read_keys(
         Keys.of(keys),
         Characters((), unknown, True, marks_blanks, unknown_text=own.unknown_text),
         byte_fallback=byte_fallback,
-        left_out=left_out,
+        left_out={key for key in left_out if key in keys},
         path=model.path,
         place=model.at("vocab"),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...spec.models import WordLevelModel
 from ...spec.spec import TokenizerSpec, keys_of_text
-from ..keys import check_ids, check_well_formed, key_of_unknown, without_added
+from ..keys import check_ids, check_well_formed, key_of_unknown, take_unused, without_added
 from ..reading import Fields
 
 _UNKNOWN = "<unk>"
@@ -22,6 +22,7 @@ def read_word_level(fields: Fields, special: Collection[str]) -> tuple[dict[int,
     unknown = fields.take_type("unk_token", str, _UNKNOWN)
     place = fields.at("vocab")
     keys = check_ids(fields.take_type("vocab", dict), path=fields.path, place=place)
+    take_unused(fields)
     fields.done()
     check_well_formed(keys, path=fields.path, place=place)
     words = {token_id: key.encode() for key, token_id in keys.items() if key not in special}
@@ -30,6 +31,8 @@ def read_word_level(fields: Fields, special: Collection[str]) -> tuple[dict[int,
 
 def write_word_level(spec: TokenizerSpec, model: WordLevelModel) -> dict[str, Any]:
     """Return the field `model` of a `tokenizer.json`."""
-    outside = {text for text, token_id in spec.added_tokens.items() if token_id not in spec.vocab}
-    keys = without_added(spec, keys_of_text(spec), outside)
+    last = max((token_id for token_id, _ in spec.vocab.items()), default=-1)
+    # those before the last word need their place in the vocabulary
+    tokens = (*spec.added_tokens.items(), *spec.special_tokens.items())
+    keys = without_added(spec, keys_of_text(spec), {text for text, token_id in tokens if token_id > last})
     return {"type": "WordLevel", "vocab": keys, "unk_token": key_of_unknown(keys, model.unknown, _UNKNOWN)}
