@@ -26,6 +26,8 @@ _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 # the classes whose flags replace the template of the file
 _WITH_FLAGS = ("Llama", "CodeLlama", "Gemma")
+# the classes whose blank in front is a rule of their own
+_WITH_OWN_RULES = ("Qwen2", "CLIP")
 _GPT2_END = "<|endoftext|>"
 # the classes of slow tokenizers that put CLS and SEP around texts, and two SEP between those of a pair
 _WITH_ENDS = ("Roberta", "Bart", "Longformer", "LED")
@@ -131,7 +133,7 @@ def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
 
 def _with_class(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
     """Return a spec of bytes with the blank in front and the template that the class of a slow tokenizer gives it."""
-    if config.add_prefix_space:
+    if config.add_prefix_space and not config.tokenizer_class.startswith(_WITH_OWN_RULES):
         spec = replace(spec, rules=replace(spec.rules, prefix=Prefix(" ")))
     ids = {**spec.added_tokens, **spec.special_tokens}
     first, last = (ids.get(text or usual) for text, usual in zip(config.around, ("<s>", "</s>"), strict=True))

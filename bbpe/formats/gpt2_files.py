@@ -17,7 +17,17 @@ from ..files import ReadFile, StrPath
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .key_tables import Keys
-from .keys import check_ids, config_file, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .keys import (
+    CONFIG,
+    check_ids,
+    class_of,
+    config_file,
+    file_merges,
+    keys_of,
+    merges_text,
+    read_merges,
+    spec_of_files,
+)
 from .reading import read_file, read_json, shown
 from .rows import FORMATS
 
@@ -41,6 +51,12 @@ def load(
     parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
+    if vocab_path.name == NAMES[0][0] and class_of(vocab_path.with_name(CONFIG)):
+        from .class_files import load_class
+
+        made = load_class(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
+        if made is not None:
+            return made
     return load_files(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
 
 

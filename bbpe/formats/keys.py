@@ -129,9 +129,14 @@ _PATTERN_OF_CLASS = {f"{kind}Tokenizer{fast}": "gpt2" for kind in _GPT2_CLASSES 
 
 def config_pattern(config: Path) -> str | None:
     """Return the pattern of the class that a `tokenizer_config.json` names; `None` when it names no known class."""
+    return _PATTERN_OF_CLASS.get(class_of(config))
+
+
+def class_of(config: Path) -> str:
+    """Return the class that a `tokenizer_config.json` names, "" if there is none."""
     found = read_json(config) if config.is_file() else None
     name = found.get(_CLASS) if isinstance(found, dict) else None
-    return _PATTERN_OF_CLASS.get(name) if isinstance(name, str) else None
+    return name if isinstance(name, str) else ""
 
 
 def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:

@@ -69,6 +69,18 @@ def load(
     return _spec(read_json(ReadFile(Path(path), data)), options)
 
 
+def read_document(
+    value: object,
+    *,
+    path: StrPath,
+    pattern: str | Sequence[str] | Pattern | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> TokenizerSpec:
+    """Return the spec of the object of a `tokenizer.json`; errors name `path`, and `load` documents the others."""
+    return _spec(value, _Options(path, pattern, check_special_tokens(special_tokens), name))
+
+
 class _Options(NamedTuple):
     path: StrPath
     pattern: str | Sequence[str] | Pattern | None
