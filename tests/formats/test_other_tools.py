@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from word_tools import YTTM, yttm_file
 
 import bbpe
 from bbpe import formats
@@ -166,13 +167,6 @@ def test_rwkv_needs_all_bytes(tmp_path: Path) -> None:
         bbpe.load(path)
 
 
-#: A model that YouTokenToMe 1.0.6 trained, and what it gives.
-YTTM = """
-20 26;233 17;102 8;115 6;99 23;25991 9;109 13;101 5;114 12;111 19;103 21;116 11;20013 10;239 16;9601
-4;121 7;100 22;105 14;118 18;97 15;110 20;4 6 24;24 5 25;25 5 26;4 8 27;27 14 28;28 12 29;29 6 30;30
-11 31;13 7 32;4 32 33;10 9 34;4 34 35;5 7 36;36 5 37;37 6 38;4 38 39;23 15 40;40 8 41;41 17 42;4 42
-43;22 19 44;44 21 45;45 6 46;4 46 47;15 16 48;4 20 49;1 0 2 3
-""".replace("\n", " ").strip().split(";")
 YTTM_CASES = [
     ("see my eyes first", [26, 33, 39, 31], "see my eyes first"),
     ("  seesee\tmy\u2581dogs ", [26, 6, 5, 5, 33, 47], "seesee my dogs"),
@@ -183,11 +177,6 @@ YTTM_CASES = [
     ("see\xa0my\x85first\x0bsee", [26, 1, 32, 1, 8, 14, 12, 6, 11, 26], "see<UNK>my<UNK>first see"),
     ("<UNK> see", [4, 1, 26], "<UNK> see"),
 ]
-
-
-def yttm_file(path: Path, rows: Sequence[str] = YTTM) -> Path:
-    path.write_text("".join(f"{row}\n" for row in rows), "utf-8")
-    return path
 
 
 @pytest.mark.parametrize("name", ["model", "bpe.yttm", "x.model"])
