@@ -19,7 +19,7 @@ from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .keys import check_ids, check_well_formed, key_of_unknown, take_unused, without_added
+from .keys import check_ids, check_well_formed, class_of, key_of_unknown, take_unused, without_added
 from .known import check_special_tokens
 from .reading import Fields, about, read_json, read_text, shown
 from .rows import FORMATS
@@ -28,6 +28,8 @@ NAMES = FORMATS["wordpiece"].names
 _UNKNOWN = "[UNK]"
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CONFIG = "tokenizer_config.json"
+#: The classes of `transformers` that read a vocab.txt with [UNK] in another way.
+_OTHER_RULES = ("MPNet", "Funnel", "BertJapanese", "Splinter", "RoFormer", "RoCBert")
 
 
 def load(
@@ -43,6 +45,10 @@ def load(
     """
     source = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
     keys = _read(source)
+    kind = class_of(source.with_name(_CONFIG))
+    if kind.startswith(_OTHER_RULES):
+        problem = f"the class {kind!r} has other rules than BERT's for vocab.txt; expected a tokenizer.json beside it"
+        raise VocabularyError(problem, path=source.with_name(_CONFIG), place="tokenizer_class")
     specials = check_special_tokens(special_tokens)
     if specials is None:
         specials = {text: keys[text] for text in _SPECIALS if text in keys}

@@ -146,7 +146,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "an empty string": {"pre_tokenizer": split("", pattern={"String": ""})},
     "an empty regex": {"pre_tokenizer": split("", behavior="MergedWithNext")},
     "characters removed": {"pre_tokenizer": split("", behavior="Removed", invert=True)},
-    "nothing in front": {"normalizer": named("Prepend", prepend="")},
     "fields of BPE": {"model__byte_fallback": True, "model__ignore_merges": True, "model__dropout": 0.1},
 }
 

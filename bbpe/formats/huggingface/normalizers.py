@@ -33,8 +33,7 @@ def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
     """Return the rules of a `normalizer` in order; `VocabularyError` naming an unknown one."""
     if value is None:
         return ()
-    rules = (_read(part, path, place) for part, place in parts_of(value, "normalizers", path, "normalizer"))
-    return tuple(rule for rule in rules if rule != Prepend(""))
+    return tuple(_read(part, path, place) for part, place in parts_of(value, "normalizers", path, "normalizer"))
 
 
 def _read(value: object, path: StrPath, place: str) -> Normalizer:
@@ -52,6 +51,8 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
             rule = Strip(fields.take_type("strip_left", bool), fields.take_type("strip_right", bool))
         case "Prepend":
             rule = Prepend(fields.take_type("prepend", str))
+            if not rule.text:
+                fields.refuse("found the empty string; expected at least one character", "prepend")
         case "Replace":
             rule = read_replace(fields)
         case "BertNormalizer":
