@@ -194,6 +194,13 @@ class TextSource:
         _, spans, words = self._engine.tokenizer._placed.words(self._text, "char", self._matcher)
         return list(map(tuple, spans.tolist())), words
 
+    @lazy_property
+    def _spans(self) -> list[Span]:
+        placed = self._engine.tokenizer._placed
+        if placed.has_words:
+            return self._found[0]
+        return list(map(tuple, placed.with_offsets(self._text, "char", self._matcher)[1].tolist()))
+
     def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
         """Return the tokens of ids."""
         names, varied = self._engine.names, self._engine.varied
@@ -230,7 +237,7 @@ class TextSource:
 
     def offsets(self, start: int, stop: int) -> list[Span]:
         """Return the spans of the text that ids come from."""
-        return self._found[0][start:stop]
+        return self._spans[start:stop]
 
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""

@@ -33,6 +33,11 @@ class PlacedTexts:
     def _trims(self) -> SpanTrims | None:
         return span_trims(self._spec, self._vocabulary.keys()) if self._spec.trims else None
 
+    @property
+    def has_words(self) -> bool:
+        """Whether `words` finds the numbers of pretokens: no rule needs Python."""
+        return self._encoder.word_texts is not None
+
     def with_offsets(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans]:
         """Return the ids of a text and their spans, int64[n, 2]."""
         _check_unit(unit)

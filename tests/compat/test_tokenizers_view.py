@@ -17,6 +17,7 @@ import bbpe
 from bbpe.compat.tokenizers import AddedToken, DecodeStream, Encoding, Tokenizer
 
 hf = pytest.importorskip("tokenizers")
+import vocabularies  # noqa: E402
 from small_hf import KINDS  # noqa: E402 - it imports tokenizers
 from tokenizers import decoders  # noqa: E402
 
@@ -281,3 +282,14 @@ def test_a_vocabulary_without_tokens() -> None:
     assert (empty.encode("see").ids, empty.get_vocab(), empty.decode([])) == ([], {}, "")
     assert empty.add_tokens(["see"]) == 1
     assert empty.encode("see my see").tokens == ["see", "see"]
+
+
+def test_offsets_by_a_rule_that_needs_python(tmp_path: Path) -> None:
+    """Camel case: a lookahead of two characters has no compiled form."""
+    camel = r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    parts = vocabularies.sequence(vocabularies.split(camel), vocabularies.byte_level())
+    path = vocabularies.write_json(tmp_path / "tokenizer.json", vocabularies.document(pre_tokenizer=parts))
+    theirs, view = hf.Tokenizer.from_file(str(path)), bbpe.load(path).as_tokenizers()
+    for text in ("camelCase HTMLParser", "the é THe", ""):
+        found, expected = view.encode(text), theirs.encode(text)
+        assert (found.ids, found.tokens, found.offsets) == (expected.ids, expected.tokens, expected.offsets)
