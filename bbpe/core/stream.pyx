@@ -37,6 +37,7 @@ cdef class Forms:
     cdef readonly TokenBytes within
     cdef object at_edge
     cdef tuple found  # what it returned, by whether the token is the first and the last one, and by id
+    cdef size_t id_count
     cdef void **texts  # by id: the str of a token of whole characters, None for another one, NULL before it is asked for
     cdef readonly bint has_first
     cdef readonly bint has_last
@@ -54,11 +55,12 @@ cdef class Forms:
         self.texts = <void **>bbpe_memory_zeroed(within.table.id_count, sizeof(void *))
         if self.texts == NULL:
             raise MemoryError("bbpe could not allocate memory")
+        self.id_count = within.table.id_count
 
     def __dealloc__(self):
         cdef size_t i
         if self.texts != NULL:
-            for i in range(self.within.table.id_count):
+            for i in range(self.id_count):
                 if self.texts[i] != NULL:
                     Py_DECREF(<object>self.texts[i])
         bbpe_memory_free(self.texts)
@@ -87,7 +89,7 @@ cdef class Forms:
         cdef Py_ssize_t used = 0
         cdef void *nothing = NULL
         cdef void *found
-        if number >= self.within.table.id_count:
+        if number >= self.id_count:
             return None
         found = BBPE_ATOMIC_ACQUIRE(self.texts + number)
         if found != NULL:

@@ -123,11 +123,13 @@ def corpus_paths(files: CorpusPaths) -> list[FilePath]:
     """
     found: dict[str, FilePath] = {}
     for name in _names(files):
-        local = path_of(name)
-        if isinstance(local, Url):
-            found.update((str(path), path) for path in expand(name) if str(path) not in found)
-            continue
-        for path in _expand(str(local) if is_url(name) else name):
+        if "://" in name and is_url(name):
+            local = path_of(name)
+            if isinstance(local, Url):
+                found.update((str(path), path) for path in expand(name) if str(path) not in found)
+                continue
+            name = str(local)
+        for path in _expand(name):
             found.setdefault(os.path.realpath(path), path)
     if not found:
         raise CorpusError("no files given; expected a path, a glob, a folder, or a sequence of these")

@@ -231,7 +231,6 @@ def test_bytes_that_are_not_utf8_become_tokens_of_bytes(tmp_path: Path) -> None:
         ({"post_processor": template("<s>", "A B", s=1)}, ("post_processor.single", "expected one Sequence A")),
         ({"normalizer": replaced("", "x")}, ("normalizer.pattern", "empty")),
         ({"normalizer": replaced("a*", "x", "Regex")}, ("normalizer.pattern", "matches the empty string")),
-        ({"pre_tokenizer": split("a", pattern={"String": ""})}, ("pre_tokenizer.pattern", "empty")),
         ({"pre_tokenizer": named("Metaspace", replacement="__")}, ("replacement", "'__'", "expected one character")),
     ],
 )

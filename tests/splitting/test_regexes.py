@@ -79,7 +79,7 @@ def test_refused_by_name(source: str, named: str, tmp_path: Path) -> None:
         assert ("tekken.json: config.pattern: " in message) == (place[0:6] == "tekken"), message
 
 
-@pytest.mark.parametrize("source", [r"a\K", r"(?r)a", r"\Ga", r"(?V1)a", r"a(?R)?b", r"a{5,2}", r"(?:a){e<=1}"])
+@pytest.mark.parametrize("source", [r"a\K", r"(?r)a", r"\Ga", r"(?V1)a", r"a(?R)?b", r"a{5,2}"])
 @pytest.mark.parametrize("behavior", ["Isolated", "MergedWithNext"])
 def test_refused_in_tokenizer_json(source: str, behavior: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
@@ -91,6 +91,18 @@ def test_refused_in_tokenizer_json(source: str, behavior: str, tmp_path: Path) -
             bbpe.load(path)
         assert f"{path}: {next(iter(values))}" in str(caught.value)
         assert source in str(caught.value).replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize("source", [r"(?:a){e<=1}", r"a{i}", r"[ab]{,", r"a{1,2}{e}"])
+def test_braces_that_are_no_interval_are_text_in_tokenizer_json(source: str, tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    path = tmp_path / "tokenizer.json"
+    replace = {"type": "Replace", "pattern": {"Regex": source}, "content": "b"}
+    for values in ({"pre_tokenizer": sequence(split(source), byte_level())}, {"normalizer": replace}):
+        path.write_text(json.dumps(document(**values)))
+        tok, theirs = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+        for text in ("aab", "the a{e<=1}b", "a{e<=1}{e<=1}aa{i}", "b{, aa{e}a{i", "in the"):
+            assert tok.encode(text) == theirs.encode(text, add_special_tokens=False).ids
 
 
 @pytest.mark.parametrize(
