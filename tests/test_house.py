@@ -37,20 +37,6 @@ def test_imports_form_no_circle():
     TopologicalSorter({name: house.imported(path) & MODULES.keys() for name, path in MODULES.items()}).prepare()
 
 
-def test_importing_compiles_no_regex():
-    """`lazy_re` and `lazy_regex` compile one when it is first used."""
-    for name, path in MODULES.items():
-        waiting = list(ast.parse(path.read_text("utf-8")).body)
-        while waiting:
-            node = waiting.pop()
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                waiting += node.decorator_list if hasattr(node, "decorator_list") else []
-                continue
-            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            assert called not in ("re.compile", "regex.compile"), f"{name}:{node.lineno} compiles a regex"
-            waiting += ast.iter_child_nodes(node)
-
-
 def test_the_hall_is_small():
     assert len(list(PACKAGE.glob("*.py"))) <= 16
 

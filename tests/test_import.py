@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from house import MODULES
 
 import bbpe
 from bbpe.cli import COMMANDS
@@ -167,3 +169,17 @@ def test_the_table_has_all_names() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'trian'"):
         bbpe.trian  # noqa: B018
+
+
+def test_importing_compiles_no_regex():
+    """`lazy_re` and `lazy_regex` compile one when it is first used."""
+    for name, path in MODULES.items():
+        waiting = list(ast.parse(path.read_text("utf-8")).body)
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                waiting += node.decorator_list if hasattr(node, "decorator_list") else []
+                continue
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            assert called not in ("re.compile", "regex.compile"), f"{name}:{node.lineno} compiles a regex"
+            waiting += ast.iter_child_nodes(node)
