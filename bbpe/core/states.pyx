@@ -30,7 +30,7 @@ cdef enum:
     ROOMY_ENTRY_WORTH = 8
     GROWTH = 4              # times as large: entries that are half full, slots of which a quarter was taken
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own, and the encoder all of its
-    UNUSED = 1000000000     # nanoseconds: tables that nobody used for so long are freed for those of any size
+    UNUSED = 1000000000     # nanoseconds after which unused tables are freed to make room for tables of any size
     RICH = 2                # times as large: tables that are freed for others although they are used
     SIZED_AGAIN = 1 << 10   # bytes of text after which the size of a state's tables is considered again
     ASKS_AGAIN = 1 << 16    # the same if they stayed too small
@@ -76,12 +76,12 @@ cdef void free_idle(idle_state *slot) noexcept:
 
 
 cdef idle_states *idle_states_of(void *owner) noexcept:
-    """Those that an encoder left, or new ones; NULL without memory."""
+    """The idle states that a deleted encoder left, or new ones; NULL without memory."""
     cdef idle_states *found = <idle_states *>BBPE_ATOMIC_ACQUIRE(&ALL_IDLE)
-    cdef void *nobody
+    cdef void *nothing
     while found != NULL:
-        nobody = NULL
-        if BBPE_ATOMIC_ACQUIRE(&found.owner) == NULL and BBPE_ATOMIC_SWAP(&found.owner, &nobody, owner):
+        nothing = NULL
+        if BBPE_ATOMIC_ACQUIRE(&found.owner) == NULL and BBPE_ATOMIC_SWAP(&found.owner, &nothing, owner):
             return found
         found = <idle_states *>found.next
     found = <idle_states *>bbpe_memory_zeroed(1, sizeof(idle_states))
@@ -128,8 +128,8 @@ cdef uint64_t look(uint64_t size, uint64_t now, idle_state **to) noexcept:
 cdef bint make_room(uint64_t needed, uint64_t size) noexcept:
     """Take so many bytes of the budget for tables of `size`, and free idle ones for that, the least recently used first.
 
-    These are tables that nobody used for a second, so that encoders in turns do not free each other's all the time, and
-    larger ones, so that a late encoder gets as much as others.  False, and nothing is freed, if they are too few."""
+    Tables that were unused for a second are freed, so that encoders in turns do not free each other's all the time, and larger
+    tables, so that a late encoder gets as much as others.  False, and nothing is freed, if they are too few."""
     cdef idle_state *oldest
     cdef uint64_t now, total
     while not bbpe_memory_budget_take(&BUDGET, needed):

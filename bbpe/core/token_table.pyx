@@ -325,7 +325,7 @@ cdef class TokenTable:
         return result
 
     def extents(self) -> npt.NDArray[np.uint8]:
-        """What the token of each id up to the highest stands for, a `bbpe_token_extent` each: uint8[id_count, 2]."""
+        """The bytes and characters of each id's token up to the highest id, a `bbpe_token_extent` each: uint8[id_count, 2]."""
         result = np.zeros((self.c.id_count, 2), dtype=np.uint8)
         cdef uint8_t[:, ::1] out = result
         cdef const bbpe_pretoken_entry *entry

@@ -22,7 +22,7 @@ _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
 
 class AlignedTexts:
-    """What encodes texts with the span of the text that each id comes from."""
+    """Makes the calls that encode texts with the span of the text that each id comes from."""
 
     def __init__(self, piped: PipedTexts, spec: TokenizerSpec) -> None:
         self._piped, self._lengths, self._pattern = piped, _token_lengths(spec), spec.pattern

@@ -11,7 +11,7 @@ BBPE_INLINE size_t bbpe_part_source(const bbpe_part *part, size_t i) {
     return part->sources == NULL ? part->at + i : part->sources[i];
 }
 
-/* The same of n bytes of a part. */
+/* Where n bytes of a part come from; `bytes` are their positions in it. */
 BBPE_INLINE void bbpe_part_find_sources(const bbpe_part *part, const size_t *bytes, size_t n, size_t *sources) {
     if (part->sources == NULL)
         for (size_t i = 0; i < n; i++) sources[i] = part->at + bytes[i];

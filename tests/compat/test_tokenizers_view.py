@@ -17,7 +17,7 @@ import bbpe
 from bbpe.compat.tokenizers import AddedToken, DecodeStream, Encoding, Tokenizer
 
 hf = pytest.importorskip("tokenizers")
-import vocabularies  # noqa: E402
+import vocabularies  # noqa: E402 - without tokenizers nothing here runs
 from small_hf import KINDS  # noqa: E402 - it imports tokenizers
 from tokenizers import decoders  # noqa: E402
 

@@ -20,14 +20,14 @@ from bbpe.counting.handout import HandOut
 from bbpe.shards.run import totals_of_part
 
 fsspec = pytest.importorskip("fsspec")
-from fsspec.spec import AbstractFileSystem  # noqa: E402
+from fsspec.spec import AbstractFileSystem  # noqa: E402 - it may be absent
 
 TEXTS = ["low", "slow lower\n", "\u00e9\u6f22\u5b57", "lowest " * 30, "x"] * 40
 LINES = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
 TOK = bbpe.train_from_iterator(TEXTS, 270, special_tokens=["</s>"])
 
 
-class Server(AbstractFileSystem):  # type: ignore[misc]
+class Server(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     """Files of a dictionary, with a version each, which are read in ranges; the next reads may fail."""
 
     protocol = "server"
