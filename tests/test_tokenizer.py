@@ -51,6 +51,16 @@ def make(**changes: Any) -> bbpe.Tokenizer:
 # -- what it is ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["encode", "encode_batch", "encode_with_offsets"])
+def test_what_serves_short_calls_has_the_parameters_of_the_method(name: str) -> None:
+    outer: Any = getattr(bbpe.Tokenizer, name)
+    inner = outer.__wrapped__
+    count = inner.__code__.co_argcount + inner.__code__.co_kwonlyargcount
+    assert outer.__code__.co_argcount == inner.__code__.co_argcount
+    assert outer.__code__.co_varnames[:count] == inner.__code__.co_varnames[:count]
+    assert (outer.__defaults__, outer.__kwdefaults__) == (inner.__defaults__, inner.__kwdefaults__)
+
+
 def test_attributes() -> None:
     tok = make(name="small")
     assert (tok.name, tok.pattern, len(tok), tok.vocab_size) == ("small", "gpt2", 259, 301)

@@ -11,6 +11,8 @@ from bbpe.core.piped cimport Call, Piped
 from bbpe.core.encoder import SHORT_TEXT as _SHORT_TEXT
 
 cdef Py_ssize_t SHORT = _SHORT_TEXT
+cdef tuple NONE = ()  # no special token
+cdef frozenset HASHED = frozenset([str, tuple, frozenset])  # the types of selections that are remembered
 
 cdef enum:
     MOST_CALLS = 64  # that are remembered; a program has few
@@ -55,25 +57,16 @@ cdef class ShortCalls:
     def __cinit__(self, make: _Make):
         self.make, self.plain, self.found = make, make((), (), False), {}
 
-    cdef object get(self, dict options):
+    cdef object get(self, allowed, refused, adds):
         """What encodes by these options, or `None`."""
-        cdef object allowed = (), refused = (), adds = False
-        if not options:
+        if allowed is NONE and refused is NONE and adds is False:
             return self.plain
-        for name, value in options.items():
-            if name == "add_special_tokens" and type(value) is bool:
-                adds = value
-                continue
-            if type(value) is set:
-                value = frozenset(value)
-            if type(value) not in (str, tuple, frozenset):
-                return None
-            if name == "allowed_special":
-                allowed = value
-            elif name == "disallowed_special":
-                refused = value
-            else:
-                return None
+        if type(allowed) is set:
+            allowed = frozenset(allowed)
+        if type(refused) is set:
+            refused = frozenset(refused)
+        if type(allowed) not in HASHED or type(refused) not in HASHED or type(adds) is not bool:
+            return None
         cdef tuple key = (allowed, refused, adds)
         cdef bint is_known
         try:
@@ -87,47 +80,59 @@ cdef class ShortCalls:
         return self.found.get(key)
 
 
+# The methods below name the options of those they serve: a dict of options would take 25 ns of each call.
+
+
 def short_first(method: _Method) -> _Method:
-    """Have a method of one text and options leave calls for a short str to the `ShortCalls`, or `None`, in its object's
-    `_short`."""
-    def encode(self, text, *pair, **options):
+    """Have `Tokenizer.encode` leave calls for a short str to the `ShortCalls`, or `None`, in its object's `_short`."""
+    def encode(
+        self, text, pair=None, *, allowed_special=NONE, disallowed_special=NONE, add_special_tokens=False, dropout=0.0,
+        seed=None
+    ):
         cdef ShortCalls short
         cdef ShortCall call
-        if not pair and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) < SHORT:
+        if pair is None and not dropout and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) < SHORT:
             short = self._short
-            call = None if short is None else short.get(options)
+            call = None if short is None else short.get(allowed_special, disallowed_special, add_special_tokens)
             if call is not None:
                 return call.to_list(text)
-        return method(self, text, *pair, **options)
+        return method(
+            self, text, pair, allowed_special=allowed_special, disallowed_special=disallowed_special,
+            add_special_tokens=add_special_tokens, dropout=dropout, seed=seed,
+        )
     return wraps(method)(encode)
 
 
 def placed_first(method: _WithOffsets) -> _WithOffsets:
-    """Have a method of one text and the unit of its offsets leave calls for a str to the `ShortCalls` in its object's
-    `_placed_calls`."""
-    def encode_with_offsets(self, text, unit="char", **options):
+    """Have `Tokenizer.encode_with_offsets` leave calls for a str to the `ShortCalls` in its object's `_placed_calls`."""
+    def encode_with_offsets(self, text, unit="char", *, allowed_special=NONE, disallowed_special=NONE):
         cdef AlignedCall call
-        if PyUnicode_Check(text) and unit in ("char", "byte", "utf16") and "add_special_tokens" not in options:
-            call = (<ShortCalls>self._placed_calls).get(options)
+        if PyUnicode_Check(text) and unit in ("char", "byte", "utf16"):
+            call = (<ShortCalls>self._placed_calls).get(allowed_special, disallowed_special, False)
             if call is not None:
                 return call.encode(text, unit)
-        return method(self, text, unit, **options)
+        return method(self, text, unit, allowed_special=allowed_special, disallowed_special=disallowed_special)
     return wraps(method)(encode_with_offsets)
 
 
 def short_batches_first(method: _Batches) -> _Batches:
-    """The same for a method of a list of texts: few, all of them str, and short together."""
-    def encode_batch(self, texts, **options):
+    """Have `Tokenizer.encode_batch` do the same for a list of texts: few, all of them str, and short together."""
+    def encode_batch(
+        self, texts, *, threads=None, allowed_special=NONE, disallowed_special=NONE, add_special_tokens=False
+    ):
         cdef ShortCalls short
         cdef ShortCall call
-        if type(texts) is list and is_short(<list>texts):
+        if threads is None and type(texts) is list and is_short(<list>texts):
             short = self._short
-            call = None if short is None else short.get(options)
+            call = None if short is None else short.get(allowed_special, disallowed_special, add_special_tokens)
             if call is not None:
                 found = lists_of(<list>texts, call)
                 if found is not None:
                     return found
-        return method(self, texts, **options)
+        return method(
+            self, texts, threads=threads, allowed_special=allowed_special, disallowed_special=disallowed_special,
+            add_special_tokens=add_special_tokens,
+        )
     return wraps(method)(encode_batch)
 
 

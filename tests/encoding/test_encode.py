@@ -217,7 +217,8 @@ def test_short_batches_take_the_short_way(tok_of: Callable[[str], bbpe.Tokenizer
             slow(tok, texts, **options)
         with pytest.raises(type(said.value)) as found:
             tok.encode_batch(texts, **options)
-        assert str(found.value) == str(said.value)
+        # compiled functions leave the class out of the message of an unknown option
+        assert str(found.value) == str(said.value).removeprefix("Tokenizer.")
 
 
 def test_numpy_results(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
