@@ -109,13 +109,13 @@ def load(
     Raises `VocabularyError` naming the file, the position and the expectation; `PatternError` on a pattern that is
     unknown or cannot be followed exactly; `OSError` when a file cannot be read.
     """
-    row = FORMATS[sniff(path)]
+    row, specials = FORMATS[sniff(path)], _checked_specials(special_tokens)
     source = Path(path)
     if source.is_dir() and len(row.names[0]) == 1:
         source = source / row.names[0][0]
     try:
         with about(source):
-            spec = row.load(source, pattern=pattern, special_tokens=special_tokens, name=name)
+            spec = row.load(source, pattern=pattern, special_tokens=specials, name=name)
             return with_folder(spec, source.parent if source.is_file() else source) if _has_folder(source) else spec
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
@@ -174,6 +174,18 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     Raises the errors of `written`, and `OSError` when a file cannot be written.
     """
     put(written(spec, path, format), path)
+
+
+def _checked_specials(special_tokens: object) -> dict[str, int] | None:
+    """Return the special tokens of a caller; `TypeError` unless they map texts to ids."""
+    if special_tokens is None:
+        return None
+    if not isinstance(special_tokens, Mapping):
+        raise TypeError(f"special_tokens must map each text to its id, not be {type(special_tokens).__name__}")
+    for text, token_id in special_tokens.items():
+        if not isinstance(text, str) or not isinstance(token_id, int) or isinstance(token_id, bool):
+            raise TypeError(f"special_tokens must map each text to its id; found {text!r}: {token_id!r}")
+    return dict(special_tokens)
 
 
 def _path_of(path: object) -> Path:

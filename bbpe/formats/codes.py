@@ -24,7 +24,6 @@ from ..spec.rules import Characters, Lowercase, Normalizer, Replace, Template, U
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern, recognise
 from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
-from .known import check_special_tokens
 from .reading import about, read_text
 
 END = "</w>"
@@ -50,7 +49,6 @@ def load(
     Raises `VocabularyError` with the line that is not a pair of symbols, and on version 0.1, which has a separate
     symbol for the end of a word.
     """
-    specials = check_special_tokens(special_tokens)
     lines = read_text(path).rstrip("\r\n").split("\n")
     is_clip = lines[0].startswith(_CLIP)
     if not is_clip and _COUNTED.fullmatch(lines[0]):
@@ -61,7 +59,7 @@ def load(
     pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:], path)))
     chosen = None if pattern is None else _of_words(get_pattern(pattern))
     with about(path):
-        return _clip(pairs, chosen, specials, name) if is_clip else _codes(pairs, chosen, specials, name)
+        return _clip(pairs, chosen, special_tokens, name) if is_clip else _codes(pairs, chosen, special_tokens, name)
 
 
 def _of_words(pattern: Pattern) -> Pattern:

@@ -15,7 +15,7 @@ from ..spec.vocab import Vocab
 from ..splitting.patterns import PATTERNS, Pattern
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
-from .known import check_special_tokens, pattern_of, rank_text, recognise
+from .known import pattern_of, rank_text, recognise
 from .ranks import live_merges
 from .reading import Fields, about, read_file, read_json, read_text, shown, well_formed
 
@@ -94,26 +94,25 @@ def spec_of_files(
     A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
     ASCII characters that is in no merge.  `special_tokens` replaces these.
     """
-    specials = check_special_tokens(special_tokens)
     plain = _special_keys(keys, merges)
     tokens = vocab_of_bytes(keys, plain, path=path)
     known = None
-    if pattern is None or specials is None or name is None:
+    if pattern is None or special_tokens is None or name is None:
         known = recognise(rank_text(tokens))
     if pattern is None and known is None:
         pattern = config_pattern(Path(path).with_name(CONFIG))
     ordinary = tokens
-    if specials is None:
-        specials = plain or ({} if known is None else dict(known.special_tokens))
+    if special_tokens is None:
+        special_tokens = plain or ({} if known is None else dict(known.special_tokens))
     else:
-        ordinary = vocab_of_bytes(keys, [key for key in plain if specials.get(key) == plain[key]], path=path)
+        ordinary = vocab_of_bytes(keys, [key for key in plain if special_tokens.get(key) == plain[key]], path=path)
     listed = merges.merges(keys, tokens)
     with about(path):
         return make_spec(
             ordinary,
             listed,
             pattern=pattern_of(pattern, known, path=path, kind=kind),
-            special_tokens=specials,
+            special_tokens=special_tokens,
             name=name if name is not None or known is None else known.name,
             characters=byte_symbols(ordinary, Characters(are_bytes=True)),
         )

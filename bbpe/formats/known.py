@@ -82,15 +82,3 @@ def pattern_of(
             path=path,
         )
     return get_pattern(known.pattern)
-
-
-def check_special_tokens(special_tokens: object) -> dict[str, int] | None:
-    """Return the special tokens of a caller; `TypeError` unless they map texts to ids."""
-    if special_tokens is None:
-        return None
-    if not isinstance(special_tokens, Mapping):
-        raise TypeError(f"special_tokens must map each text to its id, not be {type(special_tokens).__name__}")
-    for text, token_id in special_tokens.items():
-        if not isinstance(text, str) or not isinstance(token_id, int) or isinstance(token_id, bool):
-            raise TypeError(f"special_tokens must map each text to its id; found {text!r}: {token_id!r}")
-    return dict(special_tokens)

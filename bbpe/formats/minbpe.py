@@ -12,7 +12,6 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .known import check_special_tokens
 from .reading import about, read_text
 
 _VERSION = "minbpe v1"
@@ -37,9 +36,8 @@ def load(
         problem = f"found {count[:40]!r}; expected the number of special tokens"
         raise VocabularyError(problem, path=path, place="line 3")
     first = 3 + int(count)
-    specials = check_special_tokens(special_tokens)
-    if specials is None:
-        specials = dict(_special(line, number, path) for number, line in enumerate(lines[3:first], 4))
+    if special_tokens is None:
+        special_tokens = dict(_special(line, number, path) for number, line in enumerate(lines[3:first], 4))
     vocab = {byte: bytes((byte,)) for byte in range(256)}
     pairs = []
     for number, line in enumerate(lines[first:], first + 1):
@@ -55,7 +53,7 @@ def load(
         vocab[len(vocab)] = vocab[left] + vocab[right]
     with about(path):
         chosen = get_pattern(pattern or lines[1]) if pattern or lines[1] else PATTERNS["none"]
-        return make_spec(vocab, pairs, pattern=chosen, special_tokens=specials, name=name)
+        return make_spec(vocab, pairs, pattern=chosen, special_tokens=special_tokens, name=name)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

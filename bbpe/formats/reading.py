@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
@@ -13,6 +13,7 @@ from ..files import StrPath, read_bytes
 _MOST_BYTES = 1 << 30
 _REQUIRED: Any = object()
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
 
 def read_file(path: StrPath) -> bytes:
@@ -100,6 +101,11 @@ class Fields:
         if value is _REQUIRED:
             self.refuse(f"field {key!r} is missing")
         return value
+
+    def component(self, key: str, read: Callable[..., _T], absent: _U) -> _T | _U:
+        """Return what `read(value, path=path)` makes of a field, `absent` if the field is missing or null."""
+        value = self.take(key, None)
+        return absent if value is None else read(value, path=self.path)
 
     def peek(self, key: str) -> Any:
         """Return a field without taking it, or `None`."""

@@ -14,7 +14,6 @@ from ..files import StrPath
 from ..spec.models import LongestMatchModel
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .known import check_special_tokens
 from .reading import about, read_text
 
 _LONGEST = 1 << 16  # characters of a line
@@ -31,7 +30,6 @@ def load(
 
     Raises `VocabularyError` with the line that is not a token, and when a single byte has no token.
     """
-    specials = check_special_tokens(special_tokens) or {}
     vocab: dict[int, bytes] = {}
     for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), 1):
         token_id, token = _row(line.removesuffix("\r"), number, path)
@@ -43,7 +41,7 @@ def load(
             vocab,
             None,
             pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=specials,
+            special_tokens=special_tokens or {},
             name=name,
             model=LongestMatchModel(),
         )

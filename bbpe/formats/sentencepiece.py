@@ -14,7 +14,6 @@ from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
-from .known import check_special_tokens
 from .piece_rows import NORMAL, UNKNOWN, Piece
 from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
@@ -51,14 +50,13 @@ def load(
 
     Raises `VocabularyError` naming the file and the piece or field that is broken or not supported.
     """
-    specials = check_special_tokens(special_tokens)
     data = read_bytes(path, most=_MOST_BYTES)
     with about(path):
         try:
             pieces = _model_of(data)
         except WireError as problem:
             raise VocabularyError(f"{problem}; expected a SentencePiece model") from None
-        return spec_of(pieces, place=_place, pattern=pattern, special_tokens=specials, name=name)
+        return spec_of(pieces, place=_place, pattern=pattern, special_tokens=special_tokens, name=name)
 
 
 def _model_of(data: bytes) -> PieceModel:

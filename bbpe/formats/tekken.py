@@ -22,7 +22,6 @@ from ..files import ReadFile, StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
-from .known import check_special_tokens
 from .ranks import ranks_of
 from .reading import Fields, about, loads, read_file, read_json, shown
 
@@ -53,7 +52,7 @@ def load(
     Raises `VocabularyError` with file and position on malformed JSON, unknown fields, ranks out of order, bad base64
     and inconsistent sizes; `PatternError` on an unknown regex.
     """
-    options = _Options(path, pattern, check_special_tokens(special_tokens), name)
+    options = _Options(path, pattern, special_tokens, name)
     data = read_file(path)
     document = _quick_document(data)
     if document is not None:
@@ -65,7 +64,7 @@ def load(
 class _Options(NamedTuple):
     path: StrPath
     pattern: str | Sequence[str] | Pattern | None
-    specials: dict[str, int] | None
+    specials: Mapping[str, int] | None
     name: str | None
 
 

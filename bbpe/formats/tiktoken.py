@@ -17,7 +17,7 @@ from ..files import StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern
-from .known import check_special_tokens, pattern_of, rank_text, recognise
+from .known import pattern_of, rank_text, recognise
 from .ranks import ranks_of
 from .reading import about, read_file
 
@@ -36,20 +36,19 @@ def load(
 
     Raises `VocabularyError` with the line on bad base64, a bad rank, and a repeated rank or token.
     """
-    special = check_special_tokens(special_tokens)
     data = read_file(path)
     vocab, is_canonical = _read(data, path)
     known = None
-    if pattern is None or special is None or name is None:
+    if pattern is None or special_tokens is None or name is None:
         known = recognise(data if is_canonical else rank_text(vocab))
-    if special is None:
-        special = {} if known is None else dict(known.special_tokens)
+    if special_tokens is None:
+        special_tokens = {} if known is None else dict(known.special_tokens)
     with about(path):
         return make_spec(
             vocab,
             None,
             pattern=pattern_of(pattern, known, path=path, kind="a rank file"),
-            special_tokens=special,
+            special_tokens=special_tokens,
             whole_pretokens=True,
             name=name if name is not None or known is None else known.name,
         )

@@ -20,7 +20,6 @@ from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .keys import check_ids, check_well_formed, class_of, key_of_unknown, take_unused, without_added
-from .known import check_special_tokens
 from .reading import Fields, about, read_json, read_text, shown
 from .rows import FORMATS
 
@@ -49,9 +48,8 @@ def load(
     if kind.startswith(_OTHER_RULES):
         problem = f"the class {kind!r} has other rules than BERT's for vocab.txt; expected a tokenizer.json beside it"
         raise VocabularyError(problem, path=source.with_name(_CONFIG), place="tokenizer_class")
-    specials = check_special_tokens(special_tokens)
-    if specials is None:
-        specials = {text: keys[text] for text in _SPECIALS if text in keys}
+    if special_tokens is None:
+        special_tokens = {text: keys[text] for text in _SPECIALS if text in keys}
     if _UNKNOWN not in keys:
         raise VocabularyError(f"no line is {_UNKNOWN}; expected one for words without tokens", path=source)
     rules = TextRules((_normalizer(source.with_name(_CONFIG), keys),), None, (BertPreTokenizer(),))
@@ -62,10 +60,10 @@ def load(
             {token_id: key.encode() for key, token_id in keys.items()},
             None,
             pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=specials,
+            special_tokens=special_tokens,
             name=name,
             rules=rules,
-            template=bert_template(specials),
+            template=bert_template(special_tokens),
             model=WordPieceModel(keys[_UNKNOWN]),
         )
 

@@ -18,7 +18,6 @@ from ..spec.rules import SPACE_MARK, Characters, Metaspace, Split
 from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
 from .character_keys import key_of
-from .known import check_special_tokens
 from .reading import about, read_text
 
 _NAMES = ("<UNK>", "<PAD>", "<BOS>", "<EOS>")
@@ -38,7 +37,6 @@ def load(
 
     Raises `VocabularyError` with the line that is not as expected, and on a merge of ids that are not made before it.
     """
-    specials = check_special_tokens(special_tokens)
     rows = _rows(path)
     characters, merges = next(rows)
     tokens: dict[int, str] = {}
@@ -67,7 +65,7 @@ def load(
             {token_id: text.replace(SPACE_MARK, " ").encode() for token_id, text in tokens.items()},
             Merges(listed),
             pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=named if specials is None else specials,
+            special_tokens=named if special_tokens is None else special_tokens,
             name=name,
             rules=rules,
             characters=Characters((), named.get(_NAMES[0]), True, True),

@@ -14,8 +14,7 @@ from bbpe.core.token_table import TokenTable
 from bbpe.errors import VocabularyError
 from bbpe.formats import keys as key_files
 from bbpe.formats.huggingface import tokenizer_json
-from bbpe.formats.huggingface.documents import quick_document
-from bbpe.formats.key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
+from bbpe.formats.key_tables import Keys, MergeIds, MergeKeys, quick_document, vocab_of_bytes
 from bbpe.formats.reading import loads
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.merges import Merges

@@ -18,7 +18,6 @@ from ...files import StrPath
 from ...pipeline.special_tokens import END_OF_TEXT
 from ...spec.spec import TextRules, TokenizerSpec
 from ...splitting.patterns import Pattern
-from ..known import check_special_tokens
 from ..piece_rows import UNKNOWN, Row
 from ..pieces import PieceModel
 from .bert import BERT, RWKV, read_bert, read_rwkv
@@ -47,24 +46,23 @@ def load(
     Raises `VocabularyError` with file and position on an unknown model or pre-tokenizer, a file that ends too early,
     lists of different lengths, and a broken vocabulary.
     """
-    specials = check_special_tokens(special_tokens)
     fields = read_fields(path)
     model = fields.model()
     if model in (BPE, UNIGRAM):
-        return read_pieces(fields, model, path, pattern=pattern, special_tokens=specials, name=name)
+        return read_pieces(fields, model, path, pattern=pattern, special_tokens=special_tokens, name=name)
     if model == BERT:
-        return read_bert(fields, path, pattern=pattern, special_tokens=specials, name=name)
+        return read_bert(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
     if model == RWKV:
-        return read_rwkv(fields, path, pattern=pattern, special_tokens=specials, name=name)
+        return read_rwkv(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
     if model == GEMMA or (model == _BYTE_LEVEL and fields.is_one_of("pre", CHARACTERS)):
-        return read_characters(fields, path, pattern=pattern, special_tokens=specials, name=name)
+        return read_characters(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
     if model != _BYTE_LEVEL:
         known = (_BYTE_LEVEL, BPE, UNIGRAM, BERT, RWKV, GEMMA)
         near = get_close_matches(model, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         problem = f"found {model!r}, which is not supported{hint}; expected one of {', '.join(map(repr, known))}"
         fields.refuse(problem, "model")
-    return read_byte_level(fields, path, pattern=pattern, special_tokens=specials, name=name)
+    return read_byte_level(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

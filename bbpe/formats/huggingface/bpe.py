@@ -10,12 +10,11 @@ from ...spec.models import OtherModel
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.vocab import Vocab
 from ..character_keys import read_keys
-from ..key_tables import Keys, MergeIds, MergeKeys
+from ..key_tables import Keys, MergeIds, MergeKeys, Unread
 from ..keys import byte_symbols, check_ids, in_alphabet
 from ..reading import Fields, shown, well_formed
 from .added_tokens import AddedTokens
-from .documents import Unread
-from .own_fields import read_own_fields
+from .own_fields import OWN, OwnFields, read_own_fields
 from .pre_tokenizers import PreTokenization
 
 
@@ -44,7 +43,7 @@ def read_bpe(model: Fields, added: AddedTokens, split: PreTokenization, *, marks
     place = model.at("vocab")
     keys = _keys(model, place)
     merges = _merges(model, keys, prefix)
-    own = read_own_fields(model)
+    own = model.component(OWN, read_own_fields, OwnFields())
     model.done()
     specials = {**added.added, **added.special}
     both = {text for text in specials if text in keys}

@@ -30,8 +30,6 @@ _MOST_STRIPPED = 1 << 20  # characters at either end of a text
 
 def read_decoder(value: object, *, path: StrPath) -> tuple[DecoderStep, ...]:
     """Return the steps of a `decoder`; `VocabularyError` on an unknown one or one with a wrong value."""
-    if value is None:
-        return (Blanks(),)
     steps: list[DecoderStep] = []
     for part, place in parts_of(value, "decoders", path, "decoder"):
         fields = Fields(part, path=path, place=place)

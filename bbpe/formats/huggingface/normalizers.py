@@ -31,8 +31,6 @@ _KNOWN = (
 
 def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
     """Return the rules of a `normalizer` in order; `VocabularyError` naming an unknown one."""
-    if value is None:
-        return ()
     return tuple(_read(part, path, place) for part, place in parts_of(value, "normalizers", path, "normalizer"))
 
 

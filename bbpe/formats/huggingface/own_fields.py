@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...files import StrPath
 from ...records import dataclass
 from ...spec.models import UnigramModel
 from ...spec.spec import TokenizerSpec
@@ -28,11 +29,9 @@ class OwnFields:
     unknown_text: str | None = None
 
 
-def read_own_fields(model: Fields) -> OwnFields:
-    """Take the field from a `model`; `VocabularyError` on content that `write_own_fields` does not write."""
-    if OWN not in model:
-        return OwnFields()
-    own = Fields(model.take(OWN), path=model.path, place=model.at(OWN))
+def read_own_fields(value: object, *, path: StrPath) -> OwnFields:
+    """Return the field of a model; `VocabularyError` on content that `write_own_fields` does not write."""
+    own = Fields(value, path=path, place=f"model.{OWN}")
     is_float = "sums" in own
     if is_float:
         own.only("sums", _FLOAT)

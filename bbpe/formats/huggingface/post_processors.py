@@ -25,8 +25,6 @@ def read_post_processor(value: object, *, path: StrPath) -> tuple[Template | Non
 
     Raises `VocabularyError` naming an unknown component, and one that gets more parts than it has a form for.
     """
-    if value is None:
-        return None, ()
     trims: list[TrimOffsets] = []
     single: list[_Items] | None = [(("A", 0),)]
     pair: list[_Items] | None = [(("A", 0),), (("B", 1),)]

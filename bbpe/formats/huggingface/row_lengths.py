@@ -22,10 +22,8 @@ _LONGEST, _FIXED = "BatchLongest", "Fixed"
 _OWN_PADDING = "padding"
 
 
-def read_truncation(value: object, *, path: StrPath) -> RowTruncation | None:
-    """Return the truncation of a file, `None` for null."""
-    if value is None:
-        return None
+def read_truncation(value: object, *, path: StrPath) -> RowTruncation:
+    """Return the `truncation` of a file."""
     fields = Fields(value, path=path, place="truncation")
     found = fields.take_type("strategy", str, _STRATEGIES[0])
     strategy = next((known for known in _STRATEGIES if known == found), None)
@@ -37,18 +35,19 @@ def read_truncation(value: object, *, path: StrPath) -> RowTruncation | None:
     return rule
 
 
-def take_padding(document: Fields, model: Fields) -> RowPadding | None:
-    """Take the padding of a document or of the field `bbpe` of its model; `None` if both have none."""
-    value, own = document.take("padding", None), model.peek(OWN)
-    if isinstance(own, dict) and _OWN_PADDING in own:
-        rule = _read_padding(own.pop(_OWN_PADDING), path=model.path, place=model.at(f"{OWN}.{_OWN_PADDING}"))
-        if not own:
-            model.take(OWN)
-        return rule
-    return None if value is None else _read_padding(value, path=document.path, place="padding")
+def take_own_padding(model: Fields) -> RowPadding | None:
+    """Take the padding of the field `bbpe` of a model; `None` if it has none."""
+    own = model.peek(OWN)
+    if not isinstance(own, dict) or _OWN_PADDING not in own:
+        return None
+    rule = read_padding(own.pop(_OWN_PADDING), path=model.path, place=model.at(f"{OWN}.{_OWN_PADDING}"))
+    if not own:
+        model.take(OWN)
+    return rule
 
 
-def _read_padding(value: object, *, path: StrPath, place: str) -> RowPadding:
+def read_padding(value: object, *, path: StrPath, place: str = "padding") -> RowPadding:
+    """Return the `padding` of a file."""
     fields = Fields(value, path=path, place=place)
     strategy, length = fields.take("strategy"), 0
     if isinstance(strategy, dict):

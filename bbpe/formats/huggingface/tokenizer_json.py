@@ -14,28 +14,26 @@ from typing import Any, NamedTuple
 from ...errors import VocabularyError
 from ...files import ReadFile, StrPath
 from ...records import replace
-from ...spec.decoders import ByteLevel, DecoderStep
+from ...spec.decoders import Blanks, ByteLevel, DecoderStep
 from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Characters, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters
-from ..folder_config import FolderConfig, other_files, read_folder, with_flags
-from ..key_tables import Keys
+from ..folder_config import OTHER_FILES, FolderConfig, other_files, read_folder, with_flags
+from ..key_tables import Keys, quick_document
 from ..keys import keys_of, merge_keys, without_added
-from ..known import check_special_tokens
 from ..ranks import live_merges
 from ..reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
 from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
 from .bpe import ReadModel, read_bpe
 from .decoders import read_decoder, write_decoder
-from .documents import quick_document
 from .normalizers import read_normalizers, write_normalizers
 from .own_fields import OWN, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
-from .row_lengths import read_truncation, take_padding, write_padding, write_truncation
+from .row_lengths import read_padding, read_truncation, take_own_padding, write_padding, write_truncation
 
 NAMES = FORMATS["huggingface"].names
 _MARK_BLANKS = Replace(" ", False, SPACE_MARK)
@@ -56,7 +54,7 @@ def load(
     vocabulary; `PatternError` on a regex that cannot be followed exactly.
     """
     data = read_file(path)
-    options = _Options(path, pattern, check_special_tokens(special_tokens), name)
+    options = _Options(path, pattern, special_tokens, name)
     document = quick_document(data)
     if document is not None:
         try:
@@ -77,32 +75,35 @@ def read_document(
     name: str | None,
 ) -> TokenizerSpec:
     """Return the spec of the object of a `tokenizer.json`; errors name `path`, and `load` documents the others."""
-    return _spec(value, _Options(path, pattern, check_special_tokens(special_tokens), name))
+    return _spec(value, _Options(path, pattern, special_tokens, name))
 
 
 class _Options(NamedTuple):
     path: StrPath
     pattern: str | Sequence[str] | Pattern | None
-    specials: dict[str, int] | None
+    specials: Mapping[str, int] | None
     name: str | None
 
 
 def _spec(value: object, options: _Options) -> TokenizerSpec:
     path, pattern, specials, name = options
     document = Fields(value, path=path, place="")
-    is_folder = Path(path).name == NAMES[0][0]
-    folder = read_folder(Path(path).parent) if is_folder else FolderConfig()
+    parent = Path(path).parent
+    has_folder = Path(path).name == NAMES[0][0] and any((parent / other).is_file() for other in OTHER_FILES)
+    folder = read_folder(parent) if has_folder else FolderConfig()
     document.only("version", "1.0", default="1.0")
-    truncation = read_truncation(document.take("truncation", None), path=path)
-    normalizers = read_normalizers(document.take("normalizer", None), path=path)
-    template, trims = read_post_processor(document.take("post_processor", None), path=path)
+    truncation = document.component("truncation", read_truncation, None)
+    padding = document.component("padding", read_padding, None)
+    normalizers = document.component("normalizer", read_normalizers, ())
+    template, trims = document.component("post_processor", read_post_processor, (None, ()))
     split_value = with_prefix(document.take("pre_tokenizer", None), folder.add_prefix_space)
     split = read_pre_tokenizer(split_value, path=path, replaced=pattern is not None)
-    decoder = read_decoder(document.take("decoder", None), path=path)
+    decoder = document.component("decoder", read_decoder, (Blanks(),))
     added = read_added_tokens(document).extended(folder.tokens)
     model = _model(document.take("model"), path)
-    padding = take_padding(document, model)
     document.done()
+    if OWN in model:
+        padding = take_own_padding(model) or padding
     added = added.numbered(_keys_of_model(model))
     added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
@@ -123,11 +124,11 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
             whole_pretokens=read.whole,
             name=name, rules=rules, characters=read.characters, template=template,
             token_options=added.options_with(normalizers),
-            files=other_files(Path(path).parent) if is_folder else {},
+            files=other_files(parent) if has_folder else {},
             model=read.other,
             decoder=_with_end_of_word(decoder, read.characters),
         )  # fmt: skip
-    spec = with_flags(spec, folder)
+    spec = with_flags(spec, folder) if has_folder else spec
     return replace(spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout)
 
 

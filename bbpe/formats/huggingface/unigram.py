@@ -14,7 +14,7 @@ from ...spec.vocab import Vocab
 from ..character_keys import keys_of_characters, read_keys
 from ..key_tables import Keys
 from ..reading import Fields, shown
-from .own_fields import read_own_fields, write_own_fields
+from .own_fields import OWN, OwnFields, read_own_fields, write_own_fields
 
 
 def read_unigram(
@@ -37,7 +37,7 @@ def read_unigram(
         if keys.setdefault(row[0], token_id) != token_id:
             model.refuse(f"token {row[0]!r} is listed twice; expected each token once", f"vocab[{token_id}]")
         scores.append(float(row[1]))
-    own = read_own_fields(model)
+    own = model.component(OWN, read_own_fields, OwnFields())
     model.done()
     if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
