@@ -371,9 +371,8 @@ class Tokenizer:
         """
         pad = self._vocabulary.padding() if pad_id is None else pad_id
         rules = self._rows.rules(
-            max_length, pad, side, pad_to_multiple_of, truncation, truncation_side, stride, padding, dtype,
-            self.vocab_size, self.spec.truncation, self.spec.padding,
-        )  # fmt: skip
+            max_length, pad, side, pad_to_multiple_of, truncation, truncation_side, stride, padding, dtype
+        )
         check_threads(threads)
         matcher = self._specials.matcher(allowed_special, disallowed_special)
         return self._rows.padded(texts, matcher, threads, add_special_tokens, rules)

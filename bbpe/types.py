@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import index
-from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
 from .lazy import np, npt
 from .records import dataclass
+
+if TYPE_CHECKING:
+    from .core.row_writer import RowDetails
 
 #: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
@@ -212,12 +215,6 @@ class Ragged:
 class Padded(tuple["npt.NDArray[np.integer[Any]]", "npt.NDArray[np.bool_]"]):
     """The ids of many texts as one array whose rows have the same length: a tuple of `ids` and `mask`, and more arrays.
 
-    Attributes:
-        type_ids: The type of each id by the template, such as 1 for the second text of a pair: uint8[n, m].
-        special_mask: Whether an id is one of the template or padding: bool[n, m].
-        text_of: The text, or the pair of texts, that each row comes from, as its number in the batch: int64[n].
-        lengths: The number of ids of each row without padding: int64[n].
-
     Example:
         >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
         >>> batch = tok.encode_padded(["low", ("low", "low")], pad_id=0)
@@ -226,23 +223,12 @@ class Padded(tuple["npt.NDArray[np.integer[Any]]", "npt.NDArray[np.bool_]"]):
         ([[257, 0], [257, 257]], [[0, 0], [0, 1]], [1, 2])
     """
 
-    type_ids: npt.NDArray[np.uint8]
-    special_mask: npt.NDArray[np.bool_]
-    text_of: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
+    _details: RowDetails
 
-    def __new__(
-        cls,
-        ids: npt.NDArray[np.integer[Any]],
-        mask: npt.NDArray[np.bool_],
-        type_ids: npt.NDArray[np.uint8],
-        special_mask: npt.NDArray[np.bool_],
-        text_of: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int64],
-    ) -> Self:
-        """Make one of its arrays."""
-        self = super().__new__(cls, (ids, mask))
-        self.type_ids, self.special_mask, self.text_of, self.lengths = type_ids, special_mask, text_of, lengths
+    def __new__(cls, ids: npt.NDArray[np.integer[Any]], mask: npt.NDArray[np.bool_], details: RowDetails) -> Self:
+        """Make one of its arrays and of what makes the others when they are asked for."""
+        self = tuple.__new__(cls, (ids, mask))
+        self._details = details
         return self
 
     @property
@@ -255,8 +241,28 @@ class Padded(tuple["npt.NDArray[np.integer[Any]]", "npt.NDArray[np.bool_]"]):
         """A mask that is false at padding: bool[n, m]."""
         return self[1]
 
-    def __getnewargs__(self) -> tuple[npt.NDArray[Any], ...]:
-        return (*self, self.type_ids, self.special_mask, self.text_of, self.lengths)
+    @property
+    def type_ids(self) -> npt.NDArray[np.uint8]:
+        """The type of each id by the template, such as 1 for the second text of a pair: uint8[n, m]."""
+        return self._details.all()[0]
+
+    @property
+    def special_mask(self) -> npt.NDArray[np.bool_]:
+        """Whether an id is one of the template or padding: bool[n, m]."""
+        return self._details.all()[1]
+
+    @property
+    def text_of(self) -> npt.NDArray[np.int64]:
+        """The text, or the pair of texts, that each row comes from, as its number in the batch: int64[n]."""
+        return self._details.all()[2]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of ids of each row without padding: int64[n]."""
+        return self._details.all()[3]
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self._details)
 
 
 @dataclass(frozen=True, eq=False)

@@ -349,10 +349,14 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t width
         bint pads_left
         uint64_t pad_id
-        uint8_t pad_type
         void *ids
         unsigned id_size
         uint8_t *mask
+
+    ctypedef struct bbpe_row_details:
+        size_t width
+        bint pads_left
+        uint8_t pad_type
         uint8_t *types
         uint8_t *special
         int64_t *items
@@ -361,5 +365,6 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bbpe_status bbpe_rows_plan(bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_texts *texts, size_t id_count)
     void bbpe_rows_free(bbpe_rows *self)
     void bbpe_rows_write(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, const bbpe_padded *to)
+    void bbpe_rows_describe(const bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_details *to)
     void bbpe_rows_join(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, uint32_t *to,
         int64_t *offsets)

@@ -9,10 +9,6 @@ from .column import Texts
 from .encoder import Encoder
 
 _Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]
-_Arrays: TypeAlias = tuple[
-    npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
-    npt.NDArray[np.int64], npt.NDArray[np.int64],
-]
 def texts_of_pairs(items: list[Text | tuple[Text, Text]]) -> tuple[list[Text], npt.NDArray[np.uint8]] | None: ...
 
 class TextIds:
@@ -38,4 +34,13 @@ class RowWriter:
         adds: bool,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
     def lists(self, ids: TextIds, sizes: npt.NDArray[np.uint8] | None, adds: bool) -> list[list[int]]: ...
-    def padded(self, ids: TextIds, sizes: npt.NDArray[np.uint8] | None, adds: bool, rules: _Rules) -> _Arrays: ...
+    def padded(
+        self,
+        ids: TextIds,
+        sizes: npt.NDArray[np.uint8] | None,
+        adds: bool,
+        rules: _Rules,
+    ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], RowDetails]: ...
+
+class RowDetails:
+    def all(self) -> tuple[npt.NDArray[Any], ...]: ...

@@ -12,8 +12,9 @@ from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encode_state_loan, bbpe_
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
     BBPE_LONGEST_FIRST, BBPE_ONLY_FIRST, BBPE_ONLY_SECOND, BBPE_ROWS_FINE, BBPE_ROWS_NO_SECOND, BBPE_ROWS_STRIDE,
-    BBPE_TEMPLATE_FIRST, BBPE_TEMPLATE_ID, BBPE_TEMPLATE_SECOND, bbpe_padded, bbpe_row_rules, bbpe_row_texts,
-    bbpe_rows, bbpe_rows_free, bbpe_rows_join, bbpe_rows_plan, bbpe_rows_write, bbpe_template, bbpe_template_item,
+    BBPE_TEMPLATE_FIRST, BBPE_TEMPLATE_ID, BBPE_TEMPLATE_SECOND, bbpe_padded, bbpe_row_details, bbpe_row_rules,
+    bbpe_row_texts, bbpe_rows, bbpe_rows_describe, bbpe_rows_free, bbpe_rows_join, bbpe_rows_plan, bbpe_rows_write,
+    bbpe_template, bbpe_template_item,
 )
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
@@ -27,10 +28,6 @@ cdef enum:
     MOST_TYPE = 255
 
 # stub: _Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]
-# stub: _Arrays: TypeAlias = tuple[
-# stub:     npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], npt.NDArray[np.uint8], npt.NDArray[np.bool_],
-# stub:     npt.NDArray[np.int64], npt.NDArray[np.int64],
-# stub: ]
 
 
 def texts_of_pairs(
@@ -256,54 +253,105 @@ cdef class RowWriter:
 
     def padded(
         self, TextIds ids not None, const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds, rules: _Rules
-    ) -> _Arrays:
-        """The rows as arrays of one length by the fields of `RowRules`: the ids, a mask that is false at padding, the type
-        ids, a mask that is true at padding and at ids of the template, and each row's item and number of ids."""
-        cdef bbpe_rows rows
-        cdef bbpe_row_rules c
-        cdef bbpe_padded to
+    ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], RowDetails]:
+        """The rows as arrays of one length by the fields of `RowRules`: the ids, a mask that is false at padding, and what
+        else there is to know of them."""
+        cdef RowDetails details = RowDetails.__new__(RowDetails)
+        cdef bbpe_row_rules *c = &details.rules
+        cdef bbpe_row_details *to = &details.to
         limit, strategy, cut_side, stride, pad_id, pad_type_id, side, length, multiple, dtype = rules
         c.limit = <size_t>-1 if limit is None else limit
         c.strategy = (BBPE_LONGEST_FIRST if strategy == "longest_first" else
                       BBPE_ONLY_FIRST if strategy == "only_first" else BBPE_ONLY_SECOND)
         c.from_left, c.continues = cut_side == "left", stride is not None
         c.stride = 0 if stride is None else stride
-        to.pads_left, to.pad_id, to.pad_type, to.width = side == "left", pad_id, pad_type_id, length
-        self._plan(&rows, &c, ids, sizes, adds)
-        try:
-            return write(&rows, &c, ids.ids, &to, multiple, dtype)
-        finally:
-            bbpe_rows_free(&rows)
+        self._plan(&details.rows, c, ids, sizes, adds)
+        details.writer = self  # has the templates
+        to.pads_left, to.pad_type = side == "left", pad_type_id
+        to.width = max(details.rows.longest, <size_t>length)
+        to.width += (<size_t>multiple - to.width % <size_t>multiple) % <size_t>multiple
+        padded, mask = details.written(ids.ids, pad_id, dtype)
+        return padded, mask, details
 
 
-cdef tuple write(
-    const bbpe_rows *rows, const bbpe_row_rules *rules, const uint32_t *ids, bbpe_padded *to, size_t multiple, object dtype
-):
-    """Write the rows that are planned to new arrays, of at least the width given."""
-    cdef Py_buffer views[4]
-    cdef size_t count = 0, n = rows.count, k
-    look_up()
-    to.width = max(rows.longest, to.width)
-    to.width += (multiple - to.width % multiple) % multiple
-    arrays = (
-        empty((n, to.width), dtype), empty((n, to.width), TYPE), empty((2, n, to.width), FLAG), empty((2, n), ID))
+@cython.no_gc_clear
+cdef class RowDetails:
+    """What callers seldom ask for of padded rows; the arrays are made at their first use."""
+    cdef RowWriter writer
+    cdef bbpe_rows rows
+    cdef bbpe_row_rules rules
+    cdef bbpe_row_details to
+    cdef tuple arrays
+
+    def __dealloc__(self):
+        bbpe_rows_free(&self.rows)
+
+    @staticmethod
+    def of(*arrays: npt.NDArray[Any]) -> RowDetails:
+        """The details that have these arrays: the type ids, the special mask, the items and the lengths."""
+        cdef RowDetails self = RowDetails.__new__(RowDetails)
+        self.arrays = arrays
+        return self
+
+    def __reduce__(self):  # -> tuple[Any, ...]
+        return RowDetails.of, self.all()
+
+    cdef tuple written(self, const uint32_t *ids, uint64_t pad_id, object dtype):
+        """The ids and the mask."""
+        cdef bbpe_padded to
+        cdef Py_buffer views[2]
+        cdef tuple arrays, shape = (self.rows.count, self.to.width)
+        look_up()
+        arrays = empty(shape, dtype), empty(shape, FLAG)
+        to.width, to.pads_left, to.pad_id, to.id_size = self.to.width, self.to.pads_left, pad_id, dtype.itemsize
+        open_buffers(arrays, views)
+        to.ids, to.mask = views[0].buf, <uint8_t *>views[1].buf
+        if self.rows.total <= HOLD_GIL:
+            bbpe_rows_write(&self.rows, &self.rules, ids, &to)
+        else:
+            with nogil:
+                bbpe_rows_write(&self.rows, &self.rules, ids, &to)
+        close_buffers(views, 2)
+        return arrays
+
+    cpdef tuple all(self):  # -> tuple[npt.NDArray[Any], ...]
+        """The type ids, uint8[n, m]; a mask that is true at padding and at ids of the template, bool[n, m]; each row's item
+        and number of ids, int64[n]."""
+        cdef Py_buffer views[4]
+        cdef bbpe_row_details to = self.to
+        if self.arrays is not None:
+            return self.arrays
+        look_up()
+        shape, count = (self.rows.count, to.width), self.rows.count
+        arrays = empty(shape, TYPE), empty(shape, FLAG), empty(count, ID), empty(count, ID)
+        open_buffers(arrays, views)
+        to.types, to.special = <uint8_t *>views[0].buf, <uint8_t *>views[1].buf
+        to.items, to.counts = <int64_t *>views[2].buf, <int64_t *>views[3].buf
+        with nogil:
+            bbpe_rows_describe(&self.rows, &self.rules, &to)
+        close_buffers(views, 4)
+        if self.arrays is None:  # another thread may have been first
+            self.arrays = arrays
+        return self.arrays
+
+
+cdef int open_buffers(tuple arrays, Py_buffer *views) except -1:
+    """Lend the memory of arrays."""
+    cdef size_t count = 0
     try:
         for array in arrays:
             PyObject_GetBuffer(array, &views[count], PyBUF_WRITABLE)
             count += 1
-        to.ids, to.id_size, to.types = views[0].buf, dtype.itemsize, <uint8_t *>views[1].buf
-        to.mask, to.items = <uint8_t *>views[2].buf, <int64_t *>views[3].buf
-        to.special, to.counts = to.mask + n * to.width, to.items + n
-        if rows.total <= HOLD_GIL:
-            bbpe_rows_write(rows, rules, ids, to)
-        else:
-            with nogil:
-                bbpe_rows_write(rows, rules, ids, to)
-    finally:
-        for k in range(count):
-            PyBuffer_Release(&views[k])
-    padded, types, flags, numbers = arrays
-    return padded, flags[0], types, flags[1], numbers[0], numbers[1]
+    except BaseException:
+        close_buffers(views, count)
+        raise
+    return 0
+
+
+cdef void close_buffers(Py_buffer *views, size_t count) noexcept:
+    cdef size_t i
+    for i in range(count):
+        PyBuffer_Release(&views[i])
 
 
 cdef str problem_of(const bbpe_rows *rows, const bbpe_row_rules *rules):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ..core.column import Column
@@ -59,18 +59,10 @@ class RowRules(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def row_rules(*options: Any) -> RowRules:
-    """Return the options of `encode_padded`; raises `ValueError` or `TypeError` naming a wrong one."""
-    try:
-        return _known_rules(*options)
-    except TypeError:  # from an option that has no hash, too
-        return _checked_rules(*options)
-
-
-def _checked_rules(
-    max_length: int | None, pad_id: int, side: Side | None, multiple: int | None, truncation: Truncation | None,
-    truncation_side: Side | None, stride: int | None, padding: PaddingLength | None, dtype: npt.DTypeLike,
-    vocab_size: int, cut: RowTruncation | None, pads: RowPadding | None,
+def checked_rules(
+    vocab_size: int, cut: RowTruncation | None, pads: RowPadding | None, max_length: int | None, pad_id: int,
+    side: Side | None, multiple: int | None, truncation: Truncation | None, truncation_side: Side | None,
+    stride: int | None, padding: PaddingLength | None, dtype: npt.DTypeLike,
 ) -> RowRules:  # fmt: skip
     """Return options that are checked; those of a file, `cut` and `pads`, replace `None`."""
     if max_length is None and cut is not None:
@@ -105,9 +97,6 @@ def _checked_rules(
     return RowRules(limit, truncation, cut_side, stride, pad, pads.pad_type_id, pad_side, length, multiple, chosen)
 
 
-_known_rules = lru_cache(_MOST_RULES, typed=True)(_checked_rules)
-
-
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; expected {', '.join(choices[:-1])} or {choices[-1]}")
@@ -129,10 +118,16 @@ class RowEncoder:
         self._has_added = len(template.single) > 1
         self._pair = template.pair or NO_TEMPLATE.pair
         self._writer = RowWriter(template.single, self._pair, spec.vocab_size)
+        self._checked_rules = partial(checked_rules, spec.vocab_size, spec.truncation, spec.padding)
+        self._known_rules = lru_cache(_MOST_RULES, typed=True)(self._checked_rules)
         self._is_plain = not encoder.has_rules and encoder.splitter.compiled is not None
 
-    #: Returns the options of `padded`; raises `ValueError` or `TypeError` naming a wrong one.
-    rules = staticmethod(row_rules)
+    def rules(self, *options: Any) -> RowRules:
+        """Return the options of `padded`; raises `ValueError` or `TypeError` naming a wrong one."""
+        try:
+            return self._known_rules(*options)
+        except TypeError:  # from an option that has no hash, too
+            return self._checked_rules(*options)
 
     def _check_pairs(self, adds: bool) -> None:
         if adds:

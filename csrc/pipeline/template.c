@@ -161,28 +161,12 @@ BBPE_INLINE void fill_ids(void *to, unsigned size, size_t at, uint64_t id, size_
     }
 }
 
-/* Write an item of a template from cell `at` on; returns the cell after it. */
-BBPE_INLINE size_t put_item(const bbpe_padded *to, unsigned size, size_t at, const bbpe_template_item *item,
-                            const bbpe_row *row, const uint32_t *ids) {
-    if (item->kind == BBPE_TEMPLATE_ID) { /* stores, as a call of memset takes longer */
-        put_ids(to->ids, size, at, &item->id, 1);
-        to->types[at] = item->type;
-        to->special[at] = 1;
-        return at + 1;
-    }
-    const int which = item->kind == BBPE_TEMPLATE_SECOND;
-    const size_t count = row->counts[which];
-    put_ids(to->ids, size, at, ids + row->starts[which], count);
-    memset(to->types + at, item->type, count);
-    memset(to->special + at, 0, count);
-    return at + count;
-}
-
-BBPE_INLINE void pad(const bbpe_padded *to, unsigned size, size_t at, size_t count) {
-    fill_ids(to->ids, size, at, to->pad_id, count);
-    memset(to->mask + at, 0, count);
-    memset(to->types + at, to->pad_type, count);
-    memset(to->special + at, 1, count);
+/* The cells of row i that are not padding: the first one, and how many. */
+BBPE_INLINE size_t cells_of(const bbpe_row_rules *rules, const bbpe_row *row, size_t i, size_t width, bool pads_left,
+                            size_t *length) {
+    *length = length_of(form_of(rules, row->is_pair), row);
+    BBPE_ASSERT(*length <= width);
+    return i * width + (pads_left ? width - *length : 0);
 }
 
 BBPE_INLINE void write_rows(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, const bbpe_padded *to,
@@ -190,15 +174,20 @@ BBPE_INLINE void write_rows(const bbpe_rows *self, const bbpe_row_rules *rules, 
     for (size_t i = 0; i < self->count; i++) {
         const bbpe_row *row = self->rows + i;
         const bbpe_template *form = form_of(rules, row->is_pair);
-        const size_t length = length_of(form, row), padding = to->width - length;
-        const size_t begin = i * to->width + (to->pads_left ? padding : 0);
-        size_t at = begin;
-        BBPE_ASSERT(length <= to->width);
-        for (size_t k = 0; k < form->count; k++) at = put_item(to, size, at, form->items + k, row, ids);
+        size_t length, at = cells_of(rules, row, i, to->width, to->pads_left, &length);
+        const size_t begin = at, padding = to->width - length;
+        for (size_t k = 0; k < form->count; k++) {
+            const bbpe_template_item *item = form->items + k;
+            const int which = item->kind == BBPE_TEMPLATE_SECOND;
+            const bool is_text = item->kind != BBPE_TEMPLATE_ID;
+            const size_t count = is_text ? row->counts[which] : 1;
+            put_ids(to->ids, size, at, is_text ? ids + row->starts[which] : &item->id, count);
+            at += count;
+        }
         memset(to->mask + begin, 1, length);
-        if (padding > 0) pad(to, size, to->pads_left ? i * to->width : at, padding);
-        to->items[i] = (int64_t)row->item;
-        to->counts[i] = (int64_t)length;
+        const size_t rest = to->pads_left ? i * to->width : at;
+        fill_ids(to->ids, size, rest, to->pad_id, padding);
+        memset(to->mask + rest, 0, padding);
     }
 }
 
@@ -207,6 +196,27 @@ void bbpe_rows_write(const bbpe_rows *self, const bbpe_row_rules *rules, const u
     if (to->id_size == 2) write_rows(self, rules, ids, to, 2);
     else if (to->id_size == 4) write_rows(self, rules, ids, to, 4);
     else write_rows(self, rules, ids, to, 8);
+}
+
+void bbpe_rows_describe(const bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_details *to) {
+    BBPE_ASSERT(to->width >= self->longest);
+    for (size_t i = 0; i < self->count; i++) {
+        const bbpe_row *row = self->rows + i;
+        const bbpe_template *form = form_of(rules, row->is_pair);
+        size_t length, at = cells_of(rules, row, i, to->width, to->pads_left, &length);
+        memset(to->types + i * to->width, to->pad_type, to->width);
+        memset(to->special + i * to->width, 1, to->width);
+        for (size_t k = 0; k < form->count; k++) {
+            const bbpe_template_item *item = form->items + k;
+            const bool is_text = item->kind != BBPE_TEMPLATE_ID;
+            const size_t count = is_text ? row->counts[item->kind == BBPE_TEMPLATE_SECOND] : 1;
+            memset(to->types + at, item->type, count);
+            if (is_text) memset(to->special + at, 0, count);
+            at += count;
+        }
+        to->items[i] = (int64_t)row->item;
+        to->counts[i] = (int64_t)length;
+    }
 }
 
 void bbpe_rows_join(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, uint32_t *to,

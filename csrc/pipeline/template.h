@@ -74,15 +74,22 @@ typedef struct {
     size_t width;
     bool pads_left;
     uint64_t pad_id;
-    uint8_t pad_type;
     void *ids;
-    unsigned id_size;       /* bytes of an id: 2, 4 or 8 */
-    uint8_t *mask;          /* 0 at padding, else 1 */
-    uint8_t *types;         /* the type ids */
-    uint8_t *special;       /* 1 at padding and at ids of the template, else 0 */
-    int64_t *items, *counts; /* of each row: the item, and how many ids are not padding */
+    unsigned id_size; /* bytes of an id: 2, 4 or 8 */
+    uint8_t *mask;    /* 0 at padding, else 1 */
 } bbpe_padded;
 void bbpe_rows_write(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, const bbpe_padded *to);
+
+/* What callers seldom ask for, in arrays of the same shape, and of one element for each row. */
+typedef struct {
+    size_t width;
+    bool pads_left;
+    uint8_t pad_type;
+    uint8_t *types;          /* the type ids */
+    uint8_t *special;        /* 1 at padding and at ids of the template, else 0 */
+    int64_t *items, *counts; /* of each row: the item, and how many ids are not padding */
+} bbpe_row_details;
+void bbpe_rows_describe(const bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_details *to);
 /* Write the rows one after another, self->total ids, and where each begins and the last one ends. */
 void bbpe_rows_join(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, uint32_t *to, int64_t *offsets);
 

@@ -50,54 +50,58 @@ static uint64_t read_id(const bbpe_padded *to, size_t at) {
     return to->id_size == 2 ? ((uint16_t *)to->ids)[at] : to->id_size == 4 ? ((uint32_t *)to->ids)[at] : ((uint64_t *)to->ids)[at];
 }
 
-static void check_row(batch *self, const bbpe_rows *rows, const bbpe_row_rules *rules, const bbpe_padded *to, size_t i) {
+static void check_row(batch *self, const bbpe_rows *rows, const bbpe_row_rules *rules, const bbpe_padded *to,
+                      const bbpe_row_details *details, size_t i) {
     const bbpe_row *row = rows->rows + i;
     const bbpe_template *form = row->is_pair ? rules->pair : rules->single;
-    const size_t length = (size_t)to->counts[i];
+    const size_t length = (size_t)details->counts[i];
     size_t at = i * to->width + (to->pads_left ? to->width - length : 0);
     expect(length <= rules->limit && length <= to->width, "a row is too long");
-    expect(to->items[i] == (int64_t)row->item, "the item of a row");
+    expect(details->items[i] == (int64_t)row->item, "the item of a row");
     for (size_t k = 0; k < form->count; k++) {
         const bbpe_template_item *item = form->items + k;
         const int which = item->kind == BBPE_TEMPLATE_SECOND;
         const size_t count = item->kind == BBPE_TEMPLATE_ID ? 1 : row->counts[which];
         for (size_t j = 0; j < count; j++, at++) {
             const uint64_t id = item->kind == BBPE_TEMPLATE_ID ? item->id : self->ids[row->starts[which] + j];
-            expect(read_id(to, at) == id && to->mask[at] == 1 && to->types[at] == item->type, "a cell");
-            expect(to->special[at] == (item->kind == BBPE_TEMPLATE_ID), "the mark of a cell");
+            expect(read_id(to, at) == id && to->mask[at] == 1 && details->types[at] == item->type, "a cell");
+            expect(details->special[at] == (item->kind == BBPE_TEMPLATE_ID), "the mark of a cell");
             if (item->kind != BBPE_TEMPLATE_ID) self->seen[id] = true;
         }
     }
     for (size_t k = length; k < to->width; k++) {
         const size_t cell = i * to->width + (to->pads_left ? k - length : k);
-        expect(read_id(to, cell) == to->pad_id && to->mask[cell] == 0 && to->types[cell] == to->pad_type &&
-                   to->special[cell] == 1, "padding");
+        expect(read_id(to, cell) == to->pad_id && to->mask[cell] == 0 && details->types[cell] == details->pad_type &&
+                   details->special[cell] == 1, "padding");
     }
 }
 
 static void check_batch(batch *self, const bbpe_rows *rows, const bbpe_row_rules *rules) {
     static const unsigned SIZES[] = {2, 4, 8};
-    bbpe_padded to = {.width = rows->longest + next(4), .pads_left = next(2), .pad_id = 7, .pad_type = 9, .id_size = SIZES[next(3)]};
+    bbpe_padded to = {.width = rows->longest + next(4), .pads_left = next(2), .pad_id = 7, .id_size = SIZES[next(3)]};
+    bbpe_row_details details = {.width = to.width, .pads_left = to.pads_left, .pad_type = 9};
     const size_t cells = rows->count * to.width;
     to.ids = bbpe_memory_new(cells, to.id_size);
     to.mask = bbpe_memory_new(cells, 1);
-    to.types = bbpe_memory_new(cells, 1);
-    to.special = bbpe_memory_new(cells, 1);
-    to.items = bbpe_memory_new(rows->count, sizeof *to.items);
-    to.counts = bbpe_memory_new(rows->count, sizeof *to.counts);
+    details.types = bbpe_memory_new(cells, 1);
+    details.special = bbpe_memory_new(cells, 1);
+    details.items = bbpe_memory_new(rows->count, sizeof *details.items);
+    details.counts = bbpe_memory_new(rows->count, sizeof *details.counts);
     uint32_t *joined = bbpe_memory_new(rows->total, sizeof *joined);
     int64_t *offsets = bbpe_memory_new(rows->count + 1, sizeof *offsets);
     bbpe_rows_write(rows, rules, self->ids, &to);
+    bbpe_rows_describe(rows, rules, &details);
     bbpe_rows_join(rows, rules, self->ids, joined, offsets);
     for (size_t i = 0; i < rows->count; i++, rows_seen++) {
-        check_row(self, rows, rules, &to, i);
-        const size_t begin = i * to.width + (to.pads_left ? to.width - (size_t)to.counts[i] : 0);
-        expect(offsets[i + 1] - offsets[i] == to.counts[i], "the length of a joined row");
-        for (size_t k = 0; k < (size_t)to.counts[i]; k++)
+        check_row(self, rows, rules, &to, &details, i);
+        const size_t begin = i * to.width + (to.pads_left ? to.width - (size_t)details.counts[i] : 0);
+        expect(offsets[i + 1] - offsets[i] == details.counts[i], "the length of a joined row");
+        for (size_t k = 0; k < (size_t)details.counts[i]; k++)
             expect(joined[(size_t)offsets[i] + k] == read_id(&to, begin + k), "an id of a joined row");
     }
     for (size_t i = 0; i < self->total; i++) expect(self->seen[i] || !rules->continues, "an id is in no row");
-    void *const all[] = {to.ids, to.mask, to.types, to.special, to.items, to.counts, joined, offsets};
+    void *const all[] = {to.ids, to.mask, details.types, details.special, details.items, details.counts, joined,
+                         offsets};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) bbpe_memory_free(all[i]);
 }
 
