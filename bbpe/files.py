@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,7 +36,12 @@ class ReadFile(os.PathLike[str]):
     __str__ = __fspath__
 
 
-def open_file(path: StrPath) -> BinaryIO:
+def user_cache() -> Path:
+    """Return the folder of the user's caches, which need not exist; `RuntimeError` for a user without a home."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def open_file(path: StrPath) -> BufferedReader:
     """Open a file for reading; `VocabularyError` for a pipe or a device, which may never end."""
     # without O_NONBLOCK, opening a pipe waits for a writer
     file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115

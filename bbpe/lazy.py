@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Self, TypeVar, cast, overload
 
-__all__ = ["VIEWS", "futures", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "regex"]
+__all__ = ["VIEWS", "futures", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "queue", "regex"]
 
 Value = TypeVar("Value")
 
@@ -24,6 +24,7 @@ class _LazyModule(ModuleType):
 
 # Many calls need none of these, and importing them takes longer than such a call.
 if TYPE_CHECKING:
+    import queue
     from concurrent import futures
 
     import numpy as np
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import regex
 else:
     np, npt, regex = _LazyModule("numpy"), _LazyModule("numpy.typing"), _LazyModule("regex")
-    futures = _LazyModule("concurrent.futures")
+    futures, queue = _LazyModule("concurrent.futures"), _LazyModule("queue")
 
 
 class _LazyPattern:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from . import formats
+from .tables.sources import key_of_path
+from .tables.store import stored
 from .tokenizer import Tokenizer
 
 
@@ -16,6 +19,7 @@ def load(
     pattern: str | Sequence[str] | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
+    cache: bool | str | os.PathLike[str] = True,
 ) -> Tokenizer:
     """Load a tokenizer from a file, a folder, or a repository in the hub's cache.
 
@@ -32,6 +36,9 @@ def load(
             pattern of the file.  A file that names none needs it, unless it is a known vocabulary.
         special_tokens: Special tokens and their ids; they replace those of the file.
         name: The name of the tokenizer.
+        cache: The folder of finished tables, which later processes map in milliseconds instead of reading the file
+            again. True is the folder `bbpe/tables` of the user's cache, and False is none. Nothing depends on it but
+            the time: what is damaged, or cannot be written, is ignored.
 
     Returns:
         The tokenizer.
@@ -55,4 +62,5 @@ def load(
         from .published.hub import hub_folder
 
         path = hub_folder(path) or path
-    return Tokenizer(formats.load(path, pattern=pattern, special_tokens=special_tokens, name=name))
+    options: Any = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
+    return stored(cache, lambda: key_of_path(path, **options), lambda: Tokenizer(formats.load(path, **options)))

@@ -7,13 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from queue import Empty, SimpleQueue
 from threading import Condition, Lock, Thread
 from typing import Generic, Self, TypeVar
 
 from .core.helper import Helper
 from .core.tasks import Tasks
-from .lazy import futures
+from .lazy import futures, queue
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -129,7 +128,7 @@ class Workers(Generic[State]):
 
     def __init__(self, states: Sequence[State]) -> None:
         self._states = states
-        self._tasks: SimpleQueue[Callable[[State], object] | None] = SimpleQueue()
+        self._tasks: queue.SimpleQueue[Callable[[State], object] | None] = queue.SimpleQueue()
         self._changed = Condition()
         self._unfinished = 0
         self._error: BaseException | None = None
@@ -181,7 +180,7 @@ class Workers(Generic[State]):
         """Do the oldest task in this thread; returns whether there was one."""
         try:
             task = self._tasks.get_nowait()
-        except Empty:
+        except queue.Empty:
             return False
         assert task is not None
         self._do(task, self._states[0])

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from . import formats
 from .core.short_calls import ShortCalls, placed_first, short_batches_first, short_first
 from .encoding.encoders import text_encoder
 from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, short_call
@@ -16,13 +15,13 @@ from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .lazy import VIEWS, lazy_property, np, npt
 from .pipeline.special_tokens import Selection, SpecialTokens
-from .spec.fingerprint import fingerprint
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
 from .text import Text, readable
 from .threads import check_threads
 
 if TYPE_CHECKING:
+    from .core.bpe import BPE
     from .core.ids import TokenBytes
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
@@ -58,6 +57,8 @@ class Tokenizer:
     #: The complete definition of the tokenizer as data.
     spec: TokenizerSpec
     _around: tuple[tuple[int, ...], tuple[int, ...]]
+    #: The model of the spec if it was made before.
+    _model: BPE | None = None
 
     def __init__(self, spec: TokenizerSpec) -> None:
         if not isinstance(spec, TokenizerSpec):
@@ -70,7 +71,7 @@ class Tokenizer:
 
     @lazy_property
     def _encoder(self) -> TextEncoder:
-        return text_encoder(self.spec)
+        return text_encoder(self.spec, model=self._model)
 
     @lazy_property
     def _rows(self) -> RowEncoder:
@@ -1012,7 +1013,8 @@ class Tokenizer:
     @property
     def ranks(self) -> dict[bytes, int]:
         """Tokens and their ranks; `VocabularyError` when ranks would not give the same ids."""
-        return formats.ranks_of(self.spec)
+        from .formats.ranks import ranks_of
+        return ranks_of(self.spec)
 
     @property
     def special_tokens(self) -> dict[str, int]:
@@ -1120,9 +1122,10 @@ class Tokenizer:
             True
 
         """
+        from .formats import put
         from .formats.saving import proven
         files, _ = proven(self.spec, path, type(self), format=format, drop=drop)
-        formats.put(files, path)
+        put(files, path)
 
     def warm_up(self) -> None:
         """Make the tables, policies and automatons that the first calls would make.
@@ -1300,6 +1303,7 @@ class Tokenizer:
     @lazy_property
     def fingerprint(self) -> str:
         """A digest of everything that can change an id or a text, as 64 hex digits."""
+        from .spec.fingerprint import fingerprint
         return fingerprint(self.spec)
 
     def __eq__(self, other: object) -> bool:

@@ -42,6 +42,14 @@ def unpacked(path: Path, target: Path) -> Path:
     return target
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_tables() -> Iterator[None]:
+    """Tests leave the user's cache alone; those of finished tables name a folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bbpe.tables.store.user_folder", lambda: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """`corpus("en", 100_000)`: the first 100,000 bytes of a real text, cut at a character's border."""

@@ -1,8 +1,14 @@
+from libc.stdint cimport uint8_t
+
 from bbpe.core.c_models cimport bbpe_bpe
 from bbpe.core.model cimport Model
 
 
 cdef class BPE(Model):
     cdef bbpe_bpe c
+    # what `c` points into; if there is none, `c` owns its arrays
+    cdef const uint8_t[::1] data_of_image
+    cdef bint is_opened
+    cdef int _open(self, const uint8_t[::1] data) except -1
     cdef int _set_levels(self, object levels, size_t count) except -1
     cdef int _set_outputs(self, list outputs) except -1

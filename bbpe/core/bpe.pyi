@@ -3,6 +3,7 @@ from typing import Self
 
 import numpy.typing as npt
 
+from ..text import Buffer
 from .merge_list import MergeList
 from .model import Model
 
@@ -16,7 +17,9 @@ class BPE(Model):
         outputs: list[tuple[int, ...]] | None = None,
         fixed_merges: int = 0,
         levels: npt.ArrayLike | None = None,
+        image: Buffer | None = None,
     ) -> Self: ...
+    def image(self) -> bytes: ...
     @property
     def longest(self) -> int: ...
     def live_list(self) -> MergeList: ...

@@ -7,12 +7,13 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
     BBPE_BPE_MADE, bbpe_bpe, bbpe_bpe_add_merges, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init,
     bbpe_bpe_is_short, bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
-    bbpe_bpe_merge_short, bbpe_bpe_set_levels, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_work, bbpe_bpe_work_free,
+    bbpe_bpe_merge_short, bbpe_bpe_set_levels, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_visit, bbpe_bpe_work, bbpe_bpe_work_free,
     bbpe_merge, bbpe_merge_list_add, bbpe_merge_list_reserve, bbpe_model_of_bpe,
 )
 from bbpe.core.c_tables cimport (
-    bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
+    bbpe_image, bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
 )
+from bbpe.core.image cimport image_begin, image_end, image_measured, image_of
 from bbpe.core.merge_list cimport MergeList
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
@@ -61,13 +62,18 @@ cdef class BPE(Model):
     id up to the highest, the ids that encoding writes for it, at most one a byte; None: itself.
     The first `fixed_merges` happen whatever dropout says.  `levels`: for each merge, or in rank mode for each id, a
     number no lower than the one before; merges of one level apply from left to right.  None: all levels differ.
+    `image`: what `image()` of a model has returned, which is used in place of all that, is kept, and must not change;
+    `ValueError` on other sizes.
     """
 
     def __cinit__(
         self, vocab: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]] | None, *, bint whole_pretokens=False,
         outputs: list[tuple[int, ...]] | None = None, uint32_t fixed_merges=0,
-        levels: npt.ArrayLike | None = None
+        levels: npt.ArrayLike | None = None, const uint8_t[::1] image: Buffer | None = None
     ):
+        if image is not None:
+            self._open(image)
+            return
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef MergeList listed = merges if isinstance(merges, MergeList) else MergeList(merges or ())
         cdef bbpe_status status
@@ -90,7 +96,31 @@ cdef class BPE(Model):
             self._set_outputs(outputs)
 
     def __dealloc__(self):
-        bbpe_bpe_free(&self.c)
+        if not self.is_opened:
+            bbpe_bpe_free(&self.c)
+
+    cdef int _open(self, const uint8_t[::1] data) except -1:
+        cdef bbpe_image image = image_of(data)
+        cdef size_t i
+        self.is_opened, self.data_of_image = True, data
+        bbpe_bpe_visit(&self.c, &image)
+        image_end(&image)
+        self.view = bbpe_model_of_bpe(&self.c)
+        self.written_count = self.c.id_count
+        if self.c.output_starts != NULL:
+            self.written_count = 1
+            for i in range(self.c.output_starts[self.c.id_count]):
+                self.written_count = max(self.written_count, self.c.outputs[i] + <size_t>1)
+        return 0
+
+    def image(self) -> bytes:
+        """The model as it is in memory."""
+        cdef bbpe_bpe copy = self.c
+        cdef bbpe_image image = image_measured()
+        bbpe_bpe_visit(&copy, &image)
+        made = image_begin(&image)
+        bbpe_bpe_visit(&copy, &image)
+        return made
 
     cdef int _set_levels(self, object levels, size_t count) except -1:
         found = np.array(levels, dtype=np.int64)

@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_split cimport c_bool
-from bbpe.core.c_tables cimport bbpe_pretoken_entry, bbpe_pretoken_table
+from bbpe.core.c_tables cimport bbpe_image, bbpe_pretoken_entry, bbpe_pretoken_table
 
 cdef extern from "models/bpe/bpe.h" nogil:
     ctypedef struct bbpe_bpe_parts:
@@ -16,6 +16,8 @@ cdef extern from "models/bpe/bpe.h" nogil:
         uint32_t byte_ids[256]
         size_t longest
         bint whole_pretokens
+        uint32_t *output_starts
+        uint32_t *outputs
         uint32_t fixed_ranks
 
     ctypedef struct bbpe_bpe_work:
@@ -36,6 +38,7 @@ cdef extern from "models/bpe/bpe.h" nogil:
     bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count)
     bbpe_status bbpe_bpe_finalize(bbpe_bpe *self)
     bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const uint32_t *outputs)
+    void bbpe_bpe_visit(bbpe_bpe *self, bbpe_image *image)
     uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right)
     bint bbpe_bpe_is_short(const bbpe_bpe *self, size_t n)
     size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids)
@@ -62,6 +65,7 @@ cdef extern from "models/vocab/vocab.h" nogil:
     bbpe_status bbpe_rank_file_read(const uint8_t *text, size_t n, bbpe_vocab *vocab, bbpe_rank_file_kind *kind)
     bbpe_status bbpe_vocab_init(bbpe_vocab *self, uint64_t salt)
     void bbpe_vocab_free(bbpe_vocab *self)
+    void bbpe_vocab_visit(bbpe_vocab *self, bbpe_image *image)
     bbpe_status bbpe_vocab_reserve(bbpe_vocab *self, size_t tokens, size_t bytes)
     bbpe_status bbpe_vocab_add(bbpe_vocab *self, uint32_t id, const uint8_t *bytes, size_t n, uint32_t *found)
     bbpe_status bbpe_vocab_index(bbpe_vocab *self)
@@ -80,6 +84,7 @@ cdef extern from "models/vocab/vocab.h" nogil:
         size_t prefix_length
 
     void bbpe_merge_list_free(bbpe_merge_list *self)
+    void bbpe_merge_list_visit(bbpe_merge_list *self, bbpe_image *image)
     bbpe_status bbpe_merge_list_reserve(bbpe_merge_list *self, size_t merges)
     void bbpe_merge_list_trim(bbpe_merge_list *self)
     void bbpe_merge_list_add(bbpe_merge_list *self, bbpe_merge merge)

@@ -2,6 +2,22 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 
+cdef extern from "tables/image.h" nogil:
+    ctypedef enum bbpe_image_purpose:
+        BBPE_IMAGE_MEASURE, BBPE_IMAGE_WRITE, BBPE_IMAGE_OPEN
+
+    enum:
+        BBPE_IMAGE_ALIGNMENT
+
+    ctypedef struct bbpe_image:
+        uint8_t *bytes
+        size_t size
+        bbpe_image_purpose purpose
+
+    bint bbpe_image_is_whole(const bbpe_image *self)
+    size_t bbpe_image_size(const bbpe_image *self)
+    uint64_t bbpe_image_checksum(const uint8_t *bytes, size_t n)
+
 cdef extern from "tables/pretoken_table.h" nogil:
     ctypedef struct bbpe_pretoken_entry:
         uint64_t start, value

@@ -8,9 +8,11 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_models cimport (
     BBPE_VOCAB_MAX_ID, bbpe_merge, bbpe_merge_keys, bbpe_merge_list, bbpe_merge_list_add, bbpe_merge_list_free,
     bbpe_merge_list_mark_used, bbpe_merge_list_reserve, bbpe_merge_list_trim, bbpe_merges_read_json,
-    bbpe_merges_read_lines, bbpe_vocab_get,
+    bbpe_merges_read_lines, bbpe_merge_list_visit, bbpe_vocab_get,
 )
 from bbpe.core.c_split cimport c_bool
+from bbpe.core.c_tables cimport bbpe_image
+from bbpe.core.image cimport image_begin, image_end, image_measured, image_of
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport Marks, TokenTable
 
@@ -70,7 +72,8 @@ cdef class MergeList:
         self._close()
 
     def __dealloc__(self):
-        bbpe_merge_list_free(&self.c)
+        if not self.is_opened:
+            bbpe_merge_list_free(&self.c)
 
     cdef int _add(self, merge) except -1:
         cdef bbpe_merge row
@@ -82,12 +85,15 @@ cdef class MergeList:
         bbpe_merge_list_add(&self.c, row)
         return 0
 
-    cdef int _close(self) except -1:
+    cdef void _count_ids(self) noexcept:
         cdef const bbpe_merge *merge
         cdef size_t i
         for i in range(self.c.count):
             merge = self.c.merges + i
             self.id_count = max(self.id_count, max(merge.made, max(merge.left, merge.right)) + <size_t>1)
+
+    cdef int _close(self) except -1:
+        self._count_ids()
         bbpe_merge_list_trim(&self.c)
         return 0
 
@@ -100,6 +106,27 @@ cdef class MergeList:
     def of_lines(cls, bytes text not None, size_t start, size_t end, TokenTable keys not None) -> Self | None:
         """Return the merges of the lines text[start:end] of two `keys` each; None when they are unusual or wrong."""
         return read_merges(bbpe_merges_read_lines, cls(), text, start, end, keys, b"")
+
+    @classmethod
+    def of_image(cls, const uint8_t[::1] data not None: Buffer) -> Self:
+        """The merges of `image()`, in place: `data` is kept, and must not change; `ValueError` on other sizes."""
+        cdef MergeList made = cls()
+        cdef bbpe_image image = image_of(data)
+        bbpe_merge_list_free(&made.c)
+        made.is_opened, made.data_of_image = True, data
+        bbpe_merge_list_visit(&made.c, &image)
+        image_end(&image)
+        made._count_ids()
+        return made
+
+    def image(self) -> bytes:
+        """The list as it is in memory."""
+        cdef bbpe_merge_list copy = self.c
+        cdef bbpe_image image = image_measured()
+        bbpe_merge_list_visit(&copy, &image)
+        made = image_begin(&image)
+        bbpe_merge_list_visit(&copy, &image)
+        return made
 
     @classmethod
     def of_data(cls, bytes data not None) -> Self:

@@ -12,12 +12,13 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_models cimport (
     BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, BBPE_VOCAB_MAX_ID, bbpe_keys_read, bbpe_keys_to_bytes,
     bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_tekken_rows_read, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get,
-    bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve,
+    bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve, bbpe_vocab_visit,
 )
 from bbpe.core.c_pipeline cimport bbpe_token_extent, bbpe_token_extent_of
 from bbpe.core.c_split cimport c_bool
-from bbpe.core.c_tables cimport bbpe_pretoken_entry, bbpe_pretoken_table_find
+from bbpe.core.c_tables cimport bbpe_image, bbpe_pretoken_entry, bbpe_pretoken_table_find
 from bbpe.core.ends cimport bbpe_ends_part
+from bbpe.core.image cimport image_begin, image_end, image_measured, image_of
 from bbpe.core.status cimport check
 
 from operator import index
@@ -31,24 +32,6 @@ MAX_ID: int = BBPE_VOCAB_MAX_ID
 
 cdef inline bytes token_of(TokenTable table, const bbpe_pretoken_entry *entry):
     return PyBytes_FromStringAndSize(<const char *>table.c.tokens.arena + entry.start, entry.length)
-
-
-def joined_bytes(tokens: Iterable[bytes]) -> bytes:
-    """The pairs of adjacent bytes in tokens, and those within a character: a bit for first << 8 | second, lowest first."""
-    cdef bytes token, made = PyBytes_FromStringAndSize(NULL, (1 << 16) // 8)
-    cdef uint8_t *bits = <uint8_t *>PyBytes_AS_STRING(made)
-    cdef const uint8_t *data
-    cdef size_t i, pair
-    memset(bits, 0, (1 << 16) // 8)
-    for pair in range(1 << 16):
-        if 0x80 <= (pair & 0xFF) < 0xC0:
-            bits[pair >> 3] |= <uint8_t>(1 << (pair & 7))
-    for token in tokens:
-        data = <const uint8_t *>PyBytes_AS_STRING(token)
-        for i in range(1, <size_t>len(token)):
-            pair = <size_t>data[i - 1] << 8 | data[i]
-            bits[pair >> 3] |= <uint8_t>(1 << (pair & 7))
-    return made
 
 
 def usual_pieces(bytes data not None) -> tuple[list[tuple[str, float, int]], int]:
@@ -115,7 +98,8 @@ cdef class TokenTable:
         check(bbpe_vocab_index(&self.c))
 
     def __dealloc__(self):
-        bbpe_vocab_free(&self.c)
+        if not self.is_opened:
+            bbpe_vocab_free(&self.c)
 
     cdef int _add(self, token_id, token) except -1:
         cdef int overflow = 0
@@ -249,6 +233,26 @@ cdef class TokenTable:
             raise ValueError("bytes are left, or a token or an id is there twice; expected those of a vocabulary")
         return table
 
+    @classmethod
+    def of_image(cls, const uint8_t[::1] data not None: Buffer) -> Self:
+        """The tokens of `image()`, in place: `data` is kept, and must not change; `ValueError` on other sizes."""
+        cdef TokenTable table = cls({})
+        cdef bbpe_image image = image_of(data)
+        bbpe_vocab_free(&table.c)
+        table.is_opened, table.data_of_image = True, data
+        bbpe_vocab_visit(&table.c, &image)
+        image_end(&image)
+        return table
+
+    def image(self) -> bytes:
+        """The table as it is in memory."""
+        cdef bbpe_vocab copy = self.c
+        cdef bbpe_image image = image_measured()
+        bbpe_vocab_visit(&copy, &image)
+        made = image_begin(&image)
+        bbpe_vocab_visit(&copy, &image)
+        return made
+
     def data(self) -> bytes:
         """All tokens: their number, uint64; their ids and lengths, uint32[n, 2]; their bytes."""
         cdef const bbpe_pretoken_entry *entry
@@ -354,6 +358,25 @@ cdef class TokenTable:
             if len(PyUnicode_DecodeUTF8(data, entry.length, "surrogateescape")) == 1:
                 found.append((entry.value, token_of(self, entry)))
         return found
+
+    def joined_bytes(self) -> bytes:
+        """The pairs of adjacent bytes in tokens, and those within a character: a bit for first << 8 | second, lowest first."""
+        cdef bytes made = PyBytes_FromStringAndSize(NULL, (1 << 16) // 8)
+        cdef uint8_t *bits = <uint8_t *>PyBytes_AS_STRING(made)
+        cdef const bbpe_pretoken_entry *entry
+        cdef const uint8_t *data
+        cdef size_t i, k, pair
+        memset(bits, 0, (1 << 16) // 8)
+        for pair in range(1 << 16):
+            if 0x80 <= (pair & 0xFF) < 0xC0:
+                bits[pair >> 3] |= <uint8_t>(1 << (pair & 7))
+        for i in range(self.c.tokens.count):
+            entry = self.c.tokens.entries + i
+            data = self.c.tokens.arena + entry.start
+            for k in range(1, entry.length):
+                pair = <size_t>data[k - 1] << 8 | data[k]
+                bits[pair >> 3] |= <uint8_t>(1 << (pair & 7))
+        return made
 
     def pairs(self) -> list[tuple[int, bytes]]:
         """Ids and bytes, in order."""

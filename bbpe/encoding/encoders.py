@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from .aligned import AlignedTexts
 
 
-def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True) -> TextEncoder:
+def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | None = None) -> TextEncoder:
     """Return the encoder for a spec.
 
-    `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no offsets.
+    `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no offsets.  `model`: that of
+    an encoder that this function returned for such a spec; by default it is made.
     """
-    encoder = _text_encoder(spec, is_fused=is_fused)
+    encoder = _text_encoder(spec, is_fused=is_fused, model=model)
     encoder.aligned = partial(_aligned_texts, spec)
     encoder.with_words = partial(_word_texts, spec)
     pipeline = encoder.pipeline()
@@ -62,28 +63,30 @@ def _word_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | Non
     return None if pipeline is None else AlignedTexts(PipedTexts(encoder.encoder, pipeline, spec.vocab_size), spec)
 
 
-def _text_encoder(spec: TokenizerSpec, *, is_fused: bool) -> TextEncoder:
+def _text_encoder(spec: TokenizerSpec, *, is_fused: bool, model: BPE | None = None) -> TextEncoder:
     if spec.model is None and spec.characters is None and _is_plain(spec):
-        return _of_bytes(spec)
+        return _of_bytes(spec, model)
     from .rule_encoder import FusingEncoder, RuleEncoder
-    from .words import wordpiece_encoder
 
     if isinstance(spec.model, UnigramModel):
         return _of_scores(spec, spec.model)
     if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
+        from .words import wordpiece_encoder
+
         encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
         if isinstance(spec.model, WordLevelModel) and spec.model.fuses and spec.model.unknown is not None:
             return FusingEncoder(encoder, spec, spec.model.unknown)
         return encoder if is_whole or _is_plain(spec) else RuleEncoder(encoder, spec)
     if spec.characters is None:
-        return RuleEncoder(_of_bytes(spec), spec)
+        return RuleEncoder(_of_bytes(spec, model), spec)
     if _has_symbols(spec, spec.characters):
         return _of_words(spec, spec.characters, is_fused=is_fused)
-    return _of_characters(spec, spec.characters, is_fused=is_fused)
+    return _of_characters(spec, spec.characters, is_fused=is_fused, model=model)
 
 
-def _of_bytes(spec: TokenizerSpec) -> TextEncoder:
-    return TextEncoder(BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens), spec.pattern)
+def _of_bytes(spec: TokenizerSpec, model: BPE | None) -> TextEncoder:
+    made = BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens) if model is None else model
+    return TextEncoder(made, spec.pattern)
 
 
 def _of_scores(spec: TokenizerSpec, model: UnigramModel) -> TextEncoder:
@@ -114,20 +117,23 @@ def _of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) ->
     return RuleEncoder(encoder, ready) if rules.normalizers or characters.are_bytes else encoder
 
 
-def _of_characters(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> TextEncoder:
+def _of_characters(
+    spec: TokenizerSpec, characters: Characters, *, is_fused: bool, model: BPE | None
+) -> TextEncoder:
     from ..spec.characters import CharacterModel, joined_pairs
     from ..splitting.scheme import Scheme
     from .rule_encoder import RuleEncoder
     from .simplified import simplified
 
     spec = simplified(spec) if is_fused else spec
-    model = CharacterModel(spec.vocab, characters).by_list(
-        spec.merges or (), whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
-    )
+    if model is None:
+        model = CharacterModel(spec.vocab, characters).by_list(
+            spec.merges or (), whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
+        )
     scheme = None
     # splitting between bytes that no token joins keeps ids, except for whole pretokens and fused unknown characters
     if spec.pattern == PATTERNS["none"] and not spec.whole_pretokens and characters.byte_ids:
-        scheme = Scheme(joins=joined_pairs(list(spec.vocab.values())))
+        scheme = Scheme(joins=joined_pairs(spec.vocab))
     return RuleEncoder(TextEncoder(model, spec.pattern, scheme), spec)
 
 

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 from ..core.ids import TokenBytes
 from ..errors import SpecialTokenError, TokenNotFoundError
-from ..formats import keys_of_characters, merges_of
 from ..lazy import lazy_property
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.named_tokens import named_tokens
@@ -32,6 +31,8 @@ class Vocabulary:
         """Return the keys of all tokens in `vocab.json`, and their ids."""
         spec = self._spec
         if spec.characters is not None:
+            from ..formats.character_keys import keys_of_characters
+
             return keys_of_characters(spec)
         if is_of_text(spec):
             return keys_of_text(spec)
@@ -40,6 +41,8 @@ class Vocabulary:
 
     def merges(self) -> list[tuple[bytes, bytes]]:
         """Return the merges in order of priority; none for a model other than BPE."""
+        from ..formats.ranks import merges_of
+
         vocab = self._spec.vocab
         merges = () if self._spec.model is not None else merges_of(self._spec)
         return [(vocab[left], vocab[right]) for left, right, _ in merges]

@@ -12,14 +12,11 @@ from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
-from .character_keys import keys_of_characters
 from .folder_config import OTHER_FILES, with_folder
-from .ranks import merges_of, ranks_of
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 
-__all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "keys_of_characters", "load", "merges_of", "put"]
-__all__ += ["ranks_of", "sniff", "written"]
+__all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "load", "put", "sniff", "written"]
 
 
 # Files that are recognised by their first bytes and refused.

@@ -7,12 +7,12 @@ character from the first of its parts, and a replacement of several characters f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
 from ..errors import VocabularyError
 from ..lazy import np, npt, regex
+from ..records import dataclass
 from ..spec.rules import (
     Append,
     BertNormalizer,

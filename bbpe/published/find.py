@@ -6,17 +6,14 @@ and the checked bytes are the ones that are loaded, so another process cannot re
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
-import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import ReadFile, StrPath, open_file, read_bytes
+from ..files import ReadFile, StrPath, open_file, read_bytes, user_cache
 from .table import Published, PublishedFile
 
 #: The environment variable that names folders of vocabularies.
@@ -38,7 +35,7 @@ def own_folders() -> list[Path]:
     True
     """
     named = [Path(part) for part in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep) if part]
-    return named or [_user_cache() / "bbpe"]
+    return named or [user_cache() / "bbpe"]
 
 
 def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, list[ReadFile]]:
@@ -113,7 +110,9 @@ def _tiktoken_cache() -> Path | None:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable]) if os.environ[variable] else None
-    return Path(tempfile.gettempdir()) / "data-gym-cache"
+    from tempfile import gettempdir
+
+    return Path(gettempdir()) / "data-gym-cache"
 
 
 def _hub_candidates(file: PublishedFile) -> Iterator[Path]:
@@ -133,12 +132,8 @@ def _hub_candidates(file: PublishedFile) -> Iterator[Path]:
 def hub_cache() -> Path:
     """Return the folder of the cache of `huggingface_hub`, which need not exist."""
     named = [os.environ[name] for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE") if os.environ.get(name)]
-    home = os.environ.get("HF_HOME") or _user_cache() / "huggingface"
+    home = os.environ.get("HF_HOME") or user_cache() / "huggingface"
     return Path(named[0]) if named else Path(home, "hub")
-
-
-def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def _package_folders(package: str) -> list[str]:
@@ -151,6 +146,9 @@ def _package_folders(package: str) -> list[str]:
 
 def _decompressed(path: Path, size: int) -> bytes | None:
     """Return at most `size` + 1 bytes of a gzip file; `None` when it is not one."""
+    import gzip
+    import zlib
+
     try:
         with open_file(path) as packed, gzip.open(packed) as file:
             return file.read(size + 1)

@@ -11,11 +11,10 @@ words whose characters are marked by their position.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.bpe import BPE
 from ..core.merge_list import NO_ID
-from ..core.token_table import joined_bytes
 from ..lazy import np, npt
 from .merges import Merges
 from .rules import Characters
@@ -180,13 +179,13 @@ def _of_byte(byte: int, singles: Mapping[bytes, int], characters: Characters) ->
     return (0 if token_id is None else token_id,)
 
 
-def joined_pairs(tokens: Collection[bytes]) -> bytes:
-    """Return the pairs of adjacent bytes that occur in tokens, as `Scheme.joins`.
+def joined_pairs(vocab: Mapping[int, bytes]) -> bytes:
+    """Return the pairs of adjacent bytes that occur in the tokens of a vocabulary, as `Scheme.joins`.
 
     A merge can join two adjacent bytes only in a token that has both of them in a row.  So splitting a text at a pair
     that no token has does not change its ids.  Borders within a character are excluded from splitting.
     """
-    return joined_bytes(tokens)
+    return (vocab if isinstance(vocab, Vocab) else Vocab(vocab)).joined_bytes()
 
 
 def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> tuple[list[int], dict[int, int]]:

@@ -46,3 +46,10 @@ bbpe_status bbpe_pair_table_reserve(bbpe_pair_table *self, size_t more) {
     *self = grown;
     return BBPE_OK;
 }
+
+void bbpe_pair_table_visit(bbpe_pair_table *self, bbpe_image *image) {
+    bbpe_image_number(image, &self->count);
+    bbpe_image_number(image, &self->mask);
+    bbpe_image_expect(image, (self->mask & (self->mask + 1)) == 0 && self->count <= self->mask);
+    bbpe_image_array(image, &self->slots, self->mask + 1, sizeof *self->slots);
+}

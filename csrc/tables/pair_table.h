@@ -7,6 +7,7 @@
 #define BBPE_TABLES_PAIR_TABLE_H
 
 #include "base/hash.h"
+#include "tables/image.h"
 
 #define BBPE_PAIR_NONE UINT64_MAX /* the key (2^32-1, 2^32-1), which no pair of ids is */
 
@@ -24,6 +25,8 @@ bbpe_status bbpe_pair_table_init(bbpe_pair_table *self, size_t expected);
 void bbpe_pair_table_free(bbpe_pair_table *self);
 /* Room for `more` further keys: after it that many inserts cannot fail. */
 bbpe_status bbpe_pair_table_reserve(bbpe_pair_table *self, size_t more);
+/* Measure, write or open a table; an opened one takes no more keys. */
+void bbpe_pair_table_visit(bbpe_pair_table *self, bbpe_image *image);
 
 BBPE_INLINE uint64_t bbpe_pair_key(uint32_t left, uint32_t right) {
     return (uint64_t)left << 32 | right;

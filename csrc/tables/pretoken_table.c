@@ -73,6 +73,22 @@ bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_preto
     return BBPE_OK;
 }
 
+void bbpe_pretoken_table_visit(bbpe_pretoken_table *self, bbpe_image *image) {
+    size_t salt = self->salt;
+    bbpe_image_number(image, &self->count);
+    bbpe_image_number(image, &self->arena_used);
+    bbpe_image_number(image, &self->mask);
+    bbpe_image_number(image, &salt);
+    self->salt = salt;
+    bbpe_image_expect(image, (self->mask & (self->mask + 1)) == 0 && self->count <= self->mask);
+    bbpe_image_array(image, &self->entries, self->count, sizeof *self->entries);
+    bbpe_image_array(image, &self->arena, self->arena_used, 1);
+    bbpe_image_array(image, &self->index, self->mask + 1, sizeof *self->index);
+    if (image->purpose != BBPE_IMAGE_OPEN) return;
+    self->entries_capacity = self->count;
+    self->arena_capacity = self->arena_used;
+}
+
 const bbpe_pretoken_entry *bbpe_pretoken_table_find(const bbpe_pretoken_table *self, const uint8_t *bytes,
                                                     size_t n) {
     const uint32_t slot = *slot_of(self, bytes, n, bbpe_hash_bytes(bytes, n, self->salt));

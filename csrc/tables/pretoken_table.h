@@ -8,6 +8,7 @@
 #define BBPE_TABLES_PRETOKEN_TABLE_H
 
 #include "base/hash.h"
+#include "tables/image.h"
 
 typedef struct {
     uint64_t start; /* in the arena */
@@ -33,6 +34,8 @@ void bbpe_pretoken_table_free(bbpe_pretoken_table *self);
 bbpe_status bbpe_pretoken_table_reserve(bbpe_pretoken_table *self, size_t strings, size_t bytes);
 /* Make `self`, which is not initialised, a table of the same strings and values. */
 bbpe_status bbpe_pretoken_table_copy(bbpe_pretoken_table *self, const bbpe_pretoken_table *other);
+/* Measure, write or open a table; an opened one takes no more strings. */
+void bbpe_pretoken_table_visit(bbpe_pretoken_table *self, bbpe_image *image);
 /* The entry of a byte string, added with value 0 when it is new; the pointer holds until the next add.
  * BBPE_TOO_LARGE beyond 2^32 - 2 entries or a string of 4 GiB. */
 bbpe_status bbpe_pretoken_table_add(bbpe_pretoken_table *self, const uint8_t *bytes, size_t n,

@@ -27,7 +27,7 @@ from vocabularies import (
 from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.formats.known import rank_text
-from bbpe.formats.ranks import live_merges
+from bbpe.formats.ranks import live_merges, merges_of, ranks_of
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.patterns import PATTERNS, get_pattern
@@ -78,7 +78,7 @@ def test_round_trip(tmp_path: Path, format_name: str, merges: Any) -> None:
         options["special_tokens"] = spec.special_tokens
     again = formats.load(path, **options)
     assert fingerprint(again) == fingerprint(spec)
-    assert formats.merges_of(again) == formats.merges_of(spec)
+    assert merges_of(again) == merges_of(spec)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -179,7 +179,7 @@ def test_tiktoken_reads_what_is_written(tmp_path: Path) -> None:
     spec = small_spec()
     formats.dump(spec, tmp_path / "a.tiktoken")
     ranks = load.load_tiktoken_bpe(str(tmp_path / "a.tiktoken"))
-    assert ranks == formats.ranks_of(spec)
+    assert ranks == ranks_of(spec)
     (regex,) = spec.pattern.steps
     peer = tiktoken.Encoding("a", pat_str=regex, mergeable_ranks=ranks, special_tokens=dict(spec.special_tokens))
     tok = Tokenizer(spec)
@@ -309,12 +309,12 @@ def test_tokenizer_json_variants(tmp_path: Path) -> None:
 
 
 def test_ranks_that_merges_cannot_give() -> None:
-    assert formats.ranks_of(small_spec()) == {token: token_id for token_id, token in vocab_of().items()}
+    assert ranks_of(small_spec()) == {token: token_id for token_id, token in vocab_of().items()}
     swapped = make_spec(vocab_of(), MERGES[::-1], pattern=get_pattern("gpt2"))
     with pytest.raises(VocabularyError, match=r"step 0 is b't' \+ b'h' \(id 256\) by rank .* tokenizer\.json"):
-        formats.ranks_of(swapped)
+        ranks_of(swapped)
     with pytest.raises(VocabularyError, match="no merge makes token"):
-        formats.ranks_of(make_spec({**vocab_of(), 300: b"zebra"}, MERGES, pattern=get_pattern("gpt2")))
+        ranks_of(make_spec({**vocab_of(), 300: b"zebra"}, MERGES, pattern=get_pattern("gpt2")))
 
 
 def test_merges_that_never_happen_do_not_matter() -> None:
@@ -329,7 +329,7 @@ def test_merges_that_never_happen_do_not_matter() -> None:
     ]
     listed = small_spec(tuple(every), special_tokens={})
     assert live_merges(listed) == live_merges(small_spec(None))
-    assert formats.ranks_of(listed) == ids
+    assert ranks_of(listed) == ids
 
 
 def test_live_merges_against_merging(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.formats.gguf.bpe import _PRE, _WRITTEN
+from bbpe.formats.ranks import merges_of
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.rules import Template
 from bbpe.spec.spec import TokenizerSpec, make_spec
@@ -324,6 +325,6 @@ def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], tmp_pat
     formats.dump(spec, tmp_path / "x.gguf")
     again = formats.load(tmp_path / "x.gguf")
     assert fingerprint(again) == fingerprint(spec)
-    assert formats.merges_of(again) == formats.merges_of(spec)
+    assert merges_of(again) == merges_of(spec)
     text = " don't  123 中文\r\n\u0301é 🫨" * 20
     assert bbpe.Tokenizer(again).encode(text) == bbpe.Tokenizer(spec).encode(text)

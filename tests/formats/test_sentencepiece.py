@@ -274,7 +274,8 @@ def test_what_a_model_cannot_say_is_not_written(tmp_path: Path) -> None:
 
 
 def test_pairs_of_bytes_that_tokens_join() -> None:
-    bits = np.unpackbits(np.frombuffer(joined_pairs([b"ab", b"c", "é".encode(), b"b c"]), np.uint8), bitorder="little")
+    joins = joined_pairs(dict(enumerate([b"ab", b"c", "é".encode(), b"b c"])))
+    bits = np.unpackbits(np.frombuffer(joins, np.uint8), bitorder="little")
     table = bits.reshape(256, 256)
     joined = {(chr(a), chr(b)) for a, b in zip(*np.nonzero(table[:, :128]), strict=True)}
     assert joined == {("a", "b"), ("b", " "), (" ", "c")}

@@ -11,7 +11,7 @@ import pytest
 
 from bbpe.core.bpe import BPE
 from bbpe.core.merge_list import NO_ID, MergeList
-from bbpe.core.token_table import joined_bytes, usual_pieces
+from bbpe.core.token_table import usual_pieces
 from bbpe.errors import VocabularyError
 from bbpe.formats.protobuf import bytes_field, number_field
 from bbpe.formats.sentencepiece import _model_of
@@ -65,7 +65,7 @@ def test_characters_and_joined_bytes() -> None:
     vocab = Vocab(dict(enumerate(sorted(tokens))))
     assert vocab.characters() == [(at, token) for at, token in vocab.items() if is_character(token)]
     pairs = {pair for token in tokens for pair in itertools.pairwise(token)}
-    bits = joined_bytes(tokens)
+    bits = vocab.joined_bytes()
     for first in range(256):
         for second in range(256):
             place = first << 8 | second

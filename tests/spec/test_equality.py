@@ -155,7 +155,7 @@ def test_a_child_forked_while_an_attribute_is_made_makes_its_own(use: Any, monke
             leave.wait(60)
         return make(spec)
 
-    monkeypatch.setattr("bbpe.tokenizer.fingerprint", slow)
+    monkeypatch.setattr("bbpe.spec.fingerprint.fingerprint", slow)
     busy, other = of_merges(*MERGES), of_merges(*MERGES[:1])
     thread = threading.Thread(target=hash, args=(busy,))
     thread.start()

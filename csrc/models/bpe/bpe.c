@@ -20,7 +20,7 @@ bbpe_status bbpe_bpe_init(bbpe_bpe *self, size_t id_count, bool by_rank, bool wh
     self->by_rank = by_rank;
     self->whole_pretokens = whole_pretokens;
     self->lengths = bbpe_memory_zeroed(id_count, sizeof *self->lengths);
-    self->parts = bbpe_memory_new(id_count, sizeof *self->parts);
+    self->parts = bbpe_memory_zeroed(id_count, sizeof *self->parts);
     bbpe_status status = bbpe_pair_table_init(&self->merges, 0);
     if (status == BBPE_OK) status = bbpe_pretoken_table_init(&self->tokens, 0);
     if (!self->lengths || !self->parts) status = BBPE_NO_MEMORY;
@@ -71,6 +71,7 @@ bbpe_status bbpe_bpe_add_merges(bbpe_bpe *self, const uint32_t (*rows)[3], size_
 }
 
 bbpe_status bbpe_bpe_set_levels(bbpe_bpe *self, const uint32_t *levels, size_t count) {
+    self->level_count = count;
     self->levels = bbpe_memory_new(count, sizeof *levels);
     if (self->levels == NULL) return BBPE_NO_MEMORY;
     memcpy(self->levels, levels, count * sizeof *levels);

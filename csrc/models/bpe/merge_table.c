@@ -2,14 +2,29 @@
 
 #include "memory/memory.h"
 
+enum { LEAST_LG = 8, MOST_LG = 48 };
+
+static size_t slot_count(size_t lg) {
+    return (size_t)1 << lg;
+}
+
+/* Eight bits a slot. */
+static size_t bloom_words(size_t lg) {
+    return (size_t)1 << (lg + 3 - 6);
+}
+
+static void set_sizes(bbpe_merge_table *self, size_t lg) {
+    self->mask = slot_count(lg) - BBPE_MERGE_TABLE_WAYS;
+    self->shift = (unsigned)(64 - lg);
+    self->bloom_shift = (unsigned)(64 - (lg + 3));
+}
+
 bbpe_status bbpe_merge_table_init(bbpe_merge_table *self, size_t merges) {
-    unsigned lg = 8;
+    size_t lg = LEAST_LG;
     while (((size_t)1 << lg) / 5 * 4 < merges) lg++;
-    self->mask = ((size_t)1 << lg) - BBPE_MERGE_TABLE_WAYS;
-    self->shift = 64 - lg;
-    self->bloom_shift = 64 - (lg + 3);
-    self->slots = bbpe_memory_table((size_t)1 << lg, sizeof *self->slots);
-    self->bloom = bbpe_memory_table((size_t)1 << (lg + 3 - 6), sizeof *self->bloom);
+    set_sizes(self, lg);
+    self->slots = bbpe_memory_table(slot_count(lg), sizeof *self->slots);
+    self->bloom = bbpe_memory_table(bloom_words(lg), sizeof *self->bloom);
     if (self->slots == NULL || self->bloom == NULL) {
         bbpe_merge_table_free(self);
         return BBPE_NO_MEMORY;
@@ -22,6 +37,16 @@ void bbpe_merge_table_free(bbpe_merge_table *self) {
     bbpe_memory_table_free(self->slots);
     bbpe_memory_table_free(self->bloom);
     memset(self, 0, sizeof *self);
+}
+
+void bbpe_merge_table_visit(bbpe_merge_table *self, bbpe_image *image) {
+    size_t lg = 64 - self->shift;
+    bbpe_image_number(image, &lg);
+    bbpe_image_expect(image, lg >= LEAST_LG && lg <= MOST_LG);
+    if (image->is_broken) lg = LEAST_LG;
+    set_sizes(self, lg);
+    bbpe_image_array(image, &self->slots, slot_count(lg), sizeof *self->slots);
+    bbpe_image_array(image, &self->bloom, bloom_words(lg), sizeof *self->bloom);
 }
 
 void bbpe_merge_table_add(bbpe_merge_table *self, uint32_t left, uint32_t right, uint32_t made) {

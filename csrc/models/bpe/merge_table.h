@@ -9,6 +9,7 @@
 #define BBPE_MODELS_BPE_MERGE_TABLE_H
 
 #include "base/hash.h"
+#include "tables/image.h"
 
 enum { BBPE_MERGE_TABLE_BITS = 21, BBPE_MERGE_TABLE_WAYS = 4 };
 #define BBPE_MERGE_TABLE_NONE UINT32_MAX
@@ -24,6 +25,8 @@ typedef struct {
 /* Room for so many merges. */
 bbpe_status bbpe_merge_table_init(bbpe_merge_table *self, size_t merges);
 void bbpe_merge_table_free(bbpe_merge_table *self);
+/* Measure, write or open a table; an opened one takes no more merges. */
+void bbpe_merge_table_visit(bbpe_merge_table *self, bbpe_image *image);
 /* Add a merge, for which there is room; of a pair that comes twice the last one counts. */
 void bbpe_merge_table_add(bbpe_merge_table *self, uint32_t left, uint32_t right, uint32_t made);
 

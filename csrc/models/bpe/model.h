@@ -43,7 +43,7 @@ typedef struct {
     uint32_t plain_start, plain_distance;
     bbpe_pretoken_table tokens; /* bytes -> id, and BBPE_BPE_MADE */
     uint32_t *lengths;          /* by id; 0 where there is no token */
-    bbpe_bpe_parts *parts;      /* by id: the pair of a token's live merge; of others undefined */
+    bbpe_bpe_parts *parts;      /* by id: the pair of a token's live merge; of others zero */
     size_t id_count;
     uint32_t byte_ids[256];
     bool by_rank;         /* merges are what the tokens say, not a list */
@@ -53,6 +53,7 @@ typedef struct {
     uint32_t *output_starts; /* by id and one more, or NULL: where in `outputs` the ids begin that it is written as */
     uint32_t *outputs;
     uint32_t *levels; /* by rank, or NULL: each rank is a level.  Then numbers of symbols are not the order of merging */
+    size_t level_count;
     uint32_t fixed_ranks; /* merges of lower ranks are never skipped by dropout: they only build characters */
 } bbpe_bpe;
 
@@ -90,6 +91,9 @@ bbpe_status bbpe_bpe_set_outputs(bbpe_bpe *self, const uint32_t *starts, const u
 /* Replace ids by those that they are written as, where they are; there is room for one a byte.  Returns how many there
  * are. */
 size_t bbpe_bpe_put_outputs(const bbpe_bpe *self, uint32_t *ids, size_t count);
+
+/* Measure or write a model that is finalized, or open one that is zeroed. */
+void bbpe_bpe_visit(bbpe_bpe *self, bbpe_image *image);
 
 /* Free what settling has made. */
 void bbpe_bpe_forget_numbers(bbpe_bpe *self);

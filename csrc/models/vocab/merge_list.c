@@ -62,3 +62,9 @@ void bbpe_merge_list_mark_used(const bbpe_merge_list *self, uint8_t *used, size_
     }
     (void)id_count;
 }
+
+void bbpe_merge_list_visit(bbpe_merge_list *self, bbpe_image *image) {
+    bbpe_image_number(image, &self->count);
+    bbpe_image_array(image, &self->merges, self->count, sizeof *self->merges);
+    self->capacity = image->purpose == BBPE_IMAGE_OPEN ? self->count : self->capacity;
+}

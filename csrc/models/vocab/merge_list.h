@@ -4,7 +4,7 @@
 #ifndef BBPE_MODELS_VOCAB_MERGE_LIST_H
 #define BBPE_MODELS_VOCAB_MERGE_LIST_H
 
-#include "base/common.h"
+#include "tables/image.h"
 
 typedef struct {
     uint32_t left, right, made;
@@ -26,6 +26,9 @@ void bbpe_merge_list_trim(bbpe_merge_list *self);
 bbpe_status bbpe_merge_list_drop_repeated(bbpe_merge_list *self, size_t id_count);
 /* Note which ids below `id_count` are part or result of a merge; `used` has a byte for each, which is 1 then. */
 void bbpe_merge_list_mark_used(const bbpe_merge_list *self, uint8_t *used, size_t id_count);
+
+/* Measure, write or open a list; an opened one takes no more merges. */
+void bbpe_merge_list_visit(bbpe_merge_list *self, bbpe_image *image);
 
 /* Add a merge, for which there is room. */
 BBPE_INLINE void bbpe_merge_list_add(bbpe_merge_list *self, bbpe_merge merge) {

@@ -43,3 +43,13 @@ bbpe_status bbpe_vocab_index(bbpe_vocab *self) {
     self->numbers = numbers;
     return BBPE_OK;
 }
+
+void bbpe_vocab_visit(bbpe_vocab *self, bbpe_image *image) {
+    size_t is_unique = self->is_unique;
+    bbpe_image_number(image, &is_unique);
+    self->is_unique = is_unique != 0;
+    bbpe_image_number(image, &self->id_count);
+    bbpe_image_expect(image, self->id_count <= (size_t)BBPE_VOCAB_MAX_ID + 1);
+    bbpe_pretoken_table_visit(&self->tokens, image);
+    bbpe_image_array(image, &self->numbers, self->id_count, sizeof *self->numbers);
+}

@@ -27,6 +27,8 @@ bbpe_status bbpe_vocab_reserve(bbpe_vocab *self, size_t tokens, size_t bytes);
 bbpe_status bbpe_vocab_add(bbpe_vocab *self, uint32_t id, const uint8_t *bytes, size_t n, uint32_t *found);
 /* Make ids findable, when all tokens are there. */
 bbpe_status bbpe_vocab_index(bbpe_vocab *self);
+/* Measure or write a vocabulary that is closed, or open one that is zeroed. */
+void bbpe_vocab_visit(bbpe_vocab *self, bbpe_image *image);
 
 /* The entry of an id, or NULL. */
 BBPE_INLINE const bbpe_pretoken_entry *bbpe_vocab_get(const bbpe_vocab *self, size_t id) {

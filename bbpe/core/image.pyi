@@ -1,0 +1,4 @@
+from ..text import Buffer
+
+ALIGNMENT: int
+def checksum(data: Buffer) -> int: ...

@@ -1,0 +1,70 @@
+"""The data of a spec as values of JSON, and back; nothing but the data classes of this package is ever made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ..spec import decoders, models, rows, rules, spec
+from ..splitting import patterns
+
+#: The modules whose data classes specs are made of.
+_MODULES = (spec, rules, decoders, models, rows, patterns)
+_BYTES, _MAP = "bytes", "map"
+
+
+@cache
+def _classes() -> dict[str, type]:
+    """Return the data classes by the names that JSON has for them."""
+    return {
+        f"{module.__name__.rpartition('.')[2]}.{name}": kind
+        for module in _MODULES
+        for name, kind in vars(module).items()
+        if isinstance(kind, type) and kind.__module__ == module.__name__ and "__record__" in vars(kind)
+    }
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value as one of JSON, with bytes, mappings and records as objects of one member.
+
+    Raises `TypeError` on a value of another type.
+
+    >>> to_plain((rules.Prepend("_"), b"a", None))
+    [{'rules.Prepend': ['_']}, {'bytes': 'a'}, None]
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return {_BYTES: value.decode("latin-1")}
+    if isinstance(value, Mapping):
+        return {_MAP: [[to_plain(key), to_plain(item)] for key, item in value.items()]}
+    kind = type(value)
+    name = f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"
+    if _classes().get(name) is not kind:
+        raise TypeError(f"found {value!r}; expected data of a spec")
+    return {name: [to_plain(getattr(value, field)) for field in kind.__match_args__]}
+
+
+def from_plain(value: Any) -> Any:
+    """Return the value of `to_plain`; the classes check their fields.
+
+    Raises `ValueError` or `TypeError` on anything else.
+
+    >>> from_plain([{"rules.Prepend": ["_"]}, {"bytes": "a"}, None])
+    (Prepend(text='_'), b'a', None)
+    """
+    if isinstance(value, list):
+        return tuple([from_plain(item) for item in value])
+    if not isinstance(value, dict):
+        return value
+    ((name, content),) = value.items()
+    if name == _BYTES:
+        return content.encode("latin-1")
+    if name == _MAP:
+        return {from_plain(key): from_plain(item) for key, item in content}
+    if name not in _classes():
+        raise ValueError(f"found {name!r}; expected the name of a data class")
+    return _classes()[name](*from_plain(content))

@@ -1,0 +1,93 @@
+"""The key of finished tables: a digest of everything that the tokenizer is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+from ..files import StrPath, open_file
+from ..formats.folder_config import other_files
+from ..formats.rows import FORMATS
+
+#: The bytes of a vocabulary that is worth a file: a smaller one is read in milliseconds, a larger one is a whole model.
+_LEAST, _MOST = 128 << 10, 64 << 20
+#: The folders of the package whose modules decide what tables hold.
+_ENGINE = (
+    "core", "formats", "formats/gguf", "formats/huggingface", "pipeline", "published", "spec", "splitting", "tables"
+)  # fmt: skip
+
+
+def key_of_path(
+    path: StrPath,
+    pattern: str | Sequence[str] | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None,
+) -> str | None:
+    """Return the key of the tokenizer that `bbpe.load` makes from a path; `None` when it is not to be stored."""
+    specials = None if special_tokens is None else list(special_tokens.items())
+    try:
+        sources = list(_sources(Path(path)))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None  # loading reports it
+    return key_of([repr((pattern if isinstance(pattern, str | None) else list(pattern), specials, name)), *sources])
+
+
+def key_of(sources: Iterable[str | bytes]) -> str:
+    """Return the digest of texts and bytes, and of the engine."""
+    digest = hashlib.sha256(_engine())
+    for source in sources:
+        data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _sources(source: Path) -> Iterator[str | bytes]:
+    """Yield the names and digests of the files that loading a path may read, or look for."""
+    folder = source if source.is_dir() else source.parent
+    names = [name for row in FORMATS.values() for files in row.names for name in files]
+    present = [name for name in dict.fromkeys(names) if (folder / name).is_file()]
+    yield from ("" if source.is_dir() else source.name, repr(present))
+    main = [source] if source.is_file() else _main_files(folder)
+    with ExitStack() as stack:
+        files = [stack.enter_context(open_file(path)) for path in (*main, *_partners(source))]
+        if not _LEAST <= sum(os.fstat(file.fileno()).st_size for file in files) <= _MOST:
+            raise ValueError("the vocabulary is not worth a file")
+        yield from (hashlib.file_digest(file, "sha256").digest() for file in files)
+    for name, data in other_files(folder).items():
+        yield name
+        yield data
+
+
+def _main_files(folder: Path) -> list[Path]:
+    """Return the files that loading a folder reads: those of the first format that has all of its files there."""
+    sets = (files for row in FORMATS.values() for files in row.names)
+    found = next((files for files in sets if all((folder / name).is_file() for name in files)), ())
+    return [folder / name for name in found]
+
+
+def _partners(source: Path) -> Iterator[Path]:
+    """Yield the files that a format reads together with a file, by its name."""
+    for row in FORMATS.values():
+        for files in row.names:
+            for ending in files:
+                if len(files) > 1 and source.name.endswith(ending):
+                    prefix = source.name.removesuffix(ending)
+                    yield from (path for name in files if (path := source.with_name(prefix + name)).is_file())
+
+
+@cache
+def _engine() -> bytes:
+    """Return what differs when another version of the package is installed: names, sizes and times of its modules."""
+    package = Path(__file__).parents[1]
+    rows = []
+    for folder in _ENGINE:
+        for entry in os.scandir(package / folder):
+            if entry.name.endswith((".py", ".so", ".pyd")):
+                status = entry.stat()
+                rows.append((folder, entry.name, status.st_size, status.st_mtime_ns))
+    return repr(sorted(rows)).encode()

@@ -1,0 +1,137 @@
+"""The folder of finished tables: its files are found by key, written once, and removed when they take too much room.
+
+Tables save time and nothing else: whatever is wrong with the folder or a file of it, the tokenizer is made as without
+them.  A file has one name, one content, and is never written to again, so processes share it without locks: it appears
+by a rename, and one that is removed stays with those that have mapped it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from ..files import StrPath, open_file, temporary_name, user_cache
+from ..lazy import lazy_re
+from ..tokenizer import Tokenizer
+from .table_file import table_file, tokenizer_of
+
+#: The most bytes of all files of a folder.
+LIMIT = 512 << 20
+#: A file is marked as used once a day, and it is kept for a week after that: another machine may have mapped it over
+#: a network, where what is removed is gone for all.
+_DAY = 24 * 60 * 60
+_WEEK = 7 * _DAY
+#: A temporary file of this age is that of a process that was killed.
+_HOUR = 60 * 60
+_SUFFIX = ".tables"
+_OURS = lazy_re(r"[0-9a-f]{64}\.tables|\.[0-9a-f]{64}\.tables\.[0-9a-f]{12}\.tmp")
+
+
+def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[[], Tokenizer]) -> Tokenizer:
+    """Return the tokenizer that `make` makes, from finished tables if the folder `cache` has those with `key`.
+
+    `cache`: `True` is the user's folder; `False`, and a folder that cannot be used, is none.  `key` returns `None` for
+    a tokenizer that is not to be stored.
+    """
+    folder = _folder(cache)
+    found = None if folder is None else key()
+    if folder is None or found is None:
+        return make()
+    tokenizer = _opened(folder / (found + _SUFFIX), found)
+    if tokenizer is None:
+        tokenizer = make()
+        # the sources may have changed meanwhile
+        if key() == found:
+            _put(folder / (found + _SUFFIX), table_file(tokenizer, found))
+    return tokenizer
+
+
+def user_folder() -> Path | None:
+    """Return the folder of finished tables in the user's cache; `None` for a user without a home."""
+    try:
+        return user_cache() / "bbpe" / "tables"
+    except RuntimeError:
+        return None
+
+
+def _folder(cache: bool | StrPath) -> Path | None:
+    """Return a folder that is there and that nobody else can write to, or `None`; a new one is the user's alone."""
+    if not isinstance(cache, bool | str | os.PathLike):
+        raise TypeError(f"cache is True, False or a folder, not {type(cache).__name__}")
+    folder = user_folder() if cache is True else None if cache is False else Path(cache)
+    if folder is None:
+        return None
+    try:
+        if not folder.is_dir():
+            # not the home
+            for made in (folder.parents[1], folder.parent, folder) if cache is True else (folder,):
+                made.mkdir(mode=0o700, exist_ok=True)
+        return folder if _is_own(folder.stat()) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Return whether the user alone can write to a file or folder, where the system has users."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _opened(path: Path, key: str) -> Tokenizer | None:
+    """Return the tokenizer of a file; `None` when there is none, or it is not as it was written."""
+    try:
+        with open_file(path) as file:
+            status = os.fstat(file.fileno())
+            if not _is_own(status):
+                return None
+            tokenizer = tokenizer_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), key)
+    except Exception:  # a file can be wrong in any way
+        return None
+    if time.time() - status.st_mtime > _DAY:
+        with suppress(OSError):
+            os.utime(path)
+    return tokenizer
+
+
+def _put(path: Path, parts: list[bytes]) -> None:
+    """Write a file, unless there is no room for it."""
+    temporary = path.with_name(temporary_name(path.name))
+    try:
+        if not _has_room(path.parent, sum(map(len, parts))):
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            file.writelines(parts)
+        temporary.replace(path)
+    except OSError:
+        return
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _has_room(folder: Path, size: int) -> bool:
+    """Return whether a new file of this size fits the limit, after removing those that were used least recently."""
+    now, left = time.time(), []
+    for path in folder.iterdir():
+        with suppress(OSError):
+            if not _OURS.fullmatch(path.name):
+                continue
+            status = path.stat()
+            if path.suffix != _SUFFIX and now - status.st_mtime > _HOUR:
+                path.unlink()
+            else:
+                left.append((status.st_mtime, status.st_size, path))
+    total = size + sum(each for _, each, _ in left)
+    for used, each, path in sorted(left):
+        if total > LIMIT and path.suffix == _SUFFIX and now - used > _WEEK:
+            with suppress(OSError):
+                path.unlink()
+                total -= each
+    return total <= LIMIT
