@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import partial
 
-from . import formats
 from .errors import VocabularyError
 from .files import ReadFile, StrPath
-from .formats import gpt2_files
 from .published.find import FOLDERS_VARIABLE, MissingError, found
 from .published.models import name_for_model
 from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
 from .records import replace
 from .spec.rules import UnicodeForm
 from .spec.spec import TextRules
+from .tables.sources import key_of_published
+from .tables.store import stored
 from .tokenizer import Tokenizer
 
 
-def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
+def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrPath = True) -> Tokenizer:
     """Return a published tokenizer, with its pattern and all of its special tokens.
 
     The search for its file goes through `folder`, the folders of the environment variable `BBPE_VOCABS` (or, without
@@ -30,6 +29,7 @@ def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
         name: The name of the vocabulary, such as "o200k_base", "llama3" or "qwen3"; the error for an unknown name lists
             all names.
         folder: A folder to search first.
+        cache: The folder of finished tables, as in `bbpe.load`.
 
     Returns:
         The tokenizer.
@@ -47,16 +47,24 @@ def get_encoding(name: str, *, folder: StrPath | None = None) -> Tokenizer:
         format_name, files = found(published, folder)
     except MissingError as missing:
         raise VocabularyError(_what_to_do(published, missing)) from None
-    return _load(published, format_name, files)
+
+    def key() -> str | None:
+        digests = (file.sha256 for form in published.forms if form.format == format_name for file in form.files)
+        return key_of_published(published.name, digests, sum(len(file.data) for file in files))
+
+    return stored(cache, key, lambda: _load(published, format_name, files))
 
 
-def encoding_for_model(model: str, *, folder: StrPath | None = None) -> Tokenizer:
+def encoding_for_model(
+    model: str, *, folder: StrPath | None = None, cache: bool | StrPath = True
+) -> Tokenizer:
     """Return the tokenizer of a model, by the name of the model.
 
     Args:
         model: The name of an OpenAI model, such as "gpt-4o", or of some open models, such as "Qwen2.5-7B-Instruct",
             with or without the name of its organisation.
         folder: A folder to search first, as in `get_encoding`.
+        cache: The folder of finished tables, as in `bbpe.load`.
 
     Returns:
         The tokenizer.
@@ -74,13 +82,15 @@ def encoding_for_model(model: str, *, folder: StrPath | None = None) -> Tokenize
         raise VocabularyError(
             f"the vocabulary of model {model!r} is not known; expected get_encoding() with one of: {known}"
         )
-    return get_encoding(name, folder=folder)
+    return get_encoding(name, folder=folder, cache=cache)
 
 
 def published_vocabulary(name: str) -> Published:
     """Return the table row of a published vocabulary; `VocabularyError` on an unknown name."""
     known = PUBLISHED.get(ALIASES.get(name, name))
     if known is None:
+        import difflib
+
         near = difflib.get_close_matches(name, [*PUBLISHED, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise VocabularyError(f"unknown vocabulary {name!r}{hint}; expected one of: {', '.join(PUBLISHED)}")
@@ -88,6 +98,9 @@ def published_vocabulary(name: str) -> Published:
 
 
 def _load(published: Published, format_name: str, files: list[ReadFile]) -> Tokenizer:
+    from . import formats
+    from .formats import gpt2_files
+
     # the two files of a pair have other names in these folders than in a folder of vocab.json and merges.txt
     load_pair = partial(gpt2_files.load_files, *files)
     load = load_pair if format_name == "gpt2" else partial(formats.FORMATS[format_name].load, *files)

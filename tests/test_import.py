@@ -132,6 +132,13 @@ def test_the_first_lists_need_neither_numpy_nor_regex(vocabulary: str) -> None:
     assert [line for line in lines if len(line.split()) > 1] == []
 
 
+def test_counting_on_the_command_line_needs_neither_numpy_nor_regex(vocabulary: str, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("some words in a row, " * 1000)
+    code = "import sys; from bbpe.cli import main; main(sys.argv[1:]); print(*{'numpy', 'regex'} & sys.modules.keys())"
+    arguments = ("tokens", "-t", vocabulary, "--pattern", "cl100k", str(tmp_path / "text.txt"))
+    assert fresh(code, *arguments).endswith(".txt\n\n")
+
+
 def test_help_imports_each_command_alone() -> None:
     done = subprocess.run([sys.executable, "-c", HELP], check=True, capture_output=True, text=True)
     expected: dict[str, set[str]] = {"bbpe": set()}

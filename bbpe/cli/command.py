@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -74,6 +73,8 @@ def load_named(name: str, pattern: str | None = None) -> Tokenizer:
     known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)
     if known is not None and pattern is None:
         return bbpe.get_encoding(known)
+    from difflib import get_close_matches
+
     near = get_close_matches(name, [*PUBLISHED, *ALIASES, *MODELS], n=2)
     if near and "/" not in name:
         hint = " or ".join(map(repr, near))

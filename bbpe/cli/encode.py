@@ -80,6 +80,21 @@ def documents_of(args: Namespace, tokenizer: Tokenizer) -> Iterator[Document]:
     return chain.from_iterable(found)
 
 
+def counts_of(args: Namespace, tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
+    """Yield the file of each document and the number of its ids; all names are looked at before a file is read."""
+    encoder = _file_encoder(args, tokenizer, "all" if args.special else ())
+    found: list[Iterable[tuple[str, int]]] = []
+    for name in names_of(args.files):
+        if name != STDIN:
+            found.append((str(path), count) for path, count in encoder.counts(name))
+        elif args.input_format in (None, "text"):
+            found.append((STDIN, encoder.count(_stdin_texts())) for _ in range(1))
+        else:
+            stdin()
+            found.append((STDIN, count) for _, count in encoder.counts(STDIN_FILE))
+    return chain.from_iterable(found)
+
+
 def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> FileEncoder:
     specials = tokenizer._specials
     return FileEncoder(

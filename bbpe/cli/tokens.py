@@ -36,12 +36,11 @@ def _run(args: Namespace) -> int:
 
 
 def _count_files(args: Namespace, tokenizer: Tokenizer) -> None:
-    from .encode import documents_of
+    from .encode import counts_of
 
     counts: dict[str, int] = {}
-    for document in documents_of(args, tokenizer):
-        name = str(document.path)
-        counts[name] = counts.get(name, 0) + sum(map(len, document.parts))
+    for name, count in counts_of(args, tokenizer):
+        counts[name] = counts.get(name, 0) + count
     total = sum(counts.values())
     if args.json:
         say_json({"files": counts, "tokens": total})

@@ -72,6 +72,18 @@ class FileEncoder:
         listed = [self._reading.file(path) for path in corpus_paths(files)]
         return chain.from_iterable(map(self.documents, listed))
 
+    def counts(self, files: CorpusPaths) -> Iterator[tuple[FilePath, int]]:
+        """Yield the files of the documents of files, and how many ids each document has, without arrays of them."""
+        listed = [self._reading.file(path) for path in corpus_paths(files)]
+        return chain.from_iterable(map(self._counts, listed))
+
+    def _counts(self, file: File) -> Iterator[tuple[FilePath, int]]:
+        if file.kind == "text":
+            yield file.path, self.count(self._reading.texts(file, buffers=self._buffers))
+            return
+        for document in self._rows(file):
+            yield file.path, sum(map(len, document.parts))
+
     def documents(self, file: File) -> Iterator[Document]:
         """Yield the documents of a file; records without a text are skipped.
 
@@ -84,18 +96,29 @@ class FileEncoder:
 
     def parts(self, events: Iterable[Texts]) -> Iterator[Ids]:
         """Yield the ids of one text that comes in blocks."""
+        if self._is_split_by_regex:
+            return self._encoder.stream_arrays(_slices(events), self._matcher)
+        return (self._encoder.to_array(part, self._matcher) for part in self._cut(events))
+
+    def count(self, events: Iterable[Texts]) -> int:
+        """Return how many ids a text has that comes in blocks."""
+        if self._is_split_by_regex:
+            return sum(map(len, self.parts(events)))
+        return sum(self._encoder.count(part, self._matcher) for part in self._cut(events))
+
+    @property
+    def _is_split_by_regex(self) -> bool:
+        return self._encoder.splitter.compiled is None and not self._encoder.has_rules
+
+    def _cut(self, events: Iterable[Texts]) -> Iterator[bytearray | memoryview]:
+        """Yield the parts of a text whose ids are those of the text; a part is gone when the next one is asked for."""
         if self._encoder.has_rules:
             # a rule may change any part of the text, so it is collected first
             text = bytearray()
             for event in events:
                 text += event.data
-            yield self._encoder.to_array(text, self._matcher)
-        elif self._encoder.splitter.compiled is None:
-            yield from self._encoder.stream_arrays(_slices(events), self._matcher)
-        else:
-            yield from self._cut(events)
-
-    def _cut(self, events: Iterable[Texts]) -> Iterator[Ids]:
+            yield text
+            return
         pending, done = Pending(), 0
         for event in events:
             tried = len(pending)
@@ -107,7 +130,7 @@ class FileEncoder:
                 part = memoryview(data)[:cut]
                 if self._matcher is not None:
                     self._matcher.check(part, done)
-                yield self._encoder.to_array(part, self._matcher)
+                yield part
                 done += cut
                 part.release()
             pending.keep(cut)

@@ -36,6 +36,11 @@ def key_of_path(
     return key_of([repr((pattern if isinstance(pattern, str | None) else list(pattern), specials, name)), *sources])
 
 
+def key_of_published(name: str, digests: Iterable[str], size: int) -> str | None:
+    """Return the key of a published tokenizer by the digests of its files; `None` when these are not worth a file."""
+    return key_of(["published", name, *digests]) if _LEAST <= size <= _MOST else None
+
+
 def key_of(sources: Iterable[str | bytes]) -> str:
     """Return the digest of texts and bytes, and of the engine."""
     digest = hashlib.sha256(_engine())

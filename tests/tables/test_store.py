@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from small_published import check, put
 
 import bbpe
 from bbpe.core.image import checksum
@@ -143,6 +144,23 @@ def test_what_cannot_be_loaded_has_no_key(wrong: Any, tmp_path: Path) -> None:
     assert key_of_path(source, None, None, None) is None
     with pytest.raises((OSError, bbpe.VocabularyError, TypeError)):
         bbpe.load(source, cache=tmp_path / "tables")
+
+
+def test_published_tokenizers_come_from_tables(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tables"
+    put(bare / "home/cache/bbpe/small.tiktoken")
+    found = [bbpe.get_encoding("small", cache=folder) for _ in range(2)]
+    assert [tok._model is not None for tok in found] == [False, True]
+    for tok in found:
+        check(tok)
+    assert bbpe.get_encoding("small")._model is None
+    # the tables are those of one content, and a file is used only if it has that
+    (bare / "home/cache/bbpe/small.tiktoken").write_bytes(b"other")
+    with pytest.raises(bbpe.VocabularyError, match="not on this machine"):
+        bbpe.get_encoding("small", cache=folder)
+    monkeypatch.setattr("bbpe.tables.sources._LEAST", 1 << 20)
+    put(bare / "home/cache/bbpe/small.tiktoken")
+    assert bbpe.get_encoding("small", cache=folder)._model is None
 
 
 def test_a_small_and_a_huge_vocabulary_are_not_stored(
