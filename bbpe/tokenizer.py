@@ -1320,8 +1320,9 @@ class Tokenizer:
 
     __deepcopy__ = __copy__
 
-    def __reduce__(self) -> tuple[type[Tokenizer], tuple[TokenizerSpec]]:
-        return type(self), (self.spec,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .spec.pickled import spec_bytes
+        return _unpickled, (type(self), spec_bytes(self.spec))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Tokenizer is immutable; cannot set {name!r}")
@@ -1334,3 +1335,9 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {self._vocabulary.learned_as()}>"
+
+
+def _unpickled(kind: type[Tokenizer], data: bytes) -> Tokenizer:
+    """Return the tokenizer of a pickle, which has it as one block of bytes, so that equal ones have equal pickles."""
+    from .spec.pickled import spec_of_bytes
+    return kind(spec_of_bytes(data))

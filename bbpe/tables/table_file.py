@@ -13,16 +13,13 @@ from typing import Any
 from ..core.bpe import BPE
 from ..core.image import ALIGNMENT, checksum
 from ..spec.merges import Merges
-from ..spec.spec import TokenizerSpec
+from ..spec.plain import plain_fields, spec_of_fields
 from ..spec.vocab import Vocab
 from ..tokenizer import Tokenizer
-from .plain import from_plain, to_plain
 
 #: The number is that of the layout of files and tables: another layout needs another one.
 _MAGIC = b"bbpe tables 1\r\n\0"
 _HEAD = len(_MAGIC) + 16
-#: The fields of a spec that are blocks.
-_TABLES = ("vocab", "merges")
 
 
 def table_file(tokenizer: Tokenizer, key: str) -> list[bytes]:
@@ -34,9 +31,8 @@ def table_file(tokenizer: Tokenizer, key: str) -> list[bytes]:
         blocks["merges"] = spec.merges.image()
     if isinstance(model, BPE):
         blocks["model"] = model.image()
-    fields = [to_plain(getattr(spec, name)) for name in spec.__match_args__ if name not in _TABLES]
     rows = {name: [len(block), checksum(block)] for name, block in blocks.items()}
-    head = json.dumps({"key": key, "spec": fields, "blocks": rows}).encode()
+    head = json.dumps({"key": key, "spec": plain_fields(spec), "blocks": rows}).encode()
     numbers = len(head).to_bytes(8, "little") + checksum(head).to_bytes(8, "little")
     return [_MAGIC, numbers, head, bytes(-(_HEAD + len(head)) % ALIGNMENT), *blocks.values()]
 
@@ -56,8 +52,7 @@ def tokenizer_of(data: memoryview, key: str) -> Tokenizer:
         raise ValueError(f"the tables are those of {found['key']}")
     blocks = _blocks(data, _HEAD + size, found["blocks"])
     merges = Merges.of_image(blocks["merges"]) if "merges" in blocks else None
-    spec = TokenizerSpec(Vocab.of_image(blocks["vocab"]), merges, *map(from_plain, found["spec"]))
-    tokenizer = Tokenizer(spec)
+    tokenizer = Tokenizer(spec_of_fields(Vocab.of_image(blocks["vocab"]), merges, found["spec"]))
     if "model" in blocks:
         tokenizer.__dict__["_model"] = BPE({}, None, image=blocks["model"])
     return tokenizer

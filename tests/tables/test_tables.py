@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +21,7 @@ from bbpe.core.bpe import BPE
 from bbpe.core.image import ALIGNMENT, checksum
 from bbpe.core.merge_list import MergeList
 from bbpe.core.token_table import TokenTable
-from bbpe.spec import spec
-from bbpe.tables import plain
+from bbpe.spec import plain, spec
 
 LINES = [*FEW_LINES, "tokens, of the lowest; naïve 한국어 123 ..."] * 3
 TEXTS = ["", *adversarial_strings(120, seed=44), "x" * 300, "see my <|end|> eyes", "中文" * 100, b"\xff\x80see", *LINES]
@@ -104,7 +104,9 @@ def same(one: bbpe.Tokenizer, other: bbpe.Tokenizer, folder: Path, name: str) ->
         if one.spec.model is None:
             assert one.encode(text, dropout=0.3, seed=7) == other.encode(text, dropout=0.3, seed=7)
     assert [one.token_to_id(key) for key in one.get_vocab()] == [other.token_to_id(key) for key in one.get_vocab()]
+    assert pickle.dumps(one) == pickle.dumps(other)
     again = pickle.loads(pickle.dumps(other))
+    assert again.spec == one.spec
     assert [again.encode(text) for text in TEXTS] == [one.encode(text) for text in TEXTS]
     files = []
     for number, tok in enumerate((one, other)):
@@ -215,5 +217,8 @@ def test_data_of_specs_as_values_of_json() -> None:
     for name in ("os.system", "rules.Nothing", "rules.dataclass", "spec.make_spec", "builtins.print"):
         with pytest.raises(ValueError, match="name of a data class"):
             plain.from_plain({name: ["x"]})
+    floats = (0.1, -1e300, 5e-324, float("inf"))
+    numbers = (floats, (1.0, 2), (2,))
+    assert plain.from_plain(json.loads(json.dumps(plain.to_plain(numbers)))) == numbers
     value = ((1, None, True, 0.1, "\ud800é", b"\x00\xff"), {"a": (), "b": spec.TextRules()})
     assert plain.from_plain(plain.to_plain(value)) == value

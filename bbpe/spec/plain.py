@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ..spec import decoders, models, rows, rules, spec
 from ..splitting import patterns
+from . import decoders, models, rows, rules, spec
+from .merges import Merges
+from .vocab import Vocab
 
 #: The modules whose data classes specs are made of.
 _MODULES = (spec, rules, decoders, models, rows, patterns)
-_BYTES, _MAP = "bytes", "map"
+_BYTES, _FLOATS, _MAP = "bytes", "floats", "map"
+#: The fields of a spec that have forms of their own.
+_TABLES = ("vocab", "merges")
+
+
+def plain_fields(made: spec.TokenizerSpec) -> list[Any]:
+    """Return the data of a spec without its vocabulary and merges as values of JSON."""
+    return [to_plain(getattr(made, name)) for name in made.__match_args__ if name not in _TABLES]
+
+
+def spec_of_fields(vocab: Vocab, merges: Merges | None, fields: list[Any]) -> spec.TokenizerSpec:
+    """Return the spec of a vocabulary, merges and `plain_fields`; `ValueError` or `TypeError` on anything else."""
+    return spec.TokenizerSpec(vocab, merges, *map(from_plain, fields))
 
 
 @cache
@@ -26,7 +41,7 @@ def _classes() -> dict[str, type]:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value as one of JSON, with bytes, mappings and records as objects of one member.
+    """Return a value as one of JSON, with bytes, numbers, mappings and records as objects of one member.
 
     Raises `TypeError` on a value of another type.
 
@@ -36,6 +51,8 @@ def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple):
+        if value and all(type(item) is float for item in value):
+            return {_FLOATS: array("d", value).tobytes().decode("latin-1")}
         return [to_plain(item) for item in value]
     if isinstance(value, bytes):
         return {_BYTES: value.decode("latin-1")}
@@ -63,6 +80,8 @@ def from_plain(value: Any) -> Any:
     ((name, content),) = value.items()
     if name == _BYTES:
         return content.encode("latin-1")
+    if name == _FLOATS:
+        return tuple(array("d", content.encode("latin-1")))
     if name == _MAP:
         return {from_plain(key): from_plain(item) for key, item in content}
     if name not in _classes():
