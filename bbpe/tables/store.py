@@ -2,7 +2,8 @@
 
 Tables save time and nothing else: whatever is wrong with the folder or a file of it, the tokenizer is made as without
 them.  A file has one name, one content, and is never written to again, so processes share it without locks: it appears
-by a rename, and one that is removed stays with those that have mapped it.
+by a rename, and one that is removed stays with those that have mapped it.  Over a network it would not, so there a
+file is read into memory.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,12 +24,12 @@ from .table_file import table_file, tokenizer_of
 
 #: The most bytes of all files of a folder.
 LIMIT = 512 << 20
-#: A file is marked as used once a day, and it is kept for a week after that: another machine may have mapped it over
-#: a network, where what is removed is gone for all.
+#: A file is marked as used once a day.
 _DAY = 24 * 60 * 60
-_WEEK = 7 * _DAY
 #: A temporary file of this age is that of a process that was killed.
 _HOUR = 60 * 60
+#: The file systems without a block device of their own that no other machine writes to.
+_LOCAL = frozenset(("btrfs", "overlay", "tmpfs", "zfs", "bcachefs", "aufs"))
 _SUFFIX = ".tables"
 _OURS = lazy_re(r"[0-9a-f]{64}\.tables|\.[0-9a-f]{64}\.tables\.[0-9a-f]{12}\.tmp")
 
@@ -90,13 +92,28 @@ def _opened(path: Path, key: str) -> Tokenizer | None:
             status = os.fstat(file.fileno())
             if not _is_own(status):
                 return None
-            tokenizer = tokenizer_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), key)
+            if _is_local(status.st_dev):
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            else:
+                data = mmap.mmap(-1, status.st_size)
+                file.readinto(data)
+            tokenizer = tokenizer_of(memoryview(data), key)
     except Exception:  # a file can be wrong in any way
         return None
     if time.time() - status.st_mtime > _DAY:
         with suppress(OSError):
             os.utime(path)
     return tokenizer
+
+
+def _is_local(device: int) -> bool:
+    """Return whether a file system is on this machine, as far as Linux tells; elsewhere it is taken to be."""
+    if sys.platform != "linux" or os.major(device) != 0:
+        return True
+    number = f"{os.major(device)}:{os.minor(device)}"
+    rows = map(str.split, Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines())
+    kinds = [row[row.index("-") + 1] for row in rows if row[2] == number]
+    return bool(kinds) and kinds[0] in _LOCAL
 
 
 def _put(path: Path, parts: list[bytes]) -> None:
@@ -118,6 +135,8 @@ def _put(path: Path, parts: list[bytes]) -> None:
 
 def _has_room(folder: Path, size: int) -> bool:
     """Return whether a new file of this size fits the limit, after removing those that were used least recently."""
+    if size > LIMIT:
+        return False
     now, left = time.time(), []
     for path in folder.iterdir():
         with suppress(OSError):
@@ -129,8 +148,8 @@ def _has_room(folder: Path, size: int) -> bool:
             else:
                 left.append((status.st_mtime, status.st_size, path))
     total = size + sum(each for _, each, _ in left)
-    for used, each, path in sorted(left):
-        if total > LIMIT and path.suffix == _SUFFIX and now - used > _WEEK:
+    for _, each, path in sorted(left):
+        if total > LIMIT and path.suffix == _SUFFIX:
             with suppress(OSError):
                 path.unlink()
                 total -= each

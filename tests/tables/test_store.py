@@ -7,6 +7,7 @@ import json
 import os
 import random
 import stat
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -310,15 +311,28 @@ def test_the_folder_is_bounded(loaded: Callable[..., bool], tmp_path: Path, monk
     assert {sizes[1], sizes[2], *others[1:]} < left
     assert [temporary.exists() for temporary in killed] == [False, True]
     assert others[0].exists()
-    os.utime(sizes[2], (now, now))
-    # all were used within a week
+    assert sum(path.stat().st_size for path in left) <= store.LIMIT
+    # a file that does not fit alone
+    monkeypatch.setattr(store, "LIMIT", size - 1)
     assert [loaded(name="five"), loaded(name="five")] == [False, False]
     assert set(files_of(folder)) == left
-    monkeypatch.setattr(store, "LIMIT", 10)
-    for stored in left:
-        os.utime(stored, (0, 0))
-    assert loaded(name="six") is False
-    assert set(files_of(folder)) == set(others[1:])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts of Linux")
+def test_a_file_over_a_network_is_read(
+    loaded: Callable[..., bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded()
+    monkeypatch.setattr(store, "_is_local", lambda device: False)
+    maps = Path("/proc/self/maps")
+    assert loaded() is True
+    assert str(tmp_path / "tables") not in maps.read_text()
+    monkeypatch.undo()
+    mounts = [row.split() for row in Path("/proc/self/mountinfo").read_text().splitlines()]
+    kinds = {row[row.index("-") + 1]: os.makedev(*map(int, row[2].split(":"))) for row in mounts}
+    assert not store._is_local(kinds["proc"])
+    assert not store._is_local(os.makedev(0, (1 << 20) - 1))
+    assert store._is_local(os.makedev(8, 1))
 
 
 def test_files_are_closed(loaded: Callable[..., bool], path: Path, tmp_path: Path) -> None:
