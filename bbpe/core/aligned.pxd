@@ -32,9 +32,9 @@ cdef class AlignedCall:
     cdef Call call
     cdef SpanTrims trims
     cdef Splitter splitter
-    cdef object new_array, dtype  # numpy's
+    cdef object slow, new_array, dtype  # the last two are numpy's
 
     cpdef tuple encode(self, text, str unit)
     cdef tuple _encode(self, text, str unit, bint has_words)
-    cdef int _run(self, bbpe_encode_state *state, text, const text_view *view, found_ids *found) except -1
+    cdef bint _run(self, bbpe_encode_state *state, text, const text_view *view, found_ids *found) except -1
     cdef tuple _result(self, const found_ids *found)

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -7,6 +7,7 @@ import numpy.typing as npt
 from ..text import Buffer, Text
 from .piped import Call, Piped
 from .split import Splitter
+from .wordpiece import WordPiece
 
 VARIES: int
 
@@ -21,6 +22,7 @@ class TokenLengths:
         drops: bool = False,
         of_bytes: bool = False,
         known: Sequence[bytes] = (),
+        bert: WordPiece | None = None,
         extents: npt.NDArray[np.uint8] | None = None,
     ) -> Self: ...
 
@@ -41,6 +43,7 @@ class AlignedCall:
         call: Call,
         trims: SpanTrims | None = None,
         splitter: Splitter | None = None,
+        slow: Callable[[], AlignedCall] | None = None,
     ) -> Self: ...
     def encode(self, text: Text, unit: str) -> tuple[list[int], npt.NDArray[np.int64]]: ...
     def encode_words(self, text: Text, unit: str) -> tuple[list[int], npt.NDArray[np.int64], list[int]]: ...

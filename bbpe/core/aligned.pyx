@@ -9,15 +9,15 @@ from bbpe.lazy import np
 
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_stretches,
+    BBPE_ENCODE_SLACK, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_stretches,
 )
 from bbpe.core.c_memory cimport bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
     bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_scratch, bbpe_span_scratch_trim,
     bbpe_span_trim, bbpe_span_trims, bbpe_stretch, bbpe_stretch_source, bbpe_stretch_word_count, bbpe_text_span,
-    bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent, bbpe_token_lengths, bbpe_token_spans,
-    bbpe_token_spans_count,
+    bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent, bbpe_token_lengths, bbpe_token_lengths_set_bert,
+    bbpe_token_spans, bbpe_token_spans_count,
 )
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_text cimport (
@@ -28,6 +28,7 @@ from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport HOLD_GIL, text_close, text_open, text_view
+from bbpe.core.wordpiece cimport WordPiece
 
 from bbpe.errors import VocabularyError
 
@@ -45,13 +46,13 @@ cdef class TokenLengths:
     stands for its pretoken; else for a character, with `fuses` for a run of those that are not `known`: one bit for each
     code point, for characters within a pretoken, at its beginning, at its end, and alone.  `drops`: those that are not known
     have no id.  `of_bytes`: each byte is a character.  `extents`, of tokens that stand for as many bytes everywhere: the
-    vocabulary's (`TokenTable.extents`).
+    vocabulary's (`TokenTable.extents`).  `bert`: a model that applies BERT's rules to stretches itself, or one of words.
     """
 
     def __cinit__(
         self, const uint32_t[::1] first not None, const uint32_t[::1] inside not None, *, bint whole=False,
         bint fuses=False, bint drops=False, bint of_bytes=False, known: Sequence[bytes] = (),
-        const uint8_t[:, ::1] extents: npt.NDArray[np.uint8] | None = None
+        WordPiece bert=None, const uint8_t[:, ::1] extents: npt.NDArray[np.uint8] | None = None
     ):
         if first.shape[0] != inside.shape[0] or first.shape[0] == 0:
             raise ValueError(f"{first.shape[0]} and {inside.shape[0]} lengths; expected equally many, and at least one")
@@ -64,6 +65,8 @@ cdef class TokenLengths:
         self.c.whole, self.c.fuses, self.c.drops, self.c.of_bytes = whole, fuses, drops, of_bytes
         if extents is not None:
             self.c.extents = <const bbpe_token_extent *>&extents[0, 0]
+        if bert is not None and bert.c.is_bert:
+            bbpe_token_lengths_set_bert(&self.c, bert.c.rules)
         cdef Py_ssize_t i
         for i in range(len(known)):
             self.c.known[i] = <const uint64_t *>PyBytes_AS_STRING(known[i])
@@ -111,15 +114,17 @@ cdef class SpanTrims:
 
 cdef class AlignedCall:
     """A pipeline with an encoder, a call of it, and what finds the places that ids come from; immutable, shared by any number of
-    threads.  `splitter` finds the pretokens that the pipeline does not, where they are needed.
+    threads.  `splitter` finds the pretokens that the pipeline does not, where they are needed.  `slow` makes the call for texts
+    of which this one cannot find the places.
 
     Places are in bytes of a text's UTF-8 or a unit of `map_spans`.  `VocabularyError` when the tokens do not stand for a text.
     """
 
     def __cinit__(
         self, Piped piped not None, TokenLengths lengths not None, Call call not None, SpanTrims trims=None,
-        Splitter splitter=None
+        Splitter splitter=None, slow: Callable[[], AlignedCall] | None = None
     ):
+        self.slow = slow
         self.piped, self.lengths, self.call, self.trims, self.splitter = piped, lengths, call, trims, splitter
         self.new_array, self.dtype = np.empty, np.dtype(np.int64)
 
@@ -137,6 +142,7 @@ cdef class AlignedCall:
         cdef found_ids found
         cdef bint is_mapped = unit != "byte" and not (PyUnicode_Check(text) and PyUnicode_IS_ASCII(text))
         cdef bbpe_encode_state *state
+        cdef AlignedCall slow
         memset(&found, 0, sizeof(found))
         found.has_words = has_words
         text_open(&view, text)
@@ -147,7 +153,9 @@ cdef class AlignedCall:
                 found.in_chars = (
                     is_mapped and unit == "char" and PyUnicode_Check(text)
                     and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
-                self._run(state, text, &view, &found)
+                if not self._run(state, text, &view, &found):
+                    slow = self.slow()
+                    return slow._encode(text, unit, has_words)
                 if is_mapped and not found.in_chars and found.count:
                     bbpe_offsets_map(
                         view.text.units, view.text.unit_size, view.length,
@@ -159,7 +167,8 @@ cdef class AlignedCall:
         finally:
             text_close(&view)
 
-    cdef int _run(self, bbpe_encode_state *state, text, const text_view *view, found_ids *found) except -1:
+    cdef bint _run(self, bbpe_encode_state *state, text, const text_view *view, found_ids *found) except -1:
+        """Find the ids and their places; false when `slow` can."""
         cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
         cdef const bbpe_span_trims *trims = NULL if self.trims is None else &self.trims.c
         cdef bbpe_status status
@@ -179,9 +188,9 @@ cdef class AlignedCall:
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
                 solve(run, self.call, &seen, text)
-        if not fits:
+        if not fits and self.slow is None:
             raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
-        return 0
+        return fits
 
     cdef tuple _result(self, const found_ids *found):
         cdef Py_buffer buffer
@@ -212,27 +221,26 @@ cdef bbpe_status _next_round(
     found.memory.counts = <size_t *>grown
     for i in range(run.count):
         run.stretches[i].ends_text = True  # each is counted alone
-    status = bbpe_encode_state_reserve(state, run.bytes + run.count)
-    if status == BBPE_OK:
-        status = bbpe_encode_stretches(
-            piped.encoder.states.encoder(), state, run.stretches, run.count, bbpe_encode_state_loan(state).ids,
-            found.memory.counts)
+    grown = bbpe_memory_reserve(
+        found.memory.ids, &found.memory.capacity, found.count + run.bytes + run.count + BBPE_ENCODE_SLACK, sizeof(uint32_t))
+    if grown == NULL:
+        return BBPE_NO_MEMORY
+    found.memory.ids = <uint32_t *>grown
+    status = bbpe_encode_stretches(
+        piped.encoder.states.encoder(), state, run.stretches, run.count, found.memory.ids + found.count, found.memory.counts)
     if status != BBPE_OK:
         return status
     for i in range(run.count):
         total += found.memory.counts[i]
     status = _reserve(found, total)
     if status == BBPE_OK:
-        status = _put_round(run, lengths, trims, splitter, bbpe_encode_state_loan(state).ids, found, fits)
+        status = _put_round(run, lengths, trims, splitter, found, fits)
         bbpe_pipeline_empty(run)
     return status
 
 
 cdef bbpe_status _reserve(found_ids *found, size_t more) noexcept nogil:
-    cdef void *ids = bbpe_memory_reserve(found.memory.ids, &found.memory.capacity, found.count + more + 1, sizeof(uint32_t))
-    if ids == NULL:
-        return BBPE_NO_MEMORY
-    found.memory.ids = <uint32_t *>ids
+    """Have memory for the spans, and the numbers of pretokens, of more ids."""
     cdef void *spans = bbpe_memory_reserve(
         found.memory.spans, &found.memory.span_capacity, found.count + more + 1, sizeof(bbpe_text_span))
     if spans == NULL:
@@ -267,9 +275,9 @@ cdef bbpe_status _split(Splitter splitter, found_ids *found, bbpe_stretch *stret
 
 cdef bbpe_status _put_round(
     const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, Splitter splitter,
-    const uint32_t *ids, found_ids *found, bint *fits
+    found_ids *found, bint *fits
 ) noexcept nogil:
-    """Add the ids of the run's stretches and their spans; `fits` is False when they do not stand for a stretch."""
+    """Add the spans of the ids of the run's stretches; `fits` is False when they do not stand for a stretch."""
     cdef size_t i, count
     cdef bbpe_stretch stretch
     cdef bbpe_status status
@@ -281,12 +289,9 @@ cdef bbpe_status _put_round(
             status = _split(splitter, found, &stretch)
             if status != BBPE_OK:
                 return status
-        if count:
-            memcpy(found.memory.ids + found.count, ids, count * sizeof(uint32_t))
         fits[0] = _put_stretch(run, lengths, trims, &stretch, run.sources + i, count, found)
         if not fits[0]:
             return BBPE_OK
-        ids += count
         found.count += count
     return BBPE_OK
 

@@ -267,6 +267,9 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t id_count
         bint whole, fuses, drops, of_bytes
         const uint64_t *known[4]
+        bint is_bert
+
+    void bbpe_token_lengths_set_bert(bbpe_token_lengths *self, unsigned rules)
 
     ctypedef struct bbpe_text_span:
         int64_t start, end

@@ -125,6 +125,11 @@ cdef class WordPiece(Model):
     def __dealloc__(self):
         bbpe_wordpiece_free(&self.c)
 
+    @property
+    def is_bert(self) -> bool:
+        """Whether BERT's rules are applied to pretokens."""
+        return self.c.is_bert
+
     def encode_pretoken(self, bytes pretoken not None, bint linear=False) -> list[int]:
         """The ids of one pretoken of at least one byte; `linear`: as long words are matched."""
         cdef bbpe_wordpiece view = self.c

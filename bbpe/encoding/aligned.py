@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from ..core.aligned import VARIES, AlignedCall, SpanTrims, TokenLengths
+from ..core.model import Model
 from ..core.split import Splitter
+from ..core.wordpiece import WordPiece
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import Matcher
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
@@ -24,8 +26,18 @@ _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 class AlignedTexts:
     """Makes the calls that encode texts with the span of the text that each id comes from."""
 
-    def __init__(self, piped: PipedTexts, spec: TokenizerSpec) -> None:
-        self._piped, self._lengths, self._pattern = piped, _token_lengths(spec), spec.pattern
+    def __init__(
+        self, piped: PipedTexts, spec: TokenizerSpec, slow: Callable[[], AlignedTexts | None] | None = None
+    ) -> None:
+        """`slow` makes what encodes texts by one rule after another; `None` if `piped` does."""
+        self._piped, self._lengths, self._pattern = piped, _token_lengths(spec, piped.model), spec.pattern
+        self._make_slow = slow
+
+    @lazy_property
+    def _slow(self) -> AlignedTexts:
+        texts = None if self._make_slow is None else self._make_slow()
+        assert texts is not None  # rules that an encoder applies are compiled
+        return texts
 
     @lazy_property
     def _splitter(self) -> Splitter | None:
@@ -35,7 +47,8 @@ class AlignedTexts:
     def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
         """Return what encodes texts with the places of ids, by the tokens of a call."""
         call = self._piped.call(matcher, NOTHING_AROUND)
-        return AlignedCall(self._piped.piped, self._lengths, call, trims, self._splitter)
+        slow = None if self._make_slow is None else lambda: self._slow.call(matcher, trims)
+        return AlignedCall(self._piped.piped, self._lengths, call, trims, self._splitter, slow)
 
 
 def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
@@ -51,7 +64,7 @@ def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None
     return SpanTrims(blanks, [trim.keeps_first for trim in spec.trims], is_added)
 
 
-def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
+def _token_lengths(spec: TokenizerSpec, engine: Model) -> TokenLengths:
     """Return for how many bytes of normalized text each id stands."""
     inside = np.zeros(max(spec.vocab_size, 1), np.uint32)  # a file may have no tokens
     assert isinstance(spec.vocab, Vocab)
@@ -60,14 +73,15 @@ def _token_lengths(spec: TokenizerSpec) -> TokenLengths:
     for token_id, token in other_tokens(spec).items():
         inside[token_id] = len(token)
     first = inside.copy()
+    bert = engine if isinstance(engine, WordPiece) and engine.is_bert else None
     match spec.model, spec.characters:
         case WordLevelModel(unknown), _:
             _set_varying(unknown, first)
-            return TokenLengths(first, first, whole=True, extents=_extents(spec, first))
+            return TokenLengths(first, first, whole=True, bert=bert, extents=_extents(spec, first))
         case WordPieceModel(unknown, prefix), _:
             _shorten(inside, spec, prefix, "")
             _set_varying(unknown, first, inside)
-            return TokenLengths(first, inside, whole=True)
+            return TokenLengths(first, inside, whole=True, bert=bert, extents=None if bert is None else _sizes(inside))
         case _, None:
             return TokenLengths(inside, inside, extents=_extents(spec, inside))
         case model, characters if characters.byte_ids:
@@ -92,6 +106,13 @@ def _extents(spec: TokenizerSpec, lengths: npt.NDArray[np.uint32]) -> npt.NDArra
     own = spec.vocab.extents() if isinstance(spec.vocab, Vocab) else result
     result[: len(own)] = own
     result[result[:, 0] != lengths] = 0
+    return result
+
+
+def _sizes(lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+    """Return the lengths that are short as extents, uint8[n, 2]."""
+    result = np.zeros((len(lengths), 2), np.uint8)
+    result[:, 0] = np.where(lengths < 128, lengths, 0)
     return result
 
 

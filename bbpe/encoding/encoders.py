@@ -6,6 +6,7 @@ What only specs with rules need is imported for them.
 from __future__ import annotations
 
 from functools import partial
+from string import punctuation
 from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
@@ -41,10 +42,27 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | Non
 
 def _aligned_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | None:
     """Return what encodes texts with the places of ids; `None` when a rule needs Python."""
+    model = encoder.encoder.model
+    if isinstance(model, WordPiece) and model.is_bert and _begins_no_word(spec.model) and encoder.piped is not None:
+        from .aligned import AlignedTexts
+
+        return AlignedTexts(encoder.piped, spec, partial(_slow_texts, spec))
+    return _slow_texts(spec) if isinstance(model, WordPiece | WordBPE) else _all_aligned(spec, encoder)
+
+
+def _begins_no_word(model: object) -> bool:
+    """Return whether only tokens within words have the prefix of these, as BERT's rules split after it."""
+    return not isinstance(model, WordPieceModel) or model.prefix[:1] in punctuation
+
+
+def _slow_texts(spec: TokenizerSpec) -> AlignedTexts | None:
+    """Return what encodes texts with the places of ids by one rule after another; `None` when one needs Python."""
+    return _all_aligned(spec, text_encoder(spec, is_fused=False))
+
+
+def _all_aligned(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | None:
     from .aligned import AlignedTexts
 
-    if isinstance(encoder.encoder.model, WordPiece | WordBPE):
-        encoder = text_encoder(spec, is_fused=False)
     return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
 
 

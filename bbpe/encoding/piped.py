@@ -33,7 +33,7 @@ class PipedTexts:
     """Encodes texts by a pipeline and the encoder after it; all ids are below `id_count`."""
 
     def __init__(self, encoder: Encoder, pipeline: Pipeline, id_count: int) -> None:
-        self.piped, self._pipeline = Piped(encoder, id_count), pipeline
+        self.model, self.piped, self._pipeline = encoder.model, Piped(encoder, id_count), pipeline
         self._calls: dict[tuple[Matcher | None, Around], Call] = {}
 
     def call(self, matcher: Matcher | None, around: Around) -> Call:

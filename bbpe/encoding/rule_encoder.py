@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..core.piped import Pipeline
 from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece
 from ..lazy import lazy_re, np, npt
 from ..pipeline.alignment import align, head_of, needs_head
 from ..pipeline.compiled_normalizers import compiled_normalizer
@@ -61,7 +62,7 @@ class RuleEncoder(TextEncoder):
         has_symbols = isinstance(engine.encoder.model, WordBPE)
         #: Whether texts are split before the engine gets them.
         self._is_split = bool(spec.rules.pre_tokenizers) or self._has_words
-        self._replaces_invalid = has_symbols and not is_of_bytes
+        self._replaces_invalid = (has_symbols and not is_of_bytes) or isinstance(engine.encoder.model, WordPiece)
         is_whole = not (spec.rules.prefix or spec.rules.pre_tokenizers or self._has_words)
         self._only_normalizes = is_whole and (has_bytes or has_symbols or spec.model is not None)
         self._errors = "surrogateescape" if has_bytes or self._has_words else "replace"

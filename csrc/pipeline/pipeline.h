@@ -3,6 +3,7 @@
 #define BBPE_PIPELINE_H
 
 #include "pipeline/automaton.h"
+#include "pipeline/bert_spans.h"
 #include "pipeline/charsmap.h"
 #include "pipeline/compiled.h"
 #include "pipeline/matcher.h"

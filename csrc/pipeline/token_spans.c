@@ -2,8 +2,9 @@
 
 #include "base/utf8.h"
 #include "memory/memory.h"
+#include "pipeline/bert_spans.h"
 
-enum { MOST_KEPT = 1 << 18 }; /* ids: 4 MiB of spans */
+enum { MOST_KEPT = 1 << 18, MOST_IDS_KEPT = 1 << 20 }; /* 4 MiB of spans, 4 MiB of ids */
 
 /* Where the walk over a stretch is. */
 typedef struct {
@@ -133,7 +134,8 @@ static bbpe_text_span source_span(const bbpe_stretch_source *source, const uint8
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                       const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
     const bool is_fixed = words == NULL && lengths->extents != NULL;
-    const size_t at = source->sources == NULL ? source->at : 0;
+    size_t at = source->sources == NULL ? source->at : 0;
+    if (lengths->is_bert) return bbpe_bert_spans(lengths, stretch->text, stretch->n, ids, count, false, &at, spans);
     const bool is_put = is_fixed && put_fixed(lengths, at, at + stretch->n, ids, count, spans);
     if (!is_put && !put_varying(lengths, stretch, ids, count, spans, words)) return false;
     if (source->sources != NULL)
@@ -147,8 +149,14 @@ bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *str
 bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                             const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
                             bbpe_text_span *spans) {
-    if (lengths->extents == NULL || source->sources != NULL) return false;
+    if (count == 0 && stretch->n == 0) return true;
+    if ((lengths->extents == NULL && !lengths->is_bert) || source->sources != NULL) return false;
     bbpe_offsets_move(place, text, n, source->at);
+    if (lengths->is_bert) {
+        if (!bbpe_bert_spans(lengths, stretch->text, stretch->n, ids, count, true, &place->chars, spans)) return false;
+        place->byte += stretch->n;
+        return true;
+    }
     size_t bytes = 0, chars = place->chars;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= lengths->id_count) return false;
@@ -179,7 +187,8 @@ size_t bbpe_stretch_word_count(const bbpe_stretch *stretch) {
 }
 
 void bbpe_span_scratch_trim(bbpe_span_scratch *self) {
-    if (self->capacity > MOST_KEPT || self->count_capacity > MOST_KEPT || self->end_capacity > MOST_KEPT)
+    if (self->capacity > MOST_IDS_KEPT || self->span_capacity > MOST_KEPT || self->count_capacity > MOST_KEPT
+        || self->end_capacity > MOST_KEPT)
         bbpe_span_scratch_free(self);
 }
 

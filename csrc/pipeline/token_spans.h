@@ -4,37 +4,8 @@
 #define BBPE_TOKEN_SPANS_H
 
 #include "pipeline/stretch.h"
+#include "pipeline/token_lengths.h"
 #include "text/text.h"
-
-#define BBPE_LENGTH_VARIES UINT32_MAX
-
-/* What most tokens stand for.  Texts look tokens up at random, and more of what is this small is in the cache. */
-typedef struct {
-    uint8_t bytes;      /* up to BBPE_EXTENT_MOST, else 0 */
-    uint8_t characters; /* that begin in them, and BBPE_EXTENT_IS_WITHIN if the first byte is within one */
-} bbpe_token_extent;
-enum { BBPE_EXTENT_MOST = 127, BBPE_EXTENT_IS_WITHIN = 128 };
-bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n);
-
-/* For how many bytes of a stretch an id stands; what it points to is the owner's. */
-typedef struct {
-    const uint32_t *first;  /* at the beginning of a pretoken, by id; BBPE_LENGTH_VARIES: of an unknown token */
-    const uint32_t *inside; /* elsewhere */
-    const bbpe_token_extent *extents; /* where tokens stand for as many bytes everywhere, and no character is left out; or NULL */
-    size_t id_count;
-    bool whole; /* an unknown token stands for its pretoken; else for a character, */
-    bool fuses; /* or for a run of those that are not known */
-    bool drops; /* characters that are not known have no id */
-    bool of_bytes; /* each byte is a character */
-    /* Characters with a token, one bit for each code point or byte; needed for `fuses` and `drops`.  By the position in a pretoken:
-     * 1 at the beginning + 2 at the end. */
-    const uint64_t *known[4];
-} bbpe_token_lengths;
-
-/* A place in a text, bytes of its UTF-8. */
-typedef struct {
-    int64_t start, end;
-} bbpe_text_span;
 
 /* Ids and their spans, with what it takes to find them: memory that a call borrows, and that stays for the next one.  Zeroed
  * before use. */
