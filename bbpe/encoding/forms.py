@@ -31,7 +31,7 @@ class Keys:
         characters = spec.characters
         byte_ids = () if characters is None else characters.byte_ids
         self._others = {token_id: Token(key) for key, token_id in zip(BYTE_KEYS, byte_ids, strict=False)}
-        for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
+        for text, token_id in _outside(spec):
             self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), True)
         #: Whether some tokens are found, and so decoded, as normalized: "▁<s>" takes a blank with it.
         self.has_normalized = False
@@ -63,6 +63,13 @@ class Keys:
             if token_id not in self._others:
                 yield token_id, Token(self._key(token))
         yield from self._others.items()
+
+
+def _outside(spec: TokenizerSpec) -> Iterator[tuple[str, int]]:
+    """Yield the special and added tokens that the model itself never makes; any other may be an ordinary token."""
+    for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
+        if token_id not in spec.vocab:
+            yield text, token_id
 
 
 def _key_function(spec: TokenizerSpec) -> Callable[[bytes], str]:
@@ -145,7 +152,7 @@ def _are_tokens(spec: TokenizerSpec, steps: Sequence[DecoderStep]) -> bool:
     if left != ([ByteFallback()] if characters.byte_ids or left else []):
         return False
     assert isinstance(spec.vocab, Vocab)
-    texts = {*spec.special_tokens, *spec.added_tokens}
+    texts = {text for text, _ in _outside(spec)}
     if characters.marks_blanks and any(SPACE_MARK in text for text in texts):
         return False
     return not left or not any(

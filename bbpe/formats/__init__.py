@@ -108,12 +108,14 @@ def load(
     """
     row, specials = FORMATS[sniff(path)], _checked_specials(special_tokens)
     source = Path(path)
-    if source.is_dir() and len(row.names[0]) == 1:
+    if source.is_dir() and len(row.names) == 1 and len(row.names[0]) == 1:
         source = source / row.names[0][0]
     try:
         with about(source):
             spec = row.load(source, pattern=pattern, special_tokens=specials, name=name)
-            return with_folder(spec, source.parent if source.is_file() else source) if _has_folder(source) else spec
+            if spec.files or not _has_folder(source):
+                return spec  # a class of tokenizers has read the folder itself
+            return with_folder(spec, source.parent if source.is_file() else source)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
 

@@ -2,18 +2,19 @@
 
 `tokenizer_config.json` (`added_tokens_decoder`, tokens named by their uses, lists of special tokens),
 `special_tokens_map.json` and `added_tokens.json` have tokens that the vocabulary need not have; `transformers` adds
-these after it.  Files without `added_tokens_decoder` are older, and only then the other two are read.
+these after it.  Files without `added_tokens_decoder` are older, and only then the other two are read.  A class of
+tokenizers has usual tokens for uses that no file names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..errors import VocabularyError
-from ..records import dataclass, replace
+from ..records import dataclass, field, replace
 from ..spec.rules import Prefix, Template, TokenOptions
 from ..spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from .reading import Fields, read_file, read_json, shown
@@ -21,9 +22,9 @@ from .reading import Fields, read_file, read_json, shown
 CONFIG, _MAP, _ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 #: Files that do not define the vocabulary and are saved unchanged.
 OTHER_FILES = (CONFIG, _MAP, _ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
-# the order in which `transformers` adds tokens that are named by their uses
+# the order in which `transformers` adds tokens that are named by their uses, before those of other uses
 _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-_LISTS = ("additional_special_tokens", "extra_special_tokens")
+_EXTRA, _ADDITIONAL, _SPECIFIC = "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"
 # the classes whose flags replace the template of the file
 _WITH_FLAGS = ("Llama", "CodeLlama", "Gemma")
 # the classes whose blank in front is a rule of their own
@@ -47,19 +48,25 @@ class FolderToken:
 
 
 @dataclass(frozen=True)
+class UsualTokens:
+    """The tokens of a class for uses that no file names, and its list of special tokens if no file has one."""
+
+    named: Mapping[str, FolderToken] = field(default_factory=dict)
+    listed: tuple[FolderToken, ...] = ()
+
+
+@dataclass(frozen=True)
 class FolderConfig:
     """The tokens in order, and the flags of the files; a flag is `None` if no file has it.
 
-    `adds` has the flags for BOS and EOS, and `ends` their texts.
+    `adds` has the flags for BOS and EOS.  `uses` has the texts of tokens by their uses, such as `bos_token`.
     """
 
     tokens: tuple[FolderToken, ...] = ()
     adds: tuple[bool | None, bool | None] = (None, None)
-    ends: tuple[str | None, str | None] = (None, None)
+    uses: Mapping[str, str] = field(default_factory=dict)
     add_prefix_space: bool | None = None
     tokenizer_class: str = ""
-    #: The texts of CLS and SEP.
-    around: tuple[str | None, str | None] = (None, None)
 
 
 def other_files(folder: Path) -> dict[str, bytes]:
@@ -67,42 +74,82 @@ def other_files(folder: Path) -> dict[str, bytes]:
     return {name: read_file(_within(folder / name)) for name in OTHER_FILES if (folder / name).is_file()}
 
 
-def read_folder(folder: Path) -> FolderConfig:
-    """Return what the files of a folder define; `VocabularyError` naming the file and the field that is malformed."""
+def read_folder(folder: Path, usual: UsualTokens | None = None) -> FolderConfig:
+    """Return what the files of a folder define, with the usual tokens of a class.
+
+    Raises `VocabularyError` naming the file and the field that is malformed.
+    """
+    usual = usual or UsualTokens()
     config, names = _object(folder / CONFIG), _object(folder / _MAP)
-    tokens = [*_decoder(config)]
     is_older = config.peek("added_tokens_decoder") is None
-    found: dict[str, FolderToken] = {}
-    for use in _NAMED:
-        source = names if is_older and config.peek(use) is None else config
-        value = source.peek(use)
-        if value is not None:
-            found[use] = _token(value, source, use)
-    listed: list[FolderToken] = []
-    for use in _LISTS:
-        source = names if is_older and config.peek(use) is None else config
-        listed += _list(source, use)
-    special = {token.text for token in (*found.values(), *listed)}
+    sources = (names, config) if is_older else (config,)
+    found = _named(sources, usual)
+    listed = _listed(sources, usual)
+    tokens = [*_decoder(config)]
+    named = {token.text for token in found.values()}
     if is_older:
-        tokens += _numbered(_object(folder / _ADDED), special)
-    tokens = [replace(token, is_special=token.is_special or token.text in special) for token in tokens]
+        tokens += _numbered(_object(folder / _ADDED), {*named, *(token.text for token in listed if token.is_special)})
+    tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
     known = {token.text for token in tokens}
-    tokens += [token for token in dict.fromkeys((*found.values(), *listed)) if token.text not in known]
-    uses = {use: token.text for use, token in found.items()}
-    name = str(config.peek("tokenizer_class") or "")
-    adds = _flag(config, "add_bos_token"), _flag(config, "add_eos_token")
-    if name.startswith("GPT2") and not (folder / "tokenizer.json").is_file():
-        adds, uses = (adds[0], None), {"bos_token": _GPT2_END, **uses}
-    elif not name.startswith(_WITH_FLAGS):
-        adds = None, None
+    tokens += [token for token in dict.fromkeys(found.values()) if token.text not in known]
+    # a list replaces the options of a token with a use, but not a plain text
+    known |= {token.text for token in tokens if token.options == TokenOptions()}
+    listed = [replace(token, is_special=True) if token.text in named else token for token in dict.fromkeys(listed)]
+    tokens += [token for token in listed if token.text not in known]
     return FolderConfig(
         tuple(tokens),
-        adds,
-        (uses.get("bos_token"), uses.get("eos_token")),
+        _flags(config, folder),
+        {use: token.text for use, token in found.items()},
         _flag(config, "add_prefix_space"),
-        name,
-        (uses.get("cls_token"), uses.get("sep_token")),
+        str(config.peek("tokenizer_class") or ""),
     )
+
+
+def _flags(config: Fields, folder: Path) -> tuple[bool | None, bool | None]:
+    """Return the flags for BOS and EOS where the class uses them."""
+    adds = _flag(config, "add_bos_token"), _flag(config, "add_eos_token")
+    name = str(config.peek("tokenizer_class") or "")
+    if name.startswith("GPT2") and not (folder / "tokenizer.json").is_file():
+        return adds[0], None
+    return adds if name.startswith(_WITH_FLAGS) else (None, None)
+
+
+def _named(sources: Sequence[Fields], usual: UsualTokens) -> dict[str, FolderToken]:
+    """Return the tokens by their uses, in order; the first source that has a use counts, and the usual ones last."""
+    found: dict[str, FolderToken] = {}
+    for use in _NAMED:
+        source = next((source for source in sources if use in source), None)
+        if source is None and use in usual.named:
+            found[use] = usual.named[use]
+        elif source is not None and source.peek(use) is not None:
+            found[use] = _token(source.peek(use), source, use)
+    found |= {use: token for use, token in usual.named.items() if use not in _NAMED}
+    for source in reversed(sources):
+        for use in source.names():
+            # flags such as add_bos_token have such names too
+            if use.endswith("_token") and use not in _NAMED and isinstance(source.peek(use), str | dict):
+                found[use] = _token(source.peek(use), source, use)
+        for group in (_SPECIFIC, _EXTRA):
+            values = source.peek(group)
+            for use, value in values.items() if isinstance(values, dict) else ():
+                found[use] = _token(value, source, f"{group}.{use}")
+    return found
+
+
+def _listed(sources: Sequence[Fields], usual: UsualTokens) -> list[FolderToken]:
+    """Return the list of special tokens of the last file that has one, or the usual list.
+
+    The usual list takes precedence over that of `special_tokens_map.json`, and over one beside a table of tokens.
+    """
+    config = sources[-1]
+    has_table = isinstance(config.peek(_EXTRA), dict)
+    for source in reversed(sources):
+        is_weak = bool(usual.listed) and (source is not config or has_table)
+        for use in (_EXTRA,) if is_weak else (_EXTRA, _ADDITIONAL):
+            if source.peek(use) and not isinstance(source.peek(use), dict):
+                return _list(source, use)
+    has_list = any(use in config for use in (_EXTRA, _ADDITIONAL))
+    return [] if has_list and not has_table else [*usual.listed]
 
 
 def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
@@ -136,7 +183,7 @@ def _with_class(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
     if config.add_prefix_space and not config.tokenizer_class.startswith(_WITH_OWN_RULES):
         spec = replace(spec, rules=replace(spec.rules, prefix=Prefix(" ")))
     ids = {**spec.added_tokens, **spec.special_tokens}
-    first, last = (ids.get(text or usual) for text, usual in zip(config.around, ("<s>", "</s>"), strict=True))
+    first, last = (ids.get(config.uses.get(use, usual)) for use, usual in (("cls_token", "<s>"), ("sep_token", "</s>")))
     if first is None or last is None or not config.tokenizer_class.startswith(_WITH_ENDS):
         return spec
     single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
@@ -150,8 +197,9 @@ def with_flags(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
     ids = {**spec.added_tokens, **spec.special_tokens}
     around = ((), ()) if spec.template is None else spec.template.around
     ends: list[tuple[int, ...]] = []
-    for adds, text, before in zip(config.adds, config.ends, around, strict=True):
-        token_id = None if text is None else ids.get(text)
+    for adds, use, before in zip(config.adds, ("bos_token", "eos_token"), around, strict=True):
+        usual = _GPT2_END if config.tokenizer_class.startswith("GPT2") else ""
+        token_id = ids.get(config.uses.get(use, usual))
         ends.append(before if adds is None or token_id is None else (token_id,) if adds else ())
     if tuple(ends) == around:
         return spec
@@ -204,10 +252,9 @@ def _list(source: Fields, use: str) -> list[FolderToken]:
     values = source.peek(use)
     if values is None:
         return []
-    rows = values.values() if isinstance(values, dict) else values if isinstance(values, list) else None
-    if rows is None:
+    if not isinstance(values, list):
         source.refuse(f"found {shown(values)}; expected a list of tokens", use)
-    return [_token(value, source, f"{use}[{number}]") for number, value in enumerate(rows)]
+    return [_token(value, source, f"{use}[{number}]") for number, value in enumerate(values)]
 
 
 def _token(value: Any, source: Fields, place: str) -> FolderToken:

@@ -109,7 +109,11 @@ FORMATS: dict[str, Format] = {
     ),
     "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), lazy_re(rb"GGUF")),
     "sentencepiece": Format(
-        "a SentencePiece .model", "sentencepiece", (("tokenizer.model",), (".model",)),
+        "a SentencePiece .model", "sentencepiece",
+        (
+            ("tokenizer.model",), ("spiece.model",), ("sentencepiece.bpe.model",), ("spm.model",),
+            ("sentencepiece.model",), ("spm_char.model",), (".model",),
+        ),
         lazy_re(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"), True,
     ),
 }

@@ -18,6 +18,7 @@ from .piece_rows import NORMAL, UNKNOWN, Piece
 from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 from .reading import about
+from .rows import FORMATS
 
 _UNIGRAM, _BPE = 1, 2
 _UNITS: dict[int, Unit] = {3: "word", 4: "character"}
@@ -43,20 +44,34 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
 ) -> TokenizerSpec:
-    """Read a SentencePiece model of any type.
+    """Read a SentencePiece model of any type; in a folder, as the class of its configuration reads it.
 
     `pattern` splits the text before it is encoded, which such models do not do themselves.  `special_tokens` replaces
     the control symbols.
 
     Raises `VocabularyError` naming the file and the piece or field that is broken or not supported.
     """
+    source = Path(path)
+    if source.is_dir():
+        from .piece_classes import load_class
+
+        made = load_class(source, read_model, pattern=pattern, special_tokens=special_tokens, name=name)
+        if made is not None:
+            return made
+        source = next(source / file for (file,) in FORMATS["sentencepiece"].names if (source / file).is_file())
+    pieces = read_model(source)
+    with about(source):
+        return spec_of(pieces, place=_place, pattern=pattern, special_tokens=special_tokens, name=name)
+
+
+def read_model(path: StrPath) -> PieceModel:
+    """Return the pieces and the flags of a model; `VocabularyError` naming what is broken or not supported."""
     data = read_bytes(path, most=_MOST_BYTES)
     with about(path):
         try:
-            pieces = _model_of(data)
+            return _model_of(data)
         except WireError as problem:
             raise VocabularyError(f"{problem}; expected a SentencePiece model") from None
-        return spec_of(pieces, place=_place, pattern=pattern, special_tokens=special_tokens, name=name)
 
 
 def _model_of(data: bytes) -> PieceModel:

@@ -1,0 +1,87 @@
+"""Folders with a SentencePiece model and a class of tokenizers: the ids that `transformers` makes of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import class_folders
+import pytest
+from class_folders import PAIR, TEXTS, cases, fill, is_plain
+
+import bbpe
+from bbpe.errors import VocabularyError
+
+sentencepiece = pytest.importorskip("sentencepiece")
+pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+CASES = [
+    pytest.param(name, *case, id=name, marks=[pytest.mark.full] if name[-1] in "2345" else [])
+    for name, *case in cases()
+]
+IDS = json.loads(class_folders.KEPT.read_text("utf-8"))["ids"]
+
+
+def encoded(tok: bbpe.Tokenizer, text: str, pair: str | None = None) -> list[int]:
+    return tok.encode(text, pair=pair, allowed_special="all", add_special_tokens=True)
+
+
+@pytest.mark.parametrize(("name", "kind", "config", "files"), CASES)
+def test_ids(tmp_path: Path, name: str, kind: str, config: dict[str, Any], files: dict[str, Any]) -> None:
+    fill(tmp_path, kind, config, files)
+    tok = bbpe.load(tmp_path)
+    found = [encoded(tok, text) for text in TEXTS]
+    assert [*found, encoded(tok, TEXTS[0], PAIR)] == IDS[name]
+    if not is_plain(name):
+        return
+    assert [tok.decode(ids) for ids in IDS[name]] == IDS[f"{name} decoded"]
+    tok.save(tmp_path / "saved")
+    again = bbpe.load(tmp_path / "saved")
+    assert again == tok
+    for text, ids in zip(TEXTS, found, strict=True):
+        assert encoded(again, text) == ids
+        stream = tok.stream_decoder()
+        assert "".join(map(stream.push, ids)) + stream.finish() == tok.decode(ids)
+
+
+def test_a_file_alone_has_the_ids_of_sentencepiece(tmp_path: Path) -> None:
+    fill(tmp_path, "XLMRobertaTokenizer", {}, {})
+    path = tmp_path / "sentencepiece.bpe.model"
+    judge = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    for target in (path, tmp_path):
+        tok = bbpe.load(target)
+        assert [tok.encode(text) for text in TEXTS[:2]] == judge.encode(TEXTS[:2])
+        # a folder without a class has no other ids
+        (tmp_path / "tokenizer_config.json").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "problem"),
+    [
+        ("RemBertTokenizer", {}, "tokenizer_class: the class 'RemBertTokenizer' reads pieces by rules"),
+        ("M2M100Tokenizer", {}, "tokenizer_class: the class 'M2M100Tokenizer' reads pieces by rules"),
+        ("T5Tokenizer", {}, "tokenizer_class: the class 'T5Tokenizer' reads spiece.model"),
+        ("MBartTokenizer", {"src_lang": "xx_XX"}, "src_lang: the vocabulary has no token 'xx_XX'"),
+        ("MBartTokenizer", {"src_lang": 3}, "src_lang: found 3; expected a string"),
+        ("XLMRobertaTokenizer", {"add_prefix_space": 1}, "add_prefix_space: found 1"),
+        ("XLMRobertaTokenizer", {"bos_token": None}, "bos_token: found null; expected the text of a token"),
+    ],
+)
+def test_refusals(tmp_path: Path, kind: str, config: dict[str, Any], problem: str) -> None:
+    fill(tmp_path, "MBartTokenizer", {}, {})
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind, **config}), "utf-8")
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(tmp_path)
+    assert f"tokenizer_config.json: {problem}" in str(caught.value)
+
+
+def test_numbers_and_missing_tokens(tmp_path: Path) -> None:
+    fill(tmp_path, "T5Tokenizer", {"extra_ids": -1}, {})
+    with pytest.raises(VocabularyError, match=r"extra_ids: found -1; expected 0 to 65536"):
+        bbpe.load(tmp_path)
+    fill(tmp_path, "T5Tokenizer", {"extra_ids": "3"}, {})
+    with pytest.raises(VocabularyError, match=r'extra_ids: found "3"; expected a whole number'):
+        bbpe.load(tmp_path)
+    fill(tmp_path, "PegasusTokenizer", {"unk_token": "<none>"}, {})
+    with pytest.raises(VocabularyError, match=r"unk_token: the vocabulary has no token '<none>'"):
+        bbpe.load(tmp_path)
